@@ -1,11 +1,11 @@
-# `make` alone lists the targets. Everything a target needs beyond Rust, git, make and python3 is installed by it into
-# .tools/ and tests/clients/node_modules/ (on Debian also missing packages, by apt-get).
+# `make` alone lists the targets. A target itself installs what it needs beyond Rust, git, make and python3, into .tools/ and
+# tests/clients/node_modules/ (on Debian also missing packages, by apt-get).
 
 SHELL := /bin/sh
 CARGO ?= cargo
 .DEFAULT_GOAL := help
 .PHONY: help check demo static dist windows smoke-windows test-windows check-macos test-arm64 test deny lint bench charts chaos chaos-cycles chaos-figures soak fuzz chaos-report clean
-# The steps of a target stand in an order, and two cargos would only wait for each other.
+# The steps of a target have an order, and two cargos would only wait for each other.
 .NOTPARALLEL:
 
 help: ## list the targets
@@ -63,11 +63,11 @@ chaos: ## many simulated seeds: make chaos SEEDS=100000 FROM=0
 	SEEDS=$(SEEDS) FROM=$(or $(FROM),0) $(CARGO) test --package chaos-tests --test sim -- --nocapture every_seed
 	@echo "chaos: $(SEEDS) seeds kept every promise"
 
-# Promised figures are those of the binary that people run.
+# The promised figures are for the release binary, which people run.
 RELEASE = $(CARGO) build --release --bin holdfast && HOLDFAST_BIN=$(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/release/holdfast
 
 CYCLES ?= 10000
-# uloop, holdfast, turbokettle, umcp or unity-mcp; without it all of them.
+# uloop, holdfast, turbokettle, umcp or unity-mcp; empty for all of them.
 DIALECT ?=
 RUNS ?= 1000
 chaos-cycles: ## kill and restart a real fake editor: make chaos-cycles CYCLES=10000 RUNS=1000 DIALECT=holdfast

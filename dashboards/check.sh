@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything about dashboards, rules and runbooks that can be checked without a server.
+# Checks dashboards, rules and runbooks as far as that needs no server.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
@@ -14,11 +14,11 @@ python3 generate.py --check
 python3 lint_faults.py
 python3 lint.py
 python3 lint.py --promql "$expressions"
-# Every dashboard expression must be PromQL; promtool reads them as rules.
+# Every dashboard expression must be PromQL. promtool reads the expressions as rules.
 promtool check rules "$expressions" >/dev/null
 cd prometheus
 promtool check rules recording.yaml alerts.yaml
 promtool test rules rules_test.yaml
-# No record folder is linked here: that warning is expected.
+# No folder of records is linked here, so promtool's warning about it is expected.
 promtool check config --syntax-only prometheus.yaml
 echo "dashboards: all checks passed"

@@ -29,7 +29,7 @@ def machines():
 
 MACHINES = machines()
 
-# Grafana 11's; newer ones read it and migrate it in memory.
+# The schema of Grafana 11. Newer versions read it and migrate it in memory.
 SCHEMA_VERSION = 39
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 FILTER = 'job=~"$job", instance=~"$instance"'
@@ -169,7 +169,7 @@ def render(panel, number, at):
     if panel.get("states"):
         out["fieldConfig"]["overrides"] += state_overrides()
     if panel["type"] == "state-timeline":
-        # A finer step than the scrape shows nothing more; without a bound the edges move with the width of the window.
+        # A step finer than the scrape shows nothing more. Without a least step, the edges move with the width of the window.
         out["interval"] = "15s"
     if panel["type"] == "heatmap":
         out["options"]["yAxis"]["unit"] = panel["unit"]

@@ -18,7 +18,7 @@ import panels
 HERE = Path(__file__).resolve().parent
 RUNBOOK_FOLDER = HERE.parent / "docs" / "runbooks"
 
-# (rule, panel title): why it is right there.
+# (rule, panel title): why the panel may break the rule.
 EXCLUDED = {
     ("target-rate-interval", "Broken promises"): "a total over the time shown",
     ("target-rate-interval", "Definitive answers"): "a ratio over the time shown",

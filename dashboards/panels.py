@@ -19,7 +19,7 @@ STATE_COLOURS = {
     "stalled": BAD, "stuck": BAD, "exhausted": BAD, "uncertain": BAD,
 }  # fmt: skip
 
-# Causes for which the gateway itself answers; the same selector stands in prometheus/recording.yaml.
+# Causes that are the gateway's own fault. prometheus/recording.yaml has the same selector.
 OURS = "connecting|listing|overload|gateway"
 
 
@@ -454,7 +454,7 @@ DASHBOARDS = [
     ("supervision-and-resources", "Supervision and resources", "The gateway's own parts and what they use.", SUPERVISION),
 ]
 
-# Metrics that stand on no dashboard, and why.
+# Metrics that no dashboard shows, and why.
 NOT_SHOWN = {
     "holdfast_shutdowns_total": "counted when the process ends: only ever seen in the snapshot at exit, never in a scrape",
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `make test-arm64`: the program for Linux on arm64, and the smoke part of it under qemu (scripts/smoke.py).
+# `make test-arm64`: builds the program for Linux on arm64, and runs the smoke part with it under qemu (scripts/smoke.py).
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
@@ -11,5 +11,5 @@ need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 need qemu-aarch64-static qemu-user-static
 say "building for $target"
 cross "$target" build --bin holdfast
-# It starts itself again only where the kernel hands arm64 programs to qemu.
+# The program can start itself again only where the kernel runs arm64 programs with qemu.
 python3 scripts/smoke.py --runner "qemu-aarch64-static -L /usr/aarch64-linux-gnu" --no-children "$PWD/target/cross/$target/debug/holdfast"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `make check`: what is worth asking after every edit. `make lint` and `make test` ask for more.
+# `make check`: the checks that are quick enough for every edit. `make lint` and `make test` check more.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh

@@ -1,13 +1,13 @@
-# Rust for other systems than this one, for trying their code here. Source it with the working directory at the root of the
-# repository, after scripts/lib.sh.
+# Compiles Rust for other systems than this one, to try their code here. Source it after scripts/lib.sh, with the working
+# directory at the root of the repository.
 #
-# The standard library of a target comes from rustup. Where rustup cannot fetch it, Debian's compiler takes its place for these
-# targets alone: its packages have the sources of the standard library, which is built along.
+# rustup provides the standard library of a target. Where rustup cannot fetch it, Debian's compiler is used for these targets
+# only: its packages contain the sources of the standard library, which is then compiled too.
 
-# As rust-version in Cargo.toml.
+# The same as rust-version in Cargo.toml.
 CROSS_RUST_MIN=1.89
 
-# need_cross TARGET: the compiler, and the target's standard library; sets CROSS_BY.
+# need_cross TARGET: makes sure of the compiler and of the target's standard library; sets CROSS_BY.
 need_cross() {
     need_rust clippy
     CROSS_BY=rustup
@@ -31,15 +31,15 @@ need_cross() {
     cross_is_whole || die "Debian's rustc is ${cross_version:-unknown}, and $CROSS_RUST_MIN is needed"
 }
 
-# cross TARGET CARGO-COMMAND [ARGUMENT...]: cargo for a target. The target folder is one of its own: two compilers in one would
-# build everything again in turns. What is built here is run by scripts only, so that nobody needs its debug information.
+# cross TARGET CARGO-COMMAND [ARGUMENT...]: runs cargo for a target, with a target folder of its own, because two compilers in one
+# folder would build everything again in turns. Without debug information: only scripts run what is built here.
 cross() {
     cross_target=$1
     shift
     cross_command=$1
     shift
     if [ "$CROSS_BY" = debian ]; then
-        # cargo finds its own subcommands, such as clippy, on the path.
+        # cargo finds its own subcommands, such as clippy, by the PATH.
         set -- env -u RUSTUP_TOOLCHAIN PATH="/usr/bin:$PATH" RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc \
             /usr/bin/cargo "$cross_command" -Zbuild-std=std,panic_unwind --locked --target "$cross_target" "$@"
     else

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The C# toolchain for unity/: a Roslyn compiler, .NET and Mono to run on, NUnit and Newtonsoft.Json, in .tools/csharp.
-# An installed .NET SDK (8 or newer) gives compiler and runtime; else both come from packages pinned by their sha256.
-# Nothing of it ships. Writes .tools/csharp/env.sh, which says where things are; does nothing when that is up to date.
+# The C# toolchain for unity/: a Roslyn compiler, .NET and Mono to run programs, NUnit and Newtonsoft.Json, in .tools/csharp.
+# Compiler and runtime come from an installed .NET SDK (8 or newer), else from packages pinned by their sha256. No part of it
+# ships. Writes .tools/csharp/env.sh, which has the paths of all parts; does nothing if that is up to date.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
@@ -39,7 +39,7 @@ need tar tar
 need python3 python3
 
 mkdir -p "$home/download" "$home/lib"
-# What is half done by an interrupted run must not pass for whole.
+# What an interrupted run left unfinished must not be taken as complete.
 rm -f "$home/recipe" "$home/env.sh"
 
 # verify FILE SHA256
@@ -50,7 +50,7 @@ verify() {
     die "$(basename "$1") is not the file that was pinned (sha256 ${verify_got:-of no file}, wanted $2); it was removed. The package was changed or the download broke; run this again, and if it stays, install a .NET SDK"
 }
 
-# npm_file PACKAGE FILE SHA256: the package's archive in the download folder.
+# npm_file PACKAGE FILE SHA256: puts the package's archive into the download folder.
 npm_file() {
     if ! [ -f "$home/download/$2" ]; then
         need_npm
@@ -69,7 +69,7 @@ tar xzf "$home/download/$ROSLYN_FILE" -C "$home/roslyn" --strip-components=1 \
     package/Microsoft.CodeAnalysis.dll package/Microsoft.CodeAnalysis.CSharp.dll package/nunit.framework.dll
 cp "$home/roslyn/nunit.framework.dll" "$home/lib/"
 
-# A newer runtime may run what was built for an older one, and no ICU is needed.
+# A newer runtime may run what was built for an older one. ICU is not needed.
 runtime_config() {
     printf '{"runtimeOptions":{"framework":{"name":"Microsoft.NETCore.App","version":"8.0.0"},"rollForward":"LatestMajor","configProperties":{"System.Globalization.Invariant":true}}}\n'
 }
@@ -121,7 +121,7 @@ framework=$(dirname "$("$dotnet" --list-runtimes | awk '$1 == "Microsoft.NETCore
 
 tar xzf "$home/download/$JSON_FILE" -C "$home/newtonsoft" --strip-components=1
 source=$home/newtonsoft/Src/Newtonsoft.Json
-# newtonsoft FRAMEWORK FOLDER REFERENCES...: one build for each runtime, since neither can load the other's.
+# newtonsoft FRAMEWORK FOLDER REFERENCES...: builds Newtonsoft.Json for a runtime, because neither runtime can load the other's.
 newtonsoft() {
     newtonsoft_target=$1
     newtonsoft_folder=$home/lib/$2

@@ -15,7 +15,7 @@ out=$PWD/.tools/csharp/out
 units=
 
 versions='2022.3 6000.0 6000.5'
-# The symbols that an editor of this version defines, as far as anything here may ask.
+# The symbols that an editor of this version defines, as far as sources here may use them.
 defines_of() {
     list='UNITY_EDITOR;UNITY_EDITOR_64;UNITY_EDITOR_LINUX;UNITY_INCLUDE_TESTS;HOLDFAST_TEST_FRAMEWORK'
     list="$list;UNITY_2021_3_OR_NEWER;UNITY_2022_1_OR_NEWER;UNITY_2022_2_OR_NEWER;UNITY_2022_3_OR_NEWER"
@@ -26,7 +26,7 @@ defines_of() {
     echo "$list"
 }
 
-# unit OUTPUT TARGET DEFINES FOLDERS REFERENCES: one compilation. FOLDERS and REFERENCES are lists with blanks between.
+# unit OUTPUT TARGET DEFINES FOLDERS REFERENCES: adds one compilation. FOLDERS and REFERENCES are lists separated by blanks.
 unit() {
     unit_rsp=$out/rsp/$(echo "${1#"$out"/}" | tr / _).rsp
     {
@@ -58,13 +58,13 @@ check_files() {
     missing=$(find unity/Core unity/Editor unity/TestRunner unity/Tests -name '*.cs' ! -name IsExternalInit.cs -print |
         while read -r file; do head -n 1 "$file" | grep -qx '#nullable enable' || echo "$file"; done)
     [ -z "$missing" ] || die "these files do not begin with #nullable enable: $missing"
-    # NUnit shows a test by its method; Unity's older copy knows no async ones.
+    # NUnit names a test by its method. Unity's older copy of NUnit does not know async test methods.
     if grep -rln 'public async Task' unity/Tests/Editor --include='*.cs' | grep -q .; then
         die "a test in unity/Tests/Editor is an async Task, which Unity's older NUnit does not know"
     fi
 }
 
-# Everything that decides what is built; the same again is not built again.
+# A hash of everything that decides what is built. With the same hash nothing is built again.
 recipe() {
     {
         cat scripts/csharp.sh .tools/csharp/recipe .tools/csharp/env.sh
@@ -99,7 +99,7 @@ build() {
         unit "$v/UnityEditor.TestRunner.dll" library "$d" "$t/Stubs/TestRunner" "$bcl $NUNIT_DLL $stubs"
         unit "$v/Holdfast.Editor.TestRunner.dll" library "$d" unity/TestRunner \
             "$bcl $JSON_DLL $NUNIT_DLL $core $stubs $v/UnityEditor.TestRunner.dll"
-        # What users copy: it sees what the asmdef of the sample refers to, and Unity.
+        # Code that users copy. It sees what the asmdef of the sample refers to, and Unity.
         unit "$v/examples/CustomTool.dll" library "$d" unity/Samples~/CustomTool "$bcl $core $stubs"
         unit "$v/examples/CarryOver.dll" library "$d" "$out/pages/carry-over" "$bcl $JSON_DLL $core $stubs"
         unit "$v/Holdfast.HostTools.dll" library "$d" "$t/HostTools" "$bcl $JSON_DLL $core $v/Holdfast.Editor.dll $stubs"
@@ -120,20 +120,20 @@ build() {
     mkdir -p "$out/mono" "$out/coreclr"
     cp "$out"/core/* "$NUNIT_DLL" "$JSON_DLL" "$out/mono/"
     cp "$out"/core/* "$NUNIT_DLL" "$JSON_DLL_CORECLR" "$out/coreclr/"
-    # The simulated editors: one as Unity is now, one as it is to be.
+    # The simulated editors: one like today's Unity (Mono), one like the next (CoreCLR).
     editor mono 2022.3 MonoHost.exe "$JSON_DLL"
     editor coreclr 6000.5 CoreClrHost.exe "$JSON_DLL_CORECLR"
     echo "$recipe" >"$out/built"
 }
 
-# editor NAME VERSION HOST JSON: what one simulated editor consists of, in one folder.
+# editor NAME VERSION HOST JSON: copies everything of a simulated editor into one folder.
 editor() {
     rm -rf "$out/editor-$1"
     mkdir -p "$out/editor-$1"
     cp "$core" "$out/$2"/Unity*.dll "$out/$2"/Holdfast.*.dll "$out/$2/$3" "$4" "$NUNIT_DLL" "$out/editor-$1/"
 }
 
-# run_tests NAME COMMAND...: runs the tests on one runtime; sets `line` to how they ended.
+# run_tests NAME COMMAND...: runs the tests on one runtime; sets `line` to their result.
 run_tests() {
     runtime=$1
     shift
@@ -143,7 +143,7 @@ run_tests() {
         mono) host="mono|$out/editor-mono/MonoHost.exe|--scripts|$out/editor-mono" ;;
         *) host="$DOTNET|exec|--runtimeconfig|$RUN_CONFIG|$out/editor-coreclr/CoreClrHost.exe|--scripts|$out/editor-coreclr" ;;
     esac
-    # For what hangs, as the tests' own patience is, and not for what is slow: on a busy machine they take many times as long.
+    # This limit ends what hangs, not what is slow: on a busy machine the tests take many times as long.
     HOLDFAST_REPOSITORY=$PWD HOLDFAST_HOST=$host timeout -k 5 1800 "$@" "$out/$runtime/Runner.exe" "$out/$runtime/Holdfast.Tests.dll" \
         "$out/tests-$runtime.xml" >"$out/tests-$runtime.log" 2>&1 </dev/null || status=$?
     line=$(tail -n 1 "$out/tests-$runtime.log")

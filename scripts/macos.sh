@@ -1,6 +1,6 @@
 #!/bin/sh
-# `make check-macos`: both Darwin targets are type-checked and linted on a Linux machine, tests and examples included. Nothing is
-# linked and nothing is run: that needs Apple's libraries.
+# `make check-macos`: type-checks and lints both Darwin targets on a Linux machine, tests and examples included. Nothing is linked
+# or run: that needs Apple's libraries.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh

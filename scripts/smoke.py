@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 
-# A busy machine is slow; what hangs is ended.
+# Long enough for a busy machine. Ends only what hangs.
 PATIENCE = 120
 CLIENT = {"name": "smoke", "version": "1"}
 
@@ -45,7 +45,7 @@ class Program:
         self.home = folder / "home"
         for place in ("home", "home/AppData/Roaming", "home/AppData/Local"):
             (folder / place).mkdir(parents=True, exist_ok=True)
-        # What leads a program out of the home that it is given here.
+        # Variables that could lead a program out of the home that it gets here.
         leading = ("HOLDFAST_", "UNITY_", "XDG_", "CLAUDE_", "CODEX_")
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith(leading)}
         self.environment |= {
@@ -173,7 +173,7 @@ def session(program, folder):
             check(any(tool["name"] == "echo" for tool in client.ask("tools/list", {})["tools"]), "the editor's tools are not listed")
             unity.say("reload 500")
             unity.hear(lambda event: event["event"] == "reload_begun", "reload")
-            # A call before that would be told, rightly, that its outcome is unknown.
+            # A call before that could rightly get the answer that its outcome is unknown.
             client.logs("link_down")
             check("land" in client.call("echo", text="land"), "echo gave something else after the reload")
             status = client.call("holdfast_status")
@@ -194,10 +194,10 @@ def setup(program, folder):
         name, path = client["client"], program.here(client["file"])
         check(program.windows == ("\\" in client["file"]), f"{name}: not a path of this system: {client['file']}")
         check(program.wine is False or client["file"][1] == ":", f"{name}: no drive in {client['file']}")
-        # Wine has its own mind of the home, in its prefix. Anywhere else it would be the file of a person.
+        # Wine has its own home, in its prefix. On other systems, such a path would be a real user's file.
         check(program.wine or program.home in path.parents, f"{name}: {path} is not below the home that was given")
         path.parent.mkdir(parents=True, exist_ok=True)
-        # What a user may have there, with the line ends of Windows' editors.
+        # What a user may have there, with line ends as editors on Windows write them.
         first = {".json": b'{\r\n  "theirs": "\xc3\xb6"\r\n}\r\n', ".toml": b'theirs = 1\r\n', ".yaml": b"theirs: 1\r\n"}[path.suffix]
         check(path not in firsts, f"{name}: another client has the same file")
         firsts[path] = (name, first)
@@ -214,7 +214,8 @@ def setup(program, folder):
 
 
 def package(program, folder):
-    # Longer than the 260 characters that programs of Windows take by default. Natively Python itself may not make it.
+    # Longer than the 260 characters that Windows programs accept by default. Natively, Python itself may not be able to create
+    # it.
     project = folder / ("long" * 25) / ("er" * 60) / "Package" if program.wine else folder / "Package"
     for part in ("Assets", "ProjectSettings", "Packages"):
         (project / part).mkdir(parents=True)
@@ -246,7 +247,8 @@ def doctor(program, folder):
 
 
 DIALECTS = ["uloop", "umcp", "holdfast", "turbokettle", "unity-mcp"]
-# Wine does not tell whose a listening port is, and the editors of these packages do not say who they are: none of them is called.
+# Wine does not tell the owner of a listening port, and the editors of these packages do not identify themselves, so no call is
+# made.
 NOT_UNDER_WINE = ["umcp", "turbokettle"]
 
 
@@ -268,7 +270,7 @@ def main():
     words.add_argument("--every-dialect", action="store_true")
     words.add_argument("program", type=pathlib.Path)
     asked = words.parse_args()
-    # What the program says is UTF-8, and a pipe on Windows is not.
+    # The program writes UTF-8. Python's stdout on a pipe on Windows would not be UTF-8.
     sys.stdout.reconfigure(encoding="utf-8")
     dialects = DIALECTS if asked.every_dialect else DIALECTS[:1]
     parts = [session, setup, package, doctor] + ([] if asked.no_children else [demo(dialect) for dialect in dialects])

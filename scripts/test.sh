@@ -1,10 +1,10 @@
 #!/bin/sh
-# `make test`: fetches what is missing, builds the binary and every test, then runs the suites, also after one has failed, and closes with
-# one line per suite.
+# `make test`: fetches what is missing, builds the binary and every test, runs all suites even if one fails, and ends with one
+# line for each suite.
 #
-# Two suites run at a time: in one lane those that compute or compile, in the other those that mostly wait for processes, browsers and
-# deadlines. What a suite says is printed when it has ended, whole. Where suites share something (cargo's folder, the simulated editor),
-# they stand in one lane, or the later one waits for the earlier.
+# Two suites run at a time: one lane has those that compute or compile, the other those that mostly wait for processes, browsers
+# and deadlines. The output of a suite is printed whole when the suite has ended. Suites that share something (cargo's folder, the
+# simulated editor) are in one lane, or the later one waits for the earlier one.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
@@ -17,7 +17,7 @@ mkdir -p "$target"
 began=$(date +%s)
 state=$(mktemp -d)
 lanes=
-# What runs for a lane, to its last descendant.
+# Prints the process ids of everything that runs for a lane, down to the last descendant.
 descendants() {
     ps -A -o pid= -o ppid= | awk -v roots="$*" '
         BEGIN { n = split(roots, all, " ") } { parent[$1] = $2 }
@@ -33,9 +33,9 @@ ended_early() {
 trap ended_early INT TERM
 trap 'rm -rf "$state"' EXIT
 
-# suite NAME COMMAND...: leaves what it said, how it ended, how long it took, and how long a processor was busy with it.
+# suite NAME COMMAND...: runs a suite, and leaves its output, its result, its duration, and the processor time that it used.
 suite() {
-    # Names of its own: what runs is a function of this shell as often as a program.
+    # Prefixed names, because COMMAND may be a function of this shell, which shares its variables.
     suite_name=$1
     shift
     suite_began=$(date +%s)
@@ -49,7 +49,7 @@ suite() {
     echo "$suite_verdict $(($(date +%s) - suite_began)) ${suite_busy:-0}" >"$state/$suite_name.partial"
     mv "$state/$suite_name.partial" "$state/$suite_name.ended"
 }
-# after NAME: when that suite of the other lane has ended, or its lane.
+# after NAME: waits until this suite of the other lane, or the whole lane, has ended.
 after() { until [ -f "$state/$1.ended" ] || [ -f "$state/waits.over" ]; do sleep 1; done; }
 
 # ---- what is missing ----
@@ -58,7 +58,7 @@ DOWNLOADS=$state/downloads
 export DOWNLOADS
 : >"$DOWNLOADS"
 linux() { [ "$(uname -s)" = Linux ]; }
-# Each in a shell of its own: what cannot be had fails the suite that needs it, and no other.
+# Each in its own subshell: a download that fails must only fail the suite that needs it.
 fetch_all() {
     ( fetched "crates" cargo fetch --locked ) || true
     linux || return 0
@@ -79,43 +79,43 @@ say "downloads: $fetched_in s in all, of $(($(date +%s) - began)) s of setting u
 
 say "building the binary and the tests"
 builds=$(date +%s)
-# All in one go: asked for by itself, an executable is built with the features of its own package alone, and everything below it again.
-# The pattern takes unity_host too, which `cargo test` leaves out as it cannot run it.
+# All in one command: an executable that is built alone gets only the features of its own package, and everything below it is
+# built again. The pattern includes unity_host, which `cargo test` leaves out because it cannot run it.
 cargo test --workspace --locked --no-run --lib --bins --test '*' --message-format=json-render-diagnostics >"$state/built" ||
     die "the binary or the tests do not build"
 python3 scripts/executables.py <"$state/built" >"$state/executables"
 [ -s "$state/executables" ] || die "cargo built no tests"
-# The suite of the packages builds in cargo's folder: what the others run stands elsewhere.
+# The suite of the packages builds in cargo's folder, so the programs that other suites run are copied elsewhere.
 mkdir -p "$target/tested"
 for program in holdfast chaos-report; do cp "$target/debug/$program" "$target/tested/$program"; done
 HOLDFAST_BIN=$target/tested/holdfast
 export HOLDFAST_BIN
 say "building took $(($(date +%s) - builds)) s"
 
-# What an earlier run found is not this one's.
+# The report must not include results of an earlier run.
 CHAOS_REPORT=$PWD/target/chaos-report
 export CHAOS_REPORT
 rm -rf "$CHAOS_REPORT"
 
-# What the closing lines say was checked.
+# Numbers of checks for the closing lines.
 counted=$PWD/target/counted
 rm -rf "$counted"
 mkdir -p "$counted"
 
-# What the gateway says in every test below is held against MCP's schemas at the end.
+# Everything that the gateway writes in the tests below is checked against MCP's schemas at the end.
 HOLDFAST_WIRE=$PWD/target/wire
 export HOLDFAST_WIRE
 rm -rf "$HOLDFAST_WIRE"
 
-# A picture that nobody has reviewed is a failure, not a new picture.
+# A new snapshot that nobody has reviewed is a failure.
 INSTA_UPDATE=no
 export INSTA_UPDATE
 
 # ---- the suites ----
 
-# Against processes: they wait most of the time, so that more of them than processors run at once.
+# Tests against processes mostly wait, so twice as many of them run at once as there are processors.
 waiting=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 2))
-# executables NAME...: the test executables of these names, as cargo runs them, each, also after one has failed.
+# executables NAME...: runs the test executables of these names as cargo does, all of them even if one fails.
 executables() {
     failed=0
     while IFS="$(printf '\t')" read -r name kind folder path; do
@@ -164,7 +164,7 @@ computes() {
     suite "computing tests" computing
     linux || return 0
     suite "Windows program under Wine" sh scripts/windows.sh smoke
-    # It builds in cargo's folder, where these look for the program.
+    # Packages are built in cargo's folder, where the tests against processes look for the program.
     after "tests against processes"
     suite "packages" sh packaging/test.sh
 }
@@ -179,7 +179,7 @@ waits() {
     suite "Unity package" sh scripts/csharp.sh test
     suite "gateway and Unity package" gateway_and_package
 }
-# In the order of the closing lines.
+# The suites in the order of the closing lines.
 suites='computing tests
 tests against processes
 dashboards'
@@ -201,7 +201,7 @@ fi
 suites="$suites
 chaos report"
 
-# show: what has ended since, whole.
+# show: prints the whole output of each suite that has ended since the last call.
 show() {
     echo "$suites" >"$state/suites"
     while read -r one; do
@@ -236,7 +236,7 @@ failures=0
 echo
 while read -r one; do
     verdict=FAILED took=0 busy=0
-    # One that broke off has not ended.
+    # A suite that broke off has left no result.
     [ ! -f "$state/$one.ended" ] || read -r verdict took busy <"$state/$one.ended"
     [ "$verdict" = passed ] || failures=$((failures + 1))
     echo "  $verdict  $one ($took s, $busy s of a processor)"

@@ -6,7 +6,8 @@
 #   smoke   a debug build, run under Wine: a session, the demo, setup and unity install, there and back (scripts/smoke.py)
 #   test    that with every dialect, then every test that Wine can run (scripts/wine/tests.py has the list of those it cannot)
 #
-# Wine is not Windows: its sockets, pipes, files and processes are its own. What passes there shows that our branches are sane.
+# Wine is not Windows: it has its own sockets, pipes, files and processes. A pass there shows that our branches for Windows are
+# sane.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
@@ -21,7 +22,7 @@ need_windows() {
     need x86_64-w64-mingw32-objdump binutils-mingw-w64-x86-64
 }
 
-# Every library that the program asks for is part of Windows 10.
+# Checks that every library that the program asks for is part of Windows 10.
 check_imports() {
     asked=$(x86_64-w64-mingw32-objdump -p "$1" | sed -n 's/.*DLL Name: //p' | tr '[:upper:]' '[:lower:]' | sort -u)
     [ -n "$asked" ] || die "objdump names no library that $1 asks for"
@@ -43,7 +44,7 @@ need_wine() {
     need ip iproute2
     WINEPREFIX=$PWD/.tools/wine
     WINEDEBUG=-all
-    # Without it Wine knows no letter beyond ASCII in the name of a file.
+    # Without this, Wine knows only ASCII letters in file names.
     LC_ALL=C.UTF-8
     # No window, no sound, no download of what only programs with windows need.
     WINEDLLOVERRIDES="mscoree,mshtml,winemenubuilder.exe="
@@ -59,19 +60,19 @@ need_wine() {
 wineserver_end() {
     for place in wineserver /usr/lib/wine/wineserver64 /usr/lib/wine/wineserver; do
         command -v "$place" >/dev/null 2>&1 || continue
-        # A program that an ended test left behind would be waited for.
+        # `wineserver -w` waits for every program, also for one that an ended test left behind.
         timeout 60 "$place" -w || "$place" -k || true
         return 0
     done
 }
 
-# apart COMMAND...: with a network of its own, in which closed connections are forgotten at once. Wine looks up the owner of a port
-# among all connections of the machine, also those that were closed in the last minute: that took 27 s with 2,000 of them.
+# apart COMMAND...: runs a command with its own network, in which closed connections are forgotten at once. Wine looks up the
+# owner of a port among all connections of the machine, also those closed in the last minute: with 2,000 of them that took 27 s.
 apart() {
     for flags in --net "--net --map-root-user"; do
         # shellcheck disable=SC2086
         if unshare $flags ip link set lo up 2>/dev/null; then
-            # What Wine's server opens belongs to the network that the server was started in.
+            # Sockets that Wine's server opens belong to the network in which the server was started.
             wineserver_end
             # shellcheck disable=SC2086
             unshare $flags sh -c 'ip link set lo up && { echo 1 >/proc/sys/net/ipv4/tcp_max_tw_buckets; } 2>/dev/null; exec "$@"' apart "$@"
@@ -84,7 +85,7 @@ apart() {
     "$@"
 }
 
-# shim FOLDER...: what Wine lacks, beside the programs.
+# shim FOLDER...: puts the library that Wine lacks beside the programs.
 shim() {
     for folder in "$@"; do
         x86_64-w64-mingw32-gcc -O1 -shared -o "$folder/bcryptprimitives.dll" scripts/wine/bcryptprimitives.c -ladvapi32
@@ -126,7 +127,7 @@ tests() {
     HOLDFAST_BIN=$out/debug/holdfast.exe
     CHAOS_REPORT=$PWD/target/cross/chaos-report
     RUST_BACKTRACE=0
-    # Wine is slow enough for one at a time.
+    # One test at a time, because Wine is slow.
     RUST_TEST_THREADS=1
     export HOLDFAST_BIN CHAOS_REPORT RUST_BACKTRACE RUST_TEST_THREADS
     apart python3 scripts/wine/tests.py target/cross/tests/here.json target/cross/tests/windows.json "$@" || failed="$failed tests"

@@ -1,10 +1,12 @@
-//! Holds the catalogue of faults (`README.md`) against the source: each id has a test that exists, or a waiver that says why.
+//! Checks the catalogue of faults (`README.md`) against the source: each id names a test that exists, or has a waiver with its
+//! reason.
 
 use std::collections::BTreeMap;
 
-/// The families of faults, and how many each has.
+/// The families of faults: the letter of their ids, and how many ids each has.
 const FAMILIES: [(&str, u32); 8] = [("P", 10), ("N", 17), ("R", 12), ("T", 4), ("M", 8), ("C", 7), ("U", 10), ("X", 8)];
-/// What a waiver may wait for, or that no test can do it here.
+/// A waiver must contain one of these: the later piece that it waits for, or `physical:` with the reason why no test can do it
+/// here.
 const EXCUSES: [&str; 2] = ["every AI editor", "physical:"];
 
 /// All ids: P01 to X08.
@@ -12,7 +14,7 @@ pub fn ids() -> Vec<String> {
     FAMILIES.iter().flat_map(|(family, count)| (1..=*count).map(move |number| format!("{family}{number:02}"))).collect()
 }
 
-/// Whether a source has a test of this name.
+/// Whether a source has a test function of this name.
 fn has_test(source: &str, name: &str) -> bool {
     let lines: Vec<&str> = source.lines().map(str::trim_start).collect();
     let function = format!("fn {name}(");
@@ -24,12 +26,13 @@ fn has_test(source: &str, name: &str) -> bool {
     })
 }
 
-/// What stands in backquotes.
+/// The parts of a cell in backquotes.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// What is wrong with a catalogue; `read` gives a source file by its path in the repository.
+/// Returns what is wrong with a catalogue, one sentence for each fault. `read` returns a source file by its path in the
+/// repository.
 pub fn faults(catalogue: &str, read: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let known = ids();
     let mut rows: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

@@ -1,6 +1,7 @@
-//! What one scenario found: one JSON object, in `chaos-report/real-<name>.json` where real processes ran, and beside it elsewhere.
+//! The result of one scenario: one JSON object, in `real-<name>.json` where real processes ran, and in a file of its own name
+//! elsewhere.
 //!
-//! The folder is `CHAOS_REPORT`, or `target/chaos-report` of the workspace.
+//! The folder is `CHAOS_REPORT`, by default `target/chaos-report` of the workspace.
 
 pub mod timeline;
 
@@ -11,9 +12,9 @@ use std::path::{Path, PathBuf};
 use holdfast_timeline::Timeline;
 use serde::{Deserialize, Serialize};
 
-/// The figure that says how many seeds a simulation ran.
+/// The figure with the number of seeds that a simulation ran.
 pub const SEEDS: &str = "seeds";
-/// The figure that says how many planted faults were found out.
+/// The figure with the number of planted faults that were noticed.
 pub const PLANTED: &str = "planted";
 
 /// The result of one run of one scenario.
@@ -22,31 +23,31 @@ pub const PLANTED: &str = "planted";
 pub struct Record {
     /// The scenario, in kebab case.
     pub name: String,
-    /// What it does, in a sentence.
+    /// What the scenario does, in one sentence.
     pub about: String,
-    /// Ids of the fault catalogue that it injects, as `P01`.
+    /// Ids of the fault catalogue that the scenario injects, such as `P01`.
     pub faults: Vec<String>,
-    /// What was injected, and how often.
+    /// How often each fault was injected.
     pub injected: BTreeMap<String, u64>,
-    /// How often each invariant was checked, by its id, as `I1`.
+    /// How often each invariant was checked, by its id, such as `I1`.
     pub invariants: BTreeMap<String, u64>,
-    /// How often each verdict was given: `ok`, `unknown`, `not_executed`, `refused`, ...
+    /// How often each verdict was given, such as `ok`, `unknown`, `not_executed` or `refused`.
     pub verdicts: BTreeMap<String, u64>,
-    /// From the listener's own event to the first good answer, in milliseconds, one for each recovery.
+    /// Times of recovery in milliseconds: from the event of the editor's listener to the first good answer.
     pub recoveries_ms: Vec<f64>,
-    /// Other measurements, by name with its unit (`exit_p99_ms`, `memory_max_kib`).
+    /// Other measurements, by a name with its unit (`exit_p99_ms`, `memory_max_kib`).
     pub figures: BTreeMap<String, f64>,
-    /// What is to be said of it beside its figures.
+    /// Remarks beside the figures.
     pub notes: BTreeMap<String, String>,
-    /// When it began, in milliseconds since the Unix epoch.
+    /// When the scenario began, in milliseconds since the Unix epoch.
     pub started_unix_ms: u64,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub took_ms: u64,
     /// Whether every check held. A scenario that panics leaves `false`.
     pub passed: bool,
-    /// What was broken, in full.
+    /// The broken promises, in full.
     pub failures: Vec<String>,
-    /// A picture of one session of it.
+    /// A picture of one session of the scenario.
     pub timeline: Option<Timeline>,
 }
 
@@ -56,7 +57,7 @@ impl Record {
         *self.invariants.entry(invariant.to_owned()).or_default() += times;
     }
 
-    /// Counts one fault that was injected.
+    /// Counts one injected fault.
     pub fn injected(&mut self, fault: &str) {
         *self.injected.entry(fault.to_owned()).or_default() += 1;
     }
@@ -66,15 +67,16 @@ impl Record {
         *self.verdicts.entry(verdict.to_owned()).or_default() += 1;
     }
 
-    /// Notes a measurement.
+    /// Sets a measurement.
     pub fn figure(&mut self, name: &str, value: f64) {
         self.figures.insert(name.to_owned(), value);
     }
 
-    /// The proof that checks can fail: so many faults were planted, and each was found out.
+    /// Writes the record of a test that plants faults to prove that the checks can fail: how many were planted, all of them
+    /// noticed.
     ///
     /// # Errors
-    /// What the system says about the folder or the file.
+    /// If the folder or the file cannot be written.
     pub fn write_planted(name: &str, about: &str, planted: usize) -> std::io::Result<PathBuf> {
         let mut record = Self { name: name.to_owned(), about: about.to_owned(), passed: true, ..Self::default() };
         record.figure(PLANTED, planted as f64);
@@ -86,27 +88,27 @@ impl Record {
     pub fn folder() -> PathBuf {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
         let given = std::env::var_os("CHAOS_REPORT").filter(|folder| !folder.is_empty());
-        // Tests run in the folder of their package; what is relative is meant from where the suite was started.
+        // Tests run in the folder of their package. A relative path is meant from the workspace, where the suite was started.
         given.map_or_else(|| workspace.join("target/chaos-report"), |folder| workspace.join(folder))
     }
 
-    /// Writes the record of a scenario with real processes over that of an earlier run.
+    /// Writes the record of a scenario with real processes. Replaces the record of an earlier run.
     ///
     /// # Errors
-    /// What the system says about the folder or the file.
+    /// If the folder or the file cannot be written.
     pub fn write(&self) -> std::io::Result<PathBuf> {
         self.write_as(&format!("real-{}", self.name))
     }
 
-    /// Writes the record under another name, without its `.json`.
+    /// Writes the record under another name, given without `.json`.
     ///
     /// # Errors
-    /// What the system says about the folder or the file.
+    /// If the folder or the file cannot be written.
     pub fn write_as(&self, name: &str) -> std::io::Result<PathBuf> {
         let folder = Self::folder();
         std::fs::create_dir_all(&folder)?;
         let path = folder.join(format!("{name}.json"));
-        // Whole or not at all: a report may be made while a scenario writes.
+        // Written whole or not at all, because a report may be made while a scenario writes.
         let half = folder.join(format!("{name}.half"));
         let mut file = std::fs::File::create(&half)?;
         writeln!(file, "{}", serde_json::to_string(self)?)?;
@@ -115,7 +117,7 @@ impl Record {
     }
 }
 
-/// The value below which a share of the values lies (nearest rank); 0 for none.
+/// Returns the nearest-rank percentile of the values (`share` from 0 to 1); 0 if there are none.
 #[must_use]
 pub fn percentile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
@@ -124,8 +126,9 @@ pub fn percentile(values: &[f64], share: f64) -> f64 {
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(0.0)
 }
 
-/// The medians of the second and the last quarter of a series of samples: their difference is its drift. The first quarter is left
-/// out, since what is taken once at the beginning is no drift; single samples, the last one too, decide nothing.
+/// Returns the medians of the second and the last quarter of a series of samples; their difference is its drift. The first
+/// quarter is left out, since what is taken once at the beginning is not a drift. Medians keep single samples, the last one too,
+/// from deciding.
 #[must_use]
 pub fn quarters(samples: &[f64]) -> (f64, f64) {
     let quarter = samples.len().div_ceil(4);

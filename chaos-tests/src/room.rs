@@ -1,4 +1,4 @@
-//! A room for the binary that `HOLDFAST_BIN` names.
+//! A room of the test kit for the binary that `HOLDFAST_BIN` names.
 
 use std::ffi::{OsStr, OsString};
 use std::ops::Deref;
@@ -10,7 +10,7 @@ pub use holdfast_testkit::process::room::{SOON, once_within, until};
 /// The binary under test.
 ///
 /// # Panics
-/// If no binary is named.
+/// If `HOLDFAST_BIN` is not set.
 pub fn holdfast() -> &'static OsStr {
     static BINARY: OnceLock<OsString> = OnceLock::new();
     BINARY.get_or_init(|| {
@@ -20,11 +20,11 @@ pub fn holdfast() -> &'static OsStr {
     })
 }
 
-/// The place of one test.
+/// The folders and files of one test.
 pub struct Room(room::Room);
 
 impl Room {
-    /// A temporary place.
+    /// A temporary room.
     #[expect(clippy::new_without_default, reason = "it makes folders, which nothing does by default")]
     pub fn new() -> Self {
         Self(room::Room::of(holdfast()))

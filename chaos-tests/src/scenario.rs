@@ -1,4 +1,4 @@
-//! One scenario: what it covers, what it counted, and its record at the end, also when it panics.
+//! One scenario: what it covers, what it counts, and its record, which is written at the end, also after a panic.
 
 #![expect(clippy::disallowed_methods, reason = "processes are watched from outside, in real time")]
 
@@ -12,10 +12,10 @@ use holdfast_testkit::process::client::{Client, Verdict};
 use crate::record::{Record, percentile, timeline};
 use crate::room::Room;
 
-/// Far more of a log than a picture shows.
+/// Most bytes that are read of a log: far more than a picture shows.
 const TAIL_BYTES: u64 = 1024 * 1024;
 
-/// The end of a file, from the beginning of a line on.
+/// The end of a file, from the beginning of a line.
 fn tail(path: &Path) -> String {
     let read = || {
         let mut file = File::open(path)?;
@@ -32,16 +32,16 @@ fn tail(path: &Path) -> String {
     read().unwrap_or_default()
 }
 
-/// What a scenario does: its test says it, in its name.
+/// What a scenario does, as the name of its test says it.
 fn about() -> String {
     let thread = std::thread::current();
     let test = thread.name().and_then(|name| name.rsplit("::").next()).unwrap_or_default();
     test.replace('_', " ")
 }
 
-/// See the module's documentation.
+/// One scenario. Its record is written when it is dropped.
 pub struct Scenario {
-    /// What is written at the end.
+    /// The record of the scenario.
     pub record: Record,
     began: Instant,
 }
@@ -72,19 +72,19 @@ impl Scenario {
         });
     }
 
-    /// Percentiles of some values, noted and printed.
+    /// Adds the p50, p99 and maximum of some values in milliseconds to the figures.
     pub fn percentiles(&mut self, name: &str, values: &[f64]) {
         for (label, share) in [("p50", 0.5), ("p99", 0.99), ("max", 1.0)] {
             self.record.figure(&format!("{name}_{label}_ms"), percentile(values, share));
         }
     }
 
-    /// A picture of the session's last stretch. To be taken before the client closes: the log goes with the room.
+    /// Takes a picture of the session's end. Must be called before the client closes, because the log is removed with the room.
     pub fn picture(&mut self, client: &Client, room: &Room) {
         self.record.timeline = timeline::of(&tail(client.log_file()), &tail(&room.editor_log()));
     }
 
-    /// Says one line, past the capture of the test runner's output.
+    /// Writes a line to stderr, which the test runner does not capture here.
     pub fn say(&self, line: &str) {
         let _ = writeln!(std::io::stderr(), "{}: {line}", self.record.name);
     }

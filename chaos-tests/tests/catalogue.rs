@@ -1,4 +1,4 @@
-//! The catalogue of faults is whole, and names tests that exist.
+//! The catalogue of faults (`README.md`) is complete and names only tests that exist.
 
 use std::path::Path;
 

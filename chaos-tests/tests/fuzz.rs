@@ -1,5 +1,5 @@
-//! The quick fuzz run: every target over its committed corpus and over mutations of it, the same ones each time.
-//! `make fuzz` runs the same targets under libFuzzer.
+//! The quick fuzz run: every target over its committed corpus and over mutations of it, the same ones each time. `make fuzz` runs
+//! the same targets under libFuzzer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use holdfast::protocol::framing::content_length::ContentLength;
 use holdfast::protocol::framing::lines::Lines;
 use holdfast::protocol::framing::{BadFrame, Framer};
 
-/// The seed of the mutations; another one is another run, and needs no other reason.
+/// The seed of the mutations. It may be changed for another run, for no other reason.
 const SEED: u64 = 1;
-/// Committed inputs altogether stay below this.
+/// Most bytes of all committed inputs together.
 const CORPUS_MAX_BYTES: u64 = 200_000;
 
 fn corpora() -> PathBuf {
@@ -29,7 +29,7 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
     files.iter().map(|file| std::fs::read(file).expect("a file of ours")).collect()
 }
 
-/// The inputs of one target's quick run, in order.
+/// The inputs of the quick run of one target, in order.
 fn inputs(target: &Target, corpus: &[Vec<u8>]) -> impl Iterator<Item = Vec<u8>> {
     let mut mutator = Mutator::new(corpus, SEED, target.max_bytes);
     let mutated = (0..target.rounds).map(move |_| mutator.next_input());
@@ -99,20 +99,20 @@ fn the_same_seed_gives_the_same_inputs() {
 
 // ---- The oracles can fail --------------------------------------------------------------------------------------------
 
-/// How a decoder may be wrong.
+/// What is wrong with a decoder.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Wrong {
-    /// It is not: the wrapper itself breaks nothing.
+    /// Nothing: the wrapper itself breaks nothing.
     Nothing,
-    /// It loses a byte that comes alone.
+    /// Loses a line feed that comes as a piece of its own.
     LosesSingleBytes,
-    /// It gives the second frame twice.
+    /// Returns the second frame twice.
     DoublesAFrame,
-    /// It cuts a frame's last byte.
+    /// Cuts the last byte of each frame.
     CutsAFrame,
-    /// It says nothing of a violation.
+    /// Does not report a violation.
     HidesTheViolation,
-    /// It calls any end a clean one.
+    /// Calls every end a clean one.
     AlwaysAtBoundary,
 }
 
@@ -153,7 +153,7 @@ impl<F: Framer> Framer for Broken<F> {
     }
 }
 
-/// The number of the first input of a quick run that the oracle rejects.
+/// Returns the index of the first input of a quick run that the oracle rejects.
 fn caught<F: Framer>(
     name: &str,
     make: impl Fn() -> F,

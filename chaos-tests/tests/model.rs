@@ -1,5 +1,5 @@
-//! The model's walks. `cargo test -p chaos-tests --test model -- --nocapture` prints what was walked, and how each broken
-//! world was found out.
+//! The walks of the model. `cargo test -p chaos-tests --test model -- --nocapture` prints what was walked, and how each broken
+//! world was noticed.
 #![expect(clippy::print_stdout, reason = "what was walked is told to whoever asks with --nocapture")]
 
 use chaos_tests::model::graph::Graph;
@@ -11,10 +11,10 @@ use holdfast::limits::SENDINGS_MAX;
 use stateright::{Checker, Expectation, Model};
 use tokio::time::Instant;
 
-/// More states than this are no test for every day.
+/// Most states of a walk that runs every day.
 const STATES_MAX: usize = 1_500_000;
 
-/// `HOLDFAST_MODEL_MORE=n` walks on for n more faults each, and as many states as that takes: for nights.
+/// `HOLDFAST_MODEL_MORE=n` walks each setting with n more faults and without a limit of states, for nightly runs.
 fn more() -> u8 {
     std::env::var("HOLDFAST_MODEL_MORE").map_or(0, |more| more.parse().expect("HOLDFAST_MODEL_MORE is a small number"))
 }
@@ -42,7 +42,7 @@ fn with_crashes(setting: Setting) -> Setting {
     Setting { crashes: true, ..setting }
 }
 
-/// Nobody needs the editor before the first call.
+/// The same setting, with a bridge that rests until the first call.
 fn that_rests(setting: Setting) -> Setting {
     Setting { rests: true, ..setting }
 }
@@ -60,7 +60,7 @@ fn describe(setting: &Setting) -> String {
     format!("{calls:?} window {window}, {faults} {kind}{crashes}{stop}{http}{rests}")
 }
 
-/// No promise is broken in any state, whatever happens in whatever order.
+/// Checks that no promise is broken in any state, for every order of events.
 fn always(setting: Setting) {
     let setting = Setting { faults: setting.faults + more(), ..setting };
     let began = Instant::now();
@@ -82,7 +82,8 @@ fn always(setting: Setting) {
     }
 }
 
-/// The states from which a goal cannot be reached any more: how many, and the way to the first.
+/// Returns the way to the first state from which the goal of a promise cannot be reached any more. Prints how many such states
+/// there are.
 fn cut_off(setting: &Setting, promise: &'static str) -> Option<Vec<String>> {
     let began = Instant::now();
     let goal = if promise == READY_AGAIN { promises::ready } else { promises::ready_and_settled };
@@ -101,10 +102,10 @@ fn cut_off(setting: &Setting, promise: &'static str) -> Option<Vec<String>> {
     lost.first().map(|state| graph.trace(*state))
 }
 
-/// From every state that the gateway was not stopped in, it can be ready again with every call settled.
+/// Checks that the gateway can become ready again with every call settled, from every state in which nothing was stopped.
 fn always_again(setting: Setting) {
     let setting = Setting { faults: setting.faults + more(), ..setting };
-    // Whoever can be ready with every call settled can be ready.
+    // This goal includes `READY_AGAIN`, which therefore needs no walk of its own.
     if let Some(trace) = cut_off(&setting, SETTLED_AGAIN) {
         panic!("{} breaks \"{SETTLED_AGAIN}\":\n{}", describe(&setting), trace.join("\n"));
     }
@@ -128,7 +129,7 @@ fn two_calls_survive_two_faults() {
 #[test]
 fn a_repeatable_call_survives_three_losses() {
     let losses = Setting { losses_only: true, ..setting(&[Repeatable], 1, 3) };
-    // The bound is no accident of a world in which nothing runs so often.
+    // Proves that the bound on executions is reached in this world; else the promise would hold for nothing.
     assert!(Graph::walk(&losses, &[|world| world.ghost.executions[0] == SENDINGS_MAX], STATES_MAX).meets(0));
     always(losses);
 }
@@ -177,7 +178,7 @@ fn the_way_back_to_ready_is_open_from_everywhere() {
     always_again(setting(&[Plain, Plain, Repeatable], 2, 1));
 }
 
-/// Every broken world, the promise that must notice it, and where it is looked for.
+/// Every broken world, the promise that must notice it, and the setting in which it must.
 fn broken_worlds() -> Vec<(Broken, &'static str, Setting)> {
     let plain = setting(&[Plain], 1, 2);
     let again = setting(&[Repeatable], 1, 2);

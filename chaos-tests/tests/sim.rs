@@ -13,20 +13,20 @@ use chaos_tests::sim::run;
 use holdfast::limits::RELOAD_GRACE;
 use holdfast_fake_unity::{FakeDialect, Misconduct};
 
-/// Seeds of an ordinary run.
+/// Number of seeds in an ordinary run.
 const SEEDS: u64 = 1000;
-/// The same seeds, so many hundredths of them, run with an editor of holdfast's own package too.
+/// Percentage of the seeds that also run with an editor of holdfast's own package.
 const HOLDFAST_SHARE: u64 = 60;
-/// And so many with one of each other package.
+/// Percentage of the seeds that also run with an editor of each other package.
 const OTHERS_SHARE: u64 = 20;
 /// All packages.
 const DIALECTS: [FakeDialect; 5] =
     [FakeDialect::Uloop, FakeDialect::Holdfast, FakeDialect::Turbokettle, FakeDialect::Umcp, FakeDialect::UnityMcp];
-/// Runs with twenty sessions and three editors, and whose packages these have. Of Unity-MCP there is one editor.
+/// Number of runs with twenty sessions and three editors, and the packages of these editors. Unity-MCP has only one editor.
 const STORMS: u64 = 12;
 const STORM_DIALECTS: [FakeDialect; 4] =
     [FakeDialect::Uloop, FakeDialect::Holdfast, FakeDialect::Turbokettle, FakeDialect::Umcp];
-/// After so many failures a run has said enough.
+/// After this many failures a thread takes no more seeds.
 const FAILURES_MAX: usize = 3;
 
 fn number(name: &str) -> Option<u64> {
@@ -108,7 +108,7 @@ fn every_seed(dialect: FakeDialect, share: u64) {
     }
     assert!(sums.failures.is_empty(), "{}", sums.failures.join("\n\n"));
     assert_eq!(sums.seeds, count);
-    // A handful of seeds may draw no stranger.
+    // With few seeds some checker may have nothing to check, for example no stranger.
     for (name, checks) in sums.checks.iter().filter(|_| count >= 200) {
         assert!(*checks > 0, "nothing was checked of {name}");
     }
@@ -121,8 +121,8 @@ fn dialect() -> FakeDialect {
     DIALECTS.into_iter().find(|dialect| report::word(*dialect) == named).unwrap_or_default()
 }
 
-/// `SEED=n`: one seed, with everything that happened; `DIALECT=umcp`: with an editor of that package. `SHORT=1`: the
-/// shortest plan that still fails.
+/// `SEED=n`: runs one seed and prints its whole history. `DIALECT=umcp`: with an editor of that package. `SHORT=1`: also finds
+/// the shortest plan that still fails.
 #[test]
 fn one_seed() {
     let Some(seed) = number("SEED") else { return };
@@ -169,7 +169,7 @@ fn a_quiet_run_breaks_nothing() {
     }
 }
 
-/// All that the checkers of one session know is held for each, and what is of all together beside it.
+/// Each session is checked as a single one would be, and all of them together by the checkers for several.
 #[test]
 fn twenty_sessions_and_three_editors_keep_every_promise() {
     if number("SEED").is_some() {
@@ -185,8 +185,8 @@ fn twenty_sessions_and_three_editors_keep_every_promise() {
     }
 }
 
-/// Once it was reserved for the dying connection, un-reserved, and forgotten until its limit. The healing resets the connection
-/// in the instant in which the client asks.
+/// Once such a call was reserved for the ending connection, released, and forgotten until its limit. The healing resets the
+/// connection at the instant at which the client calls.
 #[test]
 fn a_call_that_comes_as_the_connection_falls_is_sent_on_the_next_one() {
     for seed in 1..4 {
@@ -200,8 +200,8 @@ fn a_call_that_comes_as_the_connection_falls_is_sent_on_the_next_one() {
     }
 }
 
-/// Without a project a compile's answer and the end of its connection come at once. The next call was ordered in between, taken by
-/// nobody, and forgotten: a ready editor with nothing to do, until each held call's limit.
+/// Without a project, the answer of a compile and the end of its connection come at once. Once the next call was ordered in
+/// between, taken by no connection, and forgotten: the editor was ready and idle until the limit of each held call.
 #[test]
 fn a_call_that_is_next_as_the_connection_ends_behind_an_answer_is_sent_on_the_next_one() {
     for seed in 1..4 {
@@ -222,7 +222,7 @@ fn a_call_that_is_next_as_the_connection_ends_behind_an_answer_is_sent_on_the_ne
     }
 }
 
-/// A refresh, a compile or the play button may end the domain without a word, so that what is said of it waits for the reload.
+/// A refresh, a compile or the play button may end the domain without a message, so their answers wait for the reload.
 #[test]
 fn an_answer_that_a_reload_may_follow_is_withheld_and_told_once() {
     let told = |dialect, acts: &[(u32, Act)]| {
@@ -249,13 +249,13 @@ fn an_answer_that_a_reload_may_follow_is_withheld_and_told_once() {
     for (dialect, acts) in [
         (FakeDialect::Umcp, &[compile][..]),
         (FakeDialect::Turbokettle, &[compile]),
-        // Fake Unity's play button spares the domain, as a project's settings may.
+        // In fake Unity the play button does not reload the domain, as with some project settings; so a reload is planned.
         (FakeDialect::UnityMcp, &[compile, (1100, Act::Reload(300))]),
     ] {
         let (line, after) = told(dialect, acts);
         assert!(line.contains(report::RELOADED) && after < RELOAD_GRACE, "{dialect:?} after {after:?}: {line}");
     }
-    // Nothing was there to compile.
+    // No domain reload follows, as there is nothing to compile, so the answer waits for the whole grace.
     for (dialect, acts) in [
         (FakeDialect::Turbokettle, &[(900, Act::CompileErrors(2900)), compile][..]),
         (FakeDialect::UnityMcp, &[compile]),
@@ -266,8 +266,8 @@ fn an_answer_that_a_reload_may_follow_is_withheld_and_told_once() {
     }
 }
 
-/// How it is, an editor of holdfast's own package tells off its main thread. One that is frozen for longer than it may be silent
-/// is given up, and that is no reload.
+/// holdfast's own package reports the editor's state off the main thread. An editor that is frozen for longer than the limit of
+/// silence loses its connection, and the cause is silence, not a reload.
 #[test]
 fn an_editor_that_is_frozen_for_long_is_silent_and_not_reloading() {
     let mut plan = Plan::quiet(7).in_dialect(FakeDialect::Holdfast);
@@ -283,7 +283,7 @@ fn an_editor_that_is_frozen_for_long_is_silent_and_not_reloading() {
     assert!(history.0.iter().any(|entry| silent(&entry.what)), "{}", history.lines());
 }
 
-/// An answer that was read while stdout is blocked is kept, and the editor's end behind it changes nothing of it.
+/// An answer that was read while stdout is blocked is kept, and the crash of the editor afterwards does not change it.
 #[test]
 fn an_answer_that_was_read_while_the_client_sleeps_is_told_although_the_editor_crashes() {
     let mut plan = Plan { patience: Duration::from_secs(20), heal_at: 14_000, ..Plan::quiet(6) };
@@ -304,7 +304,7 @@ fn an_answer_that_was_read_while_the_client_sleeps_is_told_although_the_editor_c
     assert!(history.0.iter().any(|entry| slept(&entry.what)), "{}", history.lines());
 }
 
-/// The editor that is there is of the project that the client has left: no call of the other one is its own.
+/// The client's roots leave the project whose editor runs. A call for the other project must not run in that editor.
 #[test]
 fn a_call_asked_in_a_project_without_an_editor_never_runs_in_the_one_that_is_there() {
     for dialect in [FakeDialect::Uloop, FakeDialect::Umcp, FakeDialect::Holdfast, FakeDialect::Turbokettle] {
@@ -323,10 +323,10 @@ fn a_call_asked_in_a_project_without_an_editor_never_runs_in_the_one_that_is_the
     }
 }
 
-/// More than all queues and pipes hold, while the client reads nothing.
+/// A flood that is more than all queues and pipes hold, while the client reads nothing.
 const TOO_MUCH: [Step; 2] = [Step { at: 610, act: Act::PauseReading(2000) }, Step { at: 620, act: Act::Flood(12_000) }];
 
-/// The same flood on bounded pipes: stdin is stopped, and nothing is lost.
+/// With the flood on bounded pipes, the gateway stops reading stdin, and nothing is lost.
 #[test]
 fn a_flood_from_a_client_that_does_not_read_is_stopped_at_stdin() {
     let mut plan = Plan::quiet(7);
@@ -357,7 +357,7 @@ fn what_is_broken_at_the_seams_is_noticed_by_its_checker() {
     ];
     let shapes = |broken| match broken {
         Break::StrayAnswer | Break::StarvedSession => vec![(2, 1)],
-        // The pipe without a bound is an only client's.
+        // The pipe without a bound exists only for a single client.
         Break::EndlessInput => vec![(1, 1)],
         _ => vec![(1, 1), (3, 2)],
     };
@@ -366,7 +366,7 @@ fn what_is_broken_at_the_seams_is_noticed_by_its_checker() {
     for (broken, name, (sessions, editors)) in runs {
         let mut plan = Plan { broken: Some(broken), sessions, editors, ..Plan::quiet(7) };
         if sessions != 2 {
-            // A second connection, for what needs one.
+            // For faults that need a second connection.
             plan.steps.push(Step { at: 1500, act: Act::Reload(100) });
         }
         match broken {
@@ -384,14 +384,15 @@ fn what_is_broken_at_the_seams_is_noticed_by_its_checker() {
     Record::write_planted("planted-at-the-seams", about, planted.len()).expect("the record can be written");
 }
 
-/// A journal's promises, each broken by an editor that does not keep them, and a network or a client that gives it the occasion.
+/// The promises of a journal. Each is broken by an editor that does not keep it, on an occasion that the network or the client
+/// provides.
 #[test]
 fn an_editor_that_breaks_its_protocol_is_noticed() {
     let kept = "I2 journal-kept";
     let step = |at, act| Step { at, act };
-    // Its outcome is asked for while it runs.
+    // The outcome of the call is asked for while the call runs.
     let cut_while_it_runs = vec![step(1005, Act::Call(Tool::Block(600), false)), step(1200, Act::CutRead(0))];
-    // They wait for the main thread, and come with a connection that is over.
+    // The other calls wait for the main thread, and their connection ends before they begin.
     let cut_while_others_wait = vec![
         step(1005, Act::Call(Tool::Block(900), false)),
         step(1010, Act::Burst(4, Tool::Echo)),
@@ -415,7 +416,7 @@ fn an_editor_that_breaks_its_protocol_is_noticed() {
             let noticed = verdicts.into_iter().filter(|verdict| !verdict.violations.is_empty());
             (noticed.map(|verdict| (verdict.name, verdict.violations)).collect::<Vec<_>>(), history)
         };
-        // The occasion alone breaks nothing.
+        // Without the misconduct, the same occasion breaks nothing.
         let (noticed, history) = play(Some(Break::LateRequest).filter(|_| broken.delays_a_request()));
         assert!(noticed.is_empty(), "{broken:?} is no fault of the editor: {noticed:?}\n{}", history.lines());
         let (noticed, history) = play(Some(broken));
@@ -428,7 +429,7 @@ fn an_editor_that_breaks_its_protocol_is_noticed() {
     Record::write_planted("planted-in-the-editor", about, count).expect("the record can be written");
 }
 
-/// The id tells the editor that it has the call already; that nothing more ran is no news of the first.
+/// By the call's id the editor knows that it already has the call. That the second frame did not run says nothing of the first.
 #[test]
 fn a_call_that_comes_twice_runs_once_and_is_answered_with_its_own_outcome() {
     let plan = Plan { broken: Some(Break::DoubledRequest), ..Plan::quiet(7) }.in_dialect(FakeDialect::Holdfast);
@@ -438,8 +439,8 @@ fn a_call_that_comes_twice_runs_once_and_is_answered_with_its_own_outcome() {
     }
 }
 
-/// Push lines that a partition swallowed are seen by the number of the next one (which comes on a new connection: what comes
-/// behind a lost packet waits for it), and the tools are looked at again.
+/// The gateway notices push messages that a partition swallowed by the number of the next one, and asks for the tool list again.
+/// The next one comes on a new connection, because TCP holds back what follows a lost packet.
 #[test]
 fn push_messages_that_were_lost_are_noticed_by_their_numbers() {
     let steps =
@@ -454,7 +455,7 @@ fn push_messages_that_were_lost_are_noticed_by_their_numbers() {
     assert!(told("push_missed ") > 0, "{}", history.lines());
 }
 
-/// What keeps an editor from working is told by itself, off its main thread, and not guessed from its silence.
+/// The editor reports itself what keeps it from working, off its main thread. The gateway does not guess it from silence.
 #[test]
 fn the_status_tells_a_dialog_an_import_and_scripts_that_do_not_compile_apart() {
     let summary = |fault: Option<Act>| {

@@ -1,6 +1,6 @@
 """What the session must leave in Prometheus, and what it cannot."""
 
-# (selector, what the session did): above zero at one sample at least.
+# (selector, what the session did): the selector is above zero in at least one sample.
 EVENTS = [
     ("holdfast_build_info", "gateways ran"),
     ("process_start_time_seconds", "gateways were started"),
@@ -86,7 +86,7 @@ EVENTS = [
     ('holdfast_scrapes_total{result="bad_host"}', "a foreign name"),
 ]
 
-# Metrics that this session cannot make rise, and why; where they are shown to rise.
+# Metrics that this session cannot make rise, and why, or where another test makes them rise.
 NOT_CAUSED = {
     "process_cpu_seconds_total": "whole seconds, which a quick machine does not use in this time",
     "holdfast_clock_jumps_total": "the clock is the whole machine's; the exporter's own tests move a simulated one",
@@ -102,7 +102,7 @@ NOT_CAUSED = {
     "holdfast_invariant_violations_total": "would be a bug",
     "holdfast_shutdowns_total": "counted at the end, behind the last scrape; tests/it/process/metrics.rs reads the last words",
 }
-# What nothing from outside may move.
+# Metrics that nothing from outside may change.
 FLAT_ZERO = [
     "holdfast_fsm_unexpected_events_total",
     "holdfast_actor_restarts_total",
@@ -112,15 +112,15 @@ FLAT_ZERO = [
     'holdfast_tool_calls_total{cause="gateway"}',
 ]
 
-# What the session must bring about, and how far it gets in seconds.
+# Alerts that the session must cause, and the state that they reach within its seconds.
 ALERTS = {"HoldfastWrongPeer": "firing", "HoldfastLinkStuck": "pending"}
-# What a slow machine may bring about beside that.
+# Alerts that a slow machine may cause as well.
 MAY_FIRE = {
     "HoldfastRuntimeStarved": "timers are late on a machine that is busy with something else",
     "HoldfastStdoutStalled": "the client that does not read, if all takes long",
 }
 
-# Panels of what only the editor of another project tells.
+# Panels with data of only one editor, which belongs to another project.
 ELSEWHERE = {
     "Age of the editor's last frame A": "Tower",
     'The editor\'s answer to "how are you" A': "Tower",
@@ -133,7 +133,7 @@ EMPTY = {
     "Restarts": "no part was restarted",
     "Unexpected events A": "there were none",
 }
-# Panels that show what happens, and at the end nothing does.
+# Panels that show what is happening now, and show nothing at the end of the session.
 QUIET_AT_THE_END = {
     "Transitions A": "the rates above zero",
     "Definitive answers over time A": "no call in the last seconds",

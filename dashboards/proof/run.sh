@@ -1,5 +1,5 @@
 #!/bin/sh
-# Dashboards, rules and alerts against a real Prometheus. Builds nothing: HOLDFAST_BIN names the binary. Linux only.
+# Proves dashboards, rules and alerts against a real Prometheus. Builds nothing: HOLDFAST_BIN names the binary. Linux only.
 set -eu
 cd "$(dirname "$0")/../.."
 . scripts/lib.sh

@@ -49,7 +49,8 @@ class Session:
         self.editor = self.stage.editor(PROJECT)
         project = str(self.stage.folder / PROJECT)
         self.main = self.stage.gateway("main", "--project", project).open()
-        # No project: the port is given. Its client waits for little more than the margin that is kept of its patience.
+        # No project: the port is given. The client waits for little more than the margin that the gateway subtracts from its
+        # patience.
         self.plain = self.stage.gateway("plain", "--port", str(self.editor.port), "--patience", "6").open()
         self.prometheus = self.stage.keep(Prometheus(self.stage, configured(self.stage, self.prometheus_folder)))
         for gateway in (self.main, self.plain):
@@ -57,12 +58,12 @@ class Session:
             gateway.answer(gateway.ask("tools/list"))
             gateway.answer(gateway.ask("ping"))
             self.prometheus.scraped(self.of(gateway, "holdfast_fsm_state", "== 1", machine="bridge", state="ready"))
-        # From zero to five between scrapes: what panels over time must see.
+        # From zero to five between two scrapes: panels over time must show this rise.
         self.prometheus.scraped(self.of(self.main, "holdfast_tool_calls_total", verdict="ok"))
         for _ in range(5):
             self.main.works()
         self.prometheus.scraped(self.of(self.main, "holdfast_tool_calls_total", ">= 6", verdict="ok"))
-        # Everything has been evaluated on that: no alert is even pending.
+        # All rules have been evaluated on these samples, and no alert is even pending.
         evaluated = self.prometheus.scraped("job:holdfast_tool_calls:rate5m > 0")
         insist(evaluated, "the recording rules")
         self.was_healthy = time.time()
@@ -74,7 +75,7 @@ class Session:
         insist("error" in main.answer(main.ask("no/such/method")), "an unknown method")
         main.tell("{ this is no JSON")
         prometheus.scraped(self.of(main, "holdfast_mcp_invalid_messages_total", reason="not_json"))
-        # One runs, one is held behind it; both are seen there, then the running one is taken back.
+        # One call runs and another is held behind it. A scrape shows both, then the running call is cancelled.
         mark = len(self.editor.events)
         running = main.call("hold")
         self.editor.begun(mark, "hold")
@@ -82,12 +83,12 @@ class Session:
         prometheus.scraped(self.of(main, "holdfast_tool_calls_in_flight", "== 1"))
         prometheus.scraped(self.of(main, "holdfast_tool_calls_queued", "== 1"))
         main.note("notifications/cancelled", requestId=running)
-        # Lines are read in order: behind this one's answer the cancel has been dealt with.
+        # Lines are handled in order, so when this request is answered the cancel is handled too.
         main.answer(main.ask("ping"))
         self.editor.say("release")
         main.expect(held, "ok: ")
         insist(running not in main.answers, "a cancelled call was answered")
-        # Beyond its client's patience a call is told to be running still.
+        # A call that outlasts the patience of its client is answered "still running".
         mark = len(self.editor.events)
         long = self.plain.call("hold")
         self.editor.begun(mark, "hold")
@@ -110,7 +111,7 @@ class Session:
         main.expect(held, "ok: ")
         self.prometheus.scraped(self.of(main, "holdfast_unity_reloads_total", result="completed"))
         self.prometheus.scraped(self.of(main, "holdfast_unity_recovery_duration_seconds_count"))
-        # What only reads is sent again when its connection ends before it ran.
+        # A read-only call is sent again when its connection ends before it ran.
         editor.say("import 3000")
         mark = len(editor.events)
         reading = main.call("get-logs")
@@ -173,7 +174,7 @@ class Session:
         self.prometheus.scraped('ALERTS{alertname="HoldfastLinkStuck", alertstate="pending", instance="Tower"}')
         silent.say("up")
         self.tower.expect(held, "ok: ")
-        # This one is of holdfast's own package: it tells how it is, and its journal knows what a reload cut.
+        # This editor has holdfast's own package: it reports its state, and its journal knows that a reload cut a call.
         self.prometheus.scraped(self.of(self.tower, "holdfast_unity_heartbeat_seconds_count"))
         mark = len(silent.events)
         running = self.tower.call("hold")
@@ -192,7 +193,7 @@ class Session:
             wanted = {"job": "holdfast", "instance": project or gateway.target(), "pid": str(gateway.pid)}
             wanted |= {"project": project} if project else {}
             insist(labels == wanted, f"{labels} and not {wanted}")
-        # Killed: its record stays, it is down, and the next start reaps it.
+        # Killed: its record stays, its target is down, and the next start of a gateway removes the record.
         self.killed = time.time()
         plain.kill()
         prometheus.scraped(f'up{{pid="{plain.pid}"}} == 0')
@@ -201,11 +202,11 @@ class Session:
         copy = self.stage.gateway("copy", "--project", str(self.stage.folder / PROJECT)).open()
         wait("the dead one's target is gone", lambda: str(plain.pid) not in prometheus.targets())
         insist(not plain.record(), "its record is gone")
-        # A second copy of one project: one instance, two pids.
+        # A second gateway for the same project: one instance, two pids.
         copy.works()
         prometheus.scraped(f'count(up{{instance="{PROJECT}"}} == 1) == 2')
         prometheus.scraped(self.of(copy, "holdfast_tool_calls_total", verdict="ok"))
-        # A normal end takes the target away.
+        # A normal end removes the target.
         copy.close()
         insist(not copy.record(), "an end takes the record away")
         wait("its target is gone", lambda: str(copy.pid) not in prometheus.targets())

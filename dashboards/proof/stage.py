@@ -15,7 +15,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-# For whatever should be quick: reached only when something is broken.
+# A limit for everything that should be quick. It is reached only if something is broken.
 SOON_S = 30
 
 
@@ -236,7 +236,7 @@ class Prometheus(Process):
         """The series of an instant query."""
         success, data = self.get("query", query=expression, **({"time": at} if at else {}))
         insist(success, f"{expression}\n    {data}")
-        # A scalar has no series around it.
+        # A scalar result is not a list of series.
         return [{"metric": {}, "value": data["result"]}] if data["resultType"] == "scalar" else data["result"]
 
     def query_range(self, expression, start, end, step=1):
@@ -262,7 +262,7 @@ class Stage:
         self.state, self.home = self.folder / "state", self.folder / "home"
         self.home.mkdir()
         self.players = []
-        # As clients start it: almost nothing around it.
+        # An almost empty environment, as clients give it.
         self.environment = {"HOME": str(self.home), "HOLDFAST_STATE_DIR": str(self.state), "PATH": os.environ["PATH"]}
 
     def keep(self, player):

@@ -23,9 +23,9 @@ import time
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# The program whose modules are suites of their own.
+# The program whose modules run as suites of their own.
 DIVIDED = "holdfast:it"
-# A suite of some minutes on a busy machine; what hangs is ended.
+# Seconds: a suite takes some minutes on a busy machine. Ends only what hangs.
 PATIENCE = 1800
 
 
@@ -36,7 +36,7 @@ def programs(file):
         message = json.loads(line) if line.startswith("{") else {}
         if message.get("reason") == "compiler-artifact" and message["profile"]["test"] and message["executable"]:
             kind = message["target"]["kind"][0]
-            # `path+file:///a/folder#name@1.0.0`, and without the name where the folder is called the same.
+            # `path+file:///a/folder#name@1.0.0`, or without the name if the folder has the same name.
             path, told = message["package_id"].split("#")
             package = told.split("@")[0] if "@" in told else path.rstrip("/").split("/")[-1]
             name = message["target"]["name"]
@@ -89,9 +89,10 @@ def run(suite, program, wanted, skipped):
     """Runs one suite; gives the names of the tests that passed, and of those that did not or of which nothing was heard."""
     print(f"==> {suite}", flush=True)
     began = time.monotonic()
-    # The words of a command are at most 32 KiB on Windows: what is less is named.
+    # A command line has at most 32 KiB on Windows: suites of the divided program name the tests to run, others those to skip.
     words = sorted(wanted) if suite.startswith(DIVIDED) else [word for test in sorted(skipped) for word in ("--skip", test)]
-    # Into a file: a pipe ends only with the last program that has it, and a test that is ended may leave some.
+    # Into a file: a pipe would end only with the last program that has it open, and a test that was ended may leave such
+    # programs.
     with tempfile.TemporaryFile() as output:
         command = ["wine", program, "--exact", *words]
         child = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, start_new_session=True)

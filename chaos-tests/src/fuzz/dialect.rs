@@ -1,4 +1,4 @@
-//! What every dialect must keep, whatever an editor, its push socket or its project's files hold.
+//! What every dialect must keep, for any bytes from an editor, its push socket or its project's files.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub(super) fn raw(text: &[u8]) -> Option<Box<RawValue>> {
     RawValue::from_string(std::str::from_utf8(text).ok()?.to_owned()).ok()
 }
 
-/// A JSON object that may stand in a message.
+/// A JSON object that may be a part of a message: one level less deep than a message may be.
 pub(super) fn object(text: &[u8]) -> Option<Box<RawValue>> {
     let text = std::str::from_utf8(text).ok()?.trim();
     let within = jsonrpc::depth_ok(text.as_bytes(), JSON_DEPTH_MAX - 1);
@@ -37,8 +37,8 @@ pub(super) fn check_loggable(what: &str) {
     assert!(what.len() <= LOG_FIELD_MAX_BYTES && !what.contains(char::is_control), "{what:?} is fit for a log");
 }
 
-/// A tool list: every entry is in the list or named as dropped, and what is in the list can be offered. `entries` says how many
-/// the reply holds.
+/// Checks a tool list: every entry is either in the list or named as dropped, and every tool in the list can be offered.
+/// `entries` returns how many entries the reply has.
 pub(super) fn check_tools(
     dialect: &dyn Dialect,
     result: &[u8],
@@ -69,12 +69,12 @@ fn check_tool(tool: &EditorTool) {
     assert_eq!(tool.input_schema.parsed().get("type"), Some(&Value::from("object")));
     assert!(tool.input_schema.parsed().get("properties").is_none_or(Value::is_object));
     assert!(!tool.repeatable || tool.annotations.read_only_hint || tool.annotations.idempotent_hint);
-    // The catalogue on disk holds the same.
+    // The catalogue on disk must restore the same tool.
     let kept = serde_json::to_string(tool).expect("a tool is JSON");
     assert_eq!(serde_json::from_str::<EditorTool>(&kept).ok().as_ref(), Some(tool));
 }
 
-/// A tool of this schema, of which nothing else is known.
+/// A tool with this schema and no other information.
 pub(super) fn tool(name: &str, schema: &[u8]) -> Option<EditorTool> {
     serde_json::from_slice(schema).ok().map(|input_schema| EditorTool {
         name: name.to_owned(),
@@ -94,7 +94,8 @@ pub(super) fn tool(name: &str, schema: &[u8]) -> Option<EditorTool> {
     })
 }
 
-/// A project's files, one field each; an empty field is a file that is not there.
+/// Reads a project's files, one field of the input for each. An empty field is a file that does not exist, `?` one that cannot be
+/// read.
 pub(super) fn facts(dialect: &dyn Dialect, input: &[u8]) -> ProjectFacts {
     let contents: [&[u8]; 10] = fields(input);
     let wanted = dialect.project_files();
@@ -110,7 +111,7 @@ pub(super) fn facts(dialect: &dyn Dialect, input: &[u8]) -> ProjectFacts {
     facts.problems.iter().for_each(|problem| check_words(problem));
     assert!(facts.port.is_none_or(|(port, file)| port > 0 && files.contains_key(file)));
     assert!(facts.editor_pid != Some(0));
-    // A package that is there and speaks otherwise is named in a problem, with its version.
+    // A package that is installed in a version that the dialect does not speak must be named in a problem.
     assert!(facts.package_version.is_none() || facts.installed || !facts.problems.is_empty());
     let nothing: ProjectFiles = wanted.iter().map(|file| (file.path, FileState::Missing)).collect();
     if files == nothing {
@@ -119,7 +120,7 @@ pub(super) fn facts(dialect: &dyn Dialect, input: &[u8]) -> ProjectFacts {
     facts
 }
 
-/// A line of the push socket. Whether it was taken.
+/// Checks a line of the push socket. Returns whether the dialect accepted it.
 pub(super) fn check_push(dialect: &dyn Dialect, line: &[u8], token: &Secret) -> bool {
     let said = dialect.decode_push(line, token);
     match json(line) {
@@ -135,7 +136,7 @@ pub(super) fn check_push(dialect: &dyn Dialect, line: &[u8], token: &Secret) -> 
     true
 }
 
-/// One frame, and no byte more; its body. Sent back it is no editor's.
+/// Checks that `frame` is exactly one frame within the dialect's size limit. Returns its body.
 pub(super) fn check_frame(dialect: &dyn Dialect, frame: &[u8]) -> Vec<u8> {
     assert!(frame.len() <= dialect.properties().request_max_bytes);
     let mut framer = dialect.framer();
@@ -145,7 +146,7 @@ pub(super) fn check_frame(dialect: &dyn Dialect, frame: &[u8]) -> Vec<u8> {
     body.to_vec()
 }
 
-/// What the caller said is still said, but for these members, which the dialect sees to.
+/// Checks that every argument of the caller is sent unchanged, except those in `own`, which the dialect sets itself.
 pub(super) fn check_kept(given: &RawValue, sent: Option<&Value>, own: &[&str]) {
     let (Ok(Value::Object(given)), Some(Value::Object(sent))) = (serde_json::from_str(given.get()), sent) else {
         return;

@@ -1,6 +1,6 @@
-//! The decoders of byte streams: any split of the bytes gives what a plain reader of the whole stream finds.
+//! The decoders of byte streams: however the bytes are split, a decoder finds what a plain reader of the whole stream finds.
 //!
-//! An input's first byte decides how the rest, the stream, is split.
+//! The first byte of an input decides how the rest, the stream, is split.
 
 use holdfast::limits::FRAME_HEADER_MAX_BYTES;
 use holdfast::protocol::framing::content_length::{self, ContentLength};
@@ -8,21 +8,21 @@ use holdfast::protocol::framing::lines::{Line, LineDecoder, Lines};
 use holdfast::protocol::framing::{BadFrame, Framer};
 use holdfast::protocol::jsonrpc::IdScanner;
 
-/// Longest body and longest line: small, so that the bound itself is met.
+/// Longest body and longest line in bytes. Small, so that inputs reach the limit.
 const MAX: usize = 64;
 
-/// What came out of a stream: its frames, the violation that ended it, and whether it could end there.
+/// What a decoder found in a stream: its frames, the violation that ended it, and whether the stream may end there.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Found {
     /// The frames' bodies.
     pub frames: Vec<Vec<u8>>,
     /// The first violation.
     pub bad: Option<BadFrame>,
-    /// No frame is cut by ending here.
+    /// Whether the end of the stream cuts no frame.
     pub at_boundary: bool,
 }
 
-/// A stream in pieces whose sizes `dice` chooses, a third of them single bytes.
+/// Splits a stream into pieces of random sizes from `seed`. A third of them are single bytes.
 pub(super) fn pieces(seed: u8, stream: &[u8]) -> Vec<&[u8]> {
     let mut dice = fastrand::Rng::with_seed(seed.into());
     let mut rest = stream;
@@ -56,7 +56,7 @@ fn read(mut framer: impl Framer, pieces: &[&[u8]]) -> Found {
     found
 }
 
-/// Holds a framer against `model`, with the stream whole, in single bytes, and in the input's own pieces.
+/// Compares a framer with `model`, with the stream whole, in single bytes, and in the pieces that the input's first byte gives.
 pub fn check_framer<F: Framer>(input: &[u8], make: impl Fn() -> F, model: impl Fn(&[u8]) -> Found) {
     let Some((seed, stream)) = input.split_first() else { return };
     let meant = model(stream);
@@ -75,7 +75,7 @@ pub fn content_length(input: &[u8]) {
     assert_eq!(written, Found { frames: vec![body.to_vec()], bad: None, at_boundary: true });
 }
 
-/// A plain reader of the whole stream.
+/// The oracle of `content_length`: a plain reader of the whole stream.
 pub fn model_of_content_length(stream: &[u8]) -> Found {
     let mut found = Found { frames: Vec::new(), bad: None, at_boundary: true };
     let mut rest = stream;
@@ -99,15 +99,15 @@ pub fn model_of_content_length(stream: &[u8]) -> Found {
     found
 }
 
-/// The length of the header block that `bytes` begins with, and the body's; `None` if it is not whole.
+/// Returns the length of the header block that `bytes` begins with, and that of the body; `None` if the header is not whole.
 fn model_header(bytes: &[u8]) -> Result<Option<(usize, usize)>, BadFrame> {
     let (mut from, mut length) = (0, None);
     loop {
         let rest = &bytes[from..];
-        // A line as far as it came: printable ASCII and tabs, a CR only before the LF.
+        // A header line, as far as it has come: printable ASCII and tabs, with a CR only before the LF.
         let end = rest.iter().position(|byte| *byte == b'\n' || !matches!(byte, b'\r' | b'\t' | b' '..=b'~'));
         let cr = rest.iter().position(|byte| *byte == b'\r').filter(|cr| end.is_none_or(|end| *cr < end));
-        // The first byte that cannot stand where it stands, and the end of the line if there is none.
+        // `wrong` is the first byte that is not allowed at its place. `ends` is the CR that ends the line, if no byte is wrong.
         let wrong = match (cr, end) {
             (Some(cr), _) if rest.get(cr + 1).is_some_and(|byte| *byte != b'\n') => Some(cr + 1),
             (Some(_), _) => None,
@@ -149,7 +149,8 @@ fn model_header(bytes: &[u8]) -> Result<Option<(usize, usize)>, BadFrame> {
     }
 }
 
-/// Lines: of the client's stdin (a line that is too long is told and passed over) and of the push socket (it ends the stream).
+/// Lines of the client's stdin, where a line that is too long is reported and skipped, and of the push socket, where it ends the
+/// stream.
 pub fn lines(input: &[u8]) {
     check_framer(input, || Lines::new(MAX), model_of_lines);
     let Some((seed, stream)) = input.split_first() else { return };
@@ -194,7 +195,7 @@ fn model_of_client_lines(stream: &[u8]) -> Vec<Line> {
     lines
 }
 
-/// A plain reader of the whole stream.
+/// The oracle of `Lines`: a plain reader of the whole stream.
 pub fn model_of_lines(stream: &[u8]) -> Found {
     let mut found = Found { frames: Vec::new(), bad: None, at_boundary: true };
     let mut lines: Vec<&[u8]> = stream.split(|byte| *byte == b'\n').collect();

@@ -1,4 +1,4 @@
-//! The dialect of holdfast's own package: whatever an editor, its push socket or its project's files hold.
+//! The dialect of holdfast's own package, for any bytes from an editor, its push socket or its project's files.
 
 use holdfast::limits::TOOL_TIMEOUT_MAX;
 use holdfast::protocol::dialect::holdfast::Holdfast;
@@ -14,7 +14,7 @@ use super::dialect::{
 };
 use super::fields;
 
-/// The editor that the golden messages are of.
+/// The credentials of the editor in the golden messages.
 fn credentials() -> Credentials {
     Credentials {
         project: "/projects/T\u{e4}st".to_owned(),
@@ -34,10 +34,11 @@ fn hello() -> Hello {
     }
 }
 
-/// A frame's body.
+/// Decodes the body of a frame.
 pub fn decode(body: &[u8]) {
     let Ok(inbound) = Holdfast.decode(body) else { return };
-    // Read by members: one that no tree can hold (a lone surrogate, a number beyond all) does not spoil the others.
+    // The dialect reads each member by itself, so it accepts a message with a member that `Value` cannot hold (a lone surrogate,
+    // a number out of range). Such a message cannot be checked here.
     let Some(value) = json(body) else { return };
     assert!(value.is_object(), "a message is an object");
     match inbound {
@@ -96,12 +97,12 @@ fn check_reply(reply: Reply, body: &Value) {
     }
 }
 
-/// The editor's own text may end in the same words.
+/// Whether the editor's own error text contains the sentence.
 fn said_so(body: &Value) -> bool {
     body.get("error").is_some_and(|error| error.to_string().contains("Nothing of the call ran"))
 }
 
-/// The greeting: the replies to hello and to prove. Nobody passes who does not know the token.
+/// The greeting: the replies to hello and to prove. No peer passes that does not know the token.
 pub fn greeting(input: &[u8]) {
     let replies: [&[u8]; 2] = fields(input);
     let [Some(first), second] = replies.map(raw) else { return };
@@ -134,7 +135,7 @@ pub fn greeting(input: &[u8]) {
     );
 }
 
-/// The answer to the question for outcomes: it is one of those that were asked for, in their order, or none at all.
+/// The answer to a question for outcomes: accepted only if it has exactly the calls that were asked for, in the same order.
 pub fn outcomes(result: &[u8]) {
     let (Some(raw), Some(value)) = (raw(result), json(result)) else { return };
     let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -165,12 +166,12 @@ pub fn outcomes(result: &[u8]) {
     assert!(asked.is_empty() || refused(&asked.iter().map(others).collect::<Vec<_>>()), "an answer of another journal");
 }
 
-/// A tool list.
+/// Reads a tool list.
 pub fn tools(result: &[u8]) {
     check_tools(&Holdfast, result, 0, |value| value.get("tools").and_then(Value::as_array).map(Vec::len));
 }
 
-/// A project's files.
+/// Reads a project's files.
 pub fn project(input: &[u8]) {
     let facts = facts(&Holdfast, input);
     if let Some(expected) = &facts.expected {
@@ -181,7 +182,7 @@ pub fn project(input: &[u8]) {
     }
 }
 
-/// A line of the push socket. Without our token it is a stranger's.
+/// A line of the push socket. A line without our token must be refused.
 pub fn push(line: &[u8]) {
     let token = Secret::new("0badc0de0badc0de0badc0de0badc0de");
     if check_push(&Holdfast, line, &token) {
@@ -196,7 +197,7 @@ pub fn push(line: &[u8]) {
     }
 }
 
-/// A call: tool name, arguments, the tool's schema.
+/// Encodes a call. Fields: tool name, arguments, the tool's schema.
 pub fn call(input: &[u8]) {
     let [name, arguments, schema]: [&[u8]; 3] = fields(input);
     let name = String::from_utf8_lossy(name);
@@ -232,7 +233,8 @@ fn check_encoded(call: CallId, tool: &str, prepared: &PreparedCall, key: &Journa
         let frame = Holdfast.encode(wire, order).expect("a small message fits");
         let body = check_frame(&Holdfast, &frame);
         let asks = !matches!(order, Order::Cancel(_));
-        // Members that no tree can hold (lone surrogates) are passed on as they are.
+        // A message whose arguments have members that `Value` cannot hold (lone surrogates) is sent as it is, and cannot be
+        // checked here.
         if let Ok(message) = serde_json::from_slice::<Value>(&body) {
             assert_eq!(message["method"], *method);
             assert_eq!(message.get("id").is_some(), asks);

@@ -1,7 +1,7 @@
 //! Both sides of HTTP: the decoder of an editor's responses, and the server that answers requests. Any split of the bytes gives
-//! the same. What a plain writer wrote is what the decoder reads, and what the server answers is what the decoder takes.
+//! the same result. The decoder reads what a plain writer wrote, and it accepts what the server answers.
 //!
-//! An input's first byte decides how the rest is split.
+//! The first byte of an input decides how the rest is split.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,10 +15,11 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::framing::pieces;
 
-/// Longest body: small, so that the bound itself is met.
+/// Longest body in bytes. Small, so that inputs reach the limit.
 const MAX: usize = 64;
 
-/// What came of some bytes: a response, a violation, or neither; and what the end of the connection makes of it.
+/// Returns what the decoder made of the bytes (a response, a violation, or neither), and the response that the end of the
+/// connection completes.
 fn read(pieces: &[&[u8]]) -> (Result<Option<Response>, BadResponse>, Option<Response>) {
     let mut decoder = ResponseDecoder::new(MAX);
     for piece in pieces {
@@ -30,7 +31,7 @@ fn read(pieces: &[&[u8]]) -> (Result<Option<Response>, BadResponse>, Option<Resp
     (Ok(None), decoder.end())
 }
 
-/// A response.
+/// Decodes a response.
 pub fn response(input: &[u8]) {
     let Some((seed, stream)) = input.split_first() else { return };
     let whole = read(&[stream]);
@@ -46,7 +47,8 @@ pub fn response(input: &[u8]) {
     check_written(*seed, stream.get(..stream.len().min(MAX)).unwrap_or_default());
 }
 
-/// A body written in each of the three ways is read as it was, and not before it is whole.
+/// Checks that a body written in each of the three ways (by length, chunked, until the end) is read unchanged, and not before it
+/// is whole.
 fn check_written(seed: u8, body: &[u8]) {
     let known = [format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).as_bytes(), body].concat();
     let mut chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
@@ -70,12 +72,12 @@ fn check_written(seed: u8, body: &[u8]) {
 
 // ---- The server ------------------------------------------------------------------------------------------------------
 
-/// Capacity of a connection: small, so that both sides meet a full one.
+/// Capacity of a connection in bytes. Small, so that both sides meet a full connection.
 const PIPE: usize = 256;
-/// Virtual time in which a connection is over whose peer has ended its side.
+/// Virtual time within which the server ends a connection after its peer has ended its side.
 const END_MAX: Duration = Duration::from_secs(30);
 
-/// A service that keeps what it was asked and answers with the body.
+/// A service that keeps the requests it received and answers each with its body.
 struct Echo {
     bodies: bool,
     asked: Mutex<Vec<Request>>,
@@ -119,7 +121,7 @@ impl Listener for Once {
     }
 }
 
-/// What came of a request: the bytes that were answered, what the service was asked, and why it refused.
+/// What the server did with a request: the bytes that it answered, the requests that the service received, and why it refused.
 #[derive(Debug, PartialEq, Eq)]
 struct Served {
     answer: Vec<u8>,
@@ -136,7 +138,7 @@ async fn serve(pieces: &[&[u8]], bodies: bool) -> Served {
     let (mut hear, mut say) = tokio::io::split(&mut near);
     let said = async {
         for piece in pieces {
-            // It may have been refused already.
+            // Fails if the server has already refused the request.
             let _ = say.write_all(piece).await;
             tokio::task::yield_now().await;
         }
@@ -152,7 +154,7 @@ async fn serve(pieces: &[&[u8]], bodies: bool) -> Served {
     Served { answer, asked, refused }
 }
 
-/// A request to the server.
+/// Serves a request, whole and in pieces.
 pub fn request(input: &[u8]) {
     let Some((seed, stream)) = input.split_first() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
@@ -162,7 +164,8 @@ pub fn request(input: &[u8]) {
         let single: Vec<&[u8]> = stream.chunks(1).collect();
         for pieces in [single, pieces(*seed, stream)] {
             let found = serve(&pieces, bodies).await;
-            // A head in pieces is looked at when its end is there: what ends before is cut off, whatever it was.
+            // A head that comes in pieces is checked only when it is complete. A stream that ends before that is `CutOff` in
+            // pieces, and may be `NotHttp` in one piece.
             if (&whole.refused[..], &found.refused[..]) == (&[Refused::NotHttp], &[Refused::CutOff]) {
                 assert!(found.answer.is_empty() && found.asked.is_empty(), "{found:?}");
                 continue;
@@ -173,7 +176,8 @@ pub fn request(input: &[u8]) {
     });
 }
 
-/// One answer at most, which our own decoder takes to its last byte; and the service was asked only what it may be.
+/// Checks that there is at most one answer, that our own decoder reads it to the last byte, and that the service received only a
+/// request that the rules allow.
 fn check_served(stream: &[u8], served: &Served) {
     let Served { answer, asked, refused } = served;
     assert!(asked.len() <= 1 && refused.len() <= 1, "{asked:?} {refused:?}");
@@ -182,7 +186,7 @@ fn check_served(stream: &[u8], served: &Served) {
         assert!(rest.is_empty(), "who says nothing whole is owed nothing: {:?}", String::from_utf8_lossy(answer));
         return;
     }
-    // An answer to HEAD has a length and no body.
+    // An answer to HEAD has a length but no body.
     if !stream.windows(4).any(|part| part == b"HEAD") {
         let mut decoder = ResponseDecoder::new(1 << 20);
         let response = decoder.push(answer).expect("an answer that our own decoder takes").expect("a whole one");

@@ -1,8 +1,8 @@
 //! Fuzz targets: one list for the quick run (`tests/fuzz.rs`) and for libFuzzer (`fuzz/`, `make fuzz`).
 //!
-//! A target takes any bytes and panics when the product breaks its word on them. "Does not panic" is the least that is
-//! asked: each target holds the product against a plain model of what it promises, or against itself in another split,
-//! another layout, another order.
+//! A target takes any bytes and panics if the product breaks a promise on them. "Does not panic" is the least that is checked:
+//! each target compares the product with a plain model of its promise, or with itself on the same bytes in another split, layout
+//! or order.
 
 mod dialect;
 pub mod framing;
@@ -19,13 +19,13 @@ pub mod unity_mcp;
 /// A fuzz target.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// Its name, and that of its corpus's folder below `fuzz/corpus/`.
+    /// Name of the target, and of its corpus's folder below `fuzz/corpus/`.
     pub name: &'static str,
-    /// Panics if the product breaks its word on these bytes.
+    /// Panics if the product breaks a promise on these bytes.
     pub run: fn(&[u8]),
-    /// Mutated inputs of the quick run: about a second in a debug build.
+    /// Number of mutated inputs in the quick run: about a second in a debug build.
     pub rounds: u32,
-    /// Longest input. What is tested is seen in few bytes; the bounds for large messages have tests of their own.
+    /// Longest input in bytes. Short inputs are enough here; the limits for large messages have tests of their own.
     pub max_bytes: usize,
 }
 
@@ -66,10 +66,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "session", run: session::session, rounds: 300, max_bytes: 4096 },
 ];
 
-/// Separates the fields of an input that has several: a byte that JSON forbids everywhere, and a text editor shows.
+/// Separates the fields of an input that has several. JSON forbids this byte everywhere, and a text editor shows it.
 pub const SEPARATOR: u8 = 0x1e;
 
-/// The fields of an input; those that are not there are empty.
+/// The fields of an input. Missing fields are empty.
 fn fields<const N: usize>(input: &[u8]) -> [&[u8]; N] {
     let mut all = input.splitn(N, |byte| *byte == SEPARATOR);
     std::array::from_fn(|_| all.next().unwrap_or_default())

@@ -1,6 +1,6 @@
-//! Deterministic mutations for the quick run: no coverage, but the dictionary and the splices that find most of it.
+//! Deterministic mutations for the quick run. Without coverage, a dictionary and splices find most of what coverage would find.
 
-/// Pieces that random bytes would not hit.
+/// Byte strings that random bytes would not produce.
 const PIECES: [&[u8]; 56] = [
     b"{",
     b"}",
@@ -60,7 +60,7 @@ const PIECES: [&[u8]; 56] = [
     b"[[[[[[[[[[[[[[[[",
 ];
 
-/// The inputs of a quick run: always the same for one seed and one corpus.
+/// Produces the inputs of a quick run: always the same ones for one seed and one corpus.
 pub struct Mutator<'a> {
     corpus: &'a [Vec<u8>],
     dice: fastrand::Rng,
@@ -77,7 +77,7 @@ impl<'a> Mutator<'a> {
         self.dice.choice(self.corpus).map_or(&[], Vec::as_slice)
     }
 
-    /// The next input: one of the corpus with one to eight changes.
+    /// The next input: one of the corpus with one to eight changes, cut to `max_bytes`.
     pub fn next_input(&mut self) -> Vec<u8> {
         let mut input = self.pick().to_vec();
         for _ in 0..self.dice.u8(1..=8) {

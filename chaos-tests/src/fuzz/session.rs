@@ -1,7 +1,7 @@
 //! The whole session: a client's bytes into a gateway that has no editor, until the client closes its end.
 //!
-//! An input is what the client writes, line for line. So that mutations reach deep, a line that begins with `@` stands for
-//! what a client would have to write letter by letter, and for what it does besides writing (see [`client_writes`]).
+//! An input is what the client writes, line by line. A line that begins with `@` stands for a whole message or for a pause (see
+//! [`client_writes`]), so that mutations reach deep without spelling messages letter by letter.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,14 +25,14 @@ use tokio::sync::mpsc;
 
 use crate::sim::net::now;
 
-/// Lines of one input that are played.
+/// Number of lines of an input that are played.
 const LINES_MAX: usize = 64;
-/// Capacity of the client's pipes: small, so that both sides meet full ones.
+/// Capacity of the client's pipes in bytes. Small, so that both sides meet full pipes.
 const PIPE: usize = 512;
-/// Virtual time in which a session whose input has ended is over.
+/// Virtual time within which a session ends after its input has ended.
 const END_MAX: Duration = Duration::from_secs(30);
 
-/// Nobody listens anywhere, and nothing can be bound.
+/// A network on which no port listens and no port can be bound.
 struct NoNet;
 
 impl Net for NoNet {
@@ -51,9 +51,17 @@ enum Act {
     Wait(Duration),
 }
 
-/// A line of the input as what the client does. `@i VERSION`: the handshake. `@c NAME ARGUMENTS`: a call under the next
-/// number. `@m METHOD PARAMS`: a request under it. `@s METHOD MEMBERS`: the same without a handshake. `@n METHOD PARAMS`: a notification. `@x ID`: a cancel. `@w N`: N tenths
-/// of a second pass. Anything else is written as it is.
+/// Turns a line of the input into what the client does:
+///
+/// - `@i VERSION NAME`: the handshake, as a client of this name.
+/// - `@c NAME ARGUMENTS`: a call under the next number.
+/// - `@m METHOD PARAMS`: a request under the next number.
+/// - `@s METHOD MEMBERS`: the same, stateless (2026-07-28).
+/// - `@n METHOD PARAMS`: a notification.
+/// - `@x ID`: a cancel.
+/// - `@w N`: N tenths of a second pass.
+///
+/// Any other line is written as it is.
 fn client_writes(line: &[u8], next: &mut u64) -> Vec<Act> {
     let text = String::from_utf8_lossy(line);
     let mut words = text.splitn(3, ' ');
@@ -92,8 +100,8 @@ fn client_writes(line: &[u8], next: &mut u64) -> Vec<Act> {
     }
 }
 
-/// What the client may expect after all it wrote: per id (its JSON, or null) the answers owed, and how many of them
-/// cancels may have taken back.
+/// What the gateway owes the client for everything it wrote: the number of answers for each id (as JSON, or `null`), and how many
+/// of them cancels may have taken back.
 #[derive(Debug, Default)]
 pub struct Owed {
     answers: BTreeMap<String, usize>,
@@ -111,7 +119,8 @@ impl Owed {
             Ok(Message::Request { id, .. }) => *self.answers.entry(key(Some(&id))).or_default() += 1,
             Ok(Message::Notification { method, params }) if method == "notifications/cancelled" => {
                 let params: Option<Value> = params.and_then(|params| serde_json::from_str(params.get()).ok());
-                // Spelt as it may be, a number names the same request: a cancel that can be read excuses one missing answer.
+                // Ids are not compared here, because a cancel may spell the same number in another way: each readable cancel
+                // excuses one missing answer.
                 if params.is_none_or(|params| params.get("requestId").is_some()) {
                     self.cancels += 1;
                 }
@@ -122,10 +131,10 @@ impl Owed {
         }
     }
 
-    /// Holds what stood on stdout against what was owed.
+    /// Compares stdout with the answers that are owed.
     ///
     /// # Errors
-    /// The first broken promise, in words.
+    /// The first broken promise, as a sentence.
     pub fn check(&self, stdout: &[u8]) -> Result<(), String> {
         let text = std::str::from_utf8(stdout).map_err(|_| "stdout is not UTF-8".to_owned())?;
         if !text.is_empty() && !text.ends_with('\n') {
@@ -143,7 +152,7 @@ impl Owed {
                 (None, 1) => {}
                 _ => return Err(format!("{line}: neither an answer nor a message of its own")),
             }
-            // As it was written: ids are echoed to the byte.
+            // Ids are echoed byte for byte, so they are compared as they were written.
             let id = match jsonrpc::parse(line.as_bytes()) {
                 Ok(Message::Response { id, .. }) => id.map_or("null".to_owned(), |id| id.as_json().to_owned()),
                 other => return Err(format!("{line}: read as {other:?}")),
@@ -162,7 +171,7 @@ impl Owed {
     }
 }
 
-/// A client's session.
+/// Plays a session and checks its answers.
 pub fn session(input: &[u8]) {
     let (owed, stdout) = play(input);
     if let Err(broken) = owed.check(&stdout) {
@@ -170,7 +179,7 @@ pub fn session(input: &[u8]) {
     }
 }
 
-/// Plays a session and gives what was owed and what stood on stdout.
+/// Plays a session. Returns the answers that were owed and the bytes of stdout.
 pub fn play(input: &[u8]) -> (Owed, Vec<u8>) {
     const { assert!(LINES_MAX * 2 < OPEN_REQUESTS_MAX) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();

@@ -1,4 +1,4 @@
-//! The dialect of turbokettle/unity-mcp: whatever an editor or its project's files hold.
+//! The dialect of turbokettle/unity-mcp, for any bytes from an editor or its project's files.
 
 use holdfast::protocol::dialect::turbokettle::Turbokettle;
 use holdfast::protocol::dialect::{
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::dialect::{check_frame, check_kept, check_loggable, check_tools, check_words, facts, json, object, tool};
 use super::fields;
 
-/// A line.
+/// Decodes a line.
 pub fn decode(line: &[u8]) {
     let Ok(inbound) = Turbokettle.decode(line) else { return };
     let Some(value) = json(line) else { return };
@@ -59,25 +59,25 @@ fn check_reply(reply: Reply, line: &Value) {
     }
 }
 
-/// A tool list: the text in a reply's data.
+/// Reads a tool list: the text in a reply's `data`.
 pub fn tools(text: &[u8]) {
     let Ok(text) = std::str::from_utf8(text) else { return };
     let entries = |result: &Value| {
         let list: Value = serde_json::from_str(result.as_str()?).ok()?;
-        // And the tool that the package's own server had.
+        // The package's own server adds one tool.
         list.get("tools")?.as_array().map(|tools| tools.len() + 1)
     };
     check_tools(&Turbokettle, Value::from(text).to_string().as_bytes(), 0, entries);
 }
 
-/// A project's files.
+/// Reads a project's files.
 pub fn project(input: &[u8]) {
     let facts = facts(&Turbokettle, input);
     assert!(facts.expected.is_none(), "nothing proves itself here");
     assert!(facts.port.is_none() || facts.editor_pid.is_some(), "a port is its process's");
 }
 
-/// A call: tool name, arguments, the tool's schema.
+/// Encodes a call. Fields: tool name, arguments, the tool's schema.
 pub fn call(input: &[u8]) {
     let [name, arguments, schema]: [&[u8]; 3] = fields(input);
     let name = String::from_utf8_lossy(name);
@@ -101,7 +101,7 @@ fn check_encoded(call: CallId, tool: &str, prepared: &PreparedCall) {
     ];
     for (order, cmd) in &orders {
         let frame = Turbokettle.encode(id, order).expect("a small message fits");
-        // The editor takes a lone CR for the end of a line too.
+        // The editor takes a lone CR as the end of a line too.
         assert!(!frame.contains(&b'\r'));
         let body = check_frame(&Turbokettle, &frame);
         let message: Value = serde_json::from_slice(&body).expect("our own line is JSON");

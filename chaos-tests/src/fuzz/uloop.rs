@@ -1,4 +1,4 @@
-//! The dialect of uLoopMCP: whatever an editor, its push socket or its project's files hold.
+//! The dialect of uLoopMCP, for any bytes from an editor, its push socket or its project's files.
 
 use holdfast::limits::TOOL_TIMEOUT_MAX;
 use holdfast::protocol::dialect::uloop::Uloop;
@@ -13,10 +13,10 @@ use super::dialect::{
 };
 use super::fields;
 
-/// The dialect.
+/// uLoopMCP's dialect, for the checks of uMCP.
 pub(super) const DIALECT: Uloop = Uloop;
 
-/// A reply of this family of packages: greeting and answer.
+/// Checks a reply of uLoopMCP or uMCP, read as a greeting and as an answer.
 pub(super) fn check_reply(dialect: &dyn Dialect, reply: Reply, body: &Value) {
     let said = [reply];
     if let Err(why) = dialect.check_greeting(&Hello::default(), &said) {
@@ -48,11 +48,12 @@ pub(super) fn check_reply(dialect: &dyn Dialect, reply: Reply, body: &Value) {
     }
 }
 
-/// A frame's body.
+/// Decodes the body of a frame.
 pub fn decode(body: &[u8]) {
     let value = json(body);
     let Ok(inbound) = Uloop.decode(body) else { return };
-    // Read by members: one that no tree can hold (a lone surrogate, a number beyond all) does not spoil the others.
+    // The dialect reads each member by itself, so it accepts a message with a member that `Value` cannot hold (a lone surrogate,
+    // a number out of range). Such a message cannot be checked here.
     let Some(value) = value else { return };
     assert!(value.is_object(), "a message is an object");
     match inbound {
@@ -71,18 +72,18 @@ pub fn decode(body: &[u8]) {
     }
 }
 
-/// How many tools a list of this family holds.
+/// Number of entries in a tool list of uLoopMCP or uMCP.
 pub(super) fn entries(value: &Value) -> Option<usize> {
     let list = ["Tools", "Commands", "tools", "commands"].into_iter().find_map(|key| value.get(key));
     list.unwrap_or(value).as_array().map(Vec::len)
 }
 
-/// A tool list, by whatever method.
+/// Reads a tool list, as the reply to each of the list methods in turn.
 pub fn tools(result: &[u8]) {
     (0..4).for_each(|step| check_tools(&Uloop, result, step, entries));
 }
 
-/// A project's files.
+/// Reads a project's files.
 pub fn project(input: &[u8]) {
     if let Some(expected) = &facts(&Uloop, input).expected {
         let Expected::Told { project_root, server_session_id } = expected else { panic!("nothing proves itself here") };
@@ -90,12 +91,12 @@ pub fn project(input: &[u8]) {
     }
 }
 
-/// A line of the push socket.
+/// Decodes a line of the push socket.
 pub fn push(line: &[u8]) {
     check_push(&Uloop, line, &Secret::default());
 }
 
-/// A compile's result file: nothing while it is not whole, and then what the editor wrote.
+/// A compile's result file: `None` until the file is whole, and then what the editor wrote.
 pub fn result_file(bytes: &[u8]) {
     match Uloop.read_result_file(bytes) {
         None => {
@@ -114,7 +115,7 @@ pub fn result_file(bytes: &[u8]) {
                 assert!(text.contains(result.get()), "no byte of a result is touched");
             }
             assert!(result.get().starts_with('{'));
-            // Every part of it that an editor may have written so far is not whole.
+            // No part of the file that the editor may have written so far is taken as whole.
             let end = text.trim_end().len();
             for cut in (0..end).rev().take(64) {
                 assert!(Uloop.read_result_file(&bytes[..cut]).is_none(), "whole after {cut} of {end} bytes");
@@ -123,7 +124,7 @@ pub fn result_file(bytes: &[u8]) {
     }
 }
 
-/// A call: tool name, arguments, the tool's schema, and the project the editor must prove to have.
+/// Encodes a call. Fields: tool name, arguments, the tool's schema, and the root of the project that the call is meant for.
 pub fn call(input: &[u8]) {
     let [name, arguments, schema, expected]: [&[u8]; 4] = fields(input);
     let name = String::from_utf8_lossy(name);
@@ -169,7 +170,8 @@ fn check_encoded(call: CallId, tool: &str, prepared: &PreparedCall, expected: Op
     for order in &orders {
         let frame = Uloop.encode(id, order).expect("a small message fits");
         let body = check_frame(&Uloop, &frame);
-        // Members that no tree can hold (lone surrogates) are passed on as they are.
+        // A message whose arguments have members that `Value` cannot hold (lone surrogates) is sent as it is, and cannot be
+        // checked here.
         if let Ok(message) = serde_json::from_slice::<Value>(&body) {
             assert_eq!(message["id"], format!("{call}.9"));
             if let Order::Call { .. } = order {

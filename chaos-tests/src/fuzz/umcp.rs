@@ -1,4 +1,4 @@
-//! The dialect of uMCP: whatever an editor or its project's files hold.
+//! The dialect of uMCP, for any bytes from an editor or its project's files.
 
 use holdfast::limits::{TOOL_TIMEOUT_MAX, UMCP_REQUEST_MAX_BYTES};
 use holdfast::protocol::dialect::umcp::Umcp;
@@ -12,7 +12,7 @@ use super::dialect::{check_frame, check_kept, check_loggable, check_tools, check
 use super::uloop::{check_reply, entries};
 use super::{fields, uloop};
 
-/// A line.
+/// Decodes a line.
 pub fn decode(line: &[u8]) {
     let value = json(line);
     let unnamed = Umcp.read_unnamed(line);
@@ -37,19 +37,19 @@ pub fn decode(line: &[u8]) {
     }
 }
 
-/// A tool list, by whatever method.
+/// Reads a tool list, as the reply to each of the list methods in turn.
 pub fn tools(result: &[u8]) {
     (0..4).for_each(|step| check_tools(&Umcp, result, step, entries));
 }
 
-/// A project's files. The two eras of the package never both claim it.
+/// Reads a project's files. The same files never count as both uMCP (lines) and uLoopMCP (frames).
 pub fn project(input: &[u8]) {
     let lines = facts(&Umcp, input);
     let frames = facts(&uloop::DIALECT, input);
     assert!(!(lines.installed && frames.installed && lines.package_version.is_some()), "two protocols for one package");
 }
 
-/// A call: tool name, arguments, the tool's schema.
+/// Encodes a call. Fields: tool name, arguments, the tool's schema.
 pub fn call(input: &[u8]) {
     let [name, arguments, schema]: [&[u8]; 3] = fields(input);
     let name = String::from_utf8_lossy(name);
@@ -81,7 +81,7 @@ fn check_encoded(call: CallId, tool: &str, prepared: &PreparedCall) {
     for order in &orders {
         let frame = match Umcp.encode(id, order) {
             Ok(frame) => frame,
-            // Beyond one piece of the editor's reader nothing is sent.
+            // A message longer than one read of the editor is not sent.
             Err(EncodeError::TooLarge { bytes, max }) => {
                 assert!(bytes > max && max == UMCP_REQUEST_MAX_BYTES);
                 continue;

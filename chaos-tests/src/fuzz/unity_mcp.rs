@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::dialect::{check_frame, check_loggable, check_words, facts, object};
 use super::fields;
 
-/// What can be asked for.
+/// The paths of the package's HTTP server that the gateway asks for.
 const PATHS: [&str; 5] = [
     "/ping",
     "/api/CodeExecution/execute-code",
@@ -22,10 +22,10 @@ const PATHS: [&str; 5] = [
     "/api/CodeExecution/start-game",
     "/api/CodeExecution/stop-game",
 ];
-/// The call that answers are read for.
+/// The id of the call that answers are read for.
 const CALL: &str = "07070707-0707-4707-8707-070707070707";
 
-/// An answer: the path that was asked for (by the length of the first field), the status, the body.
+/// Reads an answer. Fields: the path (chosen by the length of the field), the status, the body.
 pub fn answer(input: &[u8]) {
     let [path, status, body]: [&[u8]; 3] = fields(input);
     let path = PATHS[path.len() % PATHS.len()];
@@ -33,7 +33,7 @@ pub fn answer(input: &[u8]) {
     let body = String::from_utf8_lossy(body);
     let heard = Heard { number: 9, call: Some(CALL.into()), path: path.into(), status, server: None, body };
     let line = serde_json::to_vec(&heard).expect("texts and numbers");
-    // A carrier's line is bounded in depth as every message is; its body is a text in it.
+    // Always decodes: the body is a string inside the carrier's line, so its own depth does not count.
     let Ok(Inbound::Reply { number: 9, reply }) = UnityMcp.decode(&line) else { panic!("our own line is a reply") };
     let pong = status == 200 && heard.body.trim() == "pong";
     match UnityMcp.read_tools(&reply, 0) {
@@ -58,7 +58,7 @@ fn check_answer(reply: Reply, heard: &Heard<'_>) {
     let AnswerBody::Json(said) = &answer.body else { panic!("every answer has its envelope: {:?}", answer.body) };
     let said: Value = serde_json::from_str(said.get()).unwrap_or_default();
     let Some(status) = said.get("status").and_then(Value::as_str) else {
-        // A number in the result that no tree can hold.
+        // The result has a number that `Value` cannot hold.
         return;
     };
     assert_eq!(answer.is_error, status == "error");
@@ -74,7 +74,7 @@ fn check_answer(reply: Reply, heard: &Heard<'_>) {
     assert!(heard.status == 200 || status == "error" && executed != Some(true), "{said}");
 }
 
-/// A line of the carrier, as any bytes.
+/// Decodes any bytes as a line of the carrier.
 pub fn decode(line: &[u8]) {
     match UnityMcp.decode(line) {
         Ok(Inbound::Reply { number, reply }) => {
@@ -90,13 +90,13 @@ pub fn decode(line: &[u8]) {
     }
 }
 
-/// A project's files. None names a port.
+/// Reads a project's files. No file names a port.
 pub fn project(input: &[u8]) {
     let facts = facts(&UnityMcp, input);
     assert!(facts.port.is_none() && facts.expected.is_none());
 }
 
-/// A call: tool name, arguments. What comes of it is one HTTP request.
+/// Encodes a call as one HTTP request. Fields: tool name, arguments.
 pub fn call(input: &[u8]) {
     let [name, arguments]: [&[u8]; 2] = fields(input);
     let name = String::from_utf8_lossy(name);

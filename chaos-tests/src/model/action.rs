@@ -1,4 +1,4 @@
-//! What can happen next, and what it costs of the budget of faults.
+//! The events that can happen next in the model, and what each costs of the budget of faults.
 
 use holdfast::fsm::bridge::{State, Timer};
 
@@ -8,10 +8,10 @@ use super::seam::name;
 use super::setting::{Broken, Kind, Setting};
 use super::world::{Bridge, Editor, Stage, World};
 
-/// Questions for outcomes that may be under way at once: enough for one to be answered behind another.
+/// Most questions for outcomes that may be under way at once: enough for one to be answered after another.
 const QUESTIONS_MAX: usize = 2;
 
-/// One thing that can happen.
+/// One event of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// The client makes a call.
@@ -20,65 +20,65 @@ pub enum Action {
     Cancel(u8),
     /// The next deadline of the ledger passes.
     Elapse,
-    /// The bridge hears the next news of its connection.
+    /// The bridge receives the next event of its connection.
     Hear,
-    /// The bridge hears that calls wait.
+    /// The bridge receives `CallsWaiting`.
     Wake,
-    /// The bridge hears that it is to stop.
+    /// The bridge receives the order to stop.
     HearStop,
     /// A timer of the bridge fires.
     Fire(Timer),
-    /// Discovery answers.
+    /// Discovery answers the bridge.
     Offer,
     /// The registry asks for a list.
     AskList,
-    /// A task waited too long for the permit.
+    /// A task has waited too long for the link's permit.
     NoPermit(u8),
     /// A task has the permit, and its connect succeeds.
     Connect(u8),
     /// A task's connect fails.
     Refuse(u8),
-    /// A task takes the order to send a call, and reserves the next one.
+    /// A task takes the order to send a call, and reserves the next held call.
     Take(u8),
-    /// A task claims the call that it prepared.
+    /// A task claims the call that it has prepared.
     Claim(u8),
-    /// A task claims the call that it prepared when that was held as long as it may be.
+    /// A task claims the call that it has prepared after the call's limit of holding has passed.
     ClaimLate(u8),
-    /// A task finds that the call can never be sent.
+    /// A task finds that the call that it has prepared can never be sent.
     Unsendable(u8),
-    /// All of a claimed call is written.
+    /// A claimed call is written whole.
     Write(u8),
-    /// A claimed call is not written: not a byte of it.
+    /// No byte of a claimed call could be written; the connection ends.
     WriteNothing(u8),
-    /// Some of a claimed call is written.
+    /// A part of a claimed call is written; the connection ends.
     Tear(u8),
     /// A task reads the next frame.
     Read(u8),
-    /// A task sees the end of the stream.
+    /// A task reads the end of the stream.
     End(u8),
-    /// The connection breaks: what is on its way to us is lost.
+    /// The connection breaks: what is on its way to the gateway is lost.
     Break(u8),
-    /// A task that was hung up on falls.
+    /// A task whose connection was hung up ends.
     Fall(u8),
-    /// The editor takes the next call, and runs it.
+    /// The editor reads the next call. It runs the call at once, or queues it where it has a journal.
     EditorTakes(u8),
-    /// The greeting was answered as another program would.
+    /// The greeting's answer is one of another program.
     Misgreet(u8),
-    /// The editor answers the call it ran, and the task reads it.
+    /// The editor answers the call that it ran, and the task reads the answer.
     EditorReplies(u8),
-    /// The editor says that the call is meant for another, and runs nothing.
+    /// The editor answers that the call is meant for another editor, and runs nothing.
     EditorTurnsAway(u8),
-    /// The editor answers the call it ran twice.
+    /// The editor sends two answers to the call that it ran.
     EditorRepeats(u8),
-    /// The editor says of the call that it runs that it has it already.
+    /// The editor answers that it already has the call, which is running.
     EditorDoubles(u8),
-    /// The editor says that it is about to reload.
+    /// The editor announces a reload.
     EditorAnnounces(u8),
-    /// The editor says that it quits.
+    /// The editor announces that it quits, and is gone.
     EditorQuits(u8),
-    /// The editor runs a call from a socket that our side has left.
+    /// The editor runs a call that it read from a connection that the gateway has left.
     RunAdrift(u8),
-    /// The editor goes into a reload, and its sockets with it.
+    /// The editor begins a reload, and its sockets close.
     Reload,
     /// The editor's process dies.
     Crash,
@@ -86,47 +86,47 @@ pub enum Action {
     Freeze,
     /// The editor works again.
     ComeBack,
-    /// The editor answers the call it ran; the connection breaks, and the network keeps the answer.
+    /// The editor answers the call that it ran; the connection breaks, and the network keeps the answer.
     Keep(u8),
-    /// The network delivers the reply it kept on another connection.
+    /// The network delivers the kept answer on another connection.
     Misdeliver(u8),
-    /// What became of calls is to be asked.
+    /// The task is ordered to ask for outcomes.
     Ask(u8),
-    /// The question what became of calls was not answered for long, and is asked anew.
+    /// The question for outcomes was not answered for long, and is asked again.
     AskAnew(u8),
-    /// The editor refuses a call, since it is about to leave.
+    /// The editor refuses a call because it is about to leave.
     EditorPostpones(u8),
-    /// A sending that was read begins.
+    /// A queued sending begins to run.
     Begins(u8),
-    /// A sending ends that nobody is answered.
+    /// A running sending ends, and no connection is left to answer it.
     Ends(u8),
-    /// The editor reads a call from a socket that our side has left.
+    /// The editor reads a call from a connection that the gateway has left.
     ReadLate(u8),
-    /// A file tells a call's outcome.
+    /// A result file gives the outcome of a call.
     Learn(u8),
-    /// The list came, and the registry crashes over it.
+    /// The list has come, and the registry crashes before it takes the list.
     LoseList(u8),
     /// The registry crashes.
     RegistryCrashes,
     /// The bridge's actor crashes.
     BridgeCrashes,
-    /// What it held is settled.
+    /// The supervisor settles what the ended bridge held.
     Settle,
-    /// Its successor starts.
+    /// The supervisor starts the bridge's successor.
     Succeed,
-    /// Its successor is found under its address.
+    /// The successor is registered under the bridge's address.
     Enlist,
     /// The gateway begins to end.
     Drain,
     /// The bridge is told to stop.
     TellStop,
-    /// The tree is taken down.
+    /// The supervision tree is ended.
     TakeDown,
-    /// Nothing is left; what is open is settled.
+    /// No part of the gateway is left; open calls are settled.
     Finish,
 }
 
-/// An event as a person reads it: who did what.
+/// Describes an event for a person: who did what.
 pub fn describe(world: &World, action: Action) -> String {
     let (index, what) = match action {
         Action::Call(call) => return format!("the client calls {}", name(call)),
@@ -195,7 +195,7 @@ fn news(world: &World) -> String {
     format!("the bridge hears of {}: {}", news.epoch, event.split(" {").next().unwrap_or_default())
 }
 
-/// What an action takes from the budget: 0 for what a healthy world does, and for what fixes it.
+/// The cost of an action, 0 or 1: nothing for what a healthy world does, and for what ends a fault.
 pub fn cost(world: &World, action: Action) -> u8 {
     let healthy = world.editor == Editor::Up;
     let line = |index: u8| world.lines.get(usize::from(index));
@@ -271,7 +271,7 @@ fn is_loss(action: Action) -> bool {
     )
 }
 
-/// Everything that can happen in this state.
+/// Collects every action that can happen in this state and that the budget of faults allows.
 pub fn possible(world: &World, setting: &Setting, out: &mut Vec<Action>) {
     if world.stage == Stage::Ended {
         return;
@@ -296,7 +296,7 @@ pub fn possible(world: &World, setting: &Setting, out: &mut Vec<Action>) {
 fn client(world: &World, setting: &Setting, out: &mut Vec<Action>) {
     for (call, kind) in (0u8..).zip(&setting.calls) {
         if !world.accepted(call) && world.stage <= Stage::Draining {
-            // In the order of their numbers: the names are only names.
+            // Calls are made in the order of their numbers: another order would differ in names only.
             if call == 0 || world.accepted(call - 1) {
                 out.push(Action::Call(call));
             }
@@ -328,7 +328,8 @@ fn bridge(world: &World, setting: &Setting, out: &mut Vec<Action>) {
             if world.stop_under_way {
                 out.push(Action::HearStop);
             }
-            // A connect comes after a timer: the bound of tasks is kept by letting old ones fall first.
+            // At most two connection tasks live at once. What leads to a new connection (a retry, an offer) waits until an old
+            // task has ended.
             let crowded = world.lines.len() > 1;
             for timer in actor.armed.iter() {
                 let useful = match timer {
@@ -423,7 +424,7 @@ fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
     }
     if let Some(call) = line.running {
         let sending = (call, line.nths[usize::from(call)]);
-        // It is in the queue still, or was dropped from it.
+        // The call is still queued, or was dropped from the queue: the editor has no answer to it.
         if setting.has_journal() && world.journal.find(sending) != Some(Status::Running) {
             return told(world, index, line, out);
         }
@@ -438,7 +439,7 @@ fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
     told(world, index, line, out);
 }
 
-/// What the editor may say unasked.
+/// What may come on a connection unasked: announcements, and a stray answer of another connection.
 fn told(world: &World, index: u8, line: &Line, out: &mut Vec<Action>) {
     if !line.hung_up {
         out.extend([Action::EditorAnnounces(index), Action::EditorQuits(index)]);
@@ -448,7 +449,7 @@ fn told(world: &World, index: u8, line: &Line, out: &mut Vec<Action>) {
     }
 }
 
-/// What the editor does by itself with calls that it has read.
+/// What the editor does by itself with calls that it has queued or begun.
 fn journal(world: &World, setting: &Setting, out: &mut Vec<Action>) {
     if world.editor != Editor::Up || !setting.has_journal() {
         return;

@@ -1,4 +1,4 @@
-//! The bridge's actor in the world: what the gateway's [`BridgeCore`] commands, happens here.
+//! The bridge's actor in the model's world: carries out the commands of the gateway's [`BridgeCore`].
 
 use holdfast::core::bridge::{BridgeCore, Command, Step};
 use holdfast::core::exchange::Order;
@@ -11,7 +11,7 @@ use super::seam::said;
 use super::setting::{Broken, Setting};
 use super::world::{Actor, Bridge, News, Stage, Timers, World, Wrong};
 
-/// A fresh incarnation begins.
+/// Starts a new incarnation of the bridge.
 pub fn begin(world: &mut World, setting: &Setting) {
     let mut armed = Timers::default();
     if world.hope {
@@ -28,12 +28,12 @@ pub fn begin(world: &mut World, setting: &Setting) {
     }
 }
 
-/// Feeds an event to the living bridge.
+/// Feeds an event to the bridge, if it lives.
 pub fn feed(world: &mut World, setting: &Setting, event: Event) {
     run(world, setting, event, |core, world| Some(core.feed(event, &mut world.ledger)));
 }
 
-/// The bridge hears what happened on a connection.
+/// Feeds an event of a connection to the bridge, if it lives.
 pub fn hear(world: &mut World, setting: &Setting, News { epoch, event }: News) {
     run(world, setting, event, |core, world| core.hear(Epoch(epoch), event, &mut world.ledger));
 }
@@ -48,7 +48,7 @@ fn run(
     if event == Event::StopRequested {
         world.ghost.stop_heard = true;
     }
-    // The messages that the ledger's word leads to find the actor.
+    // Settlements of this event may send messages to the bridge, which must find it alive.
     world.bridge = Bridge::Alive(actor.clone());
     let before = world.ledger.clone();
     let mut next = first(&mut actor.core, world);
@@ -78,7 +78,7 @@ fn run(
 fn carry_out(world: &mut World, setting: &Setting, actor: &mut Actor, command: Command<()>) -> Option<Event> {
     match command {
         Command::AskTargets => world.discovery_asked = true,
-        // The model has one target, so only a stale offer can name another.
+        // The model has one target, so only a stale offer can name another one.
         Command::Dial { target: 0 } => {
             if world.ghost.stop_heard {
                 world.mark(Wrong::AfterStop);
@@ -112,9 +112,9 @@ fn carry_out(world: &mut World, setting: &Setting, actor: &mut Actor, command: C
             world.linked = actor.core.epoch().map(|Epoch(epoch)| epoch);
             world.registry_asks = true;
         }
-        // The registry knows that there is nobody to ask.
+        // The registry does not ask for a list while the link is down.
         Command::TellDown => world.registry_asks = false,
-        // The model has one project, which no connection parts from.
+        // Not modelled: there is one project, and every connection is to its editor.
         Command::TellToolsChanged | Command::CheckEditor | Command::ShortenRetry | Command::AwaitClients => {}
         Command::Retry { .. } => actor.armed.insert(Timer::Retry),
         Command::Arm(timer, _) => actor.armed.insert(timer),
@@ -130,7 +130,7 @@ fn order(world: &mut World, actor: &Actor, order: Order) {
     }
 }
 
-/// The bridge's end of a connection is dropped.
+/// Hangs up every connection up to this epoch.
 pub fn leave(world: &mut World, epoch: u64) {
     for line in world.lines.iter_mut().filter(|line| line.epoch() <= epoch) {
         line.hung_up = true;

@@ -1,4 +1,4 @@
-//! What the editor does, of the actions of the world.
+//! The actions of the world that the editor carries out.
 
 use holdfast::protocol::dialect::Refusal;
 
@@ -10,7 +10,7 @@ use super::step::Step;
 use super::world::Editor;
 
 impl Step<'_> {
-    /// Carries out what the editor does.
+    /// Carries out an action of the editor.
     pub(super) fn editor(&mut self, action: Action) {
         match action {
             Action::EditorTakes(index) => {

@@ -1,5 +1,5 @@
-//! A walk over the whole graph of states, and what can be asked of it: the shortest way to a state, and from which states
-//! another kind of state can still be reached. (`eventually` of the checker does not see cycles; this does.)
+//! A walk over the whole graph of states. It gives the shortest way to a state, and the states from which a kind of state cannot
+//! be reached any more. (The checker's `eventually` does not see cycles; this walk does.)
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -9,40 +9,40 @@ use super::action::{Action, describe};
 use super::setting::Setting;
 use super::world::World;
 
-/// States and steps, by number.
+/// The states and steps of a setting. States are numbers, in the order in which the walk found them.
 #[derive(Debug)]
 pub struct Graph {
     setting: Setting,
-    /// Where each state was first reached from, and by which of its actions.
+    /// From which state each state was first reached, and by which action; `None` for a start.
     via: Vec<Option<(u32, Action)>>,
-    /// How many steps away each state is.
+    /// Number of steps from a start to each state.
     depth: Vec<u16>,
-    /// Steps: from, to.
+    /// The steps, as (from, to).
     steps: Vec<(u32, u32)>,
-    /// What was asked of each state: one bit per question.
+    /// The answers of each state to the questions: one bit for each question.
     answers: Vec<u8>,
-    /// The bridge and its connections' exchanges, as they were met together.
+    /// Digests of the bridge and its connections' exchanges ([`World::parts`]).
     parts: HashSet<u64>,
     starts: Vec<World>,
     start_of: HashMap<u32, usize>,
 }
 
-/// One question about a state.
+/// A question about a state.
 pub type Question = fn(&World) -> bool;
 
 impl Graph {
-    /// Walks everything; asks every state up to eight questions.
+    /// Walks all states, and asks each up to eight questions.
     ///
     /// # Panics
-    /// When there are more states than a test should walk.
+    /// If there are more than `most` states.
     pub fn walk(setting: &Setting, questions: &[Question], most: usize) -> Self {
         Self::search(setting, questions, most, |_| false).0
     }
 
-    /// The shortest way to a state that breaks a promise, one line per event.
+    /// Returns the shortest way to a state that breaks a promise, one line for each event.
     ///
     /// # Panics
-    /// When the model knows no such promise, or there are more states than a test should walk.
+    /// If the model has no such promise, or there are more than `most` states.
     pub fn first_breach(setting: &Setting, promise: &'static str, most: usize) -> Option<Vec<String>> {
         let holds = setting.property(promise).condition;
         let (graph, found) = Self::search(setting, &[], most, |world| !holds(setting, world));
@@ -109,27 +109,27 @@ impl Graph {
         number
     }
 
-    /// States.
+    /// Number of states.
     pub fn states(&self) -> usize {
         self.via.len()
     }
 
-    /// Configurations of the bridge and its connections' exchanges together.
+    /// Number of different configurations of the bridge and its connections' exchanges.
     pub fn parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// Steps between them.
+    /// Number of steps between states.
     pub fn steps(&self) -> usize {
         self.steps.len()
     }
 
-    /// The longest shortest way.
+    /// Number of steps to the state that is farthest from a start.
     pub fn depth(&self) -> u16 {
         self.depth.iter().copied().max().unwrap_or_default()
     }
 
-    /// Whether a question was answered yes anywhere.
+    /// Whether any state answers yes to a question.
     pub fn meets(&self, question: u8) -> bool {
         (0..self.states()).any(|state| self.says(state, question))
     }
@@ -138,7 +138,7 @@ impl Graph {
         self.answers[state] & (1 << question) != 0
     }
 
-    /// The states for which the question `of` is answered yes and from which none can be reached that says yes to `goal`.
+    /// Returns the states that answer yes to question `of` and from which no state can be reached that answers yes to `goal`.
     pub fn cut_off(&self, of: u8, goal: u8) -> Vec<u32> {
         let count = self.states();
         let mut first = vec![0u32; count + 1];
@@ -170,7 +170,7 @@ impl Graph {
         lost.filter_map(|state| u32::try_from(state).ok()).collect()
     }
 
-    /// A shortest way to a state, one line per event.
+    /// Returns a shortest way to a state, one line for each event.
     pub fn trace(&self, state: u32) -> Vec<String> {
         let mut actions = Vec::new();
         let mut at = state;
@@ -184,7 +184,7 @@ impl Graph {
     }
 }
 
-/// One line per event: the event, and the world after it.
+/// Describes a way, one line for each event: the event, and the world after it.
 pub fn tell(setting: &Setting, start: &World, actions: &[Action]) -> Vec<String> {
     let mut lines = vec![format!(" 0. {:<50} {start}", "start")];
     let mut world = start.clone();

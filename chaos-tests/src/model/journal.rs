@@ -1,14 +1,14 @@
-//! The journal of an editor with holdfast's own package (`unity/PROTOCOL.md`, section 7): what became of each sending.
+//! The journal of an editor with holdfast's own package (`unity/PROTOCOL.md`, section 7): the state of each sending.
 
 use std::collections::BTreeMap;
 
-/// A sending: the call, and how often it was sent by then.
+/// A sending: the number of the call, and the number of this sending of it.
 pub type Sending = (u8, u8);
 
-/// What the journal says of a sending that it knows.
+/// The state of a sending in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// Read, and not begun.
+    /// Read, but not begun.
     Queued,
     /// Begun.
     Running,
@@ -16,32 +16,32 @@ pub enum Status {
     Done,
     /// Begun, and cut by a reload.
     Interrupted,
-    /// It has not run and will not.
+    /// Has not run, and never will.
     NotRun,
 }
 
-/// See the module's documentation.
+/// The journal of one editor process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Journal {
-    /// The process that keeps it: another one knows nothing of this.
+    /// The editor process that keeps the journal. Another process does not know its entries.
     pub process: u8,
     entries: BTreeMap<Sending, Status>,
-    /// Calls in sockets that our side has left: the editor may still read them.
+    /// Calls in sockets that the gateway has left: the editor may still read them.
     pub late: Vec<Sending>,
 }
 
 impl Journal {
-    /// What it says of a sending.
+    /// The state of a sending; `None` if the journal has no entry for it.
     pub fn find(&self, sending: Sending) -> Option<Status> {
         self.entries.get(&sending).copied()
     }
 
-    /// The first sending of a call in this status.
+    /// The first sending of a call that is in this state.
     pub fn first(&self, call: u8, status: Status) -> Option<Sending> {
         self.entries.iter().find(|((of, _), is)| *of == call && **is == status).map(|(sending, _)| *sending)
     }
 
-    /// A sending is read. False: its id is known, and it is refused.
+    /// Reads a sending and queues it. Returns false if its id is already known: then the call is refused.
     pub fn read(&mut self, sending: Sending) -> bool {
         let fresh = !self.entries.contains_key(&sending);
         if fresh {
@@ -50,12 +50,12 @@ impl Journal {
         fresh
     }
 
-    /// A sending comes into another status.
+    /// Puts a sending into another state.
     pub fn moves(&mut self, sending: Sending, to: Status) {
         self.entries.insert(sending, to);
     }
 
-    /// What became of a sending: one that never came is sealed by this question.
+    /// Answers a question for the outcome of a sending. If `seals`, a sending that has not come yet can never run afterwards.
     pub fn ask(&mut self, sending: Sending, seals: bool) -> Status {
         match self.find(sending) {
             Some(status) => status,
@@ -68,19 +68,19 @@ impl Journal {
         }
     }
 
-    /// Another connection of the same gateway is proven.
+    /// Fences off older connections, as soon as a new connection of the same gateway is proven: what had not begun never runs.
     pub fn fence(&mut self) {
         self.late.clear();
         self.each(Status::Queued, Status::NotRun);
     }
 
-    /// The domain unloads.
+    /// The domain unloads: calls that had not begun never run, and running ones are interrupted.
     pub fn reload(&mut self) {
         self.fence();
         self.each(Status::Running, Status::Interrupted);
     }
 
-    /// The process is gone.
+    /// The process ends, and its journal with it.
     pub fn random_fraction(&mut self) {
         *self = Self { process: self.process + 1, ..Self::default() };
     }

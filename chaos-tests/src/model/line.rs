@@ -1,4 +1,4 @@
-//! A connection: the gateway's own [`Exchange`], the task that carries its bytes, the socket, and the editor's end of it.
+//! A connection: the gateway's own [`Exchange`], the task that carries its bytes, the socket, and the editor's end.
 
 use std::collections::VecDeque;
 
@@ -17,23 +17,23 @@ pub enum Message {
     List,
     /// A call.
     Call(u8),
-    /// A question what became of calls.
+    /// A question for the outcomes of calls, by its number.
     Outcomes(u8),
 }
 
-/// A message on its way to the gateway. An answer of which the gateway reads nothing might as well not have been sent, so
-/// calls are answered and read in one step; only what can be read in two ways stands here.
+/// A message on its way to the gateway. The answer to a call is normally sent and read in one step, because an answer that the
+/// gateway never reads has no effect. Only messages that may be read late, twice or elsewhere have a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Frame {
     /// The greeting's answer.
     Greeting,
     /// The tool list.
     List,
-    /// A call's answer, for the second time.
+    /// A second answer to a call.
     Again(u8),
-    /// A call's answer on an older connection.
+    /// An answer to a call of an older connection: its epoch, and the call.
     Stray(u64, u8),
-    /// What became of calls.
+    /// The outcomes of calls, as the answer to the question of this number.
     Outcomes(u8),
     /// The editor says that it is about to reload.
     Reload,
@@ -41,52 +41,52 @@ pub enum Frame {
     Quit,
 }
 
-/// Where the task stands.
+/// What the task is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Task {
-    /// It waits for orders.
+    /// Waiting for orders.
     Idle,
-    /// It has reserved a call and prepares it: encodes it, records it, connects for it.
+    /// Preparing a call that it has reserved: encodes it, records it, connects for it.
     Holding(u8),
-    /// It has claimed a call, of which nothing is written yet.
+    /// About to write a call that it has claimed; no byte is written yet.
     Writing(u8),
 }
 
-/// See the module's documentation.
+/// One connection and its task.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Line {
-    /// What may be written, and what replies mean.
+    /// Decides what may be written, and what replies mean.
     pub exchange: Exchange,
-    /// The bridge's end was dropped. The task may be in the middle of a step still.
+    /// The bridge has dropped its end. The task may still be in the middle of a step.
     pub hung_up: bool,
-    /// It has the link's permit, and the socket is open.
+    /// The task has the link's permit, and the socket is open.
     pub open: bool,
-    /// Where the task stands.
+    /// What the task is doing.
     pub task: Task,
-    /// What the editor truly owes, as the observer sees it: bit 0 the list, then the calls.
+    /// Answers that the editor really owes, as bits: bit 0 the list, then the calls.
     pub owed: u8,
-    /// On its way to the editor.
+    /// Messages on their way to the editor.
     pub out: VecDeque<Message>,
-    /// The editor runs it and has not answered.
+    /// The call that the editor has taken and not answered.
     pub running: Option<u8>,
-    /// On its way to the gateway.
+    /// Messages on their way to the gateway.
     pub back: VecDeque<Frame>,
-    /// The editor's end is closed: what is on its way may still be read.
+    /// The editor's end is closed. What is on its way to the gateway may still be read.
     pub peer_gone: bool,
     /// The editor's goodbye was read.
     pub left: bool,
-    /// The process of the editor that it was made to.
+    /// The editor process that the connection was made to.
     pub process: u8,
-    /// What each question for outcomes on its way asks for.
+    /// The sendings that each question on its way asks for.
     pub asked: VecDeque<(u8, Vec<Sending>)>,
-    /// What each answer on its way says.
+    /// The states in each answer on its way.
     pub answers: VecDeque<(u8, Vec<(Sending, Status)>)>,
-    /// Which sending of a call left here.
+    /// The number of the last sending of each call that this connection took.
     pub nths: [u8; MAX_CALLS],
 }
 
 impl Line {
-    /// A task that was just spawned.
+    /// A connection whose task was just spawned.
     pub fn new(epoch: u64) -> Self {
         Self {
             exchange: Exchange::new(Epoch(epoch)),
@@ -106,13 +106,13 @@ impl Line {
         }
     }
 
-    /// Its number.
+    /// Number of the connection.
     pub fn epoch(&self) -> u64 {
         self.exchange.epoch().0
     }
 
-    /// The number of a message on the wire. (The gateway counts up. Here a message that means the same has the same number, which
-    /// keeps the graph finite; no two of different connections or meanings share one.)
+    /// The number of a message on the wire. The gateway counts up. Here messages with the same connection and meaning have the
+    /// same number, which keeps the graph finite.
     pub fn number(epoch: u64, message: Message) -> u64 {
         let place = match message {
             Message::Greeting => 0,
@@ -123,17 +123,17 @@ impl Line {
         100 * epoch + place
     }
 
-    /// The task takes the next order as soon as it is done with the one before; over HTTP, with its response too.
+    /// Whether the task may take its next order: it is idle and, over HTTP, has read the last response.
     pub fn is_free(&self, setting: &Setting) -> bool {
         self.open && self.task == Task::Idle && !(setting.http && self.exchange.awaits_reply())
     }
 
-    /// The next order is to send a call.
+    /// Whether the next order is to send a call.
     pub fn is_to_call(&self) -> bool {
         self.exchange.peek() == Some(&Order::Call)
     }
 
-    /// A message leaves. Nothing that leaves for a closed end arrives.
+    /// Sends a message to the editor. It is lost if the editor's end is closed.
     pub fn put(&mut self, message: Message) {
         self.owed |= Self::bit(message);
         if !self.peer_gone {
@@ -141,7 +141,7 @@ impl Line {
         }
     }
 
-    /// The bit of an answer that takes a place at the editor.
+    /// The bit in `owed` of a message that takes a place at the editor; 0 if it takes none.
     pub fn bit(message: Message) -> u8 {
         match message {
             Message::List => 1,
@@ -150,7 +150,7 @@ impl Line {
         }
     }
 
-    /// The editor closes its end: what it had not begun is gone.
+    /// The editor closes its end: messages that it has not read, and the call that it runs, are gone.
     pub fn lose_peer(&mut self) {
         if self.open {
             self.peer_gone = true;
@@ -159,8 +159,8 @@ impl Line {
         }
     }
 
-    /// The greeting, the list and outcomes are answered as soon as the editor works; one with a journal answers them beside the call
-    /// that it runs.
+    /// Answers the messages that wait at the editor, up to the next call. An editor without a journal answers nothing while a
+    /// call runs.
     pub fn serve(&mut self, journal: &mut Journal, setting: &Setting) {
         let own = setting.has_journal();
         while let Some(message) = self.out.front().copied() {

@@ -1,4 +1,4 @@
-//! The promises, as properties of a state.
+//! The promises, as properties of a state of the world.
 
 use std::collections::VecDeque;
 
@@ -14,35 +14,35 @@ use super::setting::{Kind, MAX_CALLS, Setting};
 use super::step::step;
 use super::world::{Bridge, Editor, Ghost, Stage, Word, World, Wrong};
 
-/// At most one connection at a time.
+/// At most one connection is open at a time.
 pub const ONE_CONNECTION: &str = "never two live connections";
-/// At most one answer.
+/// A call gets at most one answer.
 pub const ONE_ANSWER: &str = "never an answer twice";
-/// At most once.
+/// A call that is not repeatable is sent, and runs, at most once.
 pub const AT_MOST_ONCE: &str = "never a resend after maybe-sent of a call that is not repeatable";
-/// Thrice at most.
+/// A repeatable call runs at most [`SENDINGS_MAX`] times.
 pub const REPEATS_BOUNDED: &str = "a repeatable call runs at most three times";
-/// The end is the end.
+/// No call is claimed after the gateway began to end, and no connection is dialled after the bridge received the stop.
 pub const NOTHING_AFTER_STOP: &str = "nothing is claimed or dialled after the stop";
-/// Who leaves is let go.
+/// No call is claimed on a connection on which the editor's goodbye was read.
 pub const NOTHING_AFTER_GOODBYE: &str = "nothing is claimed for an editor that has said goodbye";
-/// The word of "not executed".
+/// A call that is answered "not executed" never runs, also not later.
 pub const NOT_EXECUTED: &str = "an answer \"not executed\" means that it never ran";
-/// The word of an answer.
+/// A call that the editor answered has run.
 pub const ANSWER_RAN: &str = "the editor's answer means that it ran";
-/// Epochs keep apart.
+/// A frame of a connection that is over completes no call.
 pub const EPOCH_FENCE: &str = "a frame of an old connection never completes a call";
-/// Serial bridges stay serial.
+/// The editor never has more to do than its bridge takes at once, the tool list included.
 pub const WINDOW: &str = "never more with the editor than its bridge takes";
-/// What can be asked is not given up.
+/// An outcome that the journal knows is asked for, not given up.
 pub const JOURNAL_ASKED: &str = "what the journal knows is never unknown";
-/// Every cell is decided.
+/// The bridge's machine has a decision for every event that it meets.
 pub const NO_SURPRISE: &str = "the machine is never surprised";
-/// All is settled at the end.
+/// Every call is settled when the gateway has ended.
 pub const SETTLED_AT_END: &str = "every call is settled at the end";
-/// The way back is open.
+/// The bridge can become ready again from every state.
 pub const READY_AGAIN: &str = "ready is reachable from everywhere";
-/// No call is forgotten.
+/// The bridge can become ready again with every call settled, from every state.
 pub const SETTLED_AGAIN: &str = "ready with every call settled is reachable from everywhere";
 
 fn each(setting: &Setting, holds: impl Fn(usize, Kind) -> bool) -> bool {

@@ -1,7 +1,7 @@
-//! The ledger as the model uses it: the real one, at a clock that stands still until a deadline is taken.
+//! The real ledger as the model uses it: its clock stands still, and only moves to a deadline.
 //!
-//! All operations happen at one instant; only [`Seam::elapse`] goes to the next deadline, and back. So every deadline may come
-//! before or after every other event, which is more than real time allows. The seams that a broken world breaks are here.
+//! All operations happen at one instant; only [`Seam::elapse`] goes to the next deadline, and back. So every deadline may pass
+//! before or after every other event, which is more than real time allows.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
@@ -20,13 +20,13 @@ use tokio::time::Instant;
 use super::journal::Sending;
 use super::setting::{Kind, MAX_CALLS};
 
-/// The instant at which everything happens.
+/// The instant at which every operation happens.
 pub fn now() -> Instant {
     static NOW: OnceLock<Instant> = OnceLock::new();
     *NOW.get_or_init(Instant::now)
 }
 
-/// A call's identity.
+/// The id of the call with this number.
 pub fn id(call: u8) -> CallId {
     CallId::from_random([call; 16])
 }
@@ -35,17 +35,17 @@ fn request(call: u8) -> RequestKey {
     RequestKey::new(SessionId::STDIO, u64::from(call))
 }
 
-/// The call of an identity.
+/// The number of the call with this id.
 pub fn number(id: CallId) -> u8 {
     (0..u8::try_from(MAX_CALLS).unwrap_or(u8::MAX)).find(|call| self::id(*call) == id).unwrap_or_default()
 }
 
-/// What the editor answers.
+/// The editor's answer to every call.
 pub fn answer() -> EditorAnswer {
     EditorAnswer { is_error: false, body: AnswerBody::Text("done".to_owned()) }
 }
 
-/// What the live list and the dialect say of a call when it is sent.
+/// What the live tool list and the dialect give for a call when it is sent.
 pub fn terms(kind: Kind, key: Option<JournalKey>) -> Terms {
     let recovery = match kind {
         Kind::Journaled => key.map_or(Recovery::None, Recovery::Journal),
@@ -56,31 +56,31 @@ pub fn terms(kind: Kind, key: Option<JournalKey>) -> Terms {
     Terms { recovery, tool_timeout: Duration::ZERO, repeatable: kind == Kind::Repeatable }
 }
 
-/// Under what the journal of a process knows a sending.
+/// The key of a sending in the journal of an editor process.
 pub fn key((call, nth): Sending, process: u8) -> JournalKey {
     JournalKey { journal: process.to_string(), id: format!("{call}.{nth}"), seq: u64::from(nth) }
 }
 
-/// The sending of a journal's key.
+/// The sending that a journal's key names.
 pub fn sending(key: &JournalKey) -> Sending {
     let call = key.id.split('.').next().and_then(|call| call.parse().ok());
     (call.unwrap_or_default(), u8::try_from(key.seq).unwrap_or(u8::MAX))
 }
 
-/// What the ledger said about a call.
+/// What a settlement of the ledger means for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
-    /// The client was answered.
+    /// The client is answered.
     Answer(u8, Verdict),
-    /// The client is not answered: it cancelled, or was answered before.
+    /// A verdict that the client is not answered with: it cancelled, or has its answer already.
     Note(u8, Verdict),
-    /// A late answer is kept.
+    /// A late answer is kept for `holdfast_result`.
     KeepLate(u8),
-    /// A call that was sent is held again: the bridge is told.
+    /// A call that was sent is held again, and the bridge is notified.
     HeldAgain,
 }
 
-/// What settlements say.
+/// Reads settlements. Progress and withdrawals are left out.
 pub fn said(settlements: Vec<Settlement>) -> Vec<Said> {
     let words = settlements.into_iter().filter_map(|settlement| match settlement {
         Settlement::Answer(answer) => Some(Said::Answer(number(answer.call), answer.verdict)),
@@ -92,7 +92,7 @@ pub fn said(settlements: Vec<Settlement>) -> Vec<Said> {
     words.collect()
 }
 
-/// The real ledger, shared between the states in which it is the same.
+/// The real ledger, shared between the states in which it is the same, with the epochs that are open in it.
 #[derive(Debug, Clone)]
 pub struct Seam {
     ledger: Arc<Ledger>,
@@ -130,7 +130,7 @@ impl Seam {
         value
     }
 
-    /// A client's call. A lower rank runs out of patience first.
+    /// Accepts a call of the client. The patience of a lower rank ends first.
     pub fn accept(&mut self, call: u8, rank: u8) -> Vec<Said> {
         let new = NewCall {
             id: id(call),
@@ -147,17 +147,17 @@ impl Seam {
         said(self.change(|ledger| ledger.accept(new, now())))
     }
 
-    /// The client cancels.
+    /// Cancels a call for the client.
     pub fn cancel(&mut self, call: u8) -> Vec<Said> {
         said(self.change(|ledger| ledger.cancel(request(call), now()).1))
     }
 
-    /// The gateway begins to end.
+    /// Begins the end of the gateway.
     pub fn drain(&mut self) -> Vec<Said> {
         said(self.change(|ledger| ledger.drain(now())))
     }
 
-    /// A connection may claim.
+    /// Opens an epoch: its connection may claim calls.
     pub fn open_epoch(&mut self, epoch: u64) {
         self.open.push(epoch);
         self.change(|ledger| ledger.open_epoch(Epoch(epoch)));
@@ -168,56 +168,56 @@ impl Seam {
         self.open.iter().max().copied()
     }
 
-    /// A connection is over: its epoch was closed.
+    /// Removes an epoch from those that are open. The bridge's core has closed it in the ledger.
     pub fn closed(&mut self, epoch: u64) {
         self.open.retain(|open| *open != epoch);
     }
 
-    /// Whoever owned connections is gone.
+    /// Closes every epoch, because the owner of the connections is gone.
     pub fn close_all_epochs(&mut self, loss: Loss) -> Vec<Said> {
         self.open.clear();
         said(self.change(|ledger| ledger.close_all_epochs(loss, now())))
     }
 
-    /// Whether a call waits for somebody to send it.
+    /// Whether a held call waits to be sent.
     pub fn has_held(&self) -> bool {
         self.ledger.has_held()
     }
 
-    /// When the next deadline passes.
+    /// The next deadline; [`now`] if there is none.
     pub fn deadline(&self) -> Instant {
         self.ledger.next_deadline().unwrap_or_else(now)
     }
 
-    /// Whether the outcome of a call is being looked for in a file.
+    /// Whether the outcome of a call is looked for in a result file.
     pub fn looks_for(&self, call: u8) -> bool {
         let in_file =
             |(found, how): &(CallId, Recovery)| *found == id(call) && matches!(how, Recovery::ResultFile { .. });
         self.ledger.recovering().iter().any(in_file)
     }
 
-    /// Whether the outcome of any call is being looked for.
+    /// Whether the outcome of any call is looked for.
     pub fn looks(&self) -> bool {
         !self.ledger.recovering().is_empty()
     }
 
-    /// A file told the outcome.
+    /// A result file gives the outcome of a call.
     pub fn learn(&mut self, call: u8) -> Vec<Said> {
         said(self.change(|ledger| ledger.learn(id(call), answer(), now())))
     }
 
-    /// Whether a deadline stands.
+    /// Whether there is a deadline.
     pub fn has_deadline(&self) -> bool {
         self.ledger.next_deadline().is_some()
     }
 
-    /// The next deadline passes.
+    /// Lets the next deadline pass.
     pub fn elapse(&mut self) -> Vec<Said> {
         let at = self.deadline();
         said(self.change(|ledger| ledger.elapse(at)))
     }
 
-    /// The state of each open call, for a person.
+    /// The state of each open call, as a text.
     pub fn describe(&self) -> String {
         let open = self.ledger.records().filter(|record| record.verdict.is_none());
         let mut words: Vec<String> =

@@ -1,98 +1,98 @@
-//! What is walked: the calls, the faults, and what is wrong with the world on purpose.
+//! What is walked: the calls, the faults, and the seam that is broken on purpose.
 
-/// Calls that a world can have.
+/// Most calls in a world.
 pub const MAX_CALLS: usize = 3;
 
-/// What sort of call a client makes.
+/// The kind of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Changes something: at most once.
     Plain,
     /// Declared repeatable.
     Repeatable,
-    /// The editor writes its result into a file too.
+    /// The editor also writes its result into a file.
     Reported,
-    /// That the editor came back is all that can be learned.
+    /// Nothing can be learned of its outcome but that the editor came back.
     Inferred,
-    /// The editor's journal knows what became of it.
+    /// The editor's journal knows its outcome.
     Journaled,
-    /// A domain reload follows its answer, which is withheld until then.
+    /// A domain reload may follow its answer, which is withheld until then.
     Reloading,
 }
 
-/// A seam that is wrong. Each must be noticed by a promise.
+/// A seam that is broken on purpose. A promise must notice each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Broken {
-    /// Nothing: the world as it is.
+    /// Nothing is broken.
     Nothing,
     /// Hanging up leaves the epoch open in the ledger.
     EpochStaysOpen,
     /// The ledger lets a call be claimed again after its connection ended.
     ClaimsTwice,
-    /// The connection task writes first and claims then.
+    /// The connection task writes a call before it claims it.
     WritesBeforeClaim,
-    /// A late answer is given to the client instead of being kept.
+    /// A late answer is sent to the client instead of being kept.
     LateAnswerDelivered,
-    /// A reply is matched by its call alone, not by the number of its message.
+    /// A reply is matched by its call alone, although it is for an older connection.
     OldFrameAccepted,
-    /// The supervisor starts a successor while the old epoch is open and its tasks live.
+    /// The supervisor starts a successor of the bridge while the old epoch is open and its tasks live.
     SuccessorTooEarly,
     /// A connection dials without the link's permit.
     DialsWithoutPermit,
-    /// The end of the gateway is not told to the ledger.
+    /// The ledger is not told that the gateway ends.
     DrainForgotten,
-    /// A claim is taken back although some bytes were written.
+    /// A claim is withdrawn although some bytes were written.
     RevokesTorn,
-    /// The bridge is not told of a call that was accepted.
+    /// The bridge is not notified of a call that was accepted.
     WakeUpLost,
-    /// Nothing settles what is left at the end.
+    /// Nothing settles the calls that are left at the end.
     EndUnsettled,
-    /// The end of a registry frees the place of a list that the editor still owes.
+    /// The end of the registry frees the place of a list that the editor still owes.
     OldListCounts,
-    /// A connection's task never falls.
+    /// The task of a connection that was hung up never ends.
     PermitLeaks,
-    /// A successor of the bridge is found under its address only after it looked for work.
+    /// A successor of the bridge is registered under its address only after it has looked for work.
     EnlistedTooLate,
-    /// A successor of the bridge looks for work although the gateway stops.
+    /// A successor of the bridge looks for work although the gateway ends.
     SuccessorUnaware,
-    /// The journal's answer is taken for whatever sending of the call there is.
+    /// An answer of the journal is taken for the latest sending of the call, whichever sending it names.
     StaleOutcomeCounts,
-    /// The journal says that nothing ran.
+    /// The journal says of every sending that it did not run.
     JournalDenies,
-    /// What comes late over an old connection is read, and an outcome that was asked for does not seal.
+    /// Late calls on an old connection are still read, and a question for an outcome does not seal the sending.
     NeitherFencedNorSealed,
     /// A call whose outcome the journal knows is given up when its connection ends.
     JournalUnasked,
-    /// The editor's word that it has a sending already is taken for its answer.
+    /// The editor's reply that it already has a sending is taken as the answer to the call.
     DoubleCounts,
-    /// The place of a call that cannot be sent stays taken.
+    /// A call that cannot be sent keeps its place.
     PlaceKept,
-    /// The connection does not hear the editor's goodbye, only the bridge does.
+    /// Only the bridge receives the editor's goodbye, not the connection's exchange.
     GoodbyeUnheard,
-    /// Replies are matched in the order of the calls, not by the number of their message.
+    /// Replies are matched with calls in the order of the calls, not by their number.
     RepliesInOrder,
 }
 
 /// What is walked.
 #[derive(Debug, Clone)]
 pub struct Setting {
-    /// The client's calls, in the order in which their patience ends.
+    /// The client's calls. The patience of an earlier one ends first.
     pub calls: Vec<Kind>,
-    /// How many calls the bridge takes at once.
+    /// Number of calls that the bridge takes at once.
     pub window: u8,
-    /// How many faults may happen.
+    /// Number of faults that may happen.
     pub faults: u8,
-    /// Only the loss of a connection, however it comes.
+    /// Whether the only faults are losses of a connection.
     pub losses_only: bool,
-    /// Faults that end the gateway's own parts are among them.
+    /// Whether parts of the gateway may crash.
     pub crashes: bool,
-    /// The gateway may be stopped.
+    /// Whether the gateway may be stopped.
     pub stop: bool,
-    /// Each message is a request of its own, with its response.
+    /// Whether the dialect speaks HTTP: each message is a request of its own, with its response.
     pub http: bool,
-    /// Nobody needs the editor before the first call: until then the bridge rests.
+    /// Whether the bridge rests until the first call, because nobody needs the editor before.
     pub rests: bool,
-    /// What is wrong with the world.
+    /// The seam that is broken.
     pub broken: Broken,
 }
 

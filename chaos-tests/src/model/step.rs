@@ -1,4 +1,4 @@
-//! Carries out one action.
+//! Carries out one action of the model.
 
 use holdfast::core::calls::{LedgerAccess as _, Settlement};
 use holdfast::core::exchange::{self, After, Answers, Order, Outcome, Settled, Unsendable};
@@ -15,7 +15,7 @@ use super::seam::{self, said};
 use super::setting::{Broken, Kind, MAX_CALLS, Setting};
 use super::world::{Bridge, Editor, News, Stage, World, Wrong};
 
-/// The world after an action.
+/// Returns the world after an action.
 pub fn step(world: &World, setting: &Setting, action: Action) -> World {
     let mut world = world.clone();
     world.faults -= cost(&world, action);
@@ -67,7 +67,8 @@ impl Step<'_> {
             Action::Elapse => {
                 self.world.due = false;
                 let said = self.world.ledger.elapse();
-                // What was looked for as long as it may be is given up.
+                // Giving up an outcome is right here: it was looked for as long as it may be. So `settle_all` must not check
+                // this.
                 self.world.settle(self.setting.broken, said);
             }
             Action::Learn(call) => {
@@ -97,7 +98,7 @@ impl Step<'_> {
                     let epoch = self.line(line).epoch();
                     self.world.tell(epoch, Event::ListLost);
                 }
-                // Its successor asks again.
+                // The registry's successor asks again.
                 self.world.registry_asks |= self.world.linked.is_some();
             }
             Action::RegistryCrashes => {
@@ -105,7 +106,7 @@ impl Step<'_> {
                     if self.broken(Broken::OldListCounts) {
                         self.world.tell(epoch, Event::ListAnswered);
                     }
-                    // Its successor asks again.
+                    // The registry's successor asks again.
                     self.world.registry_asks = true;
                 }
             }
@@ -167,7 +168,7 @@ impl Step<'_> {
             Action::BridgeCrashes => {
                 self.world.bridge = Bridge::Crashed;
                 self.forget_messages();
-                // Its end of the connection falls with its state.
+                // The bridge's ends of the connections are dropped with its state.
                 bridge::leave(self.world, u64::MAX);
             }
             Action::Settle => self.close_all(),
@@ -260,7 +261,7 @@ impl Step<'_> {
 
     // ---- a connection's task ----
 
-    /// Each task that is free carries out its next orders, as long as they are no calls.
+    /// Every free task carries out its next orders, except calls: those are actions of their own.
     fn write_what_waits(&mut self) {
         for index in 0..u8::try_from(self.world.lines.len()).unwrap_or(u8::MAX) {
             while self.line(index).open && !self.line(index).is_to_call() && self.is_free(index) {
@@ -290,21 +291,21 @@ impl Step<'_> {
         self.line(index).is_free(setting)
     }
 
-    /// Not more than the window is with the editor at once, the list included.
+    /// Checks that the editor has no more to do than the window allows, the list included.
     fn watch_the_window(&mut self, index: u8) {
         if self.line(index).owed.count_ones() > u32::from(self.setting.window) {
             self.world.mark(Wrong::Window);
         }
     }
 
-    /// A task says how it ended, and falls.
+    /// A task reports how it ended, and ends.
     pub(super) fn end_with(&mut self, index: u8, event: Event) {
         let epoch = self.line(index).epoch();
         self.world.tell(epoch, event);
         self.fall(index);
     }
 
-    /// What it had written may still arrive, unless the editor closed its end.
+    /// The task ends. Calls that it has written may still arrive, unless the editor closed its end.
     fn fall(&mut self, index: u8) {
         let line = self.world.lines.remove(usize::from(index));
         if line.open && !line.peer_gone {
@@ -319,7 +320,7 @@ impl Step<'_> {
         }
     }
 
-    /// The task takes the order to send a call, and reserves the next one.
+    /// The task takes the order to send a call, and reserves the next held call.
     fn take(&mut self, index: u8) {
         self.line(index).exchange.next_order();
         let sent_before = |call: &u8| self.world.ghost.sent[usize::from(*call)] == 1;
@@ -381,7 +382,7 @@ impl Step<'_> {
         self.line(index).task = if self.broken(Broken::WritesBeforeClaim) { Task::Idle } else { Task::Writing(call) };
     }
 
-    /// Bytes of a call leave, and all of them.
+    /// Writes a whole call.
     fn put(&mut self, index: u8, call: u8) {
         if !self.setting.has_journal() {
             self.world.ghost.sent[usize::from(call)] += 1;
@@ -435,14 +436,14 @@ impl Step<'_> {
             Frame::Outcomes(question) => self.outcomes(index, question),
             Frame::Reload => self.leaves(index, LeaveReason::Reload),
             Frame::Quit => self.leaves(index, LeaveReason::Quit),
-            // Its number is not open any more.
+            // The exchange has no open request of this number any more.
             Frame::Again(call) => self.replied(index, call, epoch, None),
-            // Its number is none of this connection's.
+            // The number belongs to another connection.
             Frame::Stray(from, call) => self.replied(index, call, from, None),
         }
     }
 
-    /// True if the list that came is one that was asked for.
+    /// Reads the list. Returns whether it was asked for.
     fn list_came(&mut self, index: u8) -> bool {
         let line = self.line(index);
         line.owed &= !Line::bit(Message::List);
@@ -459,7 +460,7 @@ impl Step<'_> {
         self.world.tell(epoch, event);
     }
 
-    /// The editor's reply to a call is read that was sent on the connection `from`.
+    /// Reads the editor's reply to a call that was sent on the connection `from`.
     pub(super) fn replied(&mut self, index: u8, call: u8, from: u64, refusal: Option<Refusal>) {
         let epoch = self.line(index).epoch();
         let number = |epoch, call| Line::number(epoch, Message::Call(call));
@@ -489,7 +490,7 @@ impl Step<'_> {
         }
     }
 
-    /// Asks what became of calls. `anew`: the question before was not answered for long.
+    /// Asks for outcomes. If `anew`, the question before was not answered for long.
     fn ask(&mut self, index: u8, anew: bool) {
         let line = self.line(index);
         let epoch = line.epoch();
@@ -549,13 +550,13 @@ impl Step<'_> {
         }
     }
 
-    /// The editor refuses the next call that came to it, and runs nothing of it.
+    /// The editor refuses the next call on the connection, and does not run it.
     pub(super) fn refuse(&mut self, index: u8, refusal: Refusal) {
         let line = self.line(index);
         let (epoch, Some(Message::Call(call))) = (line.epoch(), line.out.pop_front()) else { return };
         line.owed &= !Line::bit(Message::Call(call));
         if refusal == Refusal::WrongEditor {
-            // The editor's own word that it ran nothing: as if it had never been sent.
+            // The editor itself says that it ran nothing, so this sending does not count.
             self.world.ghost.sent[usize::from(call)] -= 1;
         }
         self.replied(index, call, epoch, Some(refusal));

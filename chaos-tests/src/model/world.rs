@@ -1,4 +1,4 @@
-//! One state of the world.
+//! One state of the model's world.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,7 +14,7 @@ use super::line::Line;
 use super::seam::{Said, Seam};
 use super::setting::{Broken, Kind, MAX_CALLS, Setting};
 
-/// Armed timers.
+/// The armed timers of the bridge, as bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Timers(u16);
 
@@ -31,30 +31,30 @@ impl Timers {
         Timer::Drain,
     ];
 
-    /// A timer is armed.
+    /// Arms a timer.
     pub fn insert(&mut self, timer: Timer) {
         self.0 |= 1 << timer as u16;
     }
 
-    /// A timer fires, or is disarmed.
+    /// Disarms a timer. Also for a timer that fires.
     pub fn remove(&mut self, timer: Timer) {
         self.0 &= !(1 << timer as u16);
     }
 
-    /// All of them.
+    /// The armed timers.
     pub fn iter(self) -> impl Iterator<Item = Timer> {
         Self::ALL.into_iter().filter(move |timer| self.0 & (1 << *timer as u16) != 0)
     }
 }
 
-/// An incarnation of the bridge's actor.
+/// One incarnation of the bridge's actor.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Actor {
-    /// The gateway's own part of it; a connection is found by its epoch.
+    /// The real core of the bridge. A connection is found by its epoch.
     pub core: BridgeCore<()>,
     /// Timers that may fire.
     pub armed: Timers,
-    /// Others find it under its address.
+    /// Whether other actors find it under the bridge's address.
     pub enlisted: bool,
 }
 
@@ -63,67 +63,67 @@ pub struct Actor {
 pub enum Editor {
     /// Listens and works.
     Up,
-    /// Connected peers stay so, and hear nothing.
+    /// The main thread hangs: connections stay open, and nothing is read or answered.
     Frozen,
-    /// Between two domains: nothing listens.
+    /// The editor is between two domains, and nothing listens.
     Reloading,
-    /// Its process is gone.
+    /// The editor's process has ended.
     Dead,
 }
 
-/// How far the gateway's end is.
+/// How far the end of the gateway has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
-    /// It runs.
+    /// The gateway runs.
     Running,
-    /// Nothing new is held; what was sent may still answer.
+    /// No new call is held; calls that were sent may still be answered.
     Draining,
     /// The bridge was told to stop.
     Told,
-    /// The tree is being taken down.
+    /// The supervision tree is being ended.
     Falling,
-    /// Nothing of it is left.
+    /// No part of the gateway is left.
     Ended,
 }
 
 /// A message from a connection's task to the bridge's actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct News {
-    /// Whose.
+    /// The epoch of the connection.
     pub epoch: u64,
-    /// What it says.
+    /// What happened on it.
     pub event: Event,
 }
 
-/// What can be broken of a promise by one step, as it happens.
+/// What one step may do against a promise, noted when it happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wrong {
-    /// Something was dialled or claimed after the end began.
+    /// A connection was dialled, or a call claimed, after the end began.
     AfterStop = 1,
     /// A frame of a connection that is over completed a call.
     OldFrame = 2,
-    /// More was given to the editor at once than its bridge takes.
+    /// The editor was given more at once than its bridge takes.
     Window = 4,
-    /// The bridge's machine met an event that nobody decided.
+    /// The bridge's machine has no decision for an event.
     Surprise = 8,
-    /// An outcome was given up that the journal knew.
+    /// An outcome was given up although the journal knew it.
     Guessed = 16,
     /// A call was claimed after the editor's goodbye was read.
     AfterGoodbye = 32,
 }
 
-/// How a call ended, as far as promises ask.
+/// How a call ended, as far as the promises need it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Word {
-    /// The editor's answer of a call that it ran.
+    /// The editor answered the call.
     Answered,
-    /// The editor's answer that it did not do it.
+    /// The editor answered with an error; the call need not have run.
     Refused,
-    /// Nothing of it left.
+    /// The call did not run.
     NotExecuted,
-    /// It may have run, or runs still.
+    /// The call may have run, or is still running.
     MayHaveRun,
-    /// The client wants no answer.
+    /// The client cancelled the call.
     Cancelled,
 }
 
@@ -139,28 +139,28 @@ impl From<Verdict> for Word {
     }
 }
 
-/// What only the observer knows.
+/// What the promises need and no part of the gateway knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Ghost {
     /// How often the editor ran each call.
     pub executions: [u8; MAX_CALLS],
-    /// How often bytes of each call may have left.
+    /// How often bytes of each call may have left. Not counted with a journal, which may prove that a call is to be sent again.
     pub sent: [u8; MAX_CALLS],
-    /// Answers to each call.
+    /// Number of answers to each call.
     pub answers: [u8; MAX_CALLS],
-    /// What was said of each call first.
+    /// The first verdict on each call.
     pub words: [Option<Word>; MAX_CALLS],
-    /// Calls that the client made, as bits.
+    /// The calls that the client has made, as bits.
     pub accepted: u8,
-    /// Connections up to this epoch are over.
+    /// The connections up to this epoch are over.
     pub over: u64,
-    /// A bridge's machine was told to stop.
+    /// A bridge's machine has received the order to stop.
     pub stop_heard: bool,
     /// [`Wrong`] bits.
     pub wrong: u8,
 }
 
-/// See the module's documentation.
+/// One state of the model's world.
 #[derive(Debug, Clone, Hash)]
 #[expect(
     clippy::derived_hash_with_manual_eq,
@@ -171,54 +171,54 @@ pub struct World {
     pub ledger: Seam,
     /// The bridge's actor.
     pub bridge: Bridge,
-    /// What connection tasks told it, in order. Other messages come from elsewhere and may overtake these.
+    /// Messages of connection tasks to the bridge, in order. Messages of other senders may overtake them.
     pub news: VecDeque<News>,
-    /// `CallsWaiting` messages under way to it.
+    /// Number of `CallsWaiting` messages on their way to the bridge.
     pub wakings: u8,
-    /// The order to stop is under way to it.
+    /// The order to stop is on its way to the bridge.
     pub stop_under_way: bool,
-    /// Connection tasks that have not fallen.
+    /// The connections whose tasks have not ended.
     pub lines: Vec<Line>,
-    /// Calls in sockets that our side has left: the editor may still run them.
+    /// How often each call is in a socket that the gateway has left: the editor may still run it.
     pub adrift: [u8; MAX_CALLS],
-    /// What the editor's journal knows.
+    /// The editor's journal.
     pub journal: Journal,
-    /// The process of the editor that each call was sent to last.
+    /// The editor process that each call was last sent to.
     pub sent_to: [u8; MAX_CALLS],
-    /// A reply that the network has kept: its epoch and call.
+    /// An answer that the network has kept: its epoch and its call.
     pub stray: Option<(u64, u8)>,
     /// The editor.
     pub editor: Editor,
     /// Discovery owes an answer.
     pub discovery_asked: bool,
-    /// The connection that is greeted and not hung up.
+    /// The epoch of the connection that is greeted and not hung up.
     pub linked: Option<u64>,
     /// An editor was lost a moment ago, and did not quit.
     pub hope: bool,
     /// The registry is about to ask for a list.
     pub registry_asks: bool,
-    /// How far the end is.
+    /// How far the end has come.
     pub stage: Stage,
     /// Faults that may still happen.
     pub faults: u8,
-    /// A deadline has come that the clock has not taken yet.
+    /// A deadline has passed, and the ledger has not handled it yet.
     pub due: bool,
-    /// What only the observer knows.
+    /// What the promises need and no part of the gateway knows.
     pub ghost: Ghost,
 }
 
-/// The bridge's actor as its supervisor sees it.
+/// The state of the bridge's actor for its supervisor.
 #[derive(Debug, Clone, Hash)]
 pub enum Bridge {
-    /// It runs.
+    /// The actor runs.
     Alive(Actor),
-    /// It crashed; nothing was settled yet.
+    /// The actor has crashed, and nothing is settled yet.
     Crashed,
-    /// What it held is settled; its tasks are falling.
+    /// What the actor held is settled; its tasks are ending.
     Settled,
 }
 
-/// The digest decides: a walk tells states apart by it anyway.
+/// Worlds are compared by their digest, as the walk does anyway.
 impl PartialEq for World {
     fn eq(&self, other: &Self) -> bool {
         self.digest() == other.digest()
@@ -233,7 +233,7 @@ impl World {
         hasher.finish()
     }
 
-    /// A number for the bridge and its connections' exchanges alone.
+    /// A digest of the bridge and its connections' exchanges alone.
     pub fn parts(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         if let Bridge::Alive(actor) = &self.bridge {
@@ -248,28 +248,28 @@ impl World {
         self.ghost.wrong |= wrong as u8;
     }
 
-    /// Whether something went wrong.
+    /// Whether this went wrong.
     pub fn is_wrong(&self, wrong: Wrong) -> bool {
         self.ghost.wrong & wrong as u8 != 0
     }
 
-    /// Whether the client made a call.
+    /// Whether the client has made a call.
     pub fn accepted(&self, call: u8) -> bool {
         self.ghost.accepted & (1 << call) != 0
     }
 
-    /// Whether the client waits for a call.
+    /// Whether the client waits for the answer to a call.
     pub fn awaited(&self, call: u8) -> bool {
         let index = usize::from(call);
         self.accepted(call) && self.ghost.answers[index] == 0 && self.ghost.words[index].is_none()
     }
 
-    /// Whether the client waits for anything.
+    /// Whether the client waits for any answer.
     pub fn waits(&self) -> bool {
         (0..3).any(|call| self.awaited(call))
     }
 
-    /// The living bridge, if it can be found under its address.
+    /// The living bridge, if it is registered under its address.
     pub fn found(&self) -> Option<&Actor> {
         match &self.bridge {
             Bridge::Alive(actor) if actor.enlisted => Some(actor),
@@ -277,8 +277,8 @@ impl World {
         }
     }
 
-    /// A number for a new connection that nothing refers to any more. (The gateway counts up; to the ledger, an epoch that
-    /// was closed is as unknown as one that never was, and numbers used again keep the graph finite.)
+    /// A number for a new connection that nothing refers to any more. The gateway counts up. For the ledger a closed epoch is as
+    /// unknown as one that never was, so numbers may be used again, which keeps the graph finite.
     pub fn next_epoch(&mut self) -> u64 {
         let lines = self.lines.iter().map(Line::epoch);
         let letters = self.news.iter().map(|news| news.epoch);
@@ -290,7 +290,7 @@ impl World {
         next
     }
 
-    /// Takes down what the ledger said.
+    /// Notes the verdicts of the ledger, and wakes the bridge for a call that is held again.
     pub fn settle(&mut self, broken: Broken, said: Vec<Said>) {
         for word in said {
             match word {
@@ -306,15 +306,15 @@ impl World {
                     self.ghost.answers[usize::from(call)] += 1;
                 }
                 Said::KeepLate(_) => {}
-                // One that is under way says as much as two.
+                // A waking that is on its way is enough.
                 Said::HeldAgain if self.found().is_some() => self.wakings = self.wakings.max(1),
                 Said::HeldAgain => {}
             }
         }
     }
 
-    /// As [`settle`](World::settle), of what the clock did not bring: an outcome that is given up must be one that no journal has,
-    /// or one that nobody is left to ask for.
+    /// As [`settle`](World::settle), for events other than the clock's. Also checks that no outcome is given up that the journal
+    /// knows and somebody is left to ask for.
     pub fn settle_all(&mut self, setting: &Setting, said: Vec<Said>) {
         for word in &said {
             let Said::Answer(call, Verdict::OutcomeUnknown(loss)) = word else { continue };
@@ -330,7 +330,7 @@ impl World {
         self.settle(setting.broken, said);
     }
 
-    /// A message to the bridge from a task of the same incarnation.
+    /// Sends the bridge an event of a connection. A bridge that does not run gets nothing.
     pub fn tell(&mut self, epoch: u64, event: Event) {
         if matches!(&self.bridge, Bridge::Alive(_)) {
             self.news.push_back(News { epoch, event });
@@ -338,7 +338,7 @@ impl World {
     }
 }
 
-/// One line for a person.
+/// One line that describes the world for a person.
 impl fmt::Display for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bridge = match &self.bridge {

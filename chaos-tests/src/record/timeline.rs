@@ -1,5 +1,5 @@
-//! A session of real processes as a timeline, read from what they say: the gateway's log of single steps (a lane for each of its
-//! machines, a bar for each call) and the editor's own events.
+//! A session of real processes as a timeline, read from the gateway's log of single steps (a lane for each of its machines, a bar
+//! for each call) and from the editor's own events.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,21 +7,21 @@ use std::time::Duration;
 use holdfast_timeline::{Call, Moment, Phase, Timeline, Tone, Verdict};
 use serde_json::Value;
 
-/// The gateway's machines, and behind them the editor.
+/// The gateway's machines, then the editor.
 const LANES: [&str; 6] = ["session", "registry", "discovery", "push", "bridge", "Unity"];
 const GATEWAY: usize = 0;
 const BRIDGE: usize = 4;
 const UNITY: usize = 5;
-/// How much is shown: the last of a session, where its faults are.
+/// Length of the picture: the end of a session, where its faults are.
 const STRETCH: Duration = Duration::from_secs(30);
-/// More changes of state than this are no picture.
+/// Most changes of state in a picture; more cannot be read.
 const CHANGES_MAX: usize = 120;
-/// More bars than this neither.
+/// Most bars of calls in a picture.
 const CALLS_MAX: usize = 60;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// The time of day of a line of the log (`2026-11-22T02:10:08.123456Z`).
+/// The time of day of a log line (`2026-11-22T02:10:08.123456Z`).
 fn time_of_day(stamp: &str) -> Option<Duration> {
     let clock = stamp.split_once('T')?.1.strip_suffix('Z')?;
     let mut parts = clock.splitn(3, ':');
@@ -30,7 +30,7 @@ fn time_of_day(stamp: &str) -> Option<Duration> {
     Some(Duration::from_secs(hours * 3600 + minutes * 60) + Duration::try_from_secs_f64(seconds).ok()?)
 }
 
-/// What a state of a machine means for whoever waits: all that is not at work waits for the editor or for the end.
+/// The phase that a state of a machine is shown as. States that are neither at work, nor ended, nor frozen count as waiting.
 fn phase(machine: &str, state: &str) -> Phase {
     match (machine, state) {
         (_, "stopped" | "closed" | "empty") => Phase::Gone,
@@ -60,7 +60,7 @@ fn text<'v>(line: &'v Value, name: &str) -> &'v str {
     line[name].as_str().unwrap_or_default()
 }
 
-/// One thing that was said, and when.
+/// One line of a log, and its time.
 struct Said {
     at: Duration,
     line: Value,
@@ -79,7 +79,7 @@ fn lines(log: &str, by_unity: bool) -> impl Iterator<Item = Said> {
     log.lines().filter_map(move |line| {
         let line: Value = serde_json::from_str(line).ok()?;
         let mut at = time_of_day(text(&line, "timestamp"))?;
-        // A log that passes midnight.
+        // The log passes midnight.
         if at + DAY / 2 < before {
             days += DAY;
         }
@@ -89,8 +89,8 @@ fn lines(log: &str, by_unity: bool) -> impl Iterator<Item = Said> {
     })
 }
 
-/// The end of a session: `gateway` is its log, at the level `debug`; `unity` the editor's events, one JSON object a line, each
-/// with a `timestamp` as the log has it. Nothing to show gives `None`.
+/// Draws the end of a session. `gateway` is its log at the level `debug`. `unity` has the editor's events, one JSON object a
+/// line, each with a `timestamp` in the form of the log. Returns `None` if there is nothing to show.
 #[must_use]
 pub fn of(gateway: &str, unity: &str) -> Option<Timeline> {
     let mut said: Vec<Said> = lines(gateway, false).chain(lines(unity, true)).collect();
@@ -111,12 +111,12 @@ pub fn of(gateway: &str, unity: &str) -> Option<Timeline> {
 struct Painter {
     timeline: Timeline,
     begin: Duration,
-    /// Index of a call's bar, by the gateway's own id.
+    /// Index of a call's bar, by the gateway's id of the call.
     calls: BTreeMap<String, usize>,
 }
 
 impl Painter {
-    /// A lane's phase; what it was in before the stretch is what it begins with.
+    /// Puts a lane into a phase. The lane begins with the last phase before the picture's first moment.
     fn enters(&mut self, lane: usize, at: Duration, phase: Phase) {
         let at = at.saturating_sub(self.begin);
         if let Some(lane) = self.timeline.lanes.get_mut(lane) {

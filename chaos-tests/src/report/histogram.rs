@@ -1,4 +1,4 @@
-//! Recovery times as an SVG histogram over a logarithmic axis, with what was promised.
+//! Recovery times as an SVG histogram over a logarithmic axis, with the promised values.
 
 use std::fmt::Write as _;
 
@@ -9,11 +9,11 @@ const LEFT: f64 = 20.0;
 const RIGHT: f64 = 740.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 170.0;
-/// Bins for each factor of ten.
+/// Number of bins for each factor of ten.
 const BINS_A_DECADE: f64 = 8.0;
-/// What is quicker than this, in milliseconds, falls into the first bin.
+/// Left end of the axis in milliseconds. Shorter times count in the first bin.
 const LEAST: f64 = 1.0;
-/// Factors of ten on the axis: 1 ms to 100 s.
+/// Number of factors of ten on the axis: 1 ms to 100 s.
 const DECADES: f64 = 5.0;
 
 fn x(ms: f64) -> f64 {
@@ -21,7 +21,7 @@ fn x(ms: f64) -> f64 {
     LEFT + decades / DECADES * (RIGHT - LEFT)
 }
 
-/// The picture; `sorted` in milliseconds. With `targets`, also the lines of what is promised.
+/// Draws the histogram of times in milliseconds, which must be sorted. If `targets`, also draws the promised values.
 pub fn draw(sorted: &[f64], targets: bool) -> String {
     let bins = (BINS_A_DECADE * DECADES) as usize;
     let mut counts = vec![0_usize; bins];

@@ -1,4 +1,4 @@
-//! The page for people: one file, nothing fetched, light and dark.
+//! The page for people: one file that loads nothing else, light and dark.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use crate::record::Record;
 
 const CSS: &str = include_str!("page.css");
 
-/// A number with thin spaces between its thousands.
+/// A number with narrow spaces between its thousands.
 fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -23,7 +23,7 @@ fn count(number: u64) -> String {
     out
 }
 
-/// Names and counts, with a bar for each.
+/// A table of names and counts, with a bar for each.
 fn table(out: &mut String, head: &str, rows: &BTreeMap<String, u64>) {
     if rows.is_empty() {
         return;
@@ -52,7 +52,7 @@ fn sums<'r>(maps: impl Iterator<Item = &'r BTreeMap<String, u64>>) -> BTreeMap<S
     sums
 }
 
-/// The invariants by their ids, as the catalogue has them.
+/// The short names of the invariants, by their ids in the catalogue.
 const INVARIANTS: [(&str, &str); 15] = [
     ("I1", "answer once"),
     ("I2", "at most once"),
@@ -71,7 +71,7 @@ const INVARIANTS: [(&str, &str); 15] = [
     ("I15", "determinism"),
 ];
 
-/// Checks by invariant: some have several checkers, each with a name of its own behind the id.
+/// Sums up the checks of each invariant. Some have several checkers, each with its own name behind the id.
 fn by_invariant(checks: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let mut sums = BTreeMap::new();
     for (checker, number) in checks {
@@ -148,7 +148,8 @@ fn scenario(out: &mut String, record: &Record) {
         out.push_str("</table>");
     }
     if !record.recoveries_ms.is_empty() {
-        // In the simulation packets vanish for seconds and the tree is rebuilt: the promise is about a listener that is back.
+        // The targets count from the return of a listener. In the simulation packets vanish for seconds and the tree is rebuilt,
+        // which takes time too.
         let targets = record.name != "sim";
         let _ = write!(
             out,

@@ -1,4 +1,4 @@
-//! JUnit's XML: a suite for each scenario, a case for the scenario itself and for each invariant that it checked.
+//! JUnit's XML: a suite for each scenario, with a case for the scenario itself and one for each invariant that it checked.
 
 use std::fmt::Write as _;
 
@@ -52,7 +52,8 @@ pub fn junit(report: &Report) -> String {
             );
         }
         for (invariant, checks) in &record.invariants {
-            // What an invariant found stands with the scenario; here is how often somebody looked.
+            // The failures of an invariant are in the scenario's own case. This case only says how often the invariant was
+            // checked.
             let _ = writeln!(
                 out,
                 "    <testcase classname=\"chaos.{name}\" name=\"{} ({checks} checks)\" time=\"0\"/>",

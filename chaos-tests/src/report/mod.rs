@@ -1,4 +1,4 @@
-//! Makes the report of a run out of the records that its scenarios left: `report.json`, `junit.xml` and `report.html`.
+//! Makes the report of a run from the records of its scenarios: `report.json`, `junit.xml` and `report.html`.
 
 mod histogram;
 mod html;
@@ -14,32 +14,34 @@ use serde::Serialize;
 
 use crate::record::Record;
 
-/// Recovery while an editor is likely, from the listener's return: half of them within this, in milliseconds.
+/// Median of the recovery times, in milliseconds, that is promised while the editor is likely to return. Counted from the
+/// listener's return.
 pub const RECOVERY_P50_MS: f64 = 50.0;
-/// And all but one in a hundred within this.
+/// 99th percentile of the same recovery times that is promised, in milliseconds.
 pub const RECOVERY_P99_MS: f64 = 250.0;
 
-/// The reports' own files, which are no records.
+/// The report's own JSON file, which is not a record.
 const OWN: &str = "report.json";
 
 /// One run of the suite.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
-    /// What was tested: a commit, or empty.
+    /// The commit that was tested, or empty.
     pub commit: String,
-    /// The scenarios, by name.
+    /// The records of the scenarios, sorted by the names of their files.
     pub records: Vec<Record>,
 }
 
-/// The value below which this share of sorted values lies (nearest rank); `None` of nothing.
+/// Returns the nearest-rank percentile of sorted values (`share` from 0 to 1); `None` if there are none.
 pub fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
     let rank = (sorted.len() as f64 * share).ceil();
-    // A rank is small and not negative; the cast saturates.
+    // A rank is small and not negative, and the cast saturates.
     sorted.get((rank as usize).max(1) - 1).copied()
 }
 
 impl Report {
-    /// Reads all records of a folder. One that cannot be read is a scenario that failed: silence would look like success.
+    /// Reads all records of a folder. A record that cannot be read becomes a scenario that failed; left out, it would look like
+    /// success.
     pub fn read(folder: &Path, commit: &str) -> io::Result<Self> {
         let mut paths: Vec<_> = fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
         paths.sort();
@@ -64,7 +66,7 @@ impl Report {
         Ok(Self { commit: commit.to_owned(), records })
     }
 
-    /// Whether there is something to tell and all of it is good.
+    /// Whether there is a record, and every scenario passed.
     pub fn passed(&self) -> bool {
         !self.records.is_empty() && self.records.iter().all(|record| record.passed)
     }
@@ -74,12 +76,12 @@ impl Report {
         self.records.iter().filter_map(|record| record.figures.get(figure)).sum()
     }
 
-    /// How often an invariant was checked.
+    /// The number of checks of all invariants.
     pub fn checks(&self) -> u64 {
         self.records.iter().flat_map(|record| record.invariants.values()).sum()
     }
 
-    /// Writes the three files.
+    /// Writes the three files of the report.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         fs::write(folder.join(OWN), serde_json::to_vec_pretty(self)?)?;
         fs::write(folder.join("junit.xml"), junit::junit(self))?;

@@ -1,4 +1,4 @@
-//! A fake MCP client on the gateway's pipes.
+//! A simulated MCP client at the gateway's pipes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,32 +20,33 @@ use super::plan::{Act, Break, Plan, Tool};
 use super::{Phase, SLACK, other_project, project};
 use crate::history::{Ask, Event, IDS_OF_A_SESSION, Recorder};
 
-/// The client gives up on an editor that does not come back in this time after the healing.
+/// Longest wait for the editor after the healing, for the gateway's `roots/list`, and for what releases a starved call. A single
+/// answer may take twice as long.
 const COMEBACK_MAX: Duration = Duration::from_secs(60);
-/// Answers of the first client that a call of a starved session waits for.
+/// Number of answers that the first client must get before the starved session's call is written.
 const STARVED_FOR: u32 = 8;
 
 #[derive(Default)]
 struct Open {
     asks: BTreeMap<u64, Ask>,
-    /// Good answers: id, and whether the tool succeeded.
+    /// Whether each answered call succeeded, by the request's id.
     answers: BTreeMap<u64, bool>,
-    /// Ids that were used again, by the request that had them first.
+    /// Ids that were used again, by the request that had the id first.
     reused: BTreeMap<u64, Reused>,
     paused_until: Duration,
-    /// The gateway asked for the roots, under this id.
+    /// The id of the gateway's open `roots/list` request.
     roots_asked: Option<Value>,
 }
 
-/// An id that another request uses now.
+/// An id under which another request was sent.
 struct Reused {
-    /// What the answer to the first one would hold.
+    /// The text that only the answer to the first request may hold.
     canary: String,
-    /// Who uses it now.
+    /// The request that uses the id now.
     by: u64,
 }
 
-/// The client: writes as the plan says, reads what comes.
+/// The client: writes what the plan says, and reads what comes.
 pub struct Client<W> {
     plan: Arc<Plan>,
     recorder: Recorder,
@@ -57,21 +58,21 @@ pub struct Client<W> {
     place: Place,
 }
 
-/// Where a client works, and who else there is.
+/// The place of a client among the clients and editors of a run.
 #[derive(Clone)]
 pub struct Place {
-    /// Its number, of several.
+    /// Number of the client.
     pub number: u8,
-    /// Its project.
+    /// The project of the client.
     pub project: PathBuf,
-    /// The client behind it: what is planted between two sessions befalls these.
+    /// The next client. A fault that is planted between two sessions (`Break::StrayAnswer`) goes into its history.
     pub neighbour: Option<Recorder>,
-    /// Answers that the first client has had.
+    /// Number of answers that the first client has had.
     pub first_heard: watch::Sender<u32>,
 }
 
 impl Place {
-    /// That of an only client.
+    /// The place of a client that is the only one.
     pub fn alone() -> Self {
         Self { number: 0, project: project(), neighbour: None, first_heard: watch::Sender::default() }
     }
@@ -82,7 +83,7 @@ fn enter(open: &Mutex<Open>) -> MutexGuard<'_, Open> {
 }
 
 impl<W: AsyncWrite + Unpin> Client<W> {
-    /// A client that writes to `output`, and the task that reads from `input` until it ends.
+    /// Returns a client that writes to `output`, and the task that reads from `input` until it ends.
     pub fn new(
         plan: Arc<Plan>,
         place: Place,
@@ -110,7 +111,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
 
     async fn write(&mut self, line: &str) {
         self.wire.sent(format!("{line}\n").as_bytes());
-        // A gateway that has ended reads nothing more; the history shows what it owed.
+        // A gateway that has ended reads nothing. The history shows what it owes.
         let _ = self.output.write_all(line.as_bytes()).await;
         let _ = self.output.write_all(b"\n").await;
         let _ = self.output.flush().await;
@@ -122,7 +123,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         id
     }
 
-    /// A request as it will be written; from here on it counts as asked.
+    /// Builds the line of a request, and records the request as asked.
     fn prepare(&mut self, mut ask: Ask, params: Value) -> (u64, String) {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         ask.payload = ask.payload.replace('$', &id.to_string());
@@ -145,7 +146,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
     async fn call(&mut self, tool: Tool, token: bool) -> u64 {
         let (id, message) = self.prepare_call(tool, token, None);
         if self.plan.broken == Some(Break::StarvedSession) && self.place.number == 1 {
-            // It is kept back until the first client has had many answers more.
+            // The line is kept back until the first client has had many more answers.
             let mut heard = self.place.first_heard.subscribe();
             let enough = *heard.borrow() + STARVED_FOR;
             let _ = tokio::time::timeout(COMEBACK_MAX, heard.wait_for(|heard| *heard >= enough)).await;
@@ -154,8 +155,8 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         id
     }
 
-    /// A call, its cancel, and another call under the same id, all at once. MCP forbids to use an id again; a sloppy client does
-    /// it all the same, and the second call must get its own answer. Gives the number of the second.
+    /// Writes a call, its cancel, and another call under the same id, all at once. MCP forbids to use an id again, but a sloppy
+    /// client does it, and the second call must get its own answer. Returns the number of the second call.
     async fn call_under_a_cancelled_id(&mut self) -> u64 {
         let (first, message) = self.prepare_call(Tool::Echo, false, None);
         let cancel = line::cancel(first);
@@ -174,7 +175,8 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         self.prepare(ask, line::call(name, arguments))
     }
 
-    /// A call in the words of the editor's package: tool, arguments, what no other call has, whether it may be sent again.
+    /// Spells a call for the editor's package. Returns the tool, the arguments, a text that no other call has (or nothing), and
+    /// whether the call may be sent again. `$` stands for the call's number.
     fn spelled(&self, tool: Tool) -> (&'static str, Value, &'static str, bool) {
         let code = |text: &str| json!({"code": text});
         match (self.plan.dialect, tool) {
@@ -191,7 +193,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
                 }
             },
             (FakeDialect::Turbokettle, Tool::Logs) => ("read_console_logs", json!({}), "", true),
-            // One that looks only, and needs the main thread: it is lost with a reload.
+            // It only reads, but needs the main thread, so a reload loses it.
             (FakeDialect::Turbokettle, Tool::Sleep(ms)) if ms % 3 == 0 => ("get_project_info", json!({}), "", true),
             (FakeDialect::Turbokettle, Tool::Compile) => {
                 ("execute_menu_item", json!({"path": "Assets/Refresh"}), "", false)
@@ -226,14 +228,15 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         if self.plan.honours_changes { "claude-code" } else { "simulated\u{1b}[31m\nclient" }
     }
 
-    /// Whether anybody lives there.
+    /// Asks for a short answer of the gateway: `ping`, or `server/discover` in the stateless era.
     async fn knock(&mut self) {
         let method = if self.plan.stateless { "server/discover" } else { "ping" };
         let allowed = if self.plan.stateless { SESSION_ABSENCE_MAX + SLACK } else { SLACK };
         self.plain(method, allowed).await;
     }
 
-    /// Without a handshake a probe, and a subscription that lasts to the end.
+    /// Opens the session with the handshake. In the stateless era: with `server/discover`, and a subscription that lasts to the
+    /// end.
     async fn open_session(&mut self) {
         if self.plan.stateless {
             let probe = Ask { method: "server/discover", allowed: SESSION_ABSENCE_MAX + SLACK, ..Ask::default() };
@@ -242,7 +245,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             let listen =
                 Ask { method: "subscriptions/listen", allowed: Duration::from_secs(24 * 3600), ..Ask::default() };
             let id = self.ask(listen, json!({"notifications": {"toolsListChanged": true}})).await;
-            // Nobody waits for its answer before the end.
+            // Its answer comes at the end of the session, so nobody waits for it.
             enter(&self.open).asks.remove(&id);
             return;
         }
@@ -258,7 +261,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         }
     }
 
-    /// Answers the question for the roots that is open or comes.
+    /// Answers the gateway's `roots/list` request, which is open or still to come.
     async fn tell_roots(&mut self, here: bool) {
         let asked = async {
             loop {
@@ -275,7 +278,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         self.write(&json!({"jsonrpc": "2.0", "id": id, "result": {"roots": roots}}).to_string()).await;
     }
 
-    /// Waits for a request's answer. `None` if it takes longer than anything may.
+    /// Waits for the answer to a request, and returns whether it was a success; `None` if the answer takes too long.
     async fn answer_to(&self, id: u64) -> Option<bool> {
         let wait = async {
             loop {
@@ -327,7 +330,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             Act::Roots(here) => {
                 self.write(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#).await;
                 self.recorder.record(Event::Rooted(here));
-                // What is asked before the roots are told is of the new ones too.
+                // Calls that are made before the client answers `roots/list` belong to the new project too.
                 for _ in 0..3 {
                     self.call(Tool::Count, false).await;
                 }
@@ -360,7 +363,8 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         }
     }
 
-    /// Plays the plan, then proves that the editor is served again, and leaves.
+    /// Plays the plan, checks that the editor's tools work again after the healing, and closes stdin. With `early_end` it closes
+    /// stdin at that time, without the check.
     pub async fn run(mut self, mut phase: watch::Receiver<Phase>) {
         self.open_session().await;
         let plan = Arc::clone(&self.plan);
@@ -375,7 +379,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         } else {
             let _ = phase.wait_for(|phase| *phase != Phase::Running).await;
             if self.place.number > 0 {
-                // Who of several is woken first is not said.
+                // The order in which several clients are woken is not fixed, so each waits for a time of its own.
                 sleep(SLACK / 10 * u32::from(self.place.number)).await;
             }
             self.come_back().await;
@@ -394,7 +398,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             }
             sleep(Duration::from_millis(20)).await;
         }
-        // From here on nothing is wrong any more: everything must simply work.
+        // All faults are over, so each of these calls must succeed.
         for tool in [Tool::Echo, Tool::Logs, Tool::Count] {
             let id = self.call(tool, true).await;
             self.answer_to(id).await;
@@ -443,7 +447,7 @@ impl Reader {
         }
     }
 
-    /// An answer under an id that was used again is the second one's, unless it holds what only the first was asked for.
+    /// Gives an answer under an id that was used again to the second request, unless it holds the text of the first.
     fn whose(&self, line: String) -> String {
         let Ok(mut message) = serde_json::from_str::<Value>(&line) else { return line };
         let id = message.get("id").and_then(Value::as_u64).filter(|_| message.get("method").is_none());
@@ -469,11 +473,11 @@ impl Reader {
             self.answered.notify_waiters();
         }
         self.lines += u32::from(is_answer);
-        // The sixth answer: the session is well under way then.
+        // At the sixth answer the session is well under way.
         let nth = is_answer && self.lines == 6;
         match self.broken {
             Some(Break::DroppedAnswer) if nth => {
-                // The client itself goes on as if it had come.
+                // The client itself goes on as if the answer had come.
                 self.take(&message);
                 return;
             }

@@ -1,4 +1,4 @@
-//! The editor's machine: fake Unity's model, and the nemesis that breaks it and the network.
+//! The editor's machine: the editor model, and the nemesis that breaks it and the network.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,31 +23,31 @@ use crate::history::{Begun, Event, Recorder};
 const SETTINGS: &str = "UserSettings/UnityMcpSettings.json";
 const INSTANCE: &str = "Library/Holdfast/instance.json";
 const RECORD: &str = "Library/MCPInstance.json";
-/// After the healing nothing is held back for longer.
+/// How often calls of `hold` are released after the healing.
 const RELEASE_EVERY: Duration = Duration::from_millis(100);
-/// A model that does not carry out an order in this time is left alone with it.
+/// Longest wait for the model to carry out an order. The nemesis then goes on without it.
 const ORDER_MAX: Duration = Duration::from_secs(2);
 
-/// What the nemesis needs.
+/// What the nemesis of one editor acts on.
 #[derive(Clone)]
 pub struct Editor {
-    /// The plan.
+    /// The plan of this editor.
     pub plan: Arc<Plan>,
-    /// Which of several it is.
+    /// Number of this editor.
     pub number: u8,
-    /// The name of its machine on the network.
+    /// Name of the editor's machine on the network.
     pub machine: &'static str,
-    /// The machine.
+    /// Files, processes and ports of the machine.
     pub host: Arc<MemoryHost>,
-    /// The project's folder.
+    /// Folder of the editor's project.
     pub project: PathBuf,
-    /// The proxy's faults.
+    /// Faults of the proxy on the wire to this editor.
     pub wire: Wire,
-    /// The gateway's actors.
+    /// Breaks actors of the gateway.
     pub saboteur: Saboteur,
-    /// The history.
+    /// The history of this editor.
     pub recorder: Recorder,
-    /// Where the run stands.
+    /// How far the run has come.
     pub phase: watch::Sender<Phase>,
 }
 
@@ -77,13 +77,13 @@ struct Running {
     totals: BTreeMap<String, u64>,
     seen: Runs,
     stranger: Option<JoinHandle<()>>,
-    /// What stood in the instance file, and what was put into its place.
+    /// For `spoil`: what the file that names the port held, and what was written in its place.
     spoilt: Option<[Vec<u8>; 2]>,
     undo: mpsc::Sender<(u32, Undo)>,
 }
 
 impl Editor {
-    /// Runs the editor's machine to the end of the run.
+    /// Plays the faults of the plan, heals them, and counts the runs of calls at the end.
     pub async fn run(self) {
         let (undo, mut undoing) = mpsc::channel(1024);
         let plan = Arc::clone(&self.plan);
@@ -120,7 +120,7 @@ impl Editor {
             }
         }
         running.heal().await;
-        // What is still to be undone was undone by the healing.
+        // The healing has undone everything that was still to be undone.
         let _ = phase.wait_for(|phase| *phase == Phase::Finish).await;
         running.gone(true).await;
         let totals = std::mem::take(&mut running.totals);
@@ -177,7 +177,8 @@ impl Running {
         host.set_process(pid, Liveness::Alive);
         let mut started = FakeUnity::start(config.clone(), net.clone()).await;
         if started.is_err() {
-            // Somebody has its port: another one, or, where the port is fixed, after the somebody is gone.
+            // The port is taken. An editor with a fixed port starts after the stranger on it has ended; any other takes another
+            // port.
             if plan.has_fixed_port() {
                 self.end_stranger().await;
             }
@@ -206,7 +207,7 @@ impl Running {
         }
     }
 
-    /// The editor's process ends.
+    /// Ends the editor's process.
     async fn gone(&mut self, at_the_end: bool) {
         let Some(unity) = self.unity.take() else { return };
         let _ = timeout(ORDER_MAX, unity.crash()).await;
@@ -309,7 +310,7 @@ impl Running {
                 _ => Ok(()),
             }
         };
-        // An order to an editor that has just ended is refused: no fault then.
+        // An editor that has just ended refuses the order. That is not an error.
         let _ = timeout(ORDER_MAX, order).await;
         match act {
             Act::Down(ms) | Act::Rst(ms) => self.later(ms, Undo::Up),
@@ -342,7 +343,7 @@ impl Running {
             Undo::Release => turmoil::release("gateway", self.of.machine),
             Undo::Repair => {
                 turmoil::repair("gateway", self.of.machine);
-                // Bytes were lost for good: TCP would have retransmitted, or reset. turmoil does neither.
+                // Bytes are lost, which TCP would send again, or answer with a reset. turmoil does neither.
                 wire.reset_all();
             }
             Undo::Stranger => self.end_stranger().await,
@@ -365,7 +366,7 @@ impl Running {
         }
     }
 
-    /// The file that names the port.
+    /// The file that names the port; none for Unity-MCP.
     fn names_port(&self) -> Option<PathBuf> {
         let path = match self.of.plan.dialect {
             FakeDialect::Uloop | FakeDialect::Umcp => SETTINGS,
@@ -376,7 +377,7 @@ impl Running {
         Some(self.project().join(path))
     }
 
-    /// It names a wrong one, or is no JSON.
+    /// Writes a wrong port into the file that names the port, or breaks its JSON.
     fn spoil(&mut self, stale: bool) {
         let Some(path) = self.names_port() else { return };
         if self.keeps_settings() {
@@ -385,7 +386,7 @@ impl Running {
             return;
         }
         let Ok(found) = self.of.host.read(&path, usize::MAX) else { return };
-        // It may be spoilt already; or have been, until an editor that came since wrote its own.
+        // The file may be spoilt already. If an editor has written it since, what it holds now is good.
         let good = match self.spoilt.take() {
             Some([good, bad]) if bad == found => good,
             _ => found,
@@ -397,12 +398,12 @@ impl Running {
         self.spoilt = Some([good, bad]);
     }
 
-    /// Whether the port stands in settings, which are there also while nobody listens.
+    /// Whether the port is in the user's settings, which exist also while nobody listens.
     fn keeps_settings(&self) -> bool {
         matches!(self.of.plan.dialect, FakeDialect::Uloop | FakeDialect::Umcp)
     }
 
-    /// What was put into the instance file gives way to what stood there, unless the editor has written it anew.
+    /// Undoes `spoil` for a file that is not the user's settings, unless the editor has written the file since.
     fn restore(&mut self) {
         if let (Some(path), Some([good, bad])) = (self.names_port(), self.spoilt.take())
             && self.of.host.read(&path, usize::MAX).is_ok_and(|now| now == bad)
@@ -411,7 +412,7 @@ impl Running {
         }
     }
 
-    /// As the package itself writes it.
+    /// Writes the file that names the port as the package itself writes it.
     fn write_settings(&mut self) {
         if !self.keeps_settings() {
             return self.restore();
@@ -453,7 +454,7 @@ impl Running {
         turmoil::release("gateway", self.of.machine);
         turmoil::repair("gateway", self.of.machine);
         self.of.wire.heal();
-        // A partition that the healing cut short has lost bytes too.
+        // A partition that the healing ended early has lost bytes too.
         self.of.wire.reset_all();
         self.end_stranger().await;
         self.start(false).await;
@@ -463,7 +464,7 @@ impl Running {
             unity.focus(true);
             unity.compile_error(false);
             unity.import(Duration::ZERO);
-            // One that the gateway held back until now begins after the first release.
+            // A `hold` call that the gateway sends only now begins after the first release, so releases go on.
             let releasing = Arc::downgrade(&unity);
             tokio::spawn(async move {
                 while let Some(unity) = releasing.upgrade() {
@@ -477,7 +478,7 @@ impl Running {
             self.write_settings();
         }
         self.of.recorder.record(Event::Healed);
-        // A run that ended early has gone on already.
+        // A run with an early end may already be in a later phase.
         self.of.phase.send_if_modified(|phase| {
             let running = *phase == Phase::Running;
             if running {
@@ -488,7 +489,7 @@ impl Running {
     }
 }
 
-/// Follows an editor's events: what ran is noted when it ran.
+/// Follows an editor's events, and notes each run of a call when it begins.
 async fn follow(
     mut events: broadcast::Receiver<fake_unity::Event>,
     unity: std::sync::Weak<FakeUnity>,

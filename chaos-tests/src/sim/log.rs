@@ -1,4 +1,5 @@
-//! Takes the gateway's own log into the history. Only the runtime's ids of actors are left out: they differ from run to run.
+//! Writes the gateway's own log into the history. Only the runtime's ids of actors are left out, because they differ from run to
+//! run.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -14,15 +15,15 @@ use tracing::{Metadata, Subscriber};
 use super::plan::Break;
 use crate::history::{Event, Recorder};
 
-/// A subscriber that writes every line of the gateway into a history.
+/// A subscriber that writes every log line of the gateway into a history.
 pub struct IntoHistory {
     recorder: Recorder,
-    /// So many more ends of calls until one is lost, where a plan breaks that.
+    /// With [`Break::LostLine`]: the number of `call_answered` lines until the one that is left out.
     lost_in: Option<AtomicU32>,
 }
 
 impl IntoHistory {
-    /// Into this history; with [`Break::LostLine`] one line is lost on the way.
+    /// A subscriber for this history. With [`Break::LostLine`] it leaves out one line.
     pub fn new(recorder: Recorder, broken: Option<Break>) -> Self {
         Self { recorder, lost_in: (broken == Some(Break::LostLine)).then(|| AtomicU32::new(6)) }
     }
@@ -79,7 +80,7 @@ thread_local! {
     static PANICS: RefCell<Option<Recorder>> = const { RefCell::new(None) };
 }
 
-/// From now on a panic on this thread stands in this history; planted ones are silent.
+/// From now on, panics on this thread are written into this history. Planted panics are ignored on every thread.
 pub fn watch_panics(recorder: Option<Recorder>) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,5 +1,5 @@
-//! The simulation: the real gateway, a model of an editor and a client in one thread and in virtual time. A seed decides
-//! everything, so a failure replays.
+//! The simulation: the real gateway, a model of an editor and a client, in one thread and in virtual time. The seed decides
+//! everything, so a failure can be replayed.
 
 pub mod client;
 pub mod editor;
@@ -35,33 +35,33 @@ use self::saboteur::Saboteur;
 use self::speech::Speech;
 use crate::history::{Event, History, Recorder, Sizes};
 
-/// The port that the editor has at first.
+/// The first port of the first editor.
 const PORT: u16 = 8701;
-/// Ports that lead to one of several editors: some move up a few when they start.
+/// Number of ports that lead to each of several editors: some packages take a later port when they start.
 const PORTS_EACH: u16 = 100;
-/// Capacity of a pipe whose bound was taken away.
+/// Capacity in bytes of a pipe without a bound (`Break::EndlessInput`).
 const PIPE_WITHOUT_BOUND: usize = 64 * 1024 * 1024;
-/// Virtual time after which a run is called stuck.
+/// Longest virtual time of a run.
 const LONGEST: Duration = Duration::from_secs(400);
-/// One step of the simulated network. Timers are exact within a step; half the steps are half the cost of a run.
+/// One step of the simulated network. Timers are exact within a step; half as many steps cost half as much time.
 const TICK: Duration = Duration::from_millis(2);
-/// How often sizes are sampled.
+/// How often sizes of queues are sampled, in virtual time.
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 
-/// Where a run stands.
+/// How far a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Faults fly.
+    /// Faults may happen.
     Running,
-    /// All faults are gone.
+    /// All faults have ended.
     Healed,
     /// The gateway has ended.
     Finish,
-    /// The editor's runs are counted.
+    /// The editor's runs of calls are counted.
     Counted,
 }
 
-/// The project's folder: it exists, and is empty; the files in it are the simulated machine's.
+/// The project's folder. It exists on the real disk with two empty folders; its files are on the simulated machine.
 fn project() -> PathBuf {
     folder("holdfast-simulated-project")
 }
@@ -74,13 +74,13 @@ fn other_project() -> PathBuf {
 fn folder(name: &str) -> PathBuf {
     let project = std::env::temp_dir().join(name);
     for folder in ["Assets", "ProjectSettings"] {
-        // Where even this fails the gateway finds no project, and the run says so.
+        // If this fails, the gateway finds no project, and the run reports that.
         let _ = std::fs::create_dir_all(project.join(folder));
     }
     holdfast::config::canonical(&project).unwrap_or(project)
 }
 
-/// The protocol of an editor's package and no other.
+/// Only the dialect of an editor's package.
 fn spoken(dialect: FakeDialect) -> Dialects {
     match dialect {
         FakeDialect::Uloop => dialect::ULOOP,
@@ -91,7 +91,7 @@ fn spoken(dialect: FakeDialect) -> Dialects {
     }
 }
 
-/// Runs a plan on a thread of its own and gives its history.
+/// Runs a plan on a thread of its own, and returns its history.
 pub fn run(plan: &Plan) -> History {
     let plan = Arc::new(plan.clone());
     let recorder = Recorder::new(turmoil::sim_elapsed);
@@ -136,12 +136,12 @@ fn world(plan: &Arc<Plan>, recorder: &Recorder) -> Result<(), String> {
         Ok(Err(error)) => Err(error.to_string()),
         Err(_) => Err("a panic".to_owned()),
     };
-    // A world that panicked may panic again while it falls.
+    // A world that panicked may panic again when it is dropped.
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(sim)));
     said
 }
 
-/// A world of one client and one editor.
+/// Fills a world with one client and one editor.
 fn one(sim: &mut turmoil::Sim<'_>, plan: &Arc<Plan>, recorder: &Recorder, host: Arc<MemoryHost>) {
     let wire = Wire::default();
     wire.steer(|faults| (faults.broken, faults.speech) = (plan.broken, Speech(plan.dialect)));
@@ -184,7 +184,7 @@ async fn gateway(
     let config = Config {
         project: (!plan.by_flag && !plan.roots).then(project),
         ports: if plan.has_fixed_port() { vec![(PORT, PortSource::Flag)] } else { Vec::new() },
-        // Without a project no file tells what is spoken.
+        // Without a project there is no file that names the dialect.
         dialects: if plan.by_flag { spoken(plan.dialect) } else { dialect::ALL },
         state_dir: Some(PathBuf::from("/simulated/state")),
         patience: Some(plan.patience),
@@ -211,7 +211,7 @@ async fn gateway(
         }
     };
     let ((), ()) = tokio::join!(running, client.run(phase.subscribe()));
-    // stdout has ended with the pump; what is still in the pipe is read.
+    // The pump has ended, and stdout with it; this reads what is still in the pipe.
     let _ = tokio::time::timeout(Duration::from_secs(60), reading).await;
     sampler.abort();
     phase.send_replace(Phase::Finish);

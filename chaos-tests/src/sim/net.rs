@@ -22,55 +22,55 @@ use super::plan::Break;
 use super::speech::{Asked, NoFrame, Speech, frame};
 use crate::history::{Event, Recorder};
 
-/// Frames of ended connections that are kept to be replayed.
+/// Most frames of an ended connection that are kept for a replay.
 const OLD_FRAMES: usize = 4;
 
-/// The present virtual time.
+/// The current virtual time.
 pub fn now() -> Duration {
     turmoil::sim_elapsed().unwrap_or_default()
 }
 
-/// The faults of the wire, and what the proxy remembers.
+/// The faults of the wire, and the memory of the proxy.
 #[derive(Default)]
 pub struct Faults {
-    /// Most bytes of one read; 0: any.
+    /// Most bytes of one read; 0 means no limit.
     pub slice_read: usize,
-    /// Most bytes of one write; 0: any.
+    /// Most bytes of one write; 0 means no limit.
     pub slice_write: usize,
     /// Nothing is read before this time.
     pub read_paused_until: Duration,
     /// Nothing is written before this time.
     pub write_blocked_until: Duration,
-    /// The connection is reset after so many more bytes read.
+    /// The connection is reset after this many more bytes are read.
     pub cut_read: Option<usize>,
-    /// The connection is reset after so many more bytes written.
+    /// The connection is reset after this many more bytes are written.
     pub cut_write: Option<usize>,
-    /// So many of the next frames come twice.
+    /// Number of frames, from the next one on, that come twice.
     pub double: u32,
-    /// The next frame is this late.
+    /// The next frame is late by this time.
     pub late: Option<Duration>,
-    /// Every frame is up to so many milliseconds late.
+    /// Every frame is late by less than this many milliseconds.
     pub jitter: u64,
-    /// Comes before the next frame.
+    /// Bytes that come before the next frame.
     pub garbage: Option<Vec<u8>>,
-    /// Frames of an ended connection come before the next frame.
+    /// Frames of the last ended connection come before the next frame.
     pub replay: bool,
-    /// The planted break, if any.
+    /// The planted fault, if any.
     pub broken: Option<Break>,
-    /// What is spoken.
+    /// The dialect on the wire.
     pub speech: Speech,
     resets: u64,
     connections: u64,
     old_frames: VecDeque<Vec<u8>>,
     old_echo: Option<(u64, Value)>,
-    /// A call's frame that is to come late: behind the question for its outcome.
+    /// The frame of a call that was taken out, to be sent behind the question for its outcome.
     late_request: Option<Vec<u8>>,
-    /// A frame was late once: that is enough.
+    /// Whether a frame was taken out already: one is enough.
     was_late: bool,
     wakers: BTreeMap<(u64, bool), Waker>,
 }
 
-/// The faults, shared with whoever steers them.
+/// The faults, shared with those who change them.
 #[derive(Clone, Default)]
 pub struct Wire(Arc<Mutex<Faults>>);
 
@@ -79,7 +79,7 @@ impl Wire {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the faults; every stream looks again.
+    /// Changes the faults, and wakes every stream.
     pub fn steer(&self, change: impl FnOnce(&mut Faults)) {
         let mut faults = self.lock();
         change(&mut faults);
@@ -88,12 +88,12 @@ impl Wire {
         wakers.into_values().for_each(Waker::wake);
     }
 
-    /// Ends every connection with a reset.
+    /// Resets every connection that exists now.
     pub fn reset_all(&self) {
         self.steer(|faults| faults.resets += 1);
     }
 
-    /// Ends every fault of the wire.
+    /// Ends every fault of the wire. The planted fault and what it remembers stay.
     pub fn heal(&self) {
         self.steer(|faults| {
             *faults = Faults {
@@ -111,26 +111,27 @@ impl Wire {
     }
 }
 
-/// One machine's end of the network.
+/// One machine's access to the network.
 pub struct SimNet {
-    /// The machine that connects go to.
+    /// The machine that connects lead to.
     pub peer: &'static str,
     /// The proxy around connections, on the gateway's side.
     pub proxy: Option<(Wire, Recorder)>,
-    /// Where bound ports are entered, and under which process: on the editor's side.
+    /// On the editor's side: the machine that lists bound ports, and the process that owns them.
     pub ports: Option<(Arc<MemoryHost>, Owner)>,
-    /// Where each of several editors has its free ports: their machines are one, and no port is two editors'.
+    /// With several editors: the free ports of this one. The gateway sees the editors on one machine, so no port may be in use
+    /// twice.
     pub free: Option<FreePorts>,
 }
 
-/// The free ports of one of several editors. The next one is another than the last, as of a system.
+/// The free ports of one of several editors. Each bind takes the port after the last one, as an operating system does.
 pub struct FreePorts {
     from: u16,
     given: AtomicU16,
 }
 
 impl FreePorts {
-    /// The ports behind this one.
+    /// The free ports of an editor whose first port is `port`.
     pub fn behind(port: u16) -> Self {
         Self { from: port + 1, given: AtomicU16::new(0) }
     }
@@ -203,7 +204,7 @@ impl Listener for Bound {
     }
 }
 
-/// A connection of the gateway with the proxy around it.
+/// A connection of the gateway, with the proxy around it.
 struct Proxied {
     inner: TcpStream,
     wire: Wire,
@@ -211,18 +212,18 @@ struct Proxied {
     connection: u64,
     born: u64,
     speech: Speech,
-    /// Requests without an answer: their ids on the wire, and what they are called here.
+    /// Requests without an answer: their ids on the wire, and their names in the history.
     open: Vec<(String, String)>,
-    /// Read from the peer, not yet a whole frame.
+    /// Bytes of the peer that are not a whole frame yet.
     inbox: Vec<u8>,
-    /// What the gateway reads next.
+    /// Bytes that the gateway reads next.
     outbox: VecDeque<u8>,
     eof: bool,
     cut: bool,
     raw: bool,
-    /// Written by the gateway, not yet a whole frame.
+    /// Bytes of the gateway that are not a whole frame yet.
     written: Vec<u8>,
-    /// What the planted break writes beside.
+    /// Bytes that the planted fault writes as well.
     extra: VecDeque<u8>,
     recent: VecDeque<Vec<u8>>,
     read_sleep: Option<Pin<Box<Sleep>>>,
@@ -258,7 +259,7 @@ impl Proxied {
         }
     }
 
-    /// A whole frame of the editor, on its way to the gateway.
+    /// Passes a whole frame of the editor on to the gateway, with the faults that are due.
     fn frame_in(&mut self, mut bytes: Vec<u8>) {
         let message = self.speech.message(&bytes);
         let what = match message.get("method").and_then(Value::as_str) {
@@ -299,7 +300,8 @@ impl Proxied {
             }
         }
         if faults.jitter > 0 {
-            // Not a die: the frame's own length and number decide, so that dropping another fault changes little here.
+            // Not random: the frame's length and the connection's number decide, so that a plan without another fault changes
+            // little here.
             let late = (bytes.len() as u64 * 7 + self.connection * 13) % faults.jitter;
             faults.read_paused_until = faults.read_paused_until.max(now() + Duration::from_millis(late));
         }
@@ -319,7 +321,7 @@ impl Proxied {
         }
     }
 
-    /// Notes what a frame of the editor says of sendings that its journal knows.
+    /// Notes what a frame of the editor says of sendings in its journal.
     fn note_journal(&self, message: &Value, method: &str) {
         let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         for outcome in message.pointer("/result/outcomes").and_then(Value::as_array).into_iter().flatten() {
@@ -330,14 +332,14 @@ impl Proxied {
             && let Some(params) = message.get("params")
         {
             let far = params.get("progress").and_then(Value::as_f64).unwrap_or(-1.0);
-            // Small numbers: thousandths tell them apart.
+            // Progress values are small numbers that differ by thousandths.
             let far = (far * 1000.0) as i64;
             self.recorder.record(Event::Progressed(self.connection, text(params, "callId"), far));
         }
     }
 
-    /// What a request is called in the history: by its call and its number. Where it does not say so itself, the gateway's log does,
-    /// which has just told what is sent next.
+    /// Names a request in the history, by its call and its number. Where the request does not name its call, the gateway's log
+    /// does, which has just reported what is sent next.
     fn open(&mut self, asked: &Asked) -> String {
         let own = |number: &dyn std::fmt::Display| format!("holdfast.{number}");
         let name = if self.speech.names_calls() {
@@ -353,13 +355,13 @@ impl Proxied {
         name
     }
 
-    /// Which request is answered under this id; under none it is the oldest.
+    /// Returns the name of the request that is answered under this id. Without an id it is the oldest request.
     fn close(&mut self, id: &str) -> String {
         let place = self.open.iter().position(|(open, _)| id.is_empty() || open == id);
         place.map_or_else(|| id.to_owned(), |place| self.open.remove(place).1)
     }
 
-    /// Notes the frames among what the gateway wrote.
+    /// Notes the frames in what the gateway wrote.
     fn note_written(&mut self, bytes: &[u8]) {
         self.written.extend_from_slice(bytes);
         while let Ok(Some(length)) = self.speech.length(&self.written) {
@@ -394,7 +396,7 @@ impl Proxied {
         }
     }
 
-    /// Takes one call's frame out of the stream and ends the connection, where the plan breaks that.
+    /// For a fault that delays a request: takes the frame of one call out of the stream, and resets the connection.
     fn is_to_be_late(&mut self, bytes: &[u8]) -> bool {
         let mut faults = self.wire.lock();
         let late = faults.broken.is_some_and(Break::delays_a_request)
@@ -420,7 +422,7 @@ impl Proxied {
         Poll::Ready(Ok(()))
     }
 
-    /// Waits while the wire is stopped in this direction; an error when it is reset.
+    /// Waits while the wire is stopped in this direction. Fails if the connection is reset.
     fn poll_open(&mut self, cx: &mut Context<'_>, reading: bool) -> Poll<io::Result<()>> {
         loop {
             let until = {

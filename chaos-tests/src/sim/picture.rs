@@ -1,4 +1,4 @@
-//! A history as a timeline: client, gateway, its connection, Unity; and how each call ended.
+//! A history as a timeline: client, gateway, connection, Unity, and how each call ended.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const CLIENT: usize = 0;
 const GATEWAY: usize = 1;
 const LINK: usize = 2;
 const UNITY: usize = 3;
-/// More moments of one kind than this hide the rest.
+/// Most moments in a picture. Later ones are left out.
 const MOMENTS_MAX: usize = 400;
 
 fn verdict(said: Said) -> Verdict {
@@ -26,7 +26,7 @@ fn verdict(said: Said) -> Verdict {
     }
 }
 
-/// An answer to a request: its id, and what it says.
+/// The id of the request that a line answers, and what the answer says.
 fn answer(line: &str) -> Option<(u64, Said)> {
     let message: Value = serde_json::from_str(line).ok()?;
     if message.get("method").is_some() {
@@ -35,7 +35,7 @@ fn answer(line: &str) -> Option<(u64, Said)> {
     Some((message.get("id")?.as_u64()?, Said::of(&message)))
 }
 
-/// How the calls of a run ended, and how often.
+/// How often the calls of a run ended in each way.
 pub fn verdicts(history: &History) -> BTreeMap<&'static str, u64> {
     let mut calls = BTreeMap::new();
     let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
@@ -60,7 +60,7 @@ pub fn verdicts(history: &History) -> BTreeMap<&'static str, u64> {
     counts
 }
 
-/// How long a fault makes the editor unreachable or mute, and which of the two; read from the words of the plan.
+/// Whether a fault makes the editor unreachable or mute, and for how long, read from the debug text of the act.
 fn absence(fault: &str) -> Option<(Phase, Duration)> {
     let (name, rest) = fault.split_once('(')?;
     let ms = Duration::from_millis(rest.trim_end_matches(')').parse().ok()?);
@@ -74,17 +74,17 @@ fn absence(fault: &str) -> Option<(Phase, Duration)> {
 #[derive(Default)]
 struct Painter {
     timeline: Timeline,
-    /// Index of a call by its request's id.
+    /// Index of a call's bar, by the id of its request.
     calls: BTreeMap<u64, usize>,
-    /// When a call's first frame left, by the gateway's own id.
+    /// When the first frame of a call left, by the gateway's id of the call.
     left: BTreeMap<String, Duration>,
-    /// Calls that the gateway answered and that the client has not read yet: its own id, and the tool. Answers keep their order.
+    /// The calls that the gateway answered and the client has not read yet, in that order: the gateway's id, and the tool.
     answered: Vec<(String, String)>,
-    /// When the editor is there again.
+    /// When the editor is back from its absence.
     back: Option<Duration>,
 }
 
-/// The picture of a history.
+/// Draws the picture of a history.
 pub fn of(history: &History) -> Timeline {
     let mut painter =
         Painter { timeline: Timeline::new(["client", "gateway", "connection", "Unity"]), ..Painter::default() };

@@ -1,4 +1,5 @@
-//! A seed becomes a plan: what the client does, what breaks, and when. Swarm style: each seed draws which faults there are.
+//! Turns a seed into a plan: what the client does, what breaks, and when. Each seed first draws the kinds of faults that it uses
+//! (swarm testing).
 
 use std::time::Duration;
 
@@ -6,7 +7,7 @@ use holdfast_fake_unity::{FakeDialect, Misconduct};
 
 use super::saboteur::Hook;
 
-/// An effect broken on purpose, to see that its checker notices.
+/// A fault that is planted to prove that its checker notices it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Break {
     /// An answer never reaches the client.
@@ -15,25 +16,25 @@ pub enum Break {
     DoubledAnswer,
     /// A call's frame reaches the editor twice.
     DoubledRequest,
-    /// A reply of an ended connection completes a call of this one.
+    /// A reply of an ended connection completes a call of the current one.
     OldFrame,
     /// A reply carries another call's result.
     SwappedReply,
     /// A progress notification comes again after the answer.
     LateProgress,
-    /// A library prints on stdout.
+    /// A line that is not MCP comes on stdout, as if a library had printed it.
     DirtyStdout,
-    /// An answer reaches the client half a minute late.
+    /// An answer reaches the client 30 seconds late.
     SlowAnswer,
-    /// The editor seems to be done with a call that it has just got: nothing bounds what it has to do.
+    /// The editor seems to have answered a call that it has just received, so that nothing bounds its work.
     NoWindow,
-    /// The pipe to the gateway takes everything, whether it is read or not.
+    /// The pipe to the gateway has no bound: it takes everything, whether it is read or not.
     EndlessInput,
-    /// Whole frames stand in the log.
+    /// Whole frames are written into the log.
     LoggedFrame,
-    /// The end of a call is missing in the log.
+    /// The end of a call is missing from the log.
     LostLine,
-    /// A call's frame reaches the editor on the connection after its own, when its outcome was asked for.
+    /// The frame of a call reaches the editor on the next connection, behind the question for its outcome.
     LateRequest,
     /// An answer reaches another session's client.
     StrayAnswer,
@@ -41,12 +42,12 @@ pub enum Break {
     StarvedSession,
     /// The editor breaks its own protocol.
     Editor(Misconduct),
-    /// As both before.
+    /// [`LateRequest`](Self::LateRequest), with an editor that breaks its own protocol.
     LateRequestTo(Misconduct),
 }
 
 impl Break {
-    /// What the editor does wrong.
+    /// How the editor breaks its own protocol, if it does.
     pub fn misconduct(self) -> Option<Misconduct> {
         match self {
             Self::Editor(misconduct) | Self::LateRequestTo(misconduct) => Some(misconduct),
@@ -54,7 +55,7 @@ impl Break {
         }
     }
 
-    /// Whether a call's frame comes late.
+    /// Whether the frame of a call comes late.
     pub fn delays_a_request(self) -> bool {
         matches!(self, Self::LateRequest | Self::LateRequestTo(_))
     }
@@ -65,42 +66,42 @@ impl Break {
 pub enum Tool {
     /// Returns a text that no other call has.
     Echo,
-    /// Counts its key, which no other call has.
+    /// Counts the runs of its key, which no other call has.
     Count,
-    /// Answers after so many milliseconds.
+    /// Answers after this many milliseconds.
     Sleep(u32),
-    /// Holds the main thread for so many milliseconds.
+    /// Holds the main thread for this many milliseconds.
     Block(u32),
-    /// Declared read-only: it may be sent again.
+    /// Declared read-only, so it may be sent again.
     Logs,
-    /// Compiles, with a reload.
+    /// Compiles, with a domain reload.
     Compile,
-    /// Answers that it failed.
+    /// Answers that the tool failed.
     Fail,
     /// Answers with an exception.
     Throw,
-    /// Answers with so many bytes.
+    /// Answers with this many bytes.
     Big(u32),
-    /// Answers when it is released.
+    /// Answers when the editor gets the order to release it.
     Hold,
-    /// Goes so many steps of 100 ms, tells how far it is, and goes on after a reload. holdfast's own package has it.
+    /// Runs this many steps of 100 ms, sends progress, and continues after a reload. Only holdfast's own package has this tool.
     Steps(u32),
-    /// Is on no list.
+    /// Is on no tool list.
     Unheard,
 }
 
-/// What listens on the editor's port in its place.
+/// A program that listens on the editor's port in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stranger {
-    /// Sends back what it gets.
+    /// Sends back what it receives.
     Echo,
     /// Speaks HTTP.
     Http,
-    /// Says nothing.
+    /// Sends nothing.
     Silent,
 }
 
-/// One thing that the client does or that breaks. Times are milliseconds; what lasts ends by itself, and with the healing.
+/// An act of the client, or a fault. Times are in milliseconds. A fault that lasts ends after its time, or with the healing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
     // ---- the client ----
@@ -108,43 +109,43 @@ pub enum Act {
     Call(Tool, bool),
     /// Many calls at once.
     Burst(u16, Tool),
-    /// So many pings at once.
+    /// Many pings at once.
     Flood(u16),
     /// Cancels the n-th newest open call.
     Cancel(u8),
     /// A ping.
     Ping,
-    /// The list.
+    /// `tools/list`.
     List,
-    /// The gateway's own word.
+    /// `holdfast_status`.
     Status,
-    /// The client's roots are now the editor's project, or (`false`) one without an editor.
+    /// The client's root becomes the editor's project or, if `false`, one without an editor.
     Roots(bool),
-    /// Waits until the editor is ready, at most so long.
+    /// `holdfast_wait_ready`, with this timeout.
     WaitReady(u32),
-    /// A line that is no request.
+    /// A line that is not a request, such as broken JSON or an unknown notification.
     Noise(u8),
     // ---- faults ----
     /// The client reads nothing.
     PauseReading(u32),
-    /// The editor crashes and starts again after so long, on its port or another; a stranger may take the old one.
+    /// The editor crashes and starts again. Meanwhile a stranger may take its port.
     Crash {
-        /// For so long.
+        /// Time until the editor starts again.
         down: u32,
-        /// Back on another port.
+        /// Whether it starts on another port.
         elsewhere: bool,
-        /// Who takes the old one.
+        /// The stranger that takes the old port.
         stranger: Option<Stranger>,
     },
     /// A domain reload.
     Reload(u32),
-    /// A domain reload to another port.
+    /// A domain reload, after which the editor listens on another port.
     Move(u32),
-    /// The user stops the bridge, and starts it again.
+    /// The user stops the bridge, and starts it again after this time.
     Down(u32),
-    /// All connections are reset, the bridge is away for a while.
+    /// All connections are reset, and the bridge is gone for this time.
     Rst(u32),
-    /// SIGSTOP and SIGCONT.
+    /// The editor's process stands still, as between SIGSTOP and SIGCONT.
     Freeze(u32),
     /// A modal dialog.
     Modal(u32),
@@ -156,46 +157,46 @@ pub enum Act {
     Unfocus(u32),
     /// The tool list changes.
     ToolsChanged,
-    /// So many push messages.
+    /// This many push messages at once.
     PushStorm(u16),
-    /// The settings name a wrong port.
+    /// The file that names the port names a wrong one.
     Stale(u32),
-    /// The settings are no JSON.
+    /// The file that names the port is not JSON.
     Corrupt(u32),
-    /// Packets wait.
+    /// Packets are held back.
     HoldLink(u32),
-    /// Packets are lost; afterwards connections are reset.
+    /// Packets are lost; afterwards all connections are reset.
     Partition(u32),
-    /// The editor vanishes without a FIN and is back after a while.
+    /// The editor vanishes without a FIN, and starts again after this time.
     HalfOpen(u32),
-    /// Frames of the editor are up to so many milliseconds late, for so long.
+    /// Frames of the editor are late by up to the first number of milliseconds.
     Latency(u16, u32),
-    /// At most so many bytes a read, for so long.
+    /// A read gives at most the first number of bytes.
     SliceRead(u8, u32),
-    /// At most so many bytes a write, for so long.
+    /// A write takes at most the first number of bytes.
     SliceWrite(u8, u32),
     /// The gateway's socket gives nothing to read.
     PauseRead(u32),
     /// The gateway's socket takes nothing.
     BlockWrite(u32),
-    /// The connection is reset after so many more bytes read.
+    /// The connection is reset after this many more bytes are read.
     CutRead(u16),
-    /// The connection is reset after so many more bytes written.
+    /// The connection is reset after this many more bytes are written.
     CutWrite(u16),
     /// The next frame comes twice.
     DoubleReply,
-    /// The next frame is late.
+    /// The next frame is late by this time.
     LateReply(u32),
     /// Garbage comes before the next frame.
     Garbage(u8),
     /// Frames of the last connection come again.
     Replay,
-    /// An actor breaks.
+    /// An actor of the gateway breaks.
     Strike(&'static str, Hook),
 }
 
 impl Act {
-    /// Whether it is a fault (and not the client's ordinary doing).
+    /// Whether the act is a fault, not an ordinary act of the client.
     pub fn is_fault(self) -> bool {
         !matches!(
             self,
@@ -212,7 +213,7 @@ impl Act {
         )
     }
 
-    /// Its name without its figures.
+    /// Name of the act, without its numbers.
     pub fn name(self) -> String {
         format!("{self:?}").split(['(', ' ', '{']).next().unwrap_or_default().to_owned()
     }
@@ -221,55 +222,55 @@ impl Act {
 /// An act and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// Milliseconds since the start.
+    /// Milliseconds since the start of the run.
     pub at: u32,
-    /// What.
+    /// What happens.
     pub act: Act,
 }
 
-/// A whole run.
+/// The plan of a whole run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Where it comes from.
+    /// The seed that the plan was made from.
     pub seed: u64,
-    /// Clients' sessions.
+    /// Number of sessions of clients.
     pub sessions: u8,
-    /// Editors, each of a project of its own. The n-th session works in the project of the n-th, counted round.
+    /// Number of editors, each with its own project. Session n works in the project of editor n modulo this number.
     pub editors: u8,
-    /// The gateway knows the port by a flag and no project; else the project and its files.
+    /// The gateway gets the port by a flag and no project; else it gets the project, and finds the port in its files.
     pub by_flag: bool,
-    /// The client declares roots, and they alone name the project.
+    /// The client declares roots, and only they name the project.
     pub roots: bool,
-    /// The editor has the push channel.
+    /// Whether the editor has the push channel.
     pub push: bool,
-    /// Whose package the editor has.
+    /// The package of the editor.
     pub dialect: FakeDialect,
-    /// The version of uLoop's package.
+    /// Version of the package, where it makes a difference: uLoopMCP's or uMCP's.
     pub version: (u16, u16, u16),
-    /// The client honours list changes.
+    /// Whether the client honours changes of the tool list.
     pub honours_changes: bool,
-    /// The client speaks MCP 2026-07-28, without a handshake, and listens for changes.
+    /// Whether the client speaks MCP 2026-07-28, without a handshake, and subscribes to changes.
     pub stateless: bool,
-    /// How long the client waits.
+    /// How long the client waits for an answer.
     pub patience: Duration,
-    /// Latency of a packet, least and most, in milliseconds.
+    /// Least and greatest latency of a packet, in milliseconds.
     pub latency: (u64, u64),
-    /// The editor is there from the start.
+    /// Whether the editor runs from the start.
     pub editor_first: bool,
-    /// When the faults end.
+    /// When the faults end, in milliseconds.
     pub heal_at: u32,
-    /// stdin ends at this time, in the middle of everything.
+    /// When the client closes stdin in the middle of everything, in milliseconds. With several clients only the first one does.
     pub early_end: Option<u32>,
-    /// What is done, by time.
+    /// What happens, sorted by time.
     pub steps: Vec<Step>,
-    /// An effect that is broken on purpose.
+    /// The planted fault, if any.
     pub broken: Option<Break>,
 }
 
 const ACTORS: [&str; 6] = ["discovery", "bridge", "push", "registry", "session", "link"];
 const HOOKS: [Hook; 6] = [Hook::PreStart, Hook::PostStart, Hook::Handle, Hook::Error, Hook::PostStop, Hook::Kill];
 const KINDS: u8 = 30;
-/// Deaths that a seed plans: below what makes the gateway give up for good.
+/// Most actors that a plan breaks: few enough that the gateway does not give up for good.
 const STRIKES_MAX: usize = 8;
 
 fn fault(kind: u8, dice: &mut fastrand::Rng) -> Act {
@@ -347,7 +348,7 @@ fn doing(dice: &mut fastrand::Rng) -> Act {
 }
 
 impl Plan {
-    /// The plan of a seed.
+    /// Makes the plan of a seed.
     pub fn of(seed: u64) -> Self {
         let mut dice = fastrand::Rng::with_seed(seed ^ 0x0068_6f6c_6466_6173);
         let heal_at = dice.u32(3000..9000);
@@ -372,7 +373,7 @@ impl Plan {
             at += dice.u32(1..2 * spacing);
             steps.push(Step { at, act: doing(&mut dice) });
         }
-        // More than may be open at once, now and then.
+        // Now and then more calls than may be open at once.
         let mut rare = fastrand::Rng::with_seed(seed);
         if rare.u8(..20) == 0 {
             let act = Act::Burst(rare.u16(257..400), Tool::Echo);
@@ -380,7 +381,7 @@ impl Plan {
         }
         steps.sort_by_key(|step| step.at);
         let fast = dice.u64(..3);
-        // No throw of the same dice: the plans of seeds with one session and one editor stay what they were.
+        // Drawn from dice of their own, so that the seeds with one session and one editor keep the plans they had.
         let mut many = fastrand::Rng::with_seed(seed ^ 0x0073_6573_7369_6f6e);
         let (sessions, editors) = if many.u8(..4) == 0 { (many.u8(1..=4), many.u8(1..=3)) } else { (1, 1) };
         Self {
@@ -393,7 +394,7 @@ impl Plan {
             dialect: FakeDialect::Uloop,
             version: [(0, 30, 1), (0, 65, 0), (2, 0, 0), (2, 1, 1)][dice.usize(..4)],
             honours_changes: dice.bool(),
-            // No throw of the dice: the plans of seeds stay what they were.
+            // Not drawn from the dice, so that the seeds keep the plans they had.
             stateless: seed % 3 == 1,
             patience: Duration::from_secs(dice.u64(8..20)),
             latency: (fast, fast + dice.u64(1..20)),
@@ -405,15 +406,16 @@ impl Plan {
         }
     }
 
-    /// The plan of a seed with so many sessions and editors, in which each does about as much, and each is befallen by about as much,
-    /// as if it were alone.
+    /// The plan of a seed for several sessions and editors. Each session does about as much, and each editor has about as many
+    /// faults, as it would alone.
     pub fn of_many(seed: u64, sessions: u8, editors: u8) -> Self {
         let mut plan = Self { sessions, editors, by_flag: false, early_end: None, ..Self::of(seed) };
         for more in 1..u64::from(sessions.max(editors)) {
             let faults = more < u64::from(editors);
             let other = Self::of(seed + (more << 32));
             let fits = |step: &Step| step.at + 100 < plan.heal_at;
-            // More sessions give their actors more lives, and each link its own.
+            // `STRIKES_MAX` holds for each of the plans alone: several sessions and links have more actors, and each tree counts
+            // its own ends.
             plan.steps.extend(other.steps.into_iter().filter(fits).filter(|step| faults || !step.act.is_fault()));
         }
         plan.steps.sort_by_key(|step| step.at);
@@ -425,7 +427,7 @@ impl Plan {
         self.sessions > 1 || self.editors > 1
     }
 
-    /// What of this plan the client of this number does. Every second one names its project by its roots.
+    /// The part of this plan that the client of this number plays. Every second client names its project by its roots.
     pub fn of_session(&self, number: u8) -> Self {
         let mut turn = 0;
         let mut steps = self.steps.clone();
@@ -438,7 +440,7 @@ impl Plan {
         Self { steps, early_end, roots: number % 2 == 1 && !self.stateless, ..self.clone() }
     }
 
-    /// What of this plan befalls the editor of this number, and the wire to it.
+    /// The part of this plan that breaks the editor of this number, and the wire to it.
     pub fn of_editor(&self, number: u8) -> Self {
         let mut turn = 0;
         let mut steps = self.steps.clone();
@@ -458,27 +460,27 @@ impl Plan {
             (_, other) => other,
         };
         let steps = self.steps.into_iter().map(|step| Step { act: shown(step.act), ..step }).collect();
-        // Without a project there is no instance file, and without that neither a greeting nor a port.
+        // Without a project there is no instance file, and without that file neither a greeting nor a port.
         let needs_project = matches!(dialect, FakeDialect::Holdfast | FakeDialect::Turbokettle);
         let version = if dialect == FakeDialect::Umcp {
-            // The first that lists its tools, the two with another reader of lines each, and the newest.
+            // The first version that lists its tools, the two that changed how lines are read, and the newest.
             [(0, 5, 0), (0, 12, 1), (0, 19, 0), (0, 26, 4)][(self.seed % 4) as usize]
         } else {
             self.version
         };
-        // Nothing but the user tells the port of Unity-MCP's, and that is one editor's.
+        // Only the user can name the port of Unity-MCP, and only one port.
         let (sessions, editors) = if dialect == FakeDialect::UnityMcp { (1, 1) } else { (self.sessions, self.editors) };
         let by_flag = self.by_flag && !needs_project;
         Self { dialect, by_flag, version, steps, sessions, editors, ..self }
     }
 
-    /// Whether the gateway is told the port, so that the editor must keep it. Of Unity-MCP no file names it. Of several editors each
-    /// keeps its own: by it the simulated network tells their machines apart.
+    /// Whether the editor must keep its port: because the gateway gets the port by a flag, because no file of Unity-MCP names it,
+    /// or because the simulated network tells the machines of several editors apart by their ports.
     pub fn has_fixed_port(&self) -> bool {
         self.by_flag || self.dialect == FakeDialect::UnityMcp || self.is_of_several()
     }
 
-    /// A quiet plan: a steady client and no fault. What a test adds, breaks.
+    /// A plan with a steady client and no fault, to which a test adds its own steps.
     pub fn quiet(seed: u64) -> Self {
         let calls = (0..60).map(|n| Step {
             at: 100 + 50 * n,
@@ -498,7 +500,7 @@ impl Plan {
         }
     }
 
-    /// One line a step.
+    /// Describes the plan: a head, and one line for each step.
     pub fn lines(&self) -> String {
         let mut text = format!(
             "seed {} {:?} sessions {} editors {} by_flag {} push {} version {:?} honours_changes {} stateless {} patience {:?} latency {:?} editor_first {} heal_at {} \

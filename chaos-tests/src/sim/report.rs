@@ -1,4 +1,4 @@
-//! What a run of many seeds says at its end, and what a failure says at once.
+//! What a run of many seeds reports at its end, and what a failure reports at once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,20 +13,20 @@ use crate::checker::{self, Verdict};
 use crate::history::{Event, History};
 use crate::record::{Record, SEEDS};
 
-/// Seeds that are named for their slow recovery.
+/// Number of seeds that are named because their recovery was slowest.
 const SLOWEST_SHOWN: usize = 12;
 
-/// What stands beside an answer that was withheld until the reload behind it was over.
+/// The note in an answer that was withheld until the reload behind it was over.
 pub const RELOADED: &str = "Unity was away after that";
 
-/// The value at a share of sorted values.
+/// The value at a share (0 to 1) of sorted values.
 fn rank(sorted: &[Duration], share: f64) -> Duration {
     let last = sorted.len().saturating_sub(1);
-    // Truncation is what a rank is.
+    // The truncation gives the rank.
     sorted.get((last as f64 * share) as usize).copied().unwrap_or_default()
 }
 
-/// The name of the record.
+/// The name of a package's record.
 pub fn name(dialect: FakeDialect) -> &'static str {
     match dialect {
         FakeDialect::Uloop => "sim",
@@ -37,7 +37,7 @@ pub fn name(dialect: FakeDialect) -> &'static str {
     }
 }
 
-/// The word for a package in the environment and in file names.
+/// The name of a package in the environment and in file names.
 pub fn word(dialect: FakeDialect) -> &'static str {
     match dialect {
         FakeDialect::Uloop => "uloop",
@@ -48,37 +48,37 @@ pub fn word(dialect: FakeDialect) -> &'static str {
     }
 }
 
-/// Sums over many runs.
+/// Sums over the runs of many seeds.
 #[derive(Debug, Default)]
 pub struct Sums {
-    /// Runs.
+    /// Number of runs.
     pub seeds: u64,
-    /// Checks by invariant.
+    /// Number of checks of each invariant.
     pub checks: BTreeMap<&'static str, u64>,
-    /// Faults by kind.
+    /// Number of faults of each kind.
     pub faults: BTreeMap<String, u64>,
-    /// Ends of calls by verdict.
+    /// Number of calls that ended in each way.
     pub verdicts: BTreeMap<&'static str, u64>,
-    /// Times until the editor was reached again after the healing.
+    /// Times from the healing until the editor was reached again.
     pub recoveries: Vec<Duration>,
-    /// Times until the first good answer after the healing.
+    /// Times from the healing until the first good answer.
     pub served: Vec<Duration>,
-    /// The same two where no pause before the tree is built anew is in it.
+    /// `recoveries` and `served` of the runs in which the gateway's tree was never gone after the healing.
     pub whole: [Vec<Duration>; 2],
-    /// The seeds that were served last, when the editor was reached and a call served in them, and how long there were no actors.
+    /// The slowest runs: time until the editor was reached, time until the first good answer, time without a tree, and the seed.
     pub slowest: Vec<(Duration, Option<Duration>, Duration, u64)>,
-    /// Virtual time.
+    /// Virtual time of all runs.
     pub simulated: Duration,
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Answers that were withheld until a reload was over.
+    /// Number of answers that were withheld until a reload was over.
     pub reloads_told: u64,
-    /// Failures, in full.
+    /// The failures, in full.
     pub failures: Vec<String>,
 }
 
 impl Sums {
-    /// Adds a run.
+    /// Adds the run of a plan.
     pub fn add(&mut self, plan: &Plan, history: &History, verdicts: &[Verdict]) {
         self.seeds += 1;
         for verdict in verdicts {
@@ -112,7 +112,7 @@ impl Sums {
         self.slowest.truncate(SLOWEST_SHOWN);
     }
 
-    /// Adds what another thread summed up.
+    /// Adds the sums of another thread.
     pub fn merge(&mut self, other: Self) {
         self.seeds += other.seeds;
         for (name, count) in other.checks {
@@ -137,7 +137,7 @@ impl Sums {
         self.failures.extend(other.failures);
     }
 
-    /// For the report.
+    /// Makes the record of the runs, for the report.
     pub fn record(&self, dialect: FakeDialect, from: u64, took: Duration) -> Record {
         let mut faults: Vec<String> =
             self.faults.keys().flat_map(|name| catalogued(name)).map(|id| (*id).to_owned()).collect();
@@ -181,7 +181,7 @@ impl Sums {
         }
     }
 
-    /// For people.
+    /// Describes the runs for people.
     pub fn text(&mut self) -> String {
         self.recoveries.sort();
         self.served.sort();
@@ -219,7 +219,7 @@ impl Sums {
     }
 }
 
-/// Ids of the catalogue whose fault this kind of step is.
+/// The ids of the fault catalogue that this kind of step stands for.
 fn catalogued(name: &str) -> &'static [&'static str] {
     match name {
         "Crash" => &["P01", "P04", "N11"],
@@ -249,10 +249,10 @@ fn catalogued(name: &str) -> &'static [&'static str] {
     }
 }
 
-/// How far the search for a picture goes.
+/// Number of seeds that are tried for a picture.
 const PICTURES_SOUGHT: u64 = 300;
 
-/// A plan worth a picture: a reload and a crash, and not so many calls that nobody can see them.
+/// A plan that makes a good picture: a reload, a crash, and few enough calls to be seen.
 fn telling(from: u64) -> Option<Plan> {
     (from..from.saturating_add(PICTURES_SOUGHT)).map(Plan::of).find(|plan| {
         let has = |test: fn(&Act) -> bool| plan.steps.iter().any(|step| test(&step.act));
@@ -273,7 +273,7 @@ fn telling(from: u64) -> Option<Plan> {
     })
 }
 
-/// A failure in full: seed, the shortest plan found, its events, the broken promise, and how to see it again.
+/// Describes a failure in full: the seed, the broken promise, the shortest plan found, its history, and how to run it again.
 pub fn failure(plan: &Plan, verdicts: &[Verdict]) -> String {
     let mut text = String::new();
     for verdict in verdicts.iter().filter(|verdict| !verdict.violations.is_empty()) {

@@ -1,5 +1,4 @@
-//! Actors that break on command: what breaks them is the wrapper of the supervision tests, put around each of the gateway's own
-//! by its spawning seam.
+//! Breaks actors on command: the spawning seam puts the wrapper of the supervision tests around each of the gateway's own actors.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,15 +17,15 @@ pub enum Hook {
     PostStart,
     /// A panic in its next message.
     Handle,
-    /// An error from its next message.
+    /// The next message ends with an error.
     Error,
     /// A panic while it stops.
     PostStop,
-    /// It is killed.
+    /// The actor is killed.
     Kill,
 }
 
-/// See the module's documentation.
+/// Spawns the gateway's actors in a wrapper, and breaks them.
 #[derive(Clone, Default)]
 pub struct Saboteur {
     with: Sabotage,
@@ -34,7 +33,7 @@ pub struct Saboteur {
 }
 
 impl Saboteur {
-    /// Breaks an actor.
+    /// Breaks an actor of this name.
     pub fn strike(&self, actor: &'static str, hook: Hook) {
         let (at, fault) = match hook {
             Hook::PreStart => (Some(sabotage::Hook::PreStart), Fault::Panic),
@@ -47,7 +46,7 @@ impl Saboteur {
         if let Some(at) = at {
             self.with.plant(actor, at, fault);
         }
-        // What breaks at a start or at an end needs one. Of several each has its turn.
+        // A fault at the start or the end of an actor needs a running one to be ended. Of several actors each has its turn.
         let living: Vec<ActorCell> =
             self.with.lives(actor).into_iter().filter(|cell| cell.get_status() == ActorStatus::Running).collect();
         let turn = self.strikes.fetch_add(1, Ordering::Relaxed);
@@ -60,7 +59,7 @@ impl Saboteur {
         }
     }
 
-    /// No more strikes.
+    /// Removes the faults that have not struck yet.
     pub fn disarm(&self) {
         self.with.clear();
     }

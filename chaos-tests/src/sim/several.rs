@@ -1,5 +1,5 @@
-//! A world of several clients and editors: one gateway that serves them all. Each client, and each editor with its wire, has a history
-//! of its own within the one.
+//! A world of several clients and editors, and one gateway that serves them all. Each client, and each editor with its wire, has
+//! its own part of the history.
 
 use std::io;
 use std::path::PathBuf;
@@ -27,12 +27,12 @@ use crate::history::{Event, Part, Recorder, Sizes};
 /// The machines of the editors.
 const MACHINES: [&str; 3] = ["unity", "unity-2", "unity-3"];
 
-/// The project of an editor.
+/// The project of an editor, by the editor's number.
 fn project_of(number: u8) -> PathBuf {
     if number == 0 { project() } else { folder(&format!("holdfast-simulated-project-{}", number + 1)) }
 }
 
-/// The editor that a session works with.
+/// The number of the editor that a session works with.
 fn editor_of(plan: &Plan, session: u8) -> u8 {
     session % plan.editors
 }
@@ -41,7 +41,7 @@ fn of_session(plan: &Plan, recorder: &Recorder, number: u8) -> Recorder {
     recorder.of(Part::Session(number, editor_of(plan, number)))
 }
 
-/// The network as the gateway sees it: each editor's port leads to its machine.
+/// The network for the gateway: the port decides which editor's machine a connection leads to.
 struct Machines(Vec<SimNet>);
 
 impl Net for Machines {
@@ -55,7 +55,7 @@ impl Net for Machines {
     }
 }
 
-/// Puts the gateway with its clients, and the editors, into a world.
+/// Fills a world with the gateway and its clients, and with the editors.
 pub(super) fn people(sim: &mut turmoil::Sim<'_>, plan: &Arc<Plan>, recorder: &Recorder, host: Arc<MemoryHost>) {
     let saboteur = Saboteur::default();
     let (mut phases, mut machines) = (Vec::new(), Vec::new());
@@ -129,7 +129,7 @@ async fn gateway(
         tokio::spawn(async move {
             let sampler = tokio::spawn(sample(Arc::clone(&session.client), mine_recorder.clone()));
             let ((), ()) = tokio::join!(ended(session, &mine_recorder), client.run(phase));
-            // stdout has ended with the pump; what is still in the pipe is read.
+            // The pump has ended, and stdout with it; this reads what is still in the pipe.
             let _ = tokio::time::timeout(Duration::from_secs(60), reading).await;
             sampler.abort();
         })

@@ -1,13 +1,13 @@
-//! The shortest plan that still breaks the same promise, by delta debugging.
+//! Finds a shorter plan that still breaks the same promise, by delta debugging.
 
 use super::plan::{Plan, Step};
 use super::run;
 use crate::checker;
 
-/// Runs that shrinking may take.
+/// Most runs that shrinking takes.
 const RUNS_MAX: usize = 150;
 
-/// Drops steps as long as `checker` (a checker's name) still finds the promise broken.
+/// Removes steps as long as the checker of the name `broken` still reports the broken promise.
 pub fn shrink(plan: &Plan, broken: &str) -> Plan {
     let mut runs = 0;
     let mut fails = |steps: &[Step]| {

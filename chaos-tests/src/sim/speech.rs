@@ -1,35 +1,35 @@
-//! What a dialect's bytes look like to whoever stands between: where a frame ends, what it asks, what it answers. A plain reader of
-//! its own, so that it shares no mistake with the gateway's codecs.
+//! Reads the bytes of a dialect for the proxy: where a frame ends, what it asks, what it answers. Written apart from the
+//! gateway's codecs, so that it shares no mistake with them.
 
 use holdfast_fake_unity::FakeDialect;
 use serde_json::Value;
 
-/// Whose bytes they are.
+/// The dialect of the package whose bytes are read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Speech(pub FakeDialect);
 
-/// Bytes that begin like no frame.
+/// The bytes do not begin like a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoFrame;
 
-/// What stands in a whole frame of the gateway.
+/// What a whole frame of the gateway asks.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// The tool of a call; else the method.
+    /// The tool of a call, else the method.
     pub method: String,
-    /// The request's id as it stands there; HTTP has none.
+    /// The request's id as it is written; empty over HTTP.
     pub id: String,
-    /// Its id in the editor's journal.
+    /// Id of the call in the editor's journal.
     pub sending: Option<String>,
-    /// It asks for a tool, where only that can be told.
+    /// Whether the frame calls a tool. Always false for uLoopMCP and uMCP, which have no method of their own for calls.
     pub is_call: bool,
 }
 
 impl Speech {
-    /// A whole frame's length at the start of these bytes.
+    /// Returns the length of the frame at the start of these bytes; `None` if it is not whole.
     ///
     /// # Errors
-    /// [`NoFrame`].
+    /// [`NoFrame`] if the bytes cannot begin a frame.
     pub fn length(self, bytes: &[u8]) -> Result<Option<usize>, NoFrame> {
         match self.0 {
             FakeDialect::Uloop | FakeDialect::Holdfast => framed(bytes),
@@ -40,7 +40,7 @@ impl Speech {
         }
     }
 
-    /// The message in a frame; null where it holds none that is JSON.
+    /// The message in a frame; null if the frame holds no JSON.
     pub fn message(self, frame: &[u8]) -> Value {
         let body = match self.0 {
             FakeDialect::Umcp | FakeDialect::Turbokettle => Some(frame),
@@ -51,7 +51,7 @@ impl Speech {
         body.and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default()
     }
 
-    /// What a frame of the gateway asks for.
+    /// Reads what a frame of the gateway asks for.
     pub fn asked(self, frame: &[u8], message: &Value) -> Asked {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         match self.0 {
@@ -91,23 +91,23 @@ impl Speech {
         }
     }
 
-    /// The id that a frame of the editor answers; empty where it names none.
+    /// The id that a frame of the editor answers; empty if it names none.
     pub fn answered(self, message: &Value) -> String {
         id_of(message)
     }
 
-    /// Whether each request has a connection of its own, whose answer needs no id.
+    /// Whether each request has its own connection, so that an answer needs no id.
     pub fn asks_once(self) -> bool {
         self.0 == FakeDialect::UnityMcp
     }
 
-    /// Whether the ids of this dialect's requests name their calls.
+    /// Whether the ids of the dialect's requests name their calls.
     pub fn names_calls(self) -> bool {
         !matches!(self.0, FakeDialect::Umcp | FakeDialect::UnityMcp)
     }
 
-    /// Whether the editor says that nothing of a request ran and nothing will: holdfast's package by its own word; uLoop v2.0.0 and
-    /// later by the two refusals of `x-uloop`; turbokettle where it knows no such tool.
+    /// Whether the editor says that nothing of a request ran, and nothing will. holdfast's package says it in a field, uLoopMCP
+    /// from v2.0.0 on by the two refusals of `x-uloop`, turbokettle where it does not know the tool.
     pub fn is_unrun(self, message: &Value) -> bool {
         let error = message.get("error").map(Value::to_string).unwrap_or_default();
         match self.0 {
@@ -122,9 +122,8 @@ impl Speech {
         }
     }
 
-    /// Whether a frame may be seen twice, or on a later connection. One that names no request can only be told from another's by the
-    /// order in which TCP brings it, and TCP neither doubles nor replays: an editor before v0.18 of uMCP words its errors so, and
-    /// an HTTP response has no other tie to its request than its connection.
+    /// Whether a frame may come twice on its connection. The editor of uMCP before v0.18 sends errors without an id. Only their
+    /// order shows which request they answer, and TCP does not send anything twice.
     pub fn may_come_again(self, message: &Value) -> bool {
         match self.0 {
             FakeDialect::Umcp => message.get("method").is_some() || !self.answered(message).is_empty(),
@@ -132,7 +131,8 @@ impl Speech {
         }
     }
 
-    /// As before, for a later connection.
+    /// Whether a frame may come again on a later connection. Over HTTP it may not: only its connection ties a response to its
+    /// request.
     pub fn may_be_replayed(self, message: &Value) -> bool {
         !self.asks_once() && self.may_come_again(message)
     }
@@ -151,7 +151,7 @@ fn framed(bytes: &[u8]) -> Result<Option<usize>, NoFrame> {
     Ok((bytes.len() >= end + 4 + length).then_some(end + 4 + length))
 }
 
-/// A request or a response whose length its head tells.
+/// The length of a request or response whose head gives its length.
 fn http(bytes: &[u8]) -> Result<Option<usize>, NoFrame> {
     let begins = |word: &[u8]| bytes.iter().zip(word).all(|(byte, letter)| byte == letter);
     if ![b"HTTP/1.1 ".as_slice(), b"GET /", b"POST /"].into_iter().any(begins) {

@@ -1,4 +1,4 @@
-//! SIGKILL at random moments under load, and a restart, over and over: `CYCLES` of them.
+//! Kills the editor with SIGKILL at random moments under load and restarts it, `CYCLES` times.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use super::scenario::Scenario;
 use super::unity::Unity;
 use super::{Room, setting};
 
-/// What a package calls the tools of the load.
+/// The tools of the load, by the names that the package has for them.
 #[derive(Debug, Clone, Copy, Default)]
 enum Words {
     #[default]
@@ -43,12 +43,12 @@ impl Words {
         }
     }
 
-    /// Whether an answer only says that the call is queued: it may be lost with its editor.
+    /// Whether an answer only says that the call is queued. Such a call may be lost with its editor.
     fn is_queued(self, answer: &Answer) -> bool {
         matches!(self, Self::UnityMcp) && answer.body()["executed"].is_null()
     }
 
-    /// The editor answers, well.
+    /// Waits for a good answer of the editor.
     fn greet(self, client: &mut Client) {
         match self {
             Self::OfTests | Self::Turbokettle => client.echoes(),
@@ -60,14 +60,14 @@ impl Words {
     }
 }
 
-/// A counted call, and when it was made.
+/// A counted call, and the time at which it was made.
 pub struct Counted {
     pub key: String,
     pub id: u64,
     made: Instant,
 }
 
-/// The load of a session: counted calls, calls that only look, calls that are taken back.
+/// The load of a session: counted calls, calls that only read, and calls that are cancelled.
 #[derive(Default)]
 pub struct Load {
     number: u64,
@@ -103,7 +103,7 @@ impl Load {
         }
     }
 
-    /// Every call has its answer by now or gets it; gives those that are not known to have run or not.
+    /// Waits for every answer and checks its verdict. Returns how many counted calls have an unknown outcome.
     pub fn settle(&mut self, client: &Client, scenario: &mut Scenario) -> usize {
         let mut unknown = 0;
         for call in self.counted.drain(..) {
@@ -121,7 +121,7 @@ impl Load {
                 other => panic!("{}: {other:?}: {}", call.key, answer.0),
             }
             let queued = verdict == Verdict::Ok && self.words.is_queued(&answer);
-            // It has run once or will have, or is lost: the audit asks no more of it than of one that is unknown.
+            // A queued call may run later or be lost, so the audit treats its outcome as unknown.
             self.verdicts.insert(call.key, if queued { Verdict::Unknown } else { verdict });
         }
         for id in self.looks.drain(..) {
@@ -133,12 +133,12 @@ impl Load {
         unknown
     }
 
-    /// At most one run of every call, one of every good answer, none of what was said not to have run.
+    /// Checks that a call with a good answer ran once, a call that was said not to have run never, and any other at most once.
     pub fn audit(&self, room: &Room, scenario: &mut Scenario) {
         let text = std::fs::read_to_string(room.count_file()).expect("counts");
         let mut runs: HashMap<String, u64> = HashMap::new();
         for line in text.lines() {
-            // A kill may leave half a line; what it counted is then not known to have run, which the audit allows for.
+            // A kill may leave half a line. The audit allows for its call: no answer says that it ran.
             if let Ok(line) = serde_json::from_str::<serde_json::Value>(line) {
                 *runs.entry(line["key"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
             }
@@ -155,7 +155,7 @@ impl Load {
     }
 }
 
-/// Whether this dialect is wanted: `DIALECT` names one; without it all are.
+/// Whether a dialect is wanted: the one that `DIALECT` names, or all if it names none.
 fn is_wanted(dialect: &str) -> bool {
     std::env::var("DIALECT").ok().filter(|wanted| !wanted.is_empty()).is_none_or(|wanted| wanted == dialect)
 }
@@ -195,7 +195,8 @@ fn an_editor_of_unity_mcp_killed_and_restarted_again_and_again_costs_no_call_its
     }
 }
 
-/// What was not begun is sent again, what ran is told, and only what a reload cut in the middle is unknown.
+/// A call that had not begun is sent again, a call that ran gets its result, and only a call that a reload cut in the middle is
+/// unknown.
 #[test]
 fn an_editor_with_a_journal_that_reloads_again_and_again_tells_what_became_of_every_call() {
     if !is_wanted("holdfast") {
@@ -220,7 +221,7 @@ fn an_editor_with_a_journal_that_reloads_again_and_again_tells_what_became_of_ev
         unity.hear(mark, |event| event["event"] == "listening");
         client.echoes();
         let cut = load.settle(&client, &mut scenario);
-        // Calls that count are alone: one can be in the middle.
+        // Counted calls run one at a time, so a reload can cut only one.
         assert!(cut <= 1, "a reload cost {cut} calls");
         unknown += cut;
     }
@@ -237,7 +238,7 @@ fn kills(dialect: &str, name: &str, cycles: u64) {
     let words = Words::of(dialect);
     let quiet = ["--quiet", "--dialect", dialect];
     let mut unity = Unity::of_project(&room, &quiet);
-    // Of Unity-MCP no file names the port.
+    // No file names the port of Unity-MCP.
     let is_told = dialect == "unity-mcp";
     let (project, port) = (room.project().display().to_string(), unity.port.to_string());
     let mut flags = vec!["--project", &project];
@@ -263,7 +264,8 @@ fn kills(dialect: &str, name: &str, cycles: u64) {
         let listened = unity.listened();
         let waited: Vec<(u64, Instant)> = load.counted.iter().map(|call| (call.id, call.made)).collect();
         let unknown = load.settle(&client, &mut scenario);
-        // One is under way at a time; a write into a connection whose end was not yet seen may cost another.
+        // The editor has one call at a time, so a kill costs one at most: the call that runs, or one written before the end is
+        // seen.
         assert!(unknown <= 1, "a kill cost {unknown} calls");
         let good = waited
             .iter()
@@ -272,7 +274,7 @@ fn kills(dialect: &str, name: &str, cycles: u64) {
             .filter(|(at, _)| *at >= listened)
             .min();
         match good {
-            // Only a call that waited measures the recovery.
+            // A cycle measures recovery only if a counted call was made before the listener was back.
             Some((at, made)) if *made <= listened || while_down.is_some() => {
                 scenario.record.recoveries_ms.push(at.duration_since(listened).as_secs_f64() * 1000.0);
             }

@@ -1,4 +1,4 @@
-//! The end of stdin with nothing sent, `RUNS` times.
+//! Ends stdin with nothing sent, `RUNS` times.
 
 use super::client::{self, Client};
 use super::scenario::Scenario;
@@ -12,7 +12,7 @@ fn the_end_of_stdin_with_nothing_sent_ends_it_every_time_and_leaves_no_process()
     let mut took = Vec::new();
     for run in 0..setting("RUNS", 50) {
         let mut client = Client::spawn(&room, client::command(&room));
-        // Every other time while it is already at work.
+        // Every other time after the handshake, while the gateway is at work.
         if run % 2 == 1 {
             client.initialize();
         }

@@ -1,4 +1,4 @@
-//! More than anybody should send, on stdin and on the push port, with the gateway's memory watched.
+//! More than anybody should send, on stdin and on the push port, while the gateway's memory is watched.
 
 use std::io::{BufWriter, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
@@ -14,13 +14,13 @@ use super::system::memory_kib;
 use super::unity::Unity;
 use super::{Room, setting, until};
 
-/// The promise is 64 MiB, for the binary that people run: `MEMORY_MIB=64` with HOLDFAST_BIN at a release build. A debug build
-/// copies where a release build moves, and stays below half as much again.
+/// Most memory of the gateway. The promise is 64 MiB for the binary that people run: `MEMORY_MIB=64`, with HOLDFAST_BIN at a
+/// release build. A debug build copies where a release build moves, and stays below 1.5 times that (the default here).
 fn ceiling_kib() -> u64 {
     setting("MEMORY_MIB", 96) * 1024
 }
 
-/// Runs something with the most memory of a process watched.
+/// Runs `work` while it watches the memory of a process, and checks the maximum.
 fn watched<T>(scenario: &mut Scenario, pid: u32, work: impl FnOnce() -> T) -> T {
     let stop = AtomicBool::new(false);
     let (value, most) = std::thread::scope(|scope| {
@@ -32,7 +32,7 @@ fn watched<T>(scenario: &mut Scenario, pid: u32, work: impl FnOnce() -> T) -> T 
             }
             most.max(memory_kib(pid))
         });
-        // Also when it panics, or the watch would go on for ever.
+        // A panic is caught, because the watch would never end otherwise.
         let value = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         stop.store(true, Ordering::Relaxed);
         (value, watch.join().expect("the watch ends"))
@@ -53,7 +53,7 @@ fn a_flood_on_stdin_is_answered_within_the_memory_that_was_promised() {
     let pid = client.pid();
     scenario.record.injected("flood on stdin");
     watched(&mut scenario, pid, || {
-        // One line without an end, then thousands of requests and notifications.
+        // A line of `megabytes` MiB, then thousands of requests and notifications.
         let garbage = vec![b'x'; 1024 * 1024];
         for _ in 0..megabytes {
             client.write(&garbage).expect("it reads on");
@@ -86,8 +86,7 @@ fn latencies(client: &mut Client, room: &Room, name: &str, length: Duration) -> 
     took
 }
 
-/// The latency of calls has no bound here: the storm, the editor and this test share the processors. Both figures stand in the
-/// record.
+/// Latency has no bound here, because the storm, the editor and this test share the processors. Both figures are in the record.
 #[test]
 fn a_storm_of_pushes_costs_no_call_its_answer_and_no_memory() {
     let mut scenario = Scenario::new("push-storm", &["R06"]);
@@ -108,7 +107,7 @@ fn a_storm_of_pushes_costs_no_call_its_answer_and_no_memory() {
         socket.set_write_timeout(Some(Duration::from_millis(500))).expect("a timeout");
         let mut socket = BufWriter::with_capacity(64 * 1024, socket);
         let line = b"{\"type\":\"TOOLS_CHANGED\"}\n";
-        // A peer that is hung up on, or not read for a while, has been dealt with.
+        // The storm may end early: the gateway hangs up on such a peer, or does not read it for a while.
         while !stopped.load(Ordering::Relaxed) && socket.write_all(line).is_ok() {
             counter.fetch_add(1, Ordering::Relaxed);
         }

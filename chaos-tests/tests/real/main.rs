@@ -1,7 +1,7 @@
-//! The real-process layer of the chaos suite: the real binary and a real fake editor, killed, starved, slowed and restarted.
+//! The chaos suite with real processes: the real binary, and a fake editor as a process, killed, starved, slowed and restarted.
 //!
-//! The harness is [`holdfast_testkit::process`]; what is added here is repetition, the faults of a network that is merely bad, and
-//! those of a machine that is short of something. Every scenario writes a [`chaos_tests::record::Record`].
+//! The harness is [`holdfast_testkit::process`]. Added here are repetition, the faults of a bad network, and those of a machine
+//! that is short of something. Every scenario writes a [`chaos_tests::record::Record`].
 
 #![allow(clippy::disallowed_types, reason = "thieves and shapers of connections are programs outside the runtime")]
 #![expect(
@@ -25,7 +25,7 @@ use chaos_tests::room::{Room, SOON, once_within, until};
 use chaos_tests::scenario;
 use holdfast_testkit::process::{client, shaper, system, unity};
 
-/// A number from the environment.
+/// Reads a number from the environment.
 fn setting(name: &str, default: u64) -> u64 {
     let given = std::env::var(name).ok();
     given.map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))

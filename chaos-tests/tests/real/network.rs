@@ -1,4 +1,4 @@
-//! A network that is bad, a port that belongs to somebody else.
+//! A bad network, and a port that belongs to another program.
 
 use std::io::Read as _;
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
@@ -15,7 +15,7 @@ use super::system::memory_kib;
 use super::unity::Unity;
 use super::{Room, once_within, until};
 
-/// Counted calls through a shaped connection: each is good and ran once.
+/// Makes counted calls through a shaped connection. Each succeeds and runs once; only the one at the reload may be unknown.
 fn all_good(name: &str, faults: &[&str], shape: Shape, calls: usize) {
     let mut scenario = Scenario::new(name, faults);
     let room = Room::new();
@@ -33,7 +33,7 @@ fn all_good(name: &str, faults: &[&str], shape: Shape, calls: usize) {
         let began = Instant::now();
         let answer = client.done("count", &json!({"key": key}));
         scenario.verdict(answer.verdict());
-        // A call may meet the end of the connection that the reload took, before it is seen.
+        // The call after the order to reload may be written to the old connection, before its end is seen.
         let runs = room.runs(&key);
         let fits = match answer.verdict() {
             Verdict::Ok => runs == 1,
@@ -59,7 +59,7 @@ fn one_byte_a_write_both_ways_is_the_same_conversation() {
 
 #[test]
 fn latency_and_a_narrow_pipe_slow_a_call_and_nothing_else() {
-    // 64 bytes each 2 ms: 32 KB/s.
+    // 64 bytes every 2 ms: 32 KB/s.
     let shape =
         Shape { slice: 64, latency: Duration::from_millis(40), pause: Duration::from_millis(2), ..Shape::PLAIN };
     all_good("latency-and-bandwidth", &["N16"], shape, 10);
@@ -70,35 +70,36 @@ fn an_end_that_comes_late_does_not_cost_a_call() {
     all_good("slow-close", &["N16"], Shape { slow_end: Duration::from_millis(700), ..Shape::PLAIN }, 6);
 }
 
-/// A client that waits for 8 s hears of every call within 3.
+/// Seconds that the client waits for an answer. The gateway answers each of its calls within 3.
 const IMPATIENT: u64 = 8;
-/// That, and some more: far below the client's own limit. A busy machine is later, but not each time.
+/// Those 3 s and some more, far below the client's own limit. On a busy machine a single answer may come later, but not every
+/// one.
 const BY_ITS_DEADLINE: Duration = Duration::from_millis(4500);
 
-/// The answer to a call, which comes before an impatient client gives up; and when it came.
+/// Waits for the answer to a call, which must come before the client gives up. Returns its verdict, and how long it took.
 fn by_the_deadline(client: &Client, scenario: &mut Scenario, id: u64) -> (Verdict, Duration) {
     let began = Instant::now();
     let answer = client.answer(id);
     let took = began.elapsed();
     scenario.verdict(answer.verdict());
     scenario.record.checked("I1", 1);
-    // The deadline lies 5 s before that: a busy machine has those.
+    // The deadline is 5 s before that, which leaves enough time on a busy machine.
     assert!(took < Duration::from_secs(IMPATIENT), "the client gave up before the answer came after {took:?}");
     scenario.record.checked("I11", 1);
     scenario.record.figure("answered_by_deadline_ms", took.as_secs_f64() * 1000.0);
     (answer.verdict(), took)
 }
 
-/// The gateway itself is awake while its editor is not.
+/// Checks that the gateway itself answers while its editor does not.
 fn awake(client: &mut Client, scenario: &mut Scenario) {
     let began = Instant::now();
     assert_eq!(client.done("holdfast_status", &json!({})).verdict(), Verdict::Ok);
     scenario.record.figure("status_during_silence_ms", began.elapsed().as_secs_f64() * 1000.0);
 }
 
-/// The bridge answers nothing off its main thread, and takes one call at a time: while one runs, a hole in the network looks as a
-/// long import does. So silence alone ends no connection for ten minutes (`SILENCE_MAX`, in virtual time in `tests/it/calls.rs`);
-/// what the gateway does by itself meanwhile is to answer every call by its deadline, and truly.
+/// The bridge answers only on its main thread and takes one call at a time, so while a call runs a hole in the network looks like
+/// a long import. So silence alone ends no connection for ten minutes (`SILENCE_MAX`, tested in virtual time in
+/// `tests/it/calls.rs`). Until then the gateway answers every call truthfully by its deadline.
 #[test]
 fn a_connection_that_swallows_everything_costs_each_call_no_more_than_its_deadline() {
     let mut scenario = Scenario::new("black-hole", &["N01"]);
@@ -109,13 +110,13 @@ fn a_connection_that_swallows_everything_costs_each_call_no_more_than_its_deadli
     client.echoes();
     shaper.black_hole(true);
     scenario.record.injected("black hole");
-    // Nothing ran when the hole opened: the next call is the first to meet it.
+    // Nothing ran when the hole opened, so the next call is the first to be swallowed.
     let swallowed = client.call("count", &json!({"key": "swallowed"}));
     let behind = client.call("count", &json!({"key": "behind"}));
     awake(&mut client, &mut scenario);
     assert_eq!(by_the_deadline(&client, &mut scenario, swallowed).0, Verdict::StillRunning);
     assert_eq!(by_the_deadline(&client, &mut scenario, behind).0, Verdict::NotExecuted);
-    // The place is not free before the connection ends.
+    // The editor's place stays taken until the connection ends.
     let mut laters = Vec::new();
     once_within("the answer by the deadline", BY_ITS_DEADLINE, || {
         let key = format!("later{}", laters.len());
@@ -155,13 +156,13 @@ fn an_editor_that_dies_behind_a_silent_network_is_noticed_by_its_process() {
     let died = Instant::now();
     unity.kill();
     scenario.record.injected("SIGKILL of the editor");
-    // No end of the connection reaches the gateway; it looks every 2 s whether the process lives.
+    // No end of the connection reaches the gateway, which looks every 2 s whether the process lives.
     let answer = client.answer(running);
     scenario.verdict(answer.verdict());
     scenario.record.figure("death_noticed_ms", died.elapsed().as_secs_f64() * 1000.0);
     assert_eq!(answer.verdict(), Verdict::Unknown, "{}", answer.0);
     shaper.black_hole(false);
-    // The next editor is found by its files, though the port that was named leads nowhere.
+    // The next editor is found by its files, although the port of the flag leads nowhere.
     let _next = Unity::of_project(&room, &["--quiet"]);
     client.echoes();
     assert_eq!(room.runs("running"), 0);
@@ -198,8 +199,8 @@ fn a_reply_that_trickles_costs_the_call_its_deadline_and_its_late_result_is_whol
     client.close(&room);
 }
 
-/// The system takes a whole request (at most 1 MiB) out of the gateway's hands before a write blocks, so that here the call counts
-/// as sent; writes that block are the simulation's (`BlockWrite`).
+/// The system buffers a whole request (at most 1 MiB) before a write blocks, so here the call counts as sent. Writes that block
+/// are tested in the simulation (`BlockWrite`).
 #[test]
 fn a_peer_that_never_reads_costs_the_call_its_deadline_and_runs_it_once_when_it_reads_again() {
     let mut scenario = Scenario::new("never-reads", &["N17"]);
@@ -210,7 +211,7 @@ fn a_peer_that_never_reads_costs_the_call_its_deadline_and_runs_it_once_when_it_
     client.echoes();
     shaper.deaf(true);
     scenario.record.injected("peer that never reads");
-    // The pump is inside a read: that one still goes through, and is what it waits with.
+    // The shaper is already inside a read: what it reads now still goes through, before it stops.
     client.echoes();
     let large = client.call("count", &json!({"key": "unread", "note": "x".repeat(900 * 1024)}));
     awake(&mut client, &mut scenario);
@@ -225,7 +226,7 @@ fn a_peer_that_never_reads_costs_the_call_its_deadline_and_runs_it_once_when_it_
     client.close(&room);
 }
 
-/// A program that takes every connection and notes whether a call for Unity comes.
+/// Starts a program that accepts every connection to a port. Returns its count of calls that were meant for Unity.
 fn thief_of(port: u16) -> Arc<AtomicUsize> {
     let mut thief = None;
     until("the port is free to steal", || {
@@ -251,7 +252,7 @@ fn thief_of(port: u16) -> Arc<AtomicUsize> {
     stolen
 }
 
-/// The editor dies, somebody else takes its port, calls are made, and the editor comes back elsewhere.
+/// The editor dies, another program takes its port, calls are made, and the editor comes back on another port.
 fn port_is_stolen(name: &str, calls_at_once: bool) {
     let mut scenario = Scenario::new(name, &["N11", "N13"]);
     let room = Room::new();
@@ -271,14 +272,15 @@ fn port_is_stolen(name: &str, calls_at_once: bool) {
     held.extend((3..6).map(|n| call(&mut client, n)));
     let _moved = Unity::of_project(&room, &["--quiet"]);
     let mut unknown = 0;
-    // It was lost a moment ago, so that it is likely to return: every call waits for its new port.
+    // The editor was lost a moment ago and is likely to return, so every call waits for its new port.
     for (n, id) in held.into_iter().enumerate() {
         let answer = client.answer(id);
         scenario.verdict(answer.verdict());
         let runs = room.runs(&format!("for-unity-{n}"));
         match answer.verdict() {
             Verdict::Ok => assert_eq!(runs, 1, "call {n}"),
-            // Written to the dead editor's connection before its end was seen: one at the most, the bridge takes one at a time.
+            // Written to the dead editor's connection before its end was seen. One at most, because the bridge takes one call at
+            // a time.
             Verdict::Unknown if calls_at_once => {
                 unknown += 1;
                 assert_eq!(runs, 0, "call {n}");
@@ -307,7 +309,7 @@ fn a_program_that_takes_the_editors_port_is_sent_no_call_that_was_made_as_the_ed
     port_is_stolen("port-stolen-at-once", true);
 }
 
-/// Every package is reached at 127.0.0.1. Whoever has the same port of `::1` is somebody else, beside an editor and without one.
+/// Every package is reached at 127.0.0.1. A program on the same port of `::1` is a stranger, whether an editor runs or not.
 #[test]
 fn a_program_on_the_same_port_of_ipv6_is_never_dialled() {
     let mut scenario = Scenario::new("ipv6-stranger", &["N12"]);
@@ -328,7 +330,7 @@ fn a_program_on_the_same_port_of_ipv6_is_never_dialled() {
     let answer = client.answer(id);
     assert_eq!(answer.verdict(), Verdict::NotExecuted, "{}", answer.0);
     scenario.verdict(answer.verdict());
-    // What nobody accepted still waits there.
+    // A connection that nobody has accepted would still wait here.
     let nobody = other.accept().expect_err("it was dialled");
     assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock);
     scenario.record.checked("I9", 1);

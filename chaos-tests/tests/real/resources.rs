@@ -28,7 +28,7 @@ fn with_few_descriptors_it_serves_or_says_why_not() {
             "initialize",
             &json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "poor", "version": "1"}}),
         );
-        // It may have ended before it read.
+        // The gateway may have ended before it reads.
         let written = client.write(line.as_bytes()).is_ok();
         super::until("it answers or ends", || client.is_answered(opening) || client.has_ended());
         if written && client.is_answered(opening) {
@@ -74,7 +74,7 @@ fn without_a_place_for_its_state_and_with_a_full_disk_for_its_log_it_serves() {
         let answer = client.done("count", &json!({"key": key}));
         scenario.verdict(answer.verdict());
         assert_eq!((answer.verdict(), room.runs(&key)), (Verdict::Ok, 1), "{}", answer.0);
-        // Too large for one answer: it would be put into a file.
+        // Too large for one answer, so the gateway would put it into a file.
         let big = client.done("big", &json!({"n": 9 * 1024 * 1024}));
         scenario.verdict(big.verdict());
         for invariant in ["I1", "I3", "I11"] {
@@ -86,7 +86,7 @@ fn without_a_place_for_its_state_and_with_a_full_disk_for_its_log_it_serves() {
     drop(unity);
 }
 
-/// How a command gets a place where it may mount a file system: as root, or as root of a user namespace of its own.
+/// Returns how a command may mount a file system: as root, or as root of its own user namespace; `None` if neither works.
 fn mounting() -> Option<&'static [&'static str]> {
     let ways: [&[&str]; 2] = [&["--mount"], &["--map-root-user", "--mount"]];
     ways.into_iter().find(|way| {
@@ -112,7 +112,7 @@ fn on_a_disk_that_is_full_it_serves_and_a_result_that_fits_nowhere_is_told_as_ru
     std::fs::create_dir_all(&logs).expect("a folder");
     let mut command = Command::new("unshare");
     client::environment(&mut command, &room);
-    // Both places where it writes are of 64 KiB each, and a file fills them to the last byte.
+    // Both places where the gateway writes have 64 KiB each, and a file fills them to the last byte.
     let script = r#"for at in "$1" "$2"; do
         mount -t tmpfs -o size=64k none "$at" && ! cat /dev/zero 2>/dev/null >"$at/filling" && ! echo x 2>/dev/null >"$at/more" || exit 99
         rm -f "$at/more"
@@ -127,13 +127,13 @@ fn on_a_disk_that_is_full_it_serves_and_a_result_that_fits_nowhere_is_told_as_ru
         let answer = client.done("count", &json!({"key": key}));
         scenario.verdict(answer.verdict());
         assert_eq!((answer.verdict(), room.runs(&key)), (Verdict::Ok, 1), "{}", answer.0);
-        // Too large for one answer: it would be put into a file, and there is no room for one.
+        // Too large for one answer, so the gateway would put it into a file, for which there is no room.
         let big = client.done("big", &json!({"n": 9 * 1024 * 1024}));
         scenario.verdict(big.verdict());
         let said = big.text();
         assert!(said.starts_with("Executed, but"), "it ran: {said:.300}");
         scenario.record.notes.insert("a large result is answered".to_owned(), format!("{said:.300}"));
-        // A call that is made before the loss is seen would be unknown, and rightly so.
+        // A call that is made before the loss is seen could rightly be unknown.
         let losses = |client: &Client| client.log().matches(r#""event":"link_down""#).count();
         let before = losses(&client);
         unity.say("reload 50");
@@ -148,11 +148,11 @@ fn on_a_disk_that_is_full_it_serves_and_a_result_that_fits_nowhere_is_told_as_ru
     client.close(&room);
 }
 
-/// A user that has no process: its limit counts only what the test starts.
+/// The id of a user without processes: the limit then counts only what the test starts.
 const NOBODY_ELSE: &str = "54321";
 
-/// The limit on processes is the process's own; what it is held against are all of its user's. Root is not held to it, and
-/// becomes somebody else.
+/// The limit is set for the process, but counts all processes of its user. It does not apply to root, so root becomes another
+/// user.
 #[test]
 fn without_threads_it_does_not_start_and_says_why_and_with_enough_it_serves() {
     let mut scenario = Scenario::new("few-threads", &["M08"]);
@@ -160,7 +160,7 @@ fn without_threads_it_does_not_start_and_says_why_and_with_enough_it_serves() {
     let (mut refused, mut served) = (0, 0);
     for limit in [1, 2, 3, 4, 5, 6, 7, 8, 10, 64] {
         let room = Room::new();
-        // Whoever it becomes must be able to read it, and to write into its home.
+        // The other user must be able to read the binary, and to write into its home.
         let binary = room.path().join("holdfast");
         std::fs::copy(holdfast(), &binary).expect("a copy");
         for path in [room.path(), &room.home(), &binary] {
@@ -194,6 +194,6 @@ fn without_threads_it_does_not_start_and_says_why_and_with_enough_it_serves() {
     }
     scenario.record.figure("limits_refused_of_10", f64::from(refused));
     assert!(refused > 0, "no limit held");
-    // A user who has processes of its own has none left at any of these.
+    // Without root, the limit also counts the user's other processes, so the gateway may not start at any limit.
     assert!(served > 0 || !root, "it never served");
 }

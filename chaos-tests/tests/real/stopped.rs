@@ -1,4 +1,4 @@
-//! A gateway that gets no processor: stopped for seconds, or starved.
+//! A gateway that gets no processor time: stopped for seconds, or starved.
 
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -11,9 +11,9 @@ use super::scenario::Scenario;
 use super::unity::Unity;
 use super::{Room, holdfast, once_within};
 
-/// Longer than an impatient client waits: every deadline passes meanwhile.
+/// Longer than the deadline of every call, about 3 s for a client that waits 8 s.
 const STOPPED: Duration = Duration::from_secs(5);
-/// From going on to the last of the answers that fell due: what is due is answered at once, and sooner than one of them falls due.
+/// Most time from SIGCONT to the last overdue answer. Shorter than a call's deadline, because overdue calls are answered at once.
 const AWAKE_AGAIN: Duration = Duration::from_secs(2);
 
 #[test]
@@ -23,7 +23,7 @@ fn a_gateway_that_was_stopped_beyond_every_deadline_answers_each_call_once_and_s
     let mut unity = Unity::start(&room, &[]);
     let mut client = Client::impatient(&room, 8, &["--port", &unity.port.to_string()]);
     client.echoes();
-    // Once the reply waits in the gateway's socket when it goes on, and once the editor still owes it.
+    // First with the reply in the gateway's socket at SIGCONT, then with an editor that still owes the reply.
     for reply_waits in [true, false] {
         let mut go = 0;
         once_within("what fell due", AWAKE_AGAIN, || {
@@ -34,7 +34,7 @@ fn a_gateway_that_was_stopped_beyond_every_deadline_answers_each_call_once_and_s
             let keys: Vec<String> = (0..8).map(|n| format!("held-{reply_waits}-{go}-{n}")).collect();
             let held: Vec<u64> = keys.iter().map(|key| client.call("count", &json!({"key": key}))).collect();
             unity.begun(mark, "hold");
-            // All are with the gateway: it answers in order.
+            // The gateway has read all calls, because it answers the ping after them.
             let ping = client.ask("ping", &json!({}));
             client.answer(ping);
             client.signal(Signal::SIGSTOP);
@@ -44,13 +44,13 @@ fn a_gateway_that_was_stopped_beyond_every_deadline_answers_each_call_once_and_s
                 unity.hear(mark, ended);
             }
             std::thread::sleep(STOPPED);
-            // On a busy machine they may have fallen due before it was stopped.
+            // On a busy machine the deadlines may have passed before the gateway was stopped.
             let stopped_late = client.is_answered(running);
             client.signal(Signal::SIGCONT);
             let began = Instant::now();
             let verdict = client.answer(running).verdict();
             scenario.verdict(verdict);
-            // What is first when it wakes, its clock or its socket, is the system's choice; both are true.
+            // The system decides whether the gateway sees its clock or its socket first. Both answers are true.
             let fits = verdict == Verdict::StillRunning || (reply_waits && verdict == Verdict::Ok);
             assert!(fits, "{reply_waits}: {verdict:?}");
             for (key, id) in keys.iter().zip(held) {
@@ -65,7 +65,7 @@ fn a_gateway_that_was_stopped_beyond_every_deadline_answers_each_call_once_and_s
             if took < AWAKE_AGAIN {
                 scenario.record.checked("I11", 1);
             }
-            // The editor's one place is taken until it answers the call that it owes.
+            // The editor has one place, which is taken until the editor answers the call that it owes.
             unity.order("release");
             unity.hear(mark, ended);
             client.echoes();
@@ -76,7 +76,7 @@ fn a_gateway_that_was_stopped_beyond_every_deadline_answers_each_call_once_and_s
     client.close(&room);
 }
 
-/// Busy loops that end by themselves, and before that when dropped.
+/// Busy loops that end by themselves, or earlier when dropped.
 struct Spinners(Vec<Child>);
 
 impl Spinners {
@@ -92,7 +92,7 @@ impl Spinners {
 impl Drop for Spinners {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // `timeout` passes it on to what it runs.
+            // `timeout` passes the signal on to the program that it runs.
             let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).expect("a pid"));
             let _ = nix::sys::signal::kill(pid, Signal::SIGTERM);
             let _ = child.wait();
@@ -100,7 +100,7 @@ impl Drop for Spinners {
     }
 }
 
-/// No bound on the latency: that is the scheduler's here. The figure stands in the record.
+/// Latency has no bound here, because the scheduler decides it. The figure is in the record.
 #[test]
 fn a_gateway_that_hardly_gets_a_processor_answers_every_call_within_its_deadline() {
     let mut scenario = Scenario::new("starved-of-processor", &["M07"]);
@@ -120,7 +120,7 @@ fn a_gateway_that_hardly_gets_a_processor_answers_every_call_within_its_deadline
     while began.elapsed() < Duration::from_secs(3) {
         let key = format!("starved-{}", took.len());
         let asked = Instant::now();
-        // The deadline of a client that is not known: 60 s, less the margin of 5 s.
+        // The deadline for an unknown client: 60 s, less the margin of 5 s.
         let id = client.call("count", &json!({"key": key}));
         let answer = client.answer_within(id, Duration::from_secs(55));
         took.push(asked.elapsed().as_secs_f64() * 1000.0);

@@ -1,4 +1,4 @@
-//! Calls of every kind, and the audit of what became of them.
+//! Calls of every kind, and the audit of their outcomes.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use serde_json::json;
 use super::stage::Stage;
 use super::{Client, Room, Scenario, Verdict};
 
-/// What may become of a counted call when the domain reloads under it.
+/// What a domain reload may do to a counted call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Has not begun, or goes on: a reload never costs it its result.
+    /// Nothing: the call has not begun, or continues after the reload.
     Safe,
-    /// Has begun and is cut: the truth is that it began and has no result.
+    /// The reload cuts it: the true answer is that it began and has no result.
     Cut,
-    /// One or the other, as it happens.
+    /// Either of them, by chance.
     Either,
 }
 
@@ -41,7 +41,7 @@ impl Load {
         self.open.push((key, id, kind));
     }
 
-    /// Serial calls, calls beside each other, one that survives reloads, and looks.
+    /// Makes serial calls, parallel calls, one that continues after reloads, and one that only reads.
     pub fn some(&mut self, client: &mut Client) {
         self.counted(client, "count", Kind::Either, &json!({}));
         for ms in [1, 10, 40] {
@@ -51,7 +51,7 @@ impl Load {
         self.counted(client, "work", Kind::Safe, &json!({"ms": 5}));
     }
 
-    /// A serial call that has begun, and that the coming reload cuts; or one that goes on after it.
+    /// Makes a serial call and waits until it has begun. The next reload cuts it or, if `goes_on`, it continues afterwards.
     pub fn under_way(&mut self, stage: &mut Stage, goes_on: bool) {
         let key = self.key();
         let (tool, arguments, kind) = if goes_on {
@@ -63,7 +63,7 @@ impl Load {
         self.open.push((key, id, kind));
     }
 
-    /// Waits for every answer and holds it against what the reload did.
+    /// Waits for every answer, and checks that it fits what the reload did.
     pub fn settle(&mut self, client: &Client, scenario: &mut Scenario) {
         for (key, id, kind) in self.open.drain(..) {
             let answer = client.answer(id);
@@ -81,14 +81,14 @@ impl Load {
             self.verdicts.insert(key, verdict);
         }
         for id in self.looks.drain(..) {
-            // Declared read-only: asked again as often as it takes.
+            // Declared read-only, so the call is repeated until it succeeds.
             let answer = client.answer(id);
             assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
             scenario.record.checked("I1", 1);
         }
     }
 
-    /// By the editor's own counter: what was answered ran once, and what a reload cut had begun, once.
+    /// Checks with the editor's own counter that every counted call ran once, also those that a reload cut.
     pub fn audit(&self, room: &Room, scenario: &mut Scenario) {
         let text = std::fs::read_to_string(room.count_file()).expect("counts");
         let mut runs: HashMap<String, usize> = HashMap::new();
@@ -102,7 +102,7 @@ impl Load {
         }
     }
 
-    /// Counted calls that were answered.
+    /// Number of counted calls that were answered.
     pub fn counted_calls(&self) -> usize {
         self.verdicts.len()
     }

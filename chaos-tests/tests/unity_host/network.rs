@@ -1,4 +1,4 @@
-//! A network between the two that is bad, cut or silent: with a journal, no cut costs a call its result.
+//! A network between gateway and editor that is bad, cut or silent. With a journal, no cut costs a call its result.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::shaper::{Shape, Shaper};
 use super::stage::{Runtime, Stage, on_both, words};
 use super::{Scenario, Verdict};
 
-/// Counted calls of both kinds, each good and run once.
+/// Makes counted calls, serial and parallel in turn. Each succeeds and runs once.
 fn all_good(stage: &mut Stage, scenario: &mut Scenario, name: &str, calls: usize) {
     for n in 0..calls {
         let key = format!("{name}-{n}");
@@ -46,7 +46,7 @@ fn a_bad_network_slows_calls_and_reloads_and_nothing_else() {
                 words(["--port", &Shaper::start(port, shape).port.to_string()])
             });
             all_good(&mut stage, scenario, name, 6);
-            // A call that runs when the reload begins is cut by it, and no network could help that: these come after.
+            // A reload cuts a call that runs when it begins, on any network. So these calls are made after it has begun.
             let heard = stage.unity.mark();
             stage.unity.order("reload 50");
             scenario.record.injected(name);

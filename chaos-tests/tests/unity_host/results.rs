@@ -1,4 +1,4 @@
-//! Tools that are cut by a reload of their own making, and connections and gateways that fail meanwhile.
+//! Tools that are cut by a reload that they cause, and connections and gateways that fail meanwhile.
 
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
@@ -7,10 +7,10 @@ use super::proxy::{Act, Keep, Proxy};
 use super::stage::{self, Runtime, Stage, on_both, words};
 use super::{Room, SOON, Verdict, until};
 
-/// What is done to the connection while the tool runs or its answer is on its way.
+/// The fault of the connection while the tool runs or its answer is on the way; `None` for no fault.
 const FAULTS: [Option<Act>; 3] = [None, Some(Act::CutRequest(Keep::AllBut(0))), Some(Act::CutReply(Keep::Front(7)))];
 
-/// An editor behind a proxy.
+/// Starts an editor, and a gateway that reaches it through a proxy.
 fn behind_proxy(runtime: Runtime, flags: &[&str]) -> (Stage, Proxy) {
     let mut proxy = None;
     let stage = Stage::with_gateway(runtime, flags, |port| {
@@ -20,7 +20,7 @@ fn behind_proxy(runtime: Runtime, flags: &[&str]) -> (Stage, Proxy) {
     (stage, proxy.expect("it was started"))
 }
 
-/// Calls a tool, with a reset of the connection if one is planned, and gives its result.
+/// Calls a tool, with `fault` and a reset of the connection if given. Returns the result.
 fn result_of(stage: &mut Stage, proxy: &Proxy, fault: Option<&Act>, tool: &str, arguments: &Value) -> Value {
     if let Some(act) = fault {
         proxy.plan(&format!(r#""tool":"{tool}""#), act.clone(), true);
@@ -106,7 +106,7 @@ fn a_gateway_killed_during_a_compile_takes_its_client_with_it_and_doubles_nothin
         stage.unity.hear(heard, |event| event["event"] == "listening");
         stage.client.echoes();
         assert_eq!(reloads(&mut stage), 2, "one compilation, one reload");
-        // What the dead gateway had sent and what had not begun is nobody's any more.
+        // Nobody waits for the dead gateway's calls any more, whether they had begun or not.
         assert_eq!(stage.client.done("count", &json!({"key": "after"})).verdict(), Verdict::Ok);
         assert_all_ran_at_most_once(&stage.room, &["beside", "held", "behind", "after"]);
         for invariant in ["I2", "I5", "I6"] {

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use super::unity::Unity;
 use super::{Client, Room, Scenario, Verdict, until};
 
-/// What runs the C#.
+/// The runtime of the C# code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Runtime {
-    /// As Unity up to 6: the package lives in an AppDomain.
+    /// As in Unity up to 6: the package lives in an AppDomain.
     Mono,
-    /// As Unity 7: a collectible context.
+    /// As in Unity 7: the package lives in a collectible context.
     CoreClr,
 }
 
@@ -45,7 +45,7 @@ impl Runtime {
     }
 }
 
-/// Programs are started with an almost empty environment, which has no `PATH`.
+/// Finds a program on the `PATH`. Programs here are started with an almost empty environment, which has no `PATH`.
 fn found(program: &str) -> PathBuf {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let mut places = std::env::split_paths(&folders).map(|folder| folder.join(program));
@@ -54,7 +54,7 @@ fn found(program: &str) -> PathBuf {
 
 /// Runs a scenario on both runtimes at once, with a record for each.
 pub fn on_both(name: &str, faults: &[&str], story: fn(Runtime, &mut Scenario)) {
-    // A record says what its test's name says.
+    // A record takes its description from the name of its test, which is the name of the thread.
     let test = std::thread::current().name().unwrap_or_default().to_owned();
     std::thread::scope(|scope| {
         for runtime in [Runtime::Mono, Runtime::CoreClr] {
@@ -65,7 +65,7 @@ pub fn on_both(name: &str, faults: &[&str], story: fn(Runtime, &mut Scenario)) {
     });
 }
 
-/// All that a scenario needs. The gateway ends first, then the editor, then their place goes.
+/// The processes and the room of a scenario. They are dropped in this order: the gateway, the editor, the room.
 pub struct Stage {
     pub client: Client,
     pub unity: Unity,
@@ -74,12 +74,12 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// An editor with flags of its own, and a gateway that has found it by its project.
+    /// Starts an editor with these flags, and a gateway that finds it by its project.
     pub fn open(runtime: Runtime, flags: &[&str]) -> Self {
         Self::with_gateway(runtime, flags, |_| Vec::new())
     }
 
-    /// As [`open`](Self::open); more arguments for the gateway may need the editor's port.
+    /// As [`open`](Self::open), with more arguments for the gateway, which may depend on the editor's port.
     pub fn with_gateway(runtime: Runtime, flags: &[&str], more: impl FnOnce(u16) -> Vec<String>) -> Self {
         let room = Room::new();
         let unity = editor(runtime, &room, flags);
@@ -89,13 +89,13 @@ impl Stage {
         stage
     }
 
-    /// Ends the editor's process if it runs, and starts another.
+    /// Kills the editor's process if it runs, and starts another one.
     pub fn restart_editor(&mut self, flags: &[&str]) {
         self.unity.kill();
         self.unity = editor(self.runtime, &self.room, flags);
     }
 
-    /// Makes a call and waits until its tool has begun: `count`, `wait` or `work`.
+    /// Makes a call of `count`, `wait` or `work`, and waits until the tool has begun.
     pub fn begun(&mut self, tool: &str, arguments: &Value) -> u64 {
         let key = arguments["key"].as_str().expect("a counted call").to_owned();
         let id = self.client.call(tool, arguments);
@@ -103,12 +103,13 @@ impl Stage {
         id
     }
 
-    /// The editor's counters.
+    /// The editor's counters of itself.
     pub fn stats(&mut self) -> Value {
         stats(&mut self.unity)
     }
 
-    /// The editor's counters once they fit, or as they are in the end: what a pool keeps for a while is no leak.
+    /// The editor's counters as soon as they fit, or after a while as they are: a pool may keep something for some time without a
+    /// leak.
     pub fn settled_stats(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         let began = std::time::Instant::now();
         loop {
@@ -120,35 +121,35 @@ impl Stage {
         }
     }
 
-    /// What the gateway makes of the editor's heartbeat, in words.
+    /// The editor's heartbeat as the gateway describes it in `holdfast_status`.
     pub fn heartbeat(&mut self) -> String {
         let status = self.client.done("holdfast_status", &json!({})).body();
         status["editor"]["pulse"]["says"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// The file by which the gateway finds and proves the editor.
+    /// The content of the instance file, by which the gateway finds the editor and proves its identity.
     pub fn instance(&self) -> Value {
         let text = std::fs::read_to_string(instance_file(&self.room)).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
 
-    /// Turns a switch of the user's on.
+    /// Switches one of the user's settings on.
     pub fn allow(&mut self, setting: &str) {
         let answer = self.client.done("allow", &json!({"setting": setting}));
         assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
     }
 
-    /// Where the gateway's log ends now: the place to read on from.
+    /// The current end of the gateway's log, as a place to read on from.
     pub fn log_end(&self) -> u64 {
         std::fs::metadata(self.client.log_file()).map_or(0, |file| file.len())
     }
 
-    /// Waits until the gateway has logged this event after that place.
+    /// Waits until the gateway has logged this event after the place `from`.
     pub fn logged(&self, from: u64, event: &str) {
         until(event, || self.count_logged(from, event) > 0);
     }
 
-    /// How often the gateway logged this event after that place.
+    /// How often the gateway has logged this event after the place `from`.
     pub fn count_logged(&self, from: u64, event: &str) -> usize {
         let mut text = Vec::new();
         let mut log = std::fs::File::open(self.client.log_file()).expect("the gateway's log");
@@ -156,7 +157,7 @@ impl Stage {
         String::from_utf8_lossy(&text).matches(&format!(r#""event":"{event}""#)).count()
     }
 
-    /// Takes the picture and ends the session: everything is answered once and nothing is left behind.
+    /// Takes the picture and closes the session, which checks that each request has one answer and no process is left.
     pub fn close(self, scenario: &mut Scenario) {
         scenario.picture(&self.client, &self.room);
         self.client.close(&self.room);
@@ -164,12 +165,12 @@ impl Stage {
     }
 }
 
-/// Where the editor says how it is found.
+/// The file in which the package says how the editor is found.
 pub fn instance_file(room: &Room) -> PathBuf {
     room.project().join("Library/Holdfast/instance.json")
 }
 
-/// A gateway for the room's project.
+/// Starts a gateway for the room's project.
 pub fn gateway(room: &Room, more: &[String]) -> Client {
     let project = room.project().display().to_string();
     let mut arguments = vec!["--project", project.as_str()];
@@ -177,12 +178,12 @@ pub fn gateway(room: &Room, more: &[String]) -> Client {
     Client::open(room, &arguments)
 }
 
-/// A simulated editor that listens; it keeps the room's project up.
+/// Starts a simulated editor on the room's project, and waits until it listens.
 pub fn editor(runtime: Runtime, room: &Room, flags: &[&str]) -> Unity {
     Unity::spawn(room, editor_command(runtime, room, flags))
 }
 
-/// One of the processes that Unity starts beside the editor, or an editor in a mode that wants no bridge: its package does not listen.
+/// Starts a process that Unity starts beside the editor, or an editor in a mode without a bridge: its package does not listen.
 pub fn worker(runtime: Runtime, room: &Room, flag: &str) -> Unity {
     Unity::launch(room, editor_command(runtime, room, &["--flag", flag]))
 }
@@ -190,26 +191,26 @@ pub fn worker(runtime: Runtime, room: &Room, flag: &str) -> Unity {
 fn editor_command(runtime: Runtime, room: &Room, flags: &[&str]) -> Command {
     let mut command = runtime.command();
     super::client::environment(&mut command, room);
-    // Without this .NET listens on a socket of its own, for debuggers.
+    // Without this variable, .NET opens a diagnostics socket of its own.
     command.env("DOTNET_EnableDiagnostics", "0").env("TMPDIR", room.path());
     command.arg("--project").arg(room.project()).args(flags);
     command
 }
 
-/// What the simulated editor counts of itself.
+/// The simulated editor's counters of itself.
 pub fn stats(unity: &mut Unity) -> Value {
     let mark = unity.mark();
     unity.order("stats");
     unity.hear(mark, |event| event["event"] == "stats")
 }
 
-/// Descriptors and threads of a process.
+/// Number of descriptors and of threads of a process.
 pub fn held_by(pid: u32) -> (usize, usize) {
     let count = |what: &str| std::fs::read_dir(format!("/proc/{pid}/{what}")).map_or(0, Iterator::count);
     (count("fd"), count("task"))
 }
 
-/// Words of a command line.
+/// Makes owned words of a command line.
 pub fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()
 }

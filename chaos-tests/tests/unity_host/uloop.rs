@@ -1,4 +1,4 @@
-//! uLoopMCP's protocol against our package: by the gateway, and by a client that does what that package's own server does.
+//! uLoopMCP's protocol against our package, spoken by the gateway, and by a client that does what uLoopMCP's own server does.
 
 use serde_json::json;
 
@@ -27,7 +27,7 @@ fn a_gateway_that_speaks_uloop_calls_our_package_and_comes_back_after_reloads() 
             let waiting = stage.client.call("count", &json!({"key": key("waits")}));
             stage.unity.order("reload 0");
             scenario.record.injected("domain reload");
-            // This protocol knows no journal: what was sent and has no answer is not known.
+            // This protocol has no journal: the outcome of a call that was sent and not answered is unknown.
             let answer = stage.client.answer(cut);
             scenario.verdict(answer.verdict());
             assert_eq!(answer.verdict(), Verdict::Unknown, "{}", answer.0);
@@ -55,7 +55,7 @@ fn a_client_of_uloops_own_kind_is_served_told_of_changes_and_of_the_end() {
         assert_eq!(client.ask("no-such-tool", &json!({}))["error"]["data"]["type"], "internal_error");
         stage.unity.say("addtool fresh");
         client.notified("notifications/tools/list_changed");
-        // The gateway beside it is told as well, and both are served.
+        // The gateway beside this client is notified as well, and both are served.
         until("the new tool is listed", || stage.client.tools().contains(&"fresh".to_owned()));
         assert_eq!(client.ask("count", &json!({"key": "stock"}))["result"]["Runs"], 1);
         let heard = stage.unity.mark();

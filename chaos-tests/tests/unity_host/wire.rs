@@ -1,4 +1,4 @@
-//! A plain client of the editor's bridge, and a relay that notes what goes by: nothing of the gateway's own code.
+//! A plain client of the editor's bridge, and a relay that records the bytes. Neither uses the gateway's own code.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use super::SOON;
 
-/// One message as it goes over the wire.
+/// Frames a message for the wire.
 pub fn frame(body: &Value) -> Vec<u8> {
     let body = body.to_string();
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// Takes the first whole message out of some bytes.
+/// Takes the first whole message from the front of some bytes.
 pub fn take_frame(bytes: &mut Vec<u8>) -> Option<Value> {
     let header = bytes.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
     let text = String::from_utf8_lossy(&bytes[..header]).to_lowercase();
@@ -37,12 +37,12 @@ impl Wire {
         Self { stream, unread: Vec::new(), last_id: 0 }
     }
 
-    /// Sends bytes; false if the bridge has ended the connection.
+    /// Sends bytes. Returns false if the bridge has ended the connection.
     pub fn send(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).is_ok()
     }
 
-    /// Asks, and gives the answer; messages that are none are put aside.
+    /// Sends a request and returns its answer. Other messages in between are dropped.
     pub fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.last_id += 1;
         let id = self.last_id;
@@ -58,7 +58,7 @@ impl Wire {
         }
     }
 
-    /// The next notification of this method.
+    /// Waits for the next notification of this method. Other messages are dropped.
     pub fn notified(&mut self, method: &str) -> Value {
         loop {
             let message = self.next().unwrap_or_else(|| panic!("never told {method}"));
@@ -68,7 +68,7 @@ impl Wire {
         }
     }
 
-    /// The next message, or the end.
+    /// The next message; `None` at the end of the connection.
     pub fn next(&mut self) -> Option<Value> {
         let mut part = [0; 16 * 1024];
         loop {
@@ -86,20 +86,20 @@ impl Wire {
         }
     }
 
-    /// Reads to the end, which comes.
+    /// Waits for the end of the connection.
     pub fn ends(&mut self) {
         while self.next().is_some() {}
     }
 }
 
-/// What was said on one connection.
+/// The bytes of one connection, by direction.
 #[derive(Debug, Default, Clone)]
 pub struct Said {
     pub to_editor: Vec<u8>,
     pub to_gateway: Vec<u8>,
 }
 
-/// A relay to an editor that notes every byte.
+/// A relay to an editor that records every byte.
 pub struct Recorder {
     pub port: u16,
     said: Arc<Mutex<Vec<Said>>>,
@@ -140,7 +140,7 @@ impl Recorder {
         }
     }
 
-    /// What was said on the first connection.
+    /// The bytes of the first connection.
     pub fn first(&self) -> Said {
         self.said.lock().expect("no holder panics").first().cloned().unwrap_or_default()
     }
