@@ -1,9 +1,9 @@
 //! Decides when a client is gone although its pipes are open: a grandchild of it may hold them.
 //!
-//! The end of the parent alone proves nothing: the parent may have been a launcher, and the client lives. What proves it is that
-//! nobody reads stdout any more. If the protocol has a ping, the client is asked by one, which every living client answers; any
-//! other line from the client also proves that it lives. A client that cannot be asked (no session yet, no ping in the stateless
-//! era, a ping that waits behind a blocked stdout) is gone after a silence that no living client keeps.
+//! The end of the parent alone proves nothing: the parent may have been a launcher, and the client lives. A stdout that nobody
+//! reads any more is proof. If the protocol has a ping, the gateway sends one, which every living client answers; any other line
+//! from the client also proves that it lives. A client that cannot be asked (no session yet, no ping in the stateless era, a ping
+//! that waits behind a blocked stdout) is gone after a silence that no living client keeps.
 //!
 //! Time is counted in looks, so that time during which the machine sleeps is not silence.
 

@@ -47,7 +47,7 @@ const ON_A_TERMINAL: &[&str] = &[
     "All commands:          holdfast --help",
 ];
 
-/// Serves until the client closes the session, the client is gone, a signal comes, or a part fails for good.
+/// Serves until the client closes the session, the client is gone, a signal comes, or parts fail too often.
 pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
     if bare && io::stdin().is_terminal() {
         for line in ON_A_TERMINAL {

@@ -33,7 +33,7 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
             clean(host)
         )
     }));
-    // The process that the files name is gone. The other process that they name lives, and is taken for the editor.
+    // If the first process that the files name is not alive but the other one is, the other one is the editor.
     let told = |pid: Option<u32>| Some(liveness(host, project.as_deref()?, dialect, pid?));
     if told(facts.editor_pid) != Some(Liveness::Alive) && told(facts.other_pid) == Some(Liveness::Alive) {
         facts.editor_pid = facts.other_pid;

@@ -1,5 +1,5 @@
-//! The flight recorder keeps the last steps of each machine in memory. The log after a broken promise, the status page and
-//! `status --watch` all read this record.
+//! The flight recorder keeps the last steps of each machine in memory. The log after a broken promise or a supervisor's
+//! escalation, the status page and `status --watch` all read this record.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;

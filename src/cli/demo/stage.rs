@@ -134,6 +134,7 @@ impl Stage {
         ))
     }
 
+    /// Returns the folder of the demo.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

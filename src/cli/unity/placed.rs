@@ -29,7 +29,8 @@ pub const PLACED: &[&str] = &[
 /// package.
 pub const LEFT_OUT: &[&str] = &["Tests", "Tests.meta", "Tests~"];
 
-/// Whether Unity ignores a file with this name. At the top level of `unity/`, [`PLACED`] takes precedence (it includes `Samples~`).
+/// Whether Unity ignores a file with this name. At the top level of `unity/`, [`PLACED`] takes precedence: it includes
+/// `Samples~`.
 pub fn passed_over(name: &str) -> bool {
     name.starts_with('.') || name.ends_with('~') || name.ends_with(".tmp") || name == "cvs"
 }

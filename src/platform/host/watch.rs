@@ -19,7 +19,7 @@ pub async fn follow(host: &Arc<dyn Host>, files: &[PathBuf], changed: impl Fn())
     loop {
         let (looking, wanted) = (Arc::clone(host), files.to_vec());
         let Some(Some(mut watch)) = run(&**host, move || looking.watch(&wanted)).await else { return };
-        // After a new watch, `changed` is called once: a look from then on sees what changed before the watch began.
+        // After each further watch has begun, `changed` is called: a look from then on sees what changed before the watch.
         let mut news = !std::mem::take(&mut is_first);
         loop {
             if news {

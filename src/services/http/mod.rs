@@ -26,7 +26,7 @@ pub use self::service::Service;
 use crate::limits::ACCEPT_PAUSE;
 use crate::net::Listener;
 
-/// Accepts connections and answers one request on each. A panic over a connection closes that connection. Returns never.
+/// Accepts connections and answers one request on each. A panic over a connection closes that connection. Never returns.
 pub async fn serve(service: Arc<impl Service>, listener: Arc<dyn Listener>) {
     let rules = service.rules();
     let places = Arc::new(Semaphore::new(rules.connections_max));
