@@ -166,7 +166,7 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refus
         }
     }
     if output::lost() {
-        // For every other verdict, the text of the exit code's message below says whether the tool ran.
+        // With every other verdict, stderr says whether the tool ran: the result's text above, or the note on `StillRunning` below.
         if let Some(Verdict::Ok | Verdict::ToolError) = verdict
             && !refused_there
         {

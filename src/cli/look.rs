@@ -18,7 +18,7 @@ pub enum Standing {
     Checked,
     /// A gateway connects: the user named the port, and nothing speaks against it.
     Assumed,
-    /// A gateway does not connect: another program listens there, or nothing proves whose port it is.
+    /// A gateway does not connect: the port is another project's, or nothing proves whose it is.
     Refused(ConnectFailure),
     /// A gateway does not connect, for the reason that the survey gives.
     Listed(String),

@@ -8,7 +8,7 @@ use std::path::Path;
 /// path, a FIFO too.
 ///
 /// # Errors
-/// The system's; `InvalidData` for anything else than a regular file.
+/// The system's error; `InvalidData` for anything but a regular file.
 pub fn open(path: &Path, make: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(make).truncate(false);

@@ -124,7 +124,7 @@ pub fn read(host: &dyn Host, state_dir: &Path, project: &Path, dialect: &str) ->
 /// Writes a project's catalogue.
 ///
 /// # Errors
-/// The system's (a read-only or full disk); `InvalidData` if the catalogue is larger than [`CATALOGUE_FILE_MAX_BYTES`].
+/// The system's error (a read-only or full disk); `InvalidData` if the catalogue is larger than [`CATALOGUE_FILE_MAX_BYTES`].
 pub fn write(host: &dyn Host, state_dir: &Path, file: &CatalogueFile) -> std::io::Result<()> {
     let bytes = serde_json::to_vec(file)?;
     if bytes.len() > CATALOGUE_FILE_MAX_BYTES {

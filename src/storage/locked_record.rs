@@ -32,7 +32,7 @@ impl StateRecord {
     /// left. Writes no record yet.
     ///
     /// # Errors
-    /// The system's, or that another process holds the lock.
+    /// The system's error, or that another process holds the lock.
     pub async fn claim(host: &Arc<dyn Host>, path: PathBuf) -> io::Result<Self> {
         let mut held = io::Error::new(io::ErrorKind::WouldBlock, "another process holds it");
         for _ in 0..CLAIM_ATTEMPTS {
@@ -59,7 +59,7 @@ impl StateRecord {
     /// Writes the record atomically.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub async fn write(&self, host: &Arc<dyn Host>, bytes: Vec<u8>) -> io::Result<()> {
         let (path, writer) = (self.path.clone(), Arc::clone(host));
         let written = crate::platform::host::run(&**host, move || writer.write(&path, &bytes));

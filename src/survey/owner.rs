@@ -44,7 +44,7 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Option<Identity>,
         (Some(_), Some(project)) if same(project) == Some(true) => Ok(Some(Identity::Checked)),
         (Some(owner), Some(_)) if target.editor_pid == Some(owner.pid) => Ok(Some(Identity::Checked)),
         _ if named => Ok(Some(Identity::Assumed)),
-        // The system does not report the owner, but the editor checks by itself for whom each call is.
+        // The system does not report the owner, but the editor itself checks that each call is meant for it.
         (None, _) if target.expected.is_some() => Ok(Some(Identity::Checked)),
         (None, _) => Ok(None),
         (Some(_), _) => Err(ConnectFailure::Unproven),

@@ -72,7 +72,7 @@ pub struct Survey {
 /// How well the owner of a port is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
-    /// The port's owner is the project's editor, or the editor checks by itself for whom each call is.
+    /// The port's owner is the project's editor, or the editor itself checks that each call is meant for it.
     Checked,
     /// The user named the port, and nothing speaks against it.
     Assumed,

@@ -321,7 +321,7 @@ fn check(standing: &Standing, as_json: bool) -> Exit {
     exit
 }
 
-/// Prints which files would be added (`+`), changed (`~`) and removed (`-`). A `.meta` is listed only if it changes.
+/// Prints which files would be added (`+`), changed (`~`) and removed (`-`). A `.meta` file is listed only if it changes.
 fn show(standing: &Standing, step: &Step, remove: bool) -> Result<(), String> {
     if *step == Step::Nothing {
         report_nothing(standing, remove);

@@ -69,7 +69,7 @@ impl<'a> Work<'a> {
     /// Creates and locks the work folder.
     ///
     /// # Errors
-    /// [`NotPlaced`]; nothing was changed, except that `Packages` may have been created.
+    /// [`NotPlaced`]; the package's place is unchanged.
     pub fn begin(site: &'a Site) -> Result<Self, NotPlaced> {
         let (packages, folder) = (site.packages(), site.work());
         fs::create_dir_all(&packages).map_err(refused(&packages, "written"))?;

@@ -70,36 +70,36 @@ pub trait Host: Send + Sync + 'static {
     /// Reads a regular file of at most `max` bytes, without following a link.
     ///
     /// # Errors
-    /// The system's; `InvalidData` for a link, for anything else than a regular file, or if the file is larger.
+    /// The system's error; `InvalidData` for a link, for anything but a regular file, or if the file is larger.
     fn read(&self, path: &Path, max: usize) -> io::Result<Vec<u8>>;
     /// Whether anything exists at this path, including a link that leads nowhere.
     fn exists(&self, path: &Path) -> bool;
     /// Writes a private file atomically (temporary file, then rename), and creates its folder if needed.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
     /// Appends a line to a private regular file in one write. Does not follow a link. Creates the file and its folder if needed.
     /// Begins on a new line if a full disk cut the last one short. With an empty line, nothing is written: the result says
     /// whether it could be.
     ///
     /// # Errors
-    /// The system's; `InvalidData` for anything else than a regular file; `WriteZero` if only a part was written.
+    /// The system's error; `InvalidData` for anything but a regular file; `WriteZero` if only a part was written.
     fn append_line(&self, path: &Path, line: &str) -> io::Result<()>;
     /// Moves a file or folder.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Returns the files of a folder with the times of their last changes, in any order.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn list(&self, folder: &Path) -> io::Result<Vec<(PathBuf, SystemTime)>>;
     /// Whether a process is alive.
     fn liveness(&self, pid: u32) -> Liveness;

@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use crate::net::BoxStream;
 
-/// An answer: one body of a known length. Its headers forbid other web pages to read it, and caches to keep it.
+/// An answer: one body of a known length. Its headers keep other sites from reading it and caches from storing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// The status code.

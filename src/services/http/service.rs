@@ -4,7 +4,7 @@ use super::reply::Reply;
 use super::request::{Refused, Request};
 use super::rules::Rules;
 
-/// What answers the requests at one listener.
+/// Answers the requests at one listener.
 pub trait Service: Send + Sync + 'static {
     /// The requests that the service accepts.
     fn rules(&self) -> Rules;
