@@ -166,7 +166,8 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refus
         }
     }
     if output::lost() {
-        // With every other verdict, stderr says whether the tool ran: the result's text above, or the note on `StillRunning` below.
+        // With every other verdict, stderr says whether the tool ran: by the result's text above, or the note on
+        // `StillRunning` below.
         if let Some(Verdict::Ok | Verdict::ToolError) = verdict
             && !refused_there
         {
