@@ -1,7 +1,9 @@
-//! One look around for the editor: which project, what its files say, which ports may be called, and which are only listed.
+//! One survey: which project is meant, what its files say of its editor, which ports may be connected to, and which are only
+//! listed.
 //!
-//! Blocking, read-only, quick (a few small files, a process look-up): run on the host's blocking lane. A port that a file or a
-//! default names is called only when its owner is checked to be the project's editor; a port that the user named is assumed.
+//! A survey blocks, only reads, and is quick (a few small files, a process look-up): run it on the host's blocking lane. A port
+//! that a file or a default names is connected to only if its owner is shown to be the project's editor. A port that the user
+//! named is taken on trust.
 
 mod look;
 mod meant;
@@ -17,7 +19,7 @@ pub use self::types::{Identity, Listed, Survey, Target};
 use crate::config::Config;
 use crate::platform::host::Host;
 
-/// Looks around. `former`: the project that was found with the same roots before; a session stays with it.
+/// Takes a survey. `former`: the project that an earlier survey found with the same roots; a session stays with it.
 pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf], former: Option<&Path>) -> Survey {
     look::look(host, config, meant::meant(host, config, roots, former))
 }

@@ -49,7 +49,7 @@ pub fn run(arguments: &CallArgs) -> ExitCode {
     one_shot::run(&arguments.editor, |config| call(arguments, json, config))
 }
 
-/// The text of the arguments: a JSON object.
+/// Reads the arguments: a JSON object from the command line, a file or stdin.
 fn read_arguments(given: Option<&str>) -> Result<String, String> {
     let (text, from) = match given {
         None => return Ok("{}".to_owned()),
@@ -87,14 +87,15 @@ fn bounded(from: impl std::io::Read, name: &str) -> Result<String, String> {
 }
 
 async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
-    // Nobody gives up behind this client, so its answer may come when the time is up, not a margin before.
+    // No client behind this one gives up earlier, so the answer may use the whole time: the margin is added to the patience.
     let patience = std::time::Duration::from_secs(arguments.timeout) + PATIENCE_MARGIN;
     let mut one_shot = match OneShot::open(Config { patience: Some(patience), ..config }).await {
         Ok(one_shot) => one_shot,
         Err(gone) => return internal(&gone.to_string()),
     };
     if GatewayTool::from_name(&arguments.tool).is_some_and(|tool| tool != GatewayTool::WaitReady) {
-        // It tells of the editor and waits for nothing: a list is answered when the editor was met, or is not likely to be.
+        // The gateway's own tools except `holdfast_wait_ready` answer at once. `tools/list` is answered only after the editor was
+        // met, or once it is not likely to be, so their answer then describes the editor.
         let _ = one_shot.request("tools/list", "{}", &mut |_| {}).await;
     }
     let mut last = String::new();
@@ -106,7 +107,7 @@ async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
     };
     let progress: Option<&mut dyn FnMut(&str)> = if std::io::stderr().is_terminal() { Some(&mut report) } else { None };
     let answered = one_shot.call(&arguments.tool, &json, progress).await;
-    // The one call of this gateway, if it became one: an unknown tool and the gateway's own tools do not.
+    // The ledger's record of the call. There is none for an unknown tool or for one of the gateway's own tools.
     let record =
         one_shot.parts.calls.ledger(|ledger, _| ledger.records().next().map(|record| (record.verdict, record.unrun)));
     let (verdict, refused_there) = record.unwrap_or_default();
@@ -119,8 +120,7 @@ async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
     exit
 }
 
-/// Prints a result and gives the exit code that its verdict means.
-/// `refused_there`: it is the editor's refusal, before it ran anything.
+/// Prints a result and returns the exit code of its verdict. `refused_there`: the editor refused the call before it ran anything.
 fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refused_there: bool) -> Exit {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -166,7 +166,8 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refus
         }
     }
     if output::lost() {
-        // Of every other verdict the words below tell whether it ran.
+        // With every other verdict, stderr says whether the tool ran: by the result's text above, or the note on
+        // `StillRunning` below.
         if let Some(Verdict::Ok | Verdict::ToolError) = verdict
             && !refused_there
         {
@@ -200,14 +201,14 @@ fn exit_of(verdict: Verdict) -> Exit {
     }
 }
 
-/// The request itself was refused: an unknown tool, or arguments that no tool can take.
+/// Prints why the request itself was refused: the tool is unknown, or no tool can take the arguments.
 fn refused(arguments: &CallArgs, error: &RpcError) -> Exit {
     if arguments.json_output {
         output::line(&json!({"error": {"code": error.code, "message": error.message}}).to_string());
     }
     output::complain(&format!("holdfast call: {}. See `holdfast tools`.", error.message.trim_end_matches('.')));
     match error.code {
-        // JSON-RPC's own codes for what the caller did wrong.
+        // JSON-RPC's codes for a caller's mistake.
         -32602..=-32600 => Exit::Usage,
         _ => Exit::Internal,
     }

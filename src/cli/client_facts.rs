@@ -1,4 +1,4 @@
-//! The table of clients in words: for `holdfast doctor --clients` and for the pages in `docs/clients/`.
+//! Puts the table of clients into words, for `holdfast doctor --clients` and the pages in `docs/clients/`.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use crate::limits::{DESCRIPTION_MAX_BYTES, HOLD_MAX, PATIENCE_MARGIN, PATIENCE_U
 use crate::protocol::mcp::ClientTraits;
 use crate::protocol::mcp::clients::{Beyond, Client, Evidence, Fact, Named, TextLimit, Wait};
 
-/// One column of the table, of one client.
+/// One fact about one client.
 pub struct Told {
     /// The key in JSON.
     pub key: &'static str,
-    /// What it is about.
+    /// What the fact is about, for people.
     pub about: &'static str,
-    /// The value for people; `None`: unknown.
+    /// The value for people; `None` if it is unknown.
     pub says: Option<String>,
     /// The value for programs.
     pub value: Value,
-    /// Where it comes from.
+    /// How it is known; `None` if the value is unknown.
     pub evidence: Option<Evidence>,
 }
 
-/// All columns of a client.
+/// Returns every fact of a client, known or not.
 pub fn facts(client: &Client) -> Vec<Told> {
     vec![
         told("version", "newest protocol it asks for", client.version, |version| (version.to_owned(), json!(version))),
@@ -82,7 +82,7 @@ fn of_number(number: usize) -> (String, Value) {
     (number.to_string(), json!(number))
 }
 
-/// A span as people say it.
+/// A time span for people: whole minutes from 5 minutes on, else seconds.
 pub fn seconds(span: Duration) -> String {
     match span.as_secs() {
         minutes if minutes >= 300 && minutes % 60 == 0 => format!("{} min", minutes / 60),
@@ -90,7 +90,7 @@ pub fn seconds(span: Duration) -> String {
     }
 }
 
-/// A client's names, as they are recognised.
+/// The names by which a client is recognised; `*` ends a prefix. A prefix is left out after the same name without `*`.
 pub fn names(client: &Client) -> Vec<String> {
     let name = |named: &Named| match named {
         Named::Exactly(name) => (*name).to_owned(),
@@ -101,7 +101,7 @@ pub fn names(client: &Client) -> Vec<String> {
     names
 }
 
-/// What is done for it: one sentence each.
+/// What holdfast does for such a client: one sentence each.
 pub fn treatment(traits: &ClientTraits) -> Vec<String> {
     let latest = traits.patience.saturating_sub(PATIENCE_MARGIN);
     let later = "or \"still running\" and an id under which holdfast_result has the result later";
@@ -159,7 +159,7 @@ pub fn treatment(traits: &ClientTraits) -> Vec<String> {
     done
 }
 
-/// What holds for every client, and what unknown means.
+/// What applies to every client, and how holdfast treats an unknown fact.
 pub fn unknown_means() -> String {
     format!(
         "What is not known is not guessed: patience counts as {} s (the SDKs' default), changes are not counted on, and nothing is cut, \
@@ -168,12 +168,12 @@ pub fn unknown_means() -> String {
     )
 }
 
-/// Whether something of what is known of it is only assumed.
+/// Whether any fact of the client is only assumed.
 pub fn assumes(client: &Client) -> bool {
     facts(client).iter().any(|told| told.evidence == Some(Evidence::Assumed))
 }
 
-/// For programs.
+/// The client as JSON, for `--json`.
 pub fn as_json(client: &Client, traits: &ClientTraits) -> Value {
     let facts: serde_json::Map<String, Value> = facts(client)
         .into_iter()

@@ -1,4 +1,4 @@
-//! `holdfast doctor`: what is wrong, how sure that is, and the fix.
+//! `holdfast doctor`: lists what is wrong, how sure that is, and how to fix it.
 
 mod checks;
 mod client_table;
@@ -31,9 +31,9 @@ pub struct DoctorArgs {
     pub editor: EditorArgs,
 }
 
-/// Examines.
+/// Runs the checks and prints the findings.
 pub fn run(arguments: &DoctorArgs) -> ExitCode {
-    // A project that cannot be used is a finding here, not the end.
+    // `doctor` reports a project that cannot be used as a finding; other commands end there.
     let (config, complaints) = arguments.editor.config();
     let as_json = arguments.json;
     if let Some(named) = &arguments.clients {

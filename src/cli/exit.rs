@@ -2,27 +2,27 @@
 
 use std::process::ExitCode;
 
-/// How a process ends. The README has the same table.
+/// The exit code of a process. The README has the same table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// It did what it was asked. `call`: the tool succeeded. `tools`: a list of the editor's tools, live or from disk.
-    /// `status`: an editor is reachable. `doctor`: no problem. `serve`: the client ended the session.
+    /// The command succeeded. `call`: the tool succeeded. `tools`: a list of the editor's tools, live or from disk. `status`: an
+    /// editor is reachable. `doctor`: no problem. `serve`: the client ended the session or is gone, or a signal ended it.
     Ok = 0,
-    /// It failed. `call`: the tool failed. `doctor`: there are problems. `setup`, `unity install`: refused, nothing
-    /// was changed; `unity install --check`: the package is not there, or not this program's.
+    /// The command failed. `call`: the tool failed. `doctor`: there are problems. `setup`, `unity install`: refused, nothing was
+    /// changed; `unity install --check`: the package is missing, or differs from this program's.
     Failed = 1,
-    /// The command line or the configuration is wrong, `call` has bad JSON or an unknown tool. Nothing was done.
+    /// The command line or the configuration is wrong, or `call` has bad JSON or an unknown tool. Nothing was done.
     Usage = 2,
     /// Not executed: the editor could not be reached, or refused before it ran anything. `tools`: no editor, and no list on
     /// disk. `status`: no editor is reachable.
     NotExecuted = 3,
-    /// `call`: it may have run: the outcome is unknown, or it is still running.
+    /// `call`: the tool may have run: the outcome is unknown, or it is still running.
     Unknown = 4,
     /// A bug of holdfast.
     Internal = 70,
-    /// The system refused what every start needs, threads or file descriptors.
+    /// The system refused threads or file descriptors that every start needs.
     NoResources = 71,
-    /// It was done, and what it had to say could not be written to stdout.
+    /// The command did its work, but its output could not be written to stdout.
     Output = 74,
 }
 

@@ -1,4 +1,4 @@
-//! `holdfast fake-unity`: a model of an editor as a process of its own, which can be killed.
+//! `holdfast fake-unity`: a model of an editor in a process of its own, which can be killed.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::resources::runtime;
 use super::{Exit, output};
 use holdfast_fake_unity::{AbortiveTcp, FakeUnityArgs, run_process};
 
-/// Runs until its stdin ends, it is told to quit, or it "crashes".
+/// Runs until its stdin ends, a line on stdin tells it to quit, or a simulated crash ends it.
 pub fn run(arguments: FakeUnityArgs) -> ExitCode {
     let options = arguments.steer_options();
     let mut config = arguments.into_config();

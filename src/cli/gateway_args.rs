@@ -1,4 +1,4 @@
-//! The flags of everything that talks to an editor, and what they mean.
+//! The flags of all commands that talk to an editor, and the configuration that follows from them.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -138,11 +138,11 @@ pub struct GatewayArgs {
     pub documented_hop: Option<DocumentedHop>,
 }
 
-/// On which port the documents' HTTP API is served, if it is.
+/// The port of the HTTP API that Unity-MCP's documents describe; `None`: it is not served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DocumentedHop(pub Option<u16>);
 
-/// A port as `--documented-hop` gives it.
+/// Parses the value of `--documented-hop`.
 fn documented_hop(text: &str) -> Result<DocumentedHop, String> {
     match text.trim() {
         "" | "off" | "false" | "0" => Ok(DocumentedHop(None)),
@@ -155,7 +155,7 @@ fn documented_hop(text: &str) -> Result<DocumentedHop, String> {
 }
 
 impl GatewayArgs {
-    /// What the flags and the environment mean, and what in them is not used and why.
+    /// Returns the configuration that the flags and the environment ask for, and a complaint for each value that is not used.
     pub fn config(&self) -> (Config, Vec<String>) {
         let (config, mut complaints) = self.editor.config();
         complaints.extend(bad_project(&config).map(|bad| bad.to_string()));
@@ -180,8 +180,8 @@ impl GatewayArgs {
 }
 
 impl EditorArgs {
-    /// What the flags and the environment mean, and what in the environment is not used and why. The project is for the
-    /// caller to check ([`bad_project`]): a gateway goes on without, a one-shot command does not.
+    /// Returns the configuration that the flags and the environment ask for, and a complaint for each variable that is not used.
+    /// The caller checks the project with [`bad_project`]: a gateway runs without a project, a one-shot command does not.
     pub fn config(&self) -> (Config, Vec<String>) {
         let mut complaints = Vec::new();
         let mut ports: Vec<(u16, PortSource)> = self.port.map(|port| (port, PortSource::Flag)).into_iter().collect();
@@ -221,7 +221,7 @@ impl EditorArgs {
             dialects: self.dialect.dialects(),
             client_name: self.client_name.clone().or_else(|| variable("MCP_CLIENT_NAME")),
             development: self.development || variable("NODE_ENV").as_deref() == Some("development"),
-            // A relative one (HOME may be) would mean another folder to whoever reads its name in a note.
+            // Made absolute (HOME may be relative): notes name this folder, and a reader has another working directory.
             state_dir: (self.state_dir.clone().or_else(|| state_dir(System::HERE, variable)))
                 .map(|path| std::path::absolute(&path).unwrap_or(path)),
             complaints: complaints.clone(),
@@ -230,8 +230,9 @@ impl EditorArgs {
         (config, complaints)
     }
 
-    /// The policy of flags, environment and file. What any of them denies is denied; of their allow lists the nearest holds.
-    /// A variable that is no list of rules refuses everything, and is complained of.
+    /// Builds the policy of flags, environment and file. A tool that any of them denies is denied. Only the first allow list that
+    /// is not empty is used: `--allow`, then `HOLDFAST_ALLOW`, then the file's. A variable that cannot be parsed makes the policy
+    /// refuse every call.
     fn policy(
         &self,
         rules: PolicySection,
@@ -271,7 +272,7 @@ impl EditorArgs {
         policy
     }
 
-    /// How much is logged, when nothing is said: `quiet` for commands whose output is for people.
+    /// The log level if the user gives none: errors only if `quiet`, for commands whose output is for people.
     pub fn verbosity(&self, quiet: bool) -> Verbosity {
         let debug = variable("MCP_DEBUG").as_deref() == Some("true");
         self.log.unwrap_or(match (debug, quiet) {
@@ -282,17 +283,17 @@ impl EditorArgs {
     }
 }
 
-/// Why the project that the user named cannot be used, if one was named and cannot.
+/// Why the project that the user named cannot be used; `None` if it can be used or none was named.
 pub fn bad_project(config: &Config) -> Option<BadProject> {
     config.project.as_deref().and_then(|project| crate::config::named_project(project).err())
 }
 
-/// A rule as a flag or a variable gives it.
+/// Parses one rule of a flag or a variable.
 fn rule(text: &str) -> Result<Pattern, BadPattern> {
     Pattern::parse(text.trim())
 }
 
-/// A port as a flag gives it.
+/// Parses the port of a flag.
 fn port(text: &str) -> Result<u16, String> {
     match text.trim().parse::<u16>() {
         Ok(port @ 1..) => Ok(port),
@@ -303,16 +304,16 @@ fn port(text: &str) -> Result<u16, String> {
     }
 }
 
-/// Where `AI_LOGGER_URL` says that the logger is.
+/// Parses `AI_LOGGER_URL` into the address of the logger.
 ///
 /// # Errors
-/// Why nothing is taken there, with the fix.
+/// The URL is not a plain http address on loopback. The text names the fix.
 fn logger_address(url: &str) -> Result<SocketAddr, String> {
     let rest = url.trim().strip_prefix("http://").map(|rest| rest.strip_suffix('/').unwrap_or(rest));
     let address = rest.and_then(|authority| {
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => (host, port.parse::<u16>().ok().filter(|port| *port > 0)?),
-            // As in any URL of this scheme.
+            // The default port of http.
             _ => (authority, 80),
         };
         let ip = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
@@ -332,7 +333,7 @@ fn logger_address(url: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// Whether a host is this machine's loopback, as people write it.
+/// Whether a host name or address, as people write it, means this machine's loopback.
 fn is_this_machine(host: &str) -> bool {
     let host = host.trim().trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
@@ -343,7 +344,7 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Where the user's configuration is, from variables that clients pass on even when they clear the environment.
+/// The folders of the user's configuration, from variables that clients pass on even when they clear the environment.
 fn places(system: System, variable: impl Fn(&str) -> Option<String>) -> Places {
     let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| system.is_absolute(path));
     let home = match system {
@@ -354,13 +355,14 @@ fn places(system: System, variable: impl Fn(&str) -> Option<String>) -> Places {
     let config = match system {
         System::Windows => folder("APPDATA").or_else(|| below(&["AppData", "Roaming"])),
         System::Macos => below(&["Library", "Application Support"]),
-        // Not XDG_CONFIG_HOME: clients take it away, and a policy that holds in a shell alone holds nothing.
+        // Not XDG_CONFIG_HOME: clients remove it from the environment, and a policy must not apply in a shell only.
         System::Linux => below(&[".config"]),
     };
     Places { config, home }
 }
 
-/// The state folder, from variables that clients pass on even when they clear the environment; of LOCALAPPDATA not all of them think.
+/// The state folder, from variables that clients pass on even when they clear the environment. Not every client passes on
+/// LOCALAPPDATA.
 fn state_dir(system: System, variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     let folder = |name: &str| variable(name).map(PathBuf::from);
     let below = |home: &str, path: &[&str]| Some(folder(home)?.join(path.iter().collect::<PathBuf>()));
@@ -374,7 +376,7 @@ fn state_dir(system: System, variable: impl Fn(&str) -> Option<String>) -> Optio
     }
 }
 
-/// The folders that Windows keeps for this user alone: those of its profile.
+/// The folders that Windows protects for this user alone: those of the user's profile.
 pub(super) fn profile_folders() -> Vec<PathBuf> {
     ["USERPROFILE", "LOCALAPPDATA", "APPDATA"].into_iter().filter_map(variable).map(PathBuf::from).collect()
 }

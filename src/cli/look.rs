@@ -1,4 +1,4 @@
-//! What `status` and `doctor` see of an editor before anybody talks to it: the survey, and who listens on each port.
+//! What `status` and `doctor` see of an editor without a greeting: the survey, and which process listens on each port.
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -11,21 +11,21 @@ use crate::platform::host::{Host as _, Liveness, Owner, RealHost};
 use crate::protocol::text::clean;
 use crate::survey::{self, Survey, Target};
 
-/// Whether a port is called.
+/// Whether a gateway would connect to a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// Its owner is this project's editor.
+    /// A gateway connects: the port's owner is this project's editor.
     Checked,
-    /// The user named it, and nothing speaks against it.
+    /// A gateway connects: the user named the port, and nothing speaks against it.
     Assumed,
-    /// It is not called: what listens there is another's, or nothing proves whose it is.
+    /// A gateway does not connect: the port is another project's, or nothing proves whose it is.
     Refused(ConnectFailure),
-    /// It is not called, for this reason.
+    /// A gateway does not connect, for the reason that the survey gives.
     Listed(String),
 }
 
 impl Standing {
-    /// Whether a gateway would talk to it.
+    /// Whether a gateway would connect to the port.
     pub fn callable(&self) -> bool {
         matches!(self, Self::Checked | Self::Assumed)
     }
@@ -45,29 +45,29 @@ impl Standing {
 pub struct Port {
     /// The port.
     pub port: u16,
-    /// Who named it.
+    /// What named the port.
     pub source: PortSource,
-    /// Something accepts connections there.
+    /// Whether a process accepts connections there.
     pub listening: bool,
-    /// Who, where the system tells it.
+    /// The process that listens there, if the system reports it.
     pub owner: Option<Owner>,
-    /// Whether it is called.
+    /// Whether a gateway would connect to the port.
     pub standing: Standing,
 }
 
-/// One look around.
+/// The survey and the ports of one moment.
 #[derive(Debug, Clone)]
 pub struct Look {
-    /// What the files say.
+    /// The result of the survey.
     pub survey: Survey,
-    /// Whether the pid in the project's files lives.
+    /// Whether the process that the project's files name is alive.
     pub editor: Option<Liveness>,
     /// The ports, best first.
     pub ports: Vec<Port>,
 }
 
 impl Look {
-    /// Looks around. Ports that may be called are connected to, and not a byte is sent; others are only looked up.
+    /// Surveys the project. Connects to ports that may be called, and sends nothing; only looks up the owners of other ports.
     pub async fn around(config: &Config) -> Self {
         let host = RealHost;
         let survey = survey::survey(&host, config, &[], None);
@@ -92,12 +92,12 @@ impl Look {
         Self { survey, editor, ports }
     }
 
-    /// Something listens on a port that a gateway would call.
+    /// Whether a process listens on a port that a gateway would connect to.
     pub fn reachable(&self) -> bool {
         self.ports.iter().any(|port| port.listening && port.standing.callable())
     }
 
-    /// For `--json`.
+    /// The result as JSON, for `--json`.
     pub fn as_json(&self) -> Value {
         let facts = &self.survey.facts;
         json!({
@@ -126,7 +126,8 @@ impl Look {
 }
 
 fn standing(target: &Target) -> Standing {
-    // Were it only read from a file, would it be called? Then its owner is checked.
+    // `check_owner` takes the user's word for a port that the user named. A copy with `PortSource::Settings` is checked by its
+    // owner alone, and tells `Checked` from `Assumed`.
     let unnamed = Target { source: PortSource::Settings, ..target.clone() };
     let owner_known = target.project.is_some();
     match survey::check_owner(&RealHost, target) {
@@ -139,7 +140,7 @@ fn standing(target: &Target) -> Standing {
     }
 }
 
-/// Who owns a port, for people.
+/// Describes the owner of a port for people.
 pub fn owner_words(owner: Option<&Owner>) -> String {
     match owner {
         None => "a process that the system does not name".to_owned(),
@@ -151,7 +152,7 @@ pub fn owner_words(owner: Option<&Owner>) -> String {
     }
 }
 
-/// Where a port number comes from, for people.
+/// Describes where a port number comes from, for people.
 pub fn source_words(source: PortSource) -> &'static str {
     match source {
         PortSource::Flag => "--port or HOLDFAST_PORT",

@@ -1,4 +1,5 @@
-//! The command line: one file per subcommand. Flags have environment twins; exit codes are a contract ([`Exit`]).
+//! The command line: one file or folder per subcommand. Most flags have an environment variable; exit codes are a contract
+//! ([`Exit`]).
 
 mod arguments;
 pub mod call;
@@ -38,7 +39,7 @@ use status::StatusArgs;
 use tools::ToolsArgs;
 use unity::UnityArgs;
 
-/// What `--version` says: with the commit of a release, and its day.
+/// The text of `--version`: the version, with the commit and its day in a release.
 static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     let version = env!("CARGO_PKG_VERSION");
     match (option_env!("HOLDFAST_REVISION"), option_env!("HOLDFAST_REVISION_DAY")) {
@@ -202,12 +203,12 @@ fn run(cli: Cli) -> ExitCode {
     }
 }
 
-/// A write beyond the limit on the size of files (`ulimit -f`) fails with an error like any other, where a signal would end the
-/// process: a signal that is handled does not.
+/// Makes a write beyond the limit on file sizes (`ulimit -f`) fail with an ordinary error. Without a handler, the signal SIGXFSZ
+/// would end the process.
 fn take_file_limits_as_errors() {
     #[cfg(unix)]
     {
-        // Without the handler it is as it was.
+        // If the handler cannot be installed, the signal still ends the process.
         let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     }
 }

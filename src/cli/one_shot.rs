@@ -1,7 +1,7 @@
-//! A gateway for one command: the same gateway as `serve` runs, in this process, with a tiny MCP client on its pipes.
+//! A gateway for one command: the gateway that `serve` runs, in this process, with a small MCP client on its pipes.
 //!
-//! So there is one path to Unity, with one set of promises. What a command needs beyond the client's view (verdicts, where the
-//! tool list comes from) it reads from the gateway's own records, never from the words of an answer.
+//! This keeps one path to Unity, with one set of promises. What a command needs beyond the client's view (verdicts, the source of
+//! the tool list) is read from the gateway's own records, never from the text of an answer.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -32,14 +32,14 @@ use crate::transport::run::{self, Pumps};
 /// The token under which the one call of a one-shot command reports progress.
 const PROGRESS_TOKEN: &str = "\"p\"";
 
-/// The gateway ended before it answered: a bug of ours.
+/// The gateway ended before it answered, which is a bug of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the gateway of this command ended before it answered; please report this")]
 pub struct GatewayGone;
 
-/// A gateway in this process, and its client.
+/// A gateway in this process, with its client.
 pub struct OneShot {
-    /// Everything the gateway knows.
+    /// The gateway's parts: all links and sessions.
     pub parts: Arc<Parts>,
     to: DuplexStream,
     from: DuplexStream,
@@ -49,13 +49,13 @@ pub struct OneShot {
 }
 
 impl OneShot {
-    /// Starts a gateway and opens a session with it. It looks for the editor from here on.
+    /// Starts a gateway and opens a session with it. The gateway looks for the editor from then on.
     ///
     /// # Errors
-    /// [`GatewayGone`].
+    /// [`GatewayGone`] if the gateway ends before the session is open.
     pub async fn open(config: Config) -> Result<Self, GatewayGone> {
-        // A client that lives for one request leaves nothing behind in the editor: no push listener is offered to it.
-        // Nor is anything cut or put into files for it: it takes results whole.
+        // A client of one request leaves nothing behind in the editor, so no push listener is offered. Results are neither cut
+        // nor put into files: this client takes them whole.
         let config = Config {
             push: false,
             list_changed: Some(false),
@@ -93,10 +93,10 @@ impl OneShot {
         Ok(one_shot)
     }
 
-    /// Calls a tool. `arguments` is a JSON object. `progress` hears what the call waits for, if it wants to.
+    /// Calls a tool. `arguments` is a JSON object. `progress` receives each message about what the call waits for.
     ///
     /// # Errors
-    /// [`GatewayGone`].
+    /// [`GatewayGone`] if the gateway ends before it answers.
     pub async fn call(
         &mut self,
         tool: &str,
@@ -117,10 +117,10 @@ impl OneShot {
         }
     }
 
-    /// Sends a request and waits for its answer; the gateway bounds the time.
+    /// Sends a request and waits for its answer. The gateway bounds the time.
     ///
     /// # Errors
-    /// [`GatewayGone`].
+    /// [`GatewayGone`] if the gateway ends before it answers.
     pub async fn request(
         &mut self,
         method: &str,
@@ -133,7 +133,7 @@ impl OneShot {
         let mut buffer = vec![0; ONE_SHOT_PIPE_BYTES];
         loop {
             while let Some(line) = self.lines.next_line() {
-                // The front writes nothing longer than the decoder keeps.
+                // The gateway writes no line that is longer than the decoder's limit.
                 let Line::Whole(bytes) = line else { return Err(GatewayGone) };
                 match jsonrpc::parse(&bytes) {
                     Ok(Message::Response { id, outcome }) if id.as_ref() == Some(&asked) => {
@@ -159,7 +159,7 @@ impl OneShot {
         self.to.write_all(line.as_bytes()).await.map_err(|_| GatewayGone)
     }
 
-    /// Ends the session as a client does, and waits until the gateway is gone.
+    /// Closes the session as a client does, and waits until the gateway has ended.
     pub async fn close(self) {
         let Self { to, from, gateway, .. } = self;
         drop(to);
@@ -173,8 +173,8 @@ fn progress_message(params: &RawValue) -> Option<String> {
     params.get("message").and_then(serde_json::Value::as_str).map(str::to_owned)
 }
 
-/// Runs a command for a project: logs, configuration and runtime around `work`. A project that was named and cannot be used
-/// ends it before anything is done.
+/// Runs `work` for a project, with logs, configuration and a runtime. Returns [`Exit::Usage`] before anything is done if the
+/// project that was named cannot be used.
 pub fn run<F, W>(arguments: &EditorArgs, work: W) -> ExitCode
 where
     F: Future<Output = Exit>,
@@ -202,7 +202,7 @@ pub fn block_on(arguments: &EditorArgs, work: impl Future<Output = Exit>) -> Exi
         }
     };
     let exit = runtime.block_on(work);
-    // What is being written to disk may end: nothing here blocks for ever, as the stdin of `serve` does.
+    // Lets disk writes that are under way finish. `serve` has a thread that blocks on stdin; a command has no such thread.
     runtime.shutdown_timeout(FLUSH_MAX);
     drop(logs);
     exit.into()

@@ -1,68 +1,68 @@
-//! When a client counts as gone though its pipes are open: a grandchild may hold them.
+//! Decides when a client is gone although its pipes are open: a grandchild of it may hold them.
 //!
-//! A parent that is gone says nothing by itself: it may have been a launcher, and the client lives. What is certain is that nobody
-//! reads stdout any more. A client that can be asked is asked by a ping, which every living one answers; what it says by itself
-//! counts as well. Who cannot be asked (no session yet, no ping in the stateless era, a ping that waits behind a stdout that takes
-//! nothing) is gone after a silence that no living client keeps.
+//! The end of the parent alone proves nothing: the parent may have been a launcher, and the client lives. A stdout that nobody
+//! reads any more is proof. If the protocol has a ping, the gateway sends one, which every living client answers; any other line
+//! from the client also proves that it lives. A client that cannot be asked (no session yet, no ping in the stateless era, a ping
+//! that waits behind a blocked stdout) is gone after a silence that no living client keeps.
 //!
-//! Time is counted in looks: while the machine sleeps nobody is silent.
+//! Time is counted in looks, so that time during which the machine sleeps is not silence.
 
 use std::time::Duration;
 
 use crate::limits::{CLIENT_ANSWER_MAX, CLIENT_ASK_EVERY, CLIENT_OPENING_MAX, CLIENT_SILENCE_MAX, PARENT_WATCH_EVERY};
 
-/// Whether the client can be asked if it lives.
+/// Whether the client can be asked by a ping if it lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Session {
-    /// It has opened none: a ping may not come before the handshake.
+    /// No session is open: a ping may not be sent before the handshake.
     None,
-    /// Its protocol has a ping.
+    /// The protocol of the session has a ping.
     Asks,
-    /// Its protocol has none.
+    /// The protocol of the session has no ping.
     Mute,
 }
 
-/// What one look shows of a client whose launcher has ended.
+/// What one look shows of a client whose parent process has ended.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
     pub session: Session,
-    /// How many lines it has sent.
+    /// How many lines the client has sent.
     pub heard: u64,
-    /// Whether lines for it wait: it need not have seen a ping.
+    /// Whether lines for the client are still queued: then it may not have received the ping.
     pub is_behind: bool,
 }
 
-/// What follows from a look.
+/// What to do after a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Wait,
-    /// A ping is due.
+    /// Send a ping.
     Ask,
-    /// It is gone.
+    /// The client is gone.
     Gone,
 }
 
-/// An orphaned gateway's watch over its client.
+/// The watch of a gateway over its client after the parent process has ended.
 #[derive(Debug, Default)]
 pub(super) struct Orphan {
     heard: u64,
-    /// How long it has said nothing.
+    /// How long the client has sent nothing.
     silent: Duration,
-    /// How long it could have answered the ping that it owes an answer.
+    /// How long the client has had the unanswered ping.
     asked: Option<Duration>,
-    /// How long ago it was asked last.
+    /// How long ago the last ping was sent.
     since_asked: Option<Duration>,
 }
 
 impl Orphan {
-    /// What follows from what is seen now, one interval after the last look.
+    /// Returns what to do. To be called every `PARENT_WATCH_EVERY`.
     pub fn look(&mut self, look: Look) -> Next {
         self.silent += PARENT_WATCH_EVERY;
         self.since_asked = self.since_asked.map(|since| since + PARENT_WATCH_EVERY);
         if look.heard != self.heard {
             (self.heard, self.silent, self.asked) = (look.heard, Duration::ZERO, None);
         }
-        // The ping must have left, and be the last that it was told.
+        // The time runs only while no line waits in the queue, so that the client has the ping.
         self.asked = self.asked.map(|asked| if look.is_behind { Duration::ZERO } else { asked + PARENT_WATCH_EVERY });
         let silence_max = if look.session == Session::None { CLIENT_OPENING_MAX } else { CLIENT_SILENCE_MAX };
         let is_due = self.since_asked.is_none_or(|since| since >= CLIENT_ASK_EVERY);
@@ -75,7 +75,7 @@ impl Orphan {
         }
     }
 
-    /// The ping is on its way.
+    /// Notes that a ping was queued.
     pub fn asked(&mut self) {
         (self.asked, self.since_asked) = (Some(Duration::ZERO), Some(Duration::ZERO));
     }
@@ -87,7 +87,7 @@ mod tests {
 
     const QUIET: Look = Look { session: Session::Asks, heard: 1, is_behind: false };
 
-    /// How long the client lasts if each look shows this.
+    /// How long until the client is gone if each look shows `look`.
     fn lasts(orphan: &mut Orphan, look: Look) -> Duration {
         let mut looks = 0;
         loop {
@@ -129,7 +129,7 @@ mod tests {
         for _ in 0..100 {
             assert_eq!(orphan.look(Look { is_behind: true, ..QUIET }), Next::Wait);
         }
-        // It reads again: from here on it owes the answer.
+        // The client reads again, so the time to answer the ping runs from here.
         about(lasts(&mut orphan, QUIET), CLIENT_ANSWER_MAX);
         about(lasts(&mut Orphan::default(), Look { is_behind: true, ..QUIET }), CLIENT_SILENCE_MAX);
     }

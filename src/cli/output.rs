@@ -1,4 +1,4 @@
-//! The only place that prints for people on stdout. `serve` never calls it: there, stdout is for MCP alone.
+//! The only place that prints for people on stdout. `serve` writes nothing to stdout with it: there, stdout is for MCP alone.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 use super::Exit;
 use crate::platform::stdio::{Stderr, Stdout};
 
-/// Why something could not be written to stdout: the first reason. Told once, when the command ends.
+/// The first error of a write to stdout. It is reported once, when the command ends.
 static LOST: OnceLock<io::Error> = OnceLock::new();
 
-/// Notes what became of a write. A reader that went away (`| head`) is no error: it has what it wanted.
+/// Keeps the error of a write. A reader that closed the pipe (`| head`) is not an error: it has all it wanted.
 fn written(done: io::Result<()>) {
     if let Err(error) = done
         && !is_gone(&error)
@@ -20,16 +20,16 @@ fn written(done: io::Result<()>) {
 }
 
 fn is_gone(error: &io::Error) -> bool {
-    // Windows has a second word for it, `ERROR_PIPE_NOT_CONNECTED`, which the standard library does not know.
+    // Windows has a second code for a closed pipe, `ERROR_PIPE_NOT_CONNECTED`, which the standard library does not map.
     error.kind() == io::ErrorKind::BrokenPipe || cfg!(windows) && error.raw_os_error() == Some(233)
 }
 
-/// Whether something could not be written to stdout.
+/// Whether a write to stdout failed.
 pub fn lost() -> bool {
     LOST.get().is_some()
 }
 
-/// The end of a command: if what it had to say could not be written, that is said, and it did not succeed.
+/// Returns the exit code of a command. If output was lost, says so on stderr, and a success becomes [`Exit::Output`].
 pub fn end(exit: ExitCode) -> ExitCode {
     let Some(error) = LOST.get() else { return exit };
     complain(&format!(
@@ -43,7 +43,7 @@ pub fn line(text: &str) {
     bytes(format!("{text}\n").as_bytes());
 }
 
-/// Prints what the parser of the command line has to say: help and the version on stdout, an error on stderr.
+/// Prints the message of the command line's parser: help and the version on stdout, an error on stderr. Returns its exit code.
 pub fn usage(said: &clap::Error) -> ExitCode {
     let text = said.render();
     let terminal = if said.use_stderr() { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
@@ -56,7 +56,7 @@ pub fn usage(said: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(said.exit_code()).unwrap_or(Exit::Usage as u8))
 }
 
-/// Prints a line below another one: what it is about, and what is to be said.
+/// Prints an indented line with a name and a text.
 pub fn row(name: &str, text: &str) {
     line(&format!("  {name:6}  {text}"));
 }
@@ -66,12 +66,12 @@ pub fn bytes(bytes: &[u8]) {
     written(Stdout.write_all(bytes));
 }
 
-/// Says something on stderr.
+/// Prints a line on stderr.
 pub fn complain(text: &str) {
     let _ = Stderr.write_all(format!("{text}\n").as_bytes());
 }
 
-/// The terminal as a full screen: what is written here draws.
+/// Stdout, for the full-screen drawing of `status --watch`.
 pub fn screen() -> Stdout {
     Stdout
 }
@@ -81,23 +81,23 @@ pub fn can_draw() -> bool {
     io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|kind| kind != "dumb")
 }
 
-/// Whether NO_COLOR leaves colours to us.
+/// Whether colours are allowed: NO_COLOR is not set, or is empty.
 pub fn colours_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// How a word is meant, for a terminal.
+/// The meaning of a text, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// As it should be.
+    /// All is well.
     Good,
     /// Worth knowing.
     Plain,
-    /// Something to fix.
+    /// A problem to fix.
     Bad,
 }
 
-/// The text in the colour of its tone, if stdout is a terminal and NO_COLOR is not set.
+/// The text in the colour of its tone; without colour if stdout is not a terminal or NO_COLOR is set.
 pub fn toned(text: &str, tone: Tone) -> String {
     let colours = io::stdout().is_terminal() && colours_wanted();
     let code = match tone {
@@ -108,10 +108,10 @@ pub fn toned(text: &str, tone: Tone) -> String {
     if colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// Columns where nobody says how many there are.
+/// The number of columns if neither the terminal nor COLUMNS gives it.
 const COLUMNS_UNKNOWN: usize = 80;
 
-/// How many columns the terminal has.
+/// The number of columns of the terminal.
 pub fn columns() -> usize {
     let terminal = io::stderr().is_terminal() || io::stdout().is_terminal();
     let seen = terminal.then(terminal_size::terminal_size).flatten();
@@ -119,7 +119,8 @@ pub fn columns() -> usize {
     seen.map(|(width, _)| usize::from(width.0)).or_else(told).unwrap_or(COLUMNS_UNKNOWN)
 }
 
-/// A text in lines of at most so many columns, each indented, and those after the first of an indented one once more.
+/// Wraps a text into lines of at most `columns` characters (at least 40). The first line has the indentation once, the others
+/// twice.
 pub fn wrapped(text: &str, indent: &str, columns: usize) -> String {
     let columns = columns.max(40);
     let hanging = indent.repeat(2);

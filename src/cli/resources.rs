@@ -1,5 +1,5 @@
-//! What every start needs of the system. Runtimes panic where they get no thread or no descriptor, in the middle of a session; so
-//! both are asked for before there is one.
+//! Checks the resources that every start needs. Runtimes panic if they get no thread or descriptor later, in the middle of a
+//! session, so both are asked for before the session begins.
 
 use std::io;
 
@@ -7,15 +7,15 @@ use super::{Exit, output};
 use crate::limits::{START_DESCRIPTORS, START_THREADS};
 use crate::platform::host;
 
-/// Starts as many threads as a session begins with and lets them end.
+/// Starts as many threads as a session begins with, and ends them again.
 ///
 /// # Errors
-/// The system gives fewer.
+/// The system gives fewer threads.
 pub fn spare_threads() -> io::Result<()> {
     let mut held = Vec::with_capacity(START_THREADS);
     for _ in 0..START_THREADS {
         let (end, ended) = std::sync::mpsc::channel::<()>();
-        // Each lives until all were had: it ends when its sender falls.
+        // Each thread runs until all are started: it ends when its sender is dropped.
         let thread = std::thread::Builder::new().spawn(move || {
             let _ = ended.recv();
         })?;
@@ -28,16 +28,16 @@ pub fn spare_threads() -> io::Result<()> {
     Ok(())
 }
 
-/// Opens as many descriptors as a session begins with and closes them.
+/// Opens as many descriptors as a session begins with, and closes them again.
 ///
 /// # Errors
-/// The system gives fewer.
+/// The system gives fewer descriptors.
 pub fn spare_descriptors() -> io::Result<()> {
     let pipes = (0..START_DESCRIPTORS.div_ceil(2)).map(|_| io::pipe());
     pipes.collect::<io::Result<Vec<_>>>().map(drop)
 }
 
-/// Says that a start was refused by the system, and the fix.
+/// Prints that the system refused a start, and the fix.
 pub fn refused(error: &io::Error) -> Exit {
     let fix = if host::is_lack_of_descriptors(error) {
         format!(
@@ -54,7 +54,10 @@ pub fn refused(error: &io::Error) -> Exit {
     Exit::NoResources
 }
 
-/// A runtime for a subcommand: two workers, so that a stuck handler does not stop the rest.
+/// The runtime of a subcommand, with two workers so that a stuck handler does not stop the rest.
+///
+/// # Errors
+/// The system gives too few descriptors or threads.
 pub fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     spare_descriptors()?;
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()

@@ -47,7 +47,7 @@ const ON_A_TERMINAL: &[&str] = &[
     "All commands:          holdfast --help",
 ];
 
-/// Serves until the client goes.
+/// Serves until the client closes the session, the client is gone, a signal comes, or parts fail too often.
 pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
     if bare && io::stdin().is_terminal() {
         for line in ON_A_TERMINAL {
@@ -69,7 +69,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         parts.env.health.count_tasks_of(tokio::runtime::Handle::current());
         parts.env.health.count_tasks_of(workers.handle().clone());
         for complaint in complaints {
-            // The session goes on: the AI hears of it in holdfast_status, and a person here.
+            // The session goes on. The AI reads the problem in holdfast_status, the user in the log.
             parts.env.events.project_problem(&complaint);
         }
         if let Some(logs) = &logs {
@@ -89,7 +89,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         companions.end().await;
         exporter.end(&parts, why).await;
         record.remove().await;
-        // Neither is waited for where it is known to be blocked.
+        // A thread that is known to be blocked is not waited for.
         if why == ShutdownReason::InputEnded {
             reader.end();
         }
@@ -98,7 +98,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         }
         Ok(why)
     });
-    // In order, so that the process does not end while a thread is in the middle of something.
+    // Stops the runtimes in order, so that the process does not end while a thread is at work.
     workers.shutdown_timeout(FLUSH_MAX);
     runtime.shutdown_timeout(FLUSH_MAX);
     drop(logs);
@@ -115,28 +115,28 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
     }
 }
 
-/// The main thread's runtime (main loop, deadlines, supervision) and the actors' (one worker).
+/// Returns the main thread's runtime (main loop, deadlines, supervision) and the actors' runtime (one worker).
 ///
-/// Two, so that a stuck actor stops neither its supervisor nor the answers that fall due. One worker, because a call goes
-/// through three actors one after the other: a second worker only takes them from each other, which costs a third of the
-/// calls per second (docs/benchmarks.md).
+/// With two runtimes, a stuck actor stops neither its supervisor nor the answers that fall due. The actors have one worker
+/// because a call passes through three actors one after the other: a second worker only moves them between threads, which costs a
+/// third of the calls per second (docs/benchmarks.md).
 fn runtimes() -> io::Result<(Runtime, Runtime)> {
     let main = Builder::new_current_thread().enable_all().build()?;
     let workers = Builder::new_multi_thread().worker_threads(1).thread_name("actors").enable_all().build()?;
     Ok((main, workers))
 }
 
-/// A pump on a thread of its own: blocking reads and writes that disturb no worker.
+/// A pump on a thread of its own: its blocking reads and writes disturb no worker.
 struct PumpThread {
     thread: std::thread::JoinHandle<()>,
     /// Dropped to stop a pump that waits for work.
     stop: oneshot::Sender<()>,
-    /// Hangs up once the pump has ended.
+    /// Disconnects when the pump has ended.
     ended: std::sync::mpsc::Receiver<()>,
 }
 
 impl PumpThread {
-    /// Starts it, with a task that ends when the pump does.
+    /// Starts the thread, and a task that ends when the pump does.
     ///
     /// # Errors
     /// The system gives no thread.
@@ -160,7 +160,7 @@ impl PumpThread {
         Ok((Self { thread, stop, ended }, task))
     }
 
-    /// Ends it. A thread that is blocked in a read or a write is left as it is: it must not hold the exit.
+    /// Stops the pump. A thread that is blocked in a read or a write is left running, so that it does not delay the exit.
     fn end(self) {
         drop(self.stop);
         if self.ended.recv_timeout(FLUSH_MAX) == Err(RecvTimeoutError::Disconnected) {
@@ -169,10 +169,10 @@ impl PumpThread {
     }
 }
 
-/// The pumps between the client and the session, with their threads: that of stdin, that of stdout.
+/// Returns the pumps between the client and the session, and their threads: first stdin's, then stdout's.
 ///
 /// # Errors
-/// The system gives no threads.
+/// The system gives no thread.
 fn pumps_on_threads(
     parts: &Arc<Parts>,
     input: impl Read + Unpin + Send + 'static,
@@ -183,7 +183,7 @@ fn pumps_on_threads(
     Ok((Pumps::elsewhere(reading, writing), [reader, writer]))
 }
 
-/// Blocking I/O as it is, for a pump on a thread of its own.
+/// Blocking I/O as async I/O, for a pump on a thread of its own.
 struct Blocking<T>(T);
 
 impl<T: Read + Unpin> AsyncRead for Blocking<T> {
@@ -208,7 +208,7 @@ impl<T: Write + Unpin> AsyncWrite for Blocking<T> {
     }
 }
 
-/// Tells of the first order from outside to end. The system's orders are caught from the call on, see [`signalled`].
+/// Sends `ShutdownReason::Signal` after the first signal to end. The handlers are installed when this returns, see [`signalled`].
 pub(super) fn watch_signals(quit: mpsc::Sender<ShutdownReason>) -> impl Future<Output = ()> + use<> {
     let signalled = signalled();
     async move {
@@ -218,10 +218,10 @@ pub(super) fn watch_signals(quit: mpsc::Sender<ShutdownReason>) -> impl Future<O
     }
 }
 
-/// Waits for an order from outside to end; `None` at once where the system does not tell of them, and ends us by itself.
+/// Waits for a signal to end. Returns `None` at once if a handler cannot be installed; then the signal ends the process.
 ///
-/// The handlers are there when this returns, not only when the future is first polled: on a busy machine that can be much later,
-/// and a signal in between would end the process with its terminal or its files as they are.
+/// The handlers are installed when this returns, not when the future is first polled: on a busy machine that can be much later,
+/// and a signal in between would end the process without restoring its terminal or removing its files.
 #[cfg(unix)]
 pub(super) fn signalled() -> impl Future<Output = Option<()>> + use<> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -237,11 +237,11 @@ pub(super) fn signalled() -> impl Future<Output = Option<()>> + use<> {
     }
 }
 
-/// Waits for an order from outside to end; `None` at once where the system does not tell of them, and ends us by itself. The
-/// handlers are there when this returns, not only when the future is first polled.
+/// Waits for a console event that ends the process. Returns `None` at once if a handler cannot be installed; then the event ends
+/// the process. The handlers are installed when this returns, not when the future is first polled.
 ///
-/// Windows ends a process whose handler of the last three returns: tokio's does not, so that there are the seconds that Windows
-/// gives.
+/// Windows ends a process as soon as its handler of one of the last three events returns. tokio's handlers do not return, so the
+/// process has the seconds that Windows grants.
 #[cfg(windows)]
 pub(super) fn signalled() -> impl Future<Output = Option<()>> + use<> {
     use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
@@ -260,7 +260,7 @@ pub(super) fn signalled() -> impl Future<Output = Option<()>> + use<> {
     }
 }
 
-/// The client's death is seen even when a grandchild holds the pipe open, or a blocked stdout keeps stdin from being read.
+/// Detects that the client is gone, even if a grandchild holds the pipe open or a blocked stdout keeps stdin from being read.
 async fn watch_client(parts: Arc<Parts>, quit: mpsc::Sender<ShutdownReason>) {
     let parent = Arc::new(Parent::ours());
     let mut orphan = Orphan::default();
@@ -291,7 +291,7 @@ async fn watch_client(parts: Arc<Parts>, quit: mpsc::Sender<ShutdownReason>) {
     }
 }
 
-/// Where the system has to list its processes for that, it takes milliseconds.
+/// Off the worker: on a system that must list all processes for this, it takes milliseconds.
 async fn has_ended(parent: &Arc<Parent>) -> bool {
     let parent = Arc::clone(parent);
     tokio::task::spawn_blocking(move || parent.has_ended()).await.unwrap_or(false)
@@ -307,7 +307,7 @@ fn look(parts: &Parts) -> Look {
     Look { session, heard: parts.client.heard.load(Ordering::Relaxed), is_behind: !parts.client.outbox.is_flushed() }
 }
 
-/// A panic is one structured line on stderr, never a word on stdout, and never the panic's arguments in full.
+/// Logs a panic as one structured line on stderr, never on stdout. The message is cleaned and shortened.
 pub(super) fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|place| format!("{}:{}", place.file(), place.line())).unwrap_or_default();
@@ -341,7 +341,7 @@ mod tests {
         }
     }
 
-    /// A stdin that asks something and stays open.
+    /// A stdin that sends a request and stays open.
     struct Asking(&'static [u8], std::sync::mpsc::Receiver<()>);
 
     impl Read for Asking {
@@ -353,7 +353,7 @@ mod tests {
         }
     }
 
-    /// Without a handler the signal would end this process.
+    /// Without a handler, the signal would end the test process.
     #[cfg(unix)]
     #[tokio::test]
     async fn a_signal_that_comes_before_the_first_poll_is_caught() {

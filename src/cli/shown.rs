@@ -1,4 +1,4 @@
-//! What the services see of the gateway: snapshots of what its parts hold, and calls that go the way of every call.
+//! What the services see of the gateway: snapshots of its parts, and calls that take the path of every call.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -69,7 +69,7 @@ impl Shown for Parts {
     }
 
     fn sample(&self) -> Sample {
-        // Of several sessions and links their sum.
+        // With several sessions and links, the values are sums.
         let requests = self.sessions.counts();
         let links = self.links.all();
         let used = |mailbox: fn(&Mailboxes) -> &Mailbox| {

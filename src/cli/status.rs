@@ -1,4 +1,4 @@
-//! `holdfast status`: every running gateway, and this project's editor as it is now.
+//! `holdfast status`: shows every running gateway, and the current state of this project's editor.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -51,7 +51,7 @@ async fn show(as_json: bool, config: Config) -> Exit {
     if reachable { Exit::Ok } else { Exit::NotExecuted }
 }
 
-/// Whether a gateway is connected to the editor that was asked for: this project's, this port's, or any if none was named.
+/// Whether a gateway is connected to the editor that was asked for: of this project, on this port, or any if neither is known.
 fn serves(gateway: &Value, look: &Look) -> bool {
     let ready = gateway.pointer("/editor/ready").and_then(Value::as_bool) == Some(true);
     let port = gateway.pointer("/editor/port").and_then(Value::as_u64);
@@ -161,7 +161,7 @@ fn print_gateway(gateway: &Value) {
     }
 }
 
-/// A call in flight: which tool, for how long, and what it waits for.
+/// Describes an open call: the tool, its state, its age, and what it waits for.
 fn call_line(call: &Value) -> String {
     let tool = clean(text(call, "/tool").unwrap_or("?"));
     let state = clean(text(call, "/state").unwrap_or("?"));

@@ -1,4 +1,4 @@
-//! `holdfast tools`: the tools as an AI sees them, and what became of those it does not.
+//! `holdfast tools`: shows the tools as an AI sees them, and which ones are dropped, renamed or changed.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -57,7 +57,8 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
     }
     let listed = match OneShot::open(config).await {
         Ok(mut one_shot) => {
-            // As to a client that asks once: the answer waits for the live list, briefly, while an editor is likely.
+            // The answer waits briefly for the live list while an editor is likely, as for every client that does not follow list
+            // changes.
             let answer = one_shot.request("tools/list", "{}", &mut |_| {}).await;
             let seen = Seen::of(&one_shot.parts, client);
             one_shot.close().await;
@@ -80,7 +81,7 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
     }
 }
 
-/// What is said of a name that no client is known by.
+/// The message about a name that belongs to no known client.
 fn unknown_client(name: &str) -> String {
     let words = || CLIENTS.iter().map(|client| client.name);
     let proposed = match nearest(name, words()) {
@@ -94,18 +95,18 @@ fn unknown_client(name: &str) -> String {
     )
 }
 
-/// What the tools are called that are listed changed for one client.
+/// The heading of the tools that are changed for one client.
 const FOR_CLIENT: &str = "changed for the client";
 
-/// What the gateway knew when it had answered.
+/// The state of the gateway after its answer.
 struct Seen {
     published: Published,
     survey: Option<Arc<Survey>>,
-    /// What the policy refuses: the name for clients, and why.
+    /// The tools that the policy refuses: the name for clients, and why.
     refused: Vec<(String, String)>,
-    /// Why the list is not the editor's own of now.
+    /// Why the list is not the editor's live list.
     why_not_live: Option<&'static str>,
-    /// The client for whom it is shown, if one was named.
+    /// The traits of the client for which the list is shown, if one was named.
     client: Option<ClientTraits>,
 }
 
@@ -125,7 +126,7 @@ impl Seen {
         Self { published, survey: parts.link.survey.borrow().clone(), refused, why_not_live, client }
     }
 
-    /// What became of the editor's tools that are not listed as they are.
+    /// Returns the tools that are not listed as the editor sent them, by kind of change: each with a reason.
     fn changed(&self) -> [(&'static str, Vec<(String, String)>); 4] {
         let catalogue = &self.published.catalogue;
         let dropped = self.published.unusable.iter().chain(catalogue.dropped()).cloned().collect();
@@ -220,7 +221,7 @@ impl Seen {
             if tools.is_empty() {
                 continue;
             }
-            // Who names a client asks for just that.
+            // These are always shown in full: the user who names a client asks for them.
             if !dropped && what != FOR_CLIENT {
                 output::line(&format!("{} {what}: see --dropped", tools.len()));
                 continue;
@@ -237,7 +238,7 @@ fn of_pairs(tools: &[(String, String)]) -> Value {
     tools.iter().map(|(tool, why)| json!({"tool": tool, "why": why})).collect()
 }
 
-/// The first sentence, on one line: a list is to be skimmed.
+/// The first sentence, on one line, so that the list can be skimmed.
 fn first_sentence(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let end = line.find(". ").map_or(line.len(), |dot| dot + 1);

@@ -1,4 +1,4 @@
-//! The seam to the machine: files, file watching, processes, port owners, randomness. Real, or simulated in tests.
+//! The seam to the machine: files, file watching, processes, port owners and randomness. Tests replace it by a simulation.
 
 pub mod focus;
 mod interface;
@@ -24,7 +24,7 @@ pub use self::watch::follow;
 use crate::limits::{FILE_BUSY_TRIES, FILE_BUSY_WAIT};
 use crate::net::BoxFuture;
 
-/// This machine.
+/// The real machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RealHost;
 
@@ -78,7 +78,7 @@ impl Host for RealHost {
         if line.is_empty() {
             return Ok(());
         }
-        // Somebody's line was cut short by a full disk: this one begins on a line of its own.
+        // A full disk may have cut short the line before: this line then begins on a line of its own.
         let mut last = [b'\n'];
         if file.seek(SeekFrom::End(-1)).is_ok() {
             file.read_exact(&mut last)?;
@@ -120,7 +120,7 @@ impl Host for RealHost {
 
     fn port_owner(&self, port: u16) -> Option<Owner> {
         let all = listeners::get_all().ok()?;
-        // Several may listen on one number; a connect to 127.0.0.1 reaches the most exact of them, and `::1` never.
+        // Several sockets may listen on one port. A connect to 127.0.0.1 reaches the most exact address of them, and never `::1`.
         let exactness = |ip: std::net::IpAddr| match ip {
             std::net::IpAddr::V4(ip) if ip == std::net::Ipv4Addr::LOCALHOST => Some(0),
             std::net::IpAddr::V4(ip) if ip.is_unspecified() => Some(1),
@@ -169,7 +169,7 @@ impl Host for RealHost {
     fn random(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
         if getrandom::fill(&mut bytes).is_err() {
-            // No entropy source at all: uniqueness within the machine is still needed.
+            // Without any source of entropy, the bytes are still unique on this machine.
             let fallback = fastrand::u128(..).to_ne_bytes();
             bytes = fallback;
         }
@@ -197,8 +197,8 @@ impl Host for RealHost {
     }
 }
 
-/// Tries again for a moment what Windows refuses while another program has the file open and does not share it: virus scanners do so with
-/// what was just written, and an editor with what it writes.
+/// Retries for a moment an operation that Windows refuses while another program has the file open without sharing it. Virus
+/// scanners do so with files that were just written, and an editor does so with its own files.
 fn patiently<T>(is_busy: fn(System, &io::Error) -> bool, operation: impl Fn() -> io::Result<T>) -> io::Result<T> {
     for _ in 0..FILE_BUSY_TRIES {
         match operation() {
@@ -209,23 +209,23 @@ fn patiently<T>(is_busy: fn(System, &io::Error) -> bool, operation: impl Fn() ->
     operation()
 }
 
-/// Whether a file cannot be opened since another program has it open: `ERROR_SHARING_VIOLATION` and `ERROR_LOCK_VIOLATION`.
+/// Whether a file cannot be opened because another program has it open: `ERROR_SHARING_VIOLATION` and `ERROR_LOCK_VIOLATION`.
 fn is_in_use(system: System, error: &io::Error) -> bool {
     system == System::Windows && matches!(error.raw_os_error(), Some(32 | 33))
 }
 
-/// Whether a file cannot be replaced, or made where another one is just going, since a program has that open: Windows says
-/// `ERROR_ACCESS_DENIED` then too. For opening, that would mostly mean that this user may not.
+/// Whether a file cannot be replaced, or created where one is being deleted, because a program has that file open. Windows then
+/// also reports `ERROR_ACCESS_DENIED`. On opening, that code mostly means a lack of rights.
 pub(crate) fn is_held(system: System, error: &io::Error) -> bool {
     is_in_use(system, error) || system == System::Windows && error.raw_os_error() == Some(5)
 }
 
-/// Whether it takes TCP connections: the system's table has the two ends of each connection too.
+/// Whether the socket accepts TCP connections: the system's table also lists both ends of each connection.
 fn is_listening(listener: &listeners::Listener) -> bool {
     listener.protocol == listeners::Protocol::TCP && listener.state == listeners::SocketState::Listen
 }
 
-/// The files among these; what is gone since the folder was read is none of them.
+/// The regular files among these entries, with their times. A file that was deleted since the folder was read is skipped.
 fn files_of(entries: impl Iterator<Item = io::Result<std::fs::DirEntry>>) -> io::Result<Vec<(PathBuf, SystemTime)>> {
     let mut files = Vec::new();
     for entry in entries {
@@ -244,10 +244,10 @@ fn files_of(entries: impl Iterator<Item = io::Result<std::fs::DirEntry>>) -> io:
 #[cfg(unix)]
 fn open_without_following(path: &Path) -> io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt as _;
-    // NONBLOCK: opening a FIFO that somebody put there must not hang.
+    // NONBLOCK: opening a FIFO must not hang.
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
     let opened = std::fs::OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
-    // What the system says of a link at the end of a path is said by it of links that lead in circles, too.
+    // The system's error for a link at the end of a path (ELOOP) also occurs for links in a circle, so the path is checked.
     opened.map_err(|error| if is_link(path) { NotRead::Link.into() } else { error })
 }
 
@@ -263,14 +263,14 @@ fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink())
 }
 
-/// The end of a file that is made if it is not there.
+/// Opens a file for appending, and creates it if it is missing.
 fn open_end(path: &Path) -> io::Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
     options.append(true).read(true).create(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
-        // NONBLOCK: as for reading.
+        // NONBLOCK: see `open_without_following`.
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
         options.mode(0o600).custom_flags(flags.bits().cast_signed());
     }
@@ -350,7 +350,7 @@ mod tests {
         std::fs::remove_file(gone).unwrap();
         let files = files_of(entries.into_iter()).unwrap();
         let files: Vec<PathBuf> = files.into_iter().map(|(path, _)| path).collect();
-        // Windows hands out what it knew of a file with the list of the folder.
+        // Windows returns the metadata that it read with the folder.
         assert!(files == [kept.clone()] || cfg!(windows) && files.contains(&kept), "{files:?}");
     }
 

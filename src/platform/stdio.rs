@@ -1,12 +1,12 @@
-//! The process's own stdin, stdout and stderr, whatever mode a launcher left them in.
+//! The process's own stdin, stdout and stderr, in whatever mode a launcher left them.
 //!
-//! `O_NONBLOCK` belongs to the open file, not to the process: whoever shares a pipe with us (Node and npm do) can set it at any
-//! time. A read or write then fails with `WouldBlock` where it should wait. Here it waits until the system says that there is
-//! something to read, or room to write, and tries again. Nothing is buffered: a write that has returned has left the process.
+//! `O_NONBLOCK` belongs to the open file, not to the process: a program that shares a pipe with us (Node and npm do) can set it
+//! at any time. Reads and writes then fail with `WouldBlock`. The functions here wait until there is something to read or room to
+//! write, and try again. Nothing is buffered: after a write has returned, its bytes have left the process.
 
 use std::io::{self, Read, Write};
 
-/// stdin. Only one may be used: what another reader takes is gone.
+/// stdin. Use only one reader: bytes that one takes are lost to another.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Stdin;
 
@@ -26,7 +26,7 @@ mod system {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::io::Errno;
 
-    /// Repeats what was interrupted by a signal; waits for `ready` where the descriptor does not block by itself.
+    /// Repeats an operation that a signal interrupted. Waits for `ready` if the descriptor does not block.
     fn patiently<T>(
         fd: BorrowedFd<'_>,
         ready: PollFlags,
@@ -57,11 +57,11 @@ mod system {
         polled && fd.revents().intersects(PollFlags::HUP | PollFlags::ERR)
     }
 
-    /// The flag holds for this one write, whoever else has the pipe open.
+    /// Writes without blocking. The flag applies to this write only, and not to other programs that share the pipe.
     #[cfg(target_os = "linux")]
     pub fn write_at_once(to: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
         use rustix::io::{ReadWriteFlags, pwritev2};
-        // At the place where it stands: a pipe has no other.
+        // The offset -1 means the present position; a pipe has no other.
         Ok(pwritev2(to, &[io::IoSlice::new(bytes)], u64::MAX, ReadWriteFlags::NOWAIT)?)
     }
 
@@ -89,21 +89,21 @@ mod system {
     }
 }
 
-/// Whether nobody holds the other end of stdin any more; also where what was written to it has not been read yet. Windows does not
-/// tell before it is read.
+/// Whether the other end of stdin is closed, even if bytes from it are still unread. Always false on Windows, which does not
+/// report it before they are read.
 pub fn stdin_hung_up() -> bool {
     system::has_hung_up(io::stdin())
 }
 
-/// Whether nobody reads stdout any more; also before anything is written to it, which Windows does not tell.
+/// Whether the other end of stdout is closed, even before a write to it. Always false on Windows, which does not report it.
 pub fn stdout_hung_up() -> bool {
     system::has_hung_up(io::stdout())
 }
 
-/// Writes what is taken without blocking, and tells how much that was.
+/// Writes as many bytes as possible without blocking, and returns their number.
 pub type WriteAtOnce = fn(&[u8]) -> io::Result<usize>;
 
-/// Writes to stdout what it takes without blocking. `None` where the system has no such write.
+/// Returns a function that writes to stdout without blocking. `None` if the system has no such write.
 pub fn stdout_at_once() -> Option<WriteAtOnce> {
     #[cfg(target_os = "linux")]
     return Some(|bytes| system::write_at_once(io::stdout(), bytes));

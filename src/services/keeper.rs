@@ -1,4 +1,4 @@
-//! Keepers: the tasks that keep services running.
+//! Keepers: tasks that keep services running.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use super::Gateway;
 use crate::fsm::retry;
 use crate::limits::FLUSH_MAX;
 
-/// A service's keeper, which runs until it is told to end.
+/// The keeper of a service. It runs until [`Keeper::end`].
 #[derive(Debug)]
 pub(super) struct Keeper {
     task: JoinHandle<()>,
-    /// Falls at the end.
+    /// Dropped to stop the task.
     stop: oneshot::Sender<()>,
 }
 
 impl Keeper {
-    /// Spawns a keeper, which ends what it keeps when its argument falls.
+    /// Spawns a keeper. It stops its service when the receiver that it gets is closed.
     pub(super) fn start<T: Future<Output = ()> + Send + 'static>(
         gateway: &Arc<impl Gateway>,
         name: &'static str,
@@ -29,7 +29,7 @@ impl Keeper {
         Self { task: gateway.spawn(name, keep(stopped)), stop }
     }
 
-    /// Ends it and what it keeps.
+    /// Ends the keeper and its service. Aborts the task after [`FLUSH_MAX`].
     pub(super) async fn end(self) {
         let Self { mut task, stop } = self;
         drop(stop);
@@ -39,22 +39,22 @@ impl Keeper {
     }
 }
 
-/// One life of a service, from its start to its end by a bug of ours. It ends with this value.
+/// One run of a service, from its start to its end by a bug of ours. Dropping this value aborts it.
 #[derive(Debug)]
 pub(super) struct Life(JoinHandle<()>);
 
 impl Life {
-    /// Starts one.
+    /// Starts the service.
     pub(super) fn begin(life: impl Future<Output = ()> + Send + 'static) -> Self {
         Self(tokio::spawn(life))
     }
 
-    /// Waits for its end.
+    /// Waits until the service has ended.
     pub(super) async fn over(&mut self) {
         let _ = (&mut self.0).await;
     }
 
-    /// Ends it, with all that it holds.
+    /// Aborts the service and waits until its task is dropped.
     pub(super) async fn stop(&mut self) {
         if !self.0.is_finished() {
             self.0.abort();
@@ -69,7 +69,7 @@ impl Drop for Life {
     }
 }
 
-/// Waits before a life, or an attempt to begin one, that follows so many others.
+/// Waits before the next start or attempt. `before`: how many came before it.
 pub(super) async fn pause(gateway: &impl Gateway, before: u32) {
     sleep(retry::delay(before, false, gateway.random_fraction())).await;
 }

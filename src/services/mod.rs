@@ -1,12 +1,12 @@
-//! What the gateway serves over HTTP, on loopback and only when asked for: `/metrics` and the status page ([`metrics`]), and the
-//! services that the documents of TSavo/Unity-MCP name ([`unity_mcp`]), on one server (`http`).
+//! The HTTP services of the gateway, on loopback and only if asked for: `/metrics` and the status page ([`metrics`]), and the
+//! services that the documents of TSavo/Unity-MCP name ([`unity_mcp`]). All use one server (`http`).
 //!
-//! They stand beside the tree and not in it: no session depends on them, and what they show is wanted most while the tree is being
-//! built again. Each has a keeper that starts it again with a growing delay after a bug of ours, and counts that against nobody's
-//! intensity. The listener outlives such an end.
+//! The services are not part of the supervision tree: no session depends on them, and what they show is needed most while the
+//! tree restarts. After a bug of ours, a keeper restarts its service with a growing delay, which counts towards no restart limit.
+//! The listener survives such a restart.
 //!
-//! They see the gateway through [`Gateway`] and what extends it: snapshots, and calls that go the way of every call. They know no
-//! actor.
+//! Services see the gateway through [`Gateway`] and the traits that extend it: snapshots, and calls that take the path of every
+//! call. They know no actors.
 
 pub mod http;
 mod keeper;
@@ -21,15 +21,15 @@ use crate::net::Net;
 use crate::platform::host::Host;
 use crate::telemetry::events::Events;
 
-/// What every service stands on.
+/// What every service needs of the gateway.
 pub trait Gateway: Send + Sync + 'static {
     /// The network.
     fn net(&self) -> &Arc<dyn Net>;
     /// The machine.
     fn host(&self) -> &Arc<dyn Host>;
-    /// What is told and counted.
+    /// The log lines and metrics.
     fn events(&self) -> &Events;
-    /// A random number in 0..1.
+    /// A random number from 0 to 1, without 1.
     fn random_fraction(&self) -> f64;
     /// Spawns a task whose panic ends the gateway.
     fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()>;

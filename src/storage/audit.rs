@@ -1,7 +1,7 @@
-//! The audit file: a line for each call before it is sent, and one for how it ended. Only if it was asked for.
+//! The audit file: one line before each call is sent, and one for its end. Written only if the user asked for it.
 //!
-//! One line is one write at the file's end, on the host's blocking lane, one after another; the file is opened anew for each, so
-//! that it may be renamed. What a line holds stands in docs/configuration.md; arguments are told by size and digest only.
+//! Each line is one write at the file's end, on the host's blocking lane, one after another. The file is opened for each line, so
+//! that it may be renamed. docs/configuration.md describes a line. Arguments are recorded by size and digest only.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,56 +17,56 @@ use crate::limits::{AUDIT_LINES_MAX, AUDIT_WRITE_MAX};
 use crate::platform::host::{self, Host};
 use crate::protocol::ids::CallId;
 
-/// What a line tells.
+/// The event that a line records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// A call is about to be sent.
     Sent,
-    /// Policy or audit kept it from being sent.
+    /// Policy or the audit itself kept the call from being sent.
     Refused,
-    /// It ended, or how it ended was learned.
+    /// The call ended, or its outcome became known.
     Verdict,
 }
 
-/// A line, but for its time and the digest.
+/// A line without its time and digest.
 #[derive(Debug, Clone, Serialize)]
 pub struct Entry {
-    /// What it tells.
+    /// The event.
     pub event: Event,
-    /// This process.
+    /// The pid of this process.
     pub gateway_pid: u32,
-    /// The client's name, as it says.
+    /// The name that the client gave itself; left out if empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub client: String,
-    /// Its version, as it says.
+    /// The version that the client gave itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_version: Option<String>,
-    /// Whose editor.
+    /// The project of the editor, if known.
     pub project: Option<String>,
-    /// What that speaks.
+    /// The dialect of the editor.
     pub dialect: &'static str,
-    /// The call.
+    /// The id of the call.
     #[serde(serialize_with = "as_text")]
     pub call: CallId,
-    /// Its tool, as clients see it.
+    /// The tool's name for clients.
     pub tool: Arc<str>,
-    /// Its annotations, where the list is known.
+    /// The tool's read-only annotation, if the tool list is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// See [`Entry::read_only`].
+    /// The tool's destructive annotation, if the tool list is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destructive: Option<bool>,
-    /// 1 for the first time.
+    /// How often the call was sent, this time included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sending: Option<u8>,
-    /// How it ended.
+    /// The verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<&'static str>,
-    /// Why.
+    /// The cause of the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<&'static str>,
-    /// The rule that refused it.
+    /// The rule that refused the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
 }
@@ -75,7 +75,7 @@ fn as_text<S: serde::Serializer>(call: &CallId, serializer: S) -> Result<S::Ok, 
     serializer.collect_str(call)
 }
 
-/// A whole line.
+/// A complete line.
 #[derive(Serialize)]
 struct Line<'a> {
     time: String,
@@ -102,54 +102,54 @@ impl Arguments {
 /// Why a line is not in the file.
 #[derive(Debug, thiserror::Error)]
 pub enum NotWritten {
-    /// The system refused.
+    /// The system refused the write.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It took too long.
+    /// The write took longer than [`AUDIT_WRITE_MAX`].
     #[error("writing took longer than {} s", AUDIT_WRITE_MAX.as_secs())]
     Slow,
-    /// Too many lines wait already.
+    /// [`AUDIT_LINES_MAX`] lines are already waiting.
     #[error("{AUDIT_LINES_MAX} lines wait to be written")]
     Full,
-    /// The writer panicked, or the process ends.
+    /// The writer panicked, or the process is ending.
     #[error("holdfast failed while it wrote (our fault)")]
     Failed,
 }
 
-/// The file. Clones share it.
+/// The audit file. Clones share it.
 #[derive(Clone)]
 pub struct Audit {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
     host: Arc<dyn Host>,
-    /// One writes at a time, in the order in which they came.
+    /// Lines are written one at a time, in the order in which they came.
     turn: Arc<Mutex<()>>,
     places: Arc<Semaphore>,
 }
 
 impl Audit {
-    /// An audit in this file, which need not be there.
+    /// Returns an audit in this file, which may not exist yet.
     pub fn new(path: PathBuf, host: Arc<dyn Host>) -> Self {
         Self { path, host, turn: Arc::default(), places: Arc::new(Semaphore::new(AUDIT_LINES_MAX)) }
     }
 
-    /// Adds a line; what is told of is now, also when the line waits for others.
+    /// Appends a line. Its time is now, even if it waits for other lines.
     ///
     /// # Errors
-    /// [`NotWritten`]: it is not known to be there.
+    /// [`NotWritten`]: the line may be missing.
     pub async fn add(&self, entry: Entry, arguments: Option<Arc<RawValue>>) -> Result<(), NotWritten> {
         self.add_in(self.place(), entry, arguments).await
     }
 
-    /// A place for a line: until it falls, the end of the gateway waits for it. `None` if too many lines wait.
+    /// Reserves a place for a line: [`written`](Self::written) waits until it is dropped. `None` if too many lines wait.
     pub fn place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
 
-    /// As [`add`](Self::add), with the place that was taken for it.
+    /// The same as [`add`](Self::add), with a place that was reserved for the line.
     ///
     /// # Errors
-    /// [`NotWritten`]: it is not known to be there.
+    /// [`NotWritten`]: the line may be missing.
     pub async fn add_in(
         &self,
         place: Option<OwnedSemaphorePermit>,
@@ -162,7 +162,7 @@ impl Audit {
             let turn = Arc::clone(&self.turn).lock_owned().await;
             let (host, path) = (Arc::clone(&self.host), self.path.clone());
             let write = move || {
-                // Falls when this write has ended, and not when whoever waits for it has given up: no second one begins beside it.
+                // Dropped when the write has ended, even if the caller has given up: so no second write begins beside this one.
                 let _turn = turn;
                 let arguments = arguments.as_deref().map(Arguments::of);
                 let line = serde_json::to_string(&Line {
@@ -177,7 +177,7 @@ impl Audit {
         timeout(AUDIT_WRITE_MAX, written).await.map_err(|_| NotWritten::Slow)?
     }
 
-    /// Waits until no line is on its way.
+    /// Waits until no line is waiting or being written.
     pub async fn written(&self) {
         let all = u32::try_from(AUDIT_LINES_MAX).unwrap_or(u32::MAX);
         let _ = self.places.acquire_many(all).await;
@@ -227,7 +227,7 @@ mod tests {
         let [sent, ended] = &lines(&path)[..] else { panic!("two lines") };
         assert_eq!(sent["event"], "sent");
         assert_eq!(sent["arguments_bytes"], 15);
-        // sha256sum of those bytes.
+        // The result of sha256sum for those bytes.
         assert_eq!(sent["arguments_sha256"], DIGEST);
         assert_eq!(sent["call"], CallId::from_random([1; 16]).to_string());
         assert!(sent["time"].as_str().unwrap().ends_with('Z') && sent.get("verdict").is_none());

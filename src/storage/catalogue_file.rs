@@ -1,7 +1,8 @@
-//! The catalogue on disk: the tools of a project's editor, so that a client started before Unity sees every tool at once.
+//! The catalogue on disk: the tools of a project's editor, so that a client that starts before Unity sees every tool at once.
 //!
-//! Keyed by the canonical project path, the package's version inside; written atomically; read once at start. A file that
-//! cannot be used says why: corrupt (moved aside), of another project, or of another format. Never fatal.
+//! The file is named by the canonical project path, has the package's version inside, is written atomically, and is read once at
+//! start. A file that cannot be used has a reason: corrupt (moved aside), of another project or package, or of another format.
+//! The session goes on without it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,10 +14,10 @@ use crate::platform::host::Host;
 use crate::protocol::dialect::EditorTool;
 use crate::protocol::text::clean;
 
-/// The format written; another one is not read.
+/// The format that is written. A file of another format is not used.
 const FORMAT: u32 = 1;
 
-/// A catalogue file's content.
+/// The content of a catalogue file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CatalogueFile {
     format: u32,
@@ -24,14 +25,14 @@ pub struct CatalogueFile {
     pub project: PathBuf,
     /// The dialect's name.
     pub dialect: String,
-    /// The package's version when it was written, if known.
+    /// The package's version at the time of writing, if known.
     pub package_version: Option<String>,
     /// The editor's tools.
     pub tools: Vec<Arc<EditorTool>>,
 }
 
 impl CatalogueFile {
-    /// What is to be written.
+    /// Returns the content for a new file.
     pub fn new(project: &Path, dialect: &str, package_version: Option<String>, tools: Vec<Arc<EditorTool>>) -> Self {
         Self { format: FORMAT, project: project.to_path_buf(), dialect: dialect.to_owned(), package_version, tools }
     }
@@ -40,46 +41,46 @@ impl CatalogueFile {
 /// Why a catalogue file is not used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {
-    /// There is none.
+    /// The file does not exist.
     #[error("there is none yet")]
     Missing,
-    /// It is no catalogue; it was moved aside.
+    /// The file is damaged, and was moved aside.
     #[error("{path} is damaged ({why}); it was moved aside to {aside} and is written anew when Unity answers")]
     Corrupt {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Where it is now.
+        /// The path to which it was moved.
         aside: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the file.
         why: String,
     },
-    /// It is this project's, of another package than the one that would be spoken to now.
+    /// The file is of this project, but of another package than the present one.
     #[error(
         "{path} holds the tools of this project's other package ({dialect}); it is written anew when Unity answers"
     )]
     OtherPackage {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The dialect of the package that it is of.
+        /// The dialect of the file's package.
         dialect: String,
     },
-    /// It is a catalogue of another project (two paths with one key).
+    /// The file is of another project (two paths with the same hash).
     #[error("{0} belongs to another project; it is left alone until Unity answers")]
     Foreign(PathBuf),
-    /// It was written by another version of holdfast.
+    /// The file has another format: another version of holdfast wrote it.
     #[error("{0} was written by another version of holdfast; it is written anew when Unity answers")]
     Outdated(PathBuf),
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{path} cannot be read: {why}")]
     Unreadable {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         why: String,
     },
 }
 
-/// Where a project's catalogue lies below the state folder.
+/// Returns the path of a project's catalogue below the state folder.
 pub fn path(state_dir: &Path, project: &Path) -> PathBuf {
     let name = project.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(32).collect();
@@ -89,7 +90,7 @@ pub fn path(state_dir: &Path, project: &Path) -> PathBuf {
 /// Reads a project's catalogue.
 ///
 /// # Errors
-/// [`Unusable`], with what was done about it.
+/// [`Unusable`], with the reason. A damaged file was moved aside.
 pub fn read(host: &dyn Host, state_dir: &Path, project: &Path, dialect: &str) -> Result<CatalogueFile, Unusable> {
     let path = path(state_dir, project);
     let bytes = match host.read(&path, CATALOGUE_FILE_MAX_BYTES) {
@@ -123,7 +124,7 @@ pub fn read(host: &dyn Host, state_dir: &Path, project: &Path, dialect: &str) ->
 /// Writes a project's catalogue.
 ///
 /// # Errors
-/// As the system says (a read-only or full disk); the session goes on without.
+/// The system's error (a read-only or full disk); `InvalidData` if the catalogue is larger than [`CATALOGUE_FILE_MAX_BYTES`].
 pub fn write(host: &dyn Host, state_dir: &Path, file: &CatalogueFile) -> std::io::Result<()> {
     let bytes = serde_json::to_vec(file)?;
     if bytes.len() > CATALOGUE_FILE_MAX_BYTES {
@@ -135,7 +136,7 @@ pub fn write(host: &dyn Host, state_dir: &Path, file: &CatalogueFile) -> std::io
     host.write(&path(state_dir, &file.project), &bytes)
 }
 
-/// FNV-1a, 64 bits: a stable name for a path (not a defence: the file says whose it is).
+/// FNV-1a, 64 bits: a stable name for a path. Not for security; the file itself names its project.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -1,5 +1,5 @@
-//! The records of running gateways, `<state>/run/<pid>.json`. Each gateway keeps its own; what a killed process left behind is told
-//! by its lock ([`locked_record`]).
+//! The records of running gateways, `<state>/run/<pid>.json`. Each gateway keeps its own. A record that a killed process left is
+//! known by its free lock ([`locked_record`]).
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use super::locked_record;
 use crate::limits::RUN_RECORD_MAX_BYTES;
 use crate::platform::host::{Host as _, RealHost};
 
-/// Their folder in the state folder.
+/// The folder of the records, below the state folder.
 pub const FOLDER: &str = "run";
 
-/// The records of all running gateways; what killed ones left behind is removed on the way.
+/// Reads the records of all running gateways, and removes those that killed ones left.
 pub fn all(state_dir: &Path) -> Vec<Value> {
     let host = RealHost;
     let read = |path: &PathBuf| {

@@ -1,5 +1,5 @@
-//! Records of running processes in the state folder: `<folder>/<pid>.json`, one a process, beside a lock that says whether the
-//! process lives. A lock and no pid: a killed process leaves its record behind, and pids are used again.
+//! Records of running processes in the state folder: `<folder>/<pid>.json`, one per process, each with a lock file that shows
+//! whether the process is alive. The pid alone is not enough: a killed process leaves its record behind, and pids are used again.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -11,14 +11,14 @@ use crate::limits::{CLAIM_ATTEMPTS, CLAIM_PAUSE, LEFTOVERS_AT_ONCE, TEMPORARY_MA
 use crate::platform::host::{Host, System, is_held, is_temporary};
 use crate::platform::lock_file;
 
-/// Our own record, and the lock that says that we live. Both files go with it.
+/// The record of this process, and the lock that shows that it is alive. Dropping this removes both files.
 #[derive(Debug)]
 pub struct StateRecord {
     path: PathBuf,
     _lock: File,
 }
 
-/// The path of this process's record in a folder.
+/// Returns the path of this process's record in a folder.
 pub fn path_in(folder: &Path) -> PathBuf {
     folder.join(format!("{}.json", std::process::id()))
 }
@@ -28,11 +28,11 @@ fn lock_of(record: &Path) -> PathBuf {
 }
 
 impl StateRecord {
-    /// Takes the lock beside `path`; held as long as this lives. Nothing is written yet, and what a former process of this pid
-    /// left there is gone.
+    /// Takes the lock beside `path` and holds it as long as this lives. Removes a record that an earlier process of this pid
+    /// left. Writes no record yet.
     ///
     /// # Errors
-    /// As the system says, or that another process holds it.
+    /// The system's error, or that another process holds the lock.
     pub async fn claim(host: &Arc<dyn Host>, path: PathBuf) -> io::Result<Self> {
         let mut held = io::Error::new(io::ErrorKind::WouldBlock, "another process holds it");
         for _ in 0..CLAIM_ATTEMPTS {
@@ -43,9 +43,9 @@ impl StateRecord {
                     let _ = std::fs::remove_file(&path);
                     return Ok(Self { path, _lock: lock });
                 }
-                // A process that looks whether this one lives holds it for a moment, and may take it away.
+                // A process that checks whether this one is alive holds the lock for a moment, and may remove it.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(CLAIM_PAUSE).await,
-                // Windows refuses a lock that was taken away and is still open somewhere.
+                // Windows refuses to open a lock that was removed while another process has it open.
                 Err(error) if is_held(System::HERE, &error) => {
                     held = error;
                     tokio::time::sleep(CLAIM_PAUSE).await;
@@ -56,10 +56,10 @@ impl StateRecord {
         Err(held)
     }
 
-    /// Writes the record, whole or not at all.
+    /// Writes the record atomically.
     ///
     /// # Errors
-    /// As the system says.
+    /// The system's error.
     pub async fn write(&self, host: &Arc<dyn Host>, bytes: Vec<u8>) -> io::Result<()> {
         let (path, writer) = (self.path.clone(), Arc::clone(host));
         let written = crate::platform::host::run(&**host, move || writer.write(&path, &bytes));
@@ -68,7 +68,7 @@ impl StateRecord {
 }
 
 impl Drop for StateRecord {
-    /// While the lock is held: nobody else's files can be at this path.
+    /// Removes the files while the lock is held, so they cannot be another process's.
     fn drop(&mut self) {
         remove(&self.path);
     }
@@ -81,40 +81,40 @@ fn try_claim(at: &Path) -> io::Result<File> {
     if lock_file::is_at(&lock, at) { Ok(lock) } else { Err(io::ErrorKind::WouldBlock.into()) }
 }
 
-/// Removes a record and its lock. Only whoever holds the lock may.
+/// Removes a record and its lock. The caller must hold the lock.
 fn remove(record: &Path) {
     let _ = std::fs::remove_file(record);
     let _ = std::fs::remove_file(lock_of(record));
 }
 
-/// Whether the process of a record lives; what a dead one left behind is removed. `None` where that cannot be told.
+/// Whether the process of a record is alive. Removes the record of a dead one. `None` if it cannot be decided.
 fn lives(record: &Path) -> Option<bool> {
-    // Made where it is gone: without it nobody may remove the record.
+    // A missing lock is created, because the record may only be removed under the lock.
     judge(record, lock_file::open(&lock_of(record), true))
 }
 
 fn judge(record: &Path, lock: io::Result<File>) -> Option<bool> {
     match lock {
         Ok(lock) => match lock.try_lock() {
-            // Another one looked as well and took it away: a process of the same pid may have made its own meanwhile.
+            // Another process has removed this lock, and a new process of the same pid may have created its own.
             Ok(()) if !lock_file::is_at(&lock, &lock_of(record)) => return None,
-            // Removed while it is held: a process of the same pid that is just starting sees that its lock is gone, and makes
-            // another one.
+            // Removed while the lock is held: a new process of the same pid then sees that its lock is gone, and creates another
+            // one.
             Ok(()) => remove(record),
             Err(TryLockError::WouldBlock) => return Some(true),
             Err(TryLockError::Error(_)) => return None,
         },
-        // No lock can be there, so nobody holds it. Any other error (no descriptors, no permission) says nothing.
+        // This is not a lock, so no process holds it. Any other error (no descriptors, no permission) proves nothing.
         Err(error) if error.kind() == io::ErrorKind::InvalidData => remove(record),
         Err(_) => return None,
     }
     Some(false)
 }
 
-/// The records in a folder, by name: of living and of dead processes, and where there is only a lock.
+/// Returns the paths of the records in a folder, sorted: of living and dead processes, and for locks without a record.
 fn records(host: &dyn Host, folder: &Path) -> Vec<PathBuf> {
     let files = host.list(folder).unwrap_or_default();
-    // A lock without a record is a process that is just starting, or what is left of one.
+    // A lock without a record belongs to a process that is just starting, or was left behind.
     let is_ours = |path: &PathBuf| {
         let numbered = path.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| stem.parse::<u32>().is_ok());
         numbered && path.extension().is_some_and(|extension| extension == "json" || extension == "lock")
@@ -126,12 +126,12 @@ fn records(host: &dyn Host, folder: &Path) -> Vec<PathBuf> {
     records
 }
 
-/// The records of processes that live, by name; what dead ones left behind is removed on the way.
+/// Returns the sorted records of the processes that are alive, and removes those of dead ones.
 pub fn living(host: &dyn Host, folder: &Path) -> Vec<PathBuf> {
     records(host, folder).into_iter().filter(|record| lives(record) == Some(true) && host.exists(record)).collect()
 }
 
-/// Removes what killed processes left in the state folder, a bounded number of files in each of its folders.
+/// Removes what killed processes left in the state folder, at most [`LEFTOVERS_AT_ONCE`] files of a kind in each of its folders.
 pub fn reap(host: &dyn Host, state: &Path) {
     for name in ["run", "metrics"] {
         let records = records(host, &state.join(name)).into_iter();
@@ -142,7 +142,7 @@ pub fn reap(host: &dyn Host, state: &Path) {
     }
 }
 
-/// Removes the temporary files of writes that were cut off long ago ([`Host::write`] makes them).
+/// Removes old temporary files of writes that were cut short ([`Host::write`] creates them).
 pub fn remove_temporaries(host: &dyn Host, folder: &Path) {
     let now = host.now();
     let old = |changed: SystemTime| now.duration_since(changed).is_ok_and(|age| age > TEMPORARY_MAX_AGE);
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(living(&RealHost, folder.path()), std::slice::from_ref(&path));
         drop(record);
         assert!(!path.exists() && !lock_of(&path).exists(), "it goes with its process");
-        // As after a kill: the files stay, the lock falls; or only one of them stays.
+        // The state after a kill: the files stay and the lock is free, or only one file stays.
         for left in [vec![&path], vec![&lock_of(&path)], vec![&path, &lock_of(&path)]] {
             left.iter().for_each(|file| std::fs::write(file, "{}").unwrap());
             assert!(living(&RealHost, folder.path()).is_empty());
@@ -198,7 +198,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let host: Arc<dyn Host> = Arc::new(RealHost);
         let path = path_in(folder.path());
-        // The same pid in another container, say.
+        // The other process may be one with the same pid in another container.
         let other = StateRecord::claim(&host, path.clone()).await.unwrap();
         other.write(&host, b"[]".to_vec()).await.unwrap();
         assert!(StateRecord::claim(&host, path.clone()).await.is_err());
@@ -211,7 +211,7 @@ mod tests {
         let host: Arc<dyn Host> = Arc::new(RealHost);
         let path = path_in(folder.path());
         for _ in 0..200 {
-            // What a former process of this pid left behind, and somebody who looks while we start.
+            // An earlier process of this pid left its files, and another process looks at them while this one starts.
             std::fs::write(&path, "{}").unwrap();
             std::fs::write(lock_of(&path), "").unwrap();
             let looking = folder.path().to_path_buf();

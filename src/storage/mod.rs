@@ -1,4 +1,4 @@
-//! What stands on disk: catalogues, records of running gateways, the audit file.
+//! What is kept on disk: catalogues, records of running processes, result files, and the audit file.
 
 pub mod audit;
 pub mod catalogue_file;

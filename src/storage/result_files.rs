@@ -1,4 +1,4 @@
-//! Results that a client does not take, in private files that the answer names.
+//! Stores results that a client does not accept in private files, which the answer names.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,19 +14,18 @@ pub struct ResultFiles<'a> {
     host: &'a dyn Host,
     folder: Option<PathBuf>,
     call: CallId,
-    /// The last one that could not be written.
+    /// The error of the last file that could not be written.
     trouble: Option<io::Error>,
 }
 
 impl<'a> ResultFiles<'a> {
-    /// Files of this call in this folder; without one nothing is written.
+    /// Returns the files of this call in this folder; without a folder nothing is written.
     pub fn new(host: &'a dyn Host, folder: Option<PathBuf>, call: CallId) -> Self {
         Self { host, folder, call, trouble: None }
     }
 
-    /// The result as its client takes it, with what it does not take in files that the result names; and why the last one could not
-    /// be written, if one could not.
-    /// `most`: how large it may be.
+    /// Returns the result in a form that the client accepts. Parts that it does not accept are written into files that the result
+    /// names. Also returns the error of the last file that could not be written. `most`: the largest size of the result in bytes.
     pub fn fit(mut self, result: ToolResult, profile: &ClientProfile, most: usize) -> (ToolResult, Option<io::Error>) {
         (self.fitted(result, profile, most), self.trouble)
     }
@@ -53,11 +52,11 @@ impl<'a> ResultFiles<'a> {
         };
         let whole = result.file_text().len();
         let result = mcp::cut_text(result, profile, &path);
-        // Images that are taken may be too large all the same.
+        // Images that the client accepts may still be too large.
         if mcp::is_for_a_file(&result, profile, most) { result.spilled(whole, &path) } else { result }
     }
 
-    /// The path of the file that now holds this.
+    /// Writes a file and returns its path.
     fn write(&mut self, name: &str, content: &[u8]) -> Option<String> {
         let folder = self.folder.as_ref()?;
         forget_old_results(self.host, folder);
@@ -72,8 +71,8 @@ impl<'a> ResultFiles<'a> {
     }
 }
 
-/// `Logs/holdfast/results` of the project, else a folder below the state folder. A project comes from anywhere: if one of these
-/// folders is a link in it, what lies behind is somebody else's, and nothing is written or removed there.
+/// Returns `Logs/holdfast/results` of the project, else a folder below the state folder. A project may come from anywhere: if one
+/// of these folders is a link, it may lead to another's files, and nothing is written or removed there.
 pub fn folder_of(project: Option<&Path>, state: Option<&Path>) -> Option<PathBuf> {
     let below = |project: &Path| {
         let logs = project.join("Logs");
@@ -85,8 +84,8 @@ pub fn folder_of(project: Option<&Path>, state: Option<&Path>) -> Option<PathBuf
     project.and_then(below).or_else(|| state.map(|state| state.join("results")))
 }
 
-/// Keeps the results folder within its bounds of count and age. Only what we write is counted and removed. Trouble here is not
-/// worth a word: the write that follows tells.
+/// Keeps the results folder within its limits of count and age. Only files with names of ours are counted and removed. Errors are
+/// ignored: the write that follows reports them.
 fn forget_old_results(host: &dyn Host, folder: &Path) {
     locked_record::remove_temporaries(host, folder);
     let Ok(mut files) = host.list(folder) else { return };
@@ -131,7 +130,7 @@ mod tests {
         }
         forget_old_results(&RealHost, folder.path());
         assert!(theirs.iter().all(|path| path.exists()));
-        // One place is left for the result that follows.
+        // One place stays free for the next result.
         assert_eq!(RealHost.list(folder.path()).unwrap().len(), RESULT_FILES_MAX - 1 + theirs.len());
     }
 

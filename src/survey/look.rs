@@ -1,4 +1,4 @@
-//! What a project's files say of its editor, and which ports may be called.
+//! Reads what a project's files say of its editor, and decides which ports may be connected to.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::protocol::dialect::{
 };
 use crate::protocol::text::clean;
 
-/// Looks at the project that is meant.
+/// Surveys the project that is meant.
 pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
     let Meant { project, ambiguous, trouble } = meant;
     let Spoken { dialect, mut facts, packages } = match project.as_deref() {
@@ -33,7 +33,7 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
             clean(host)
         )
     }));
-    // The one that left its file behind is not the one that will write the next.
+    // If the first process that the files name is not alive but the other one is, the other one is the editor.
     let told = |pid: Option<u32>| Some(liveness(host, project.as_deref()?, dialect, pid?));
     if told(facts.editor_pid) != Some(Liveness::Alive) && told(facts.other_pid) == Some(Liveness::Alive) {
         facts.editor_pid = facts.other_pid;
@@ -68,7 +68,7 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
                 package_version: survey.facts.package_version.clone(),
             });
         } else {
-            // Looking up an owner walks all processes: only worth it when nothing else can be called.
+            // The look-up of an owner walks all processes, so it is done only if no port may be connected to.
             let owner = if survey.targets.is_empty() { host.port_owner(port) } else { None };
             let why = if abroad.is_some() {
                 "UNITY_HOST names another machine"
@@ -85,18 +85,18 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
     survey
 }
 
-/// What the editor of a project speaks.
+/// What the files say of the editor's dialect.
 struct Spoken {
     dialect: &'static dyn Dialect,
     facts: ProjectFacts,
     packages: Vec<&'static str>,
 }
 
-/// The dialect whose package is in the project, and what its files say; the fallback if there is none. Where there are several,
-/// the first of them tells of the editor's process, and none is spoken.
+/// Returns the dialect whose package is in the project, and the facts of its files; the last dialect's facts if no package is
+/// installed. If several packages are, returns the first one's facts and the names of all, and no editor is called.
 fn spoken(host: &dyn Host, project: &Path, dialects: Dialects) -> Spoken {
     let mut read: Vec<_> = dialects.iter().map(|dialect| (*dialect, facts(host, project, *dialect))).collect();
-    // What a crashed editor left behind is no second package beside one that the project names.
+    // The record that a crashed editor left is not a second package beside one that the project's files name.
     let named = read.iter().any(|(_, facts)| facts.installed && !facts.by_record);
     let counts = |facts: &ProjectFacts| facts.installed && !(named && facts.by_record);
     let mut packages: Vec<&str> =
@@ -122,12 +122,12 @@ fn spoken(host: &dyn Host, project: &Path, dialects: Dialects) -> Spoken {
     Spoken { dialect, facts, packages }
 }
 
-/// What a project's files say.
+/// Reads the facts of a dialect from a project's files.
 pub fn facts(host: &dyn Host, project: &Path, dialect: &dyn Dialect) -> ProjectFacts {
     dialect.read_project(&files(host, project, dialect.project_files()))
 }
 
-/// What there is of these files.
+/// Reads these files, as far as they exist.
 fn files(host: &dyn Host, project: &Path, wanted: &[ProjectFile]) -> ProjectFiles {
     let mut files = ProjectFiles::new();
     for file in wanted {
@@ -156,7 +156,7 @@ fn unreadable(error: &std::io::Error) -> Unreadable {
     }
 }
 
-/// Where the editor listens instead of on its own port, which was taken when its bridge started.
+/// Returns the ports on which the editor listens instead of its own, which was taken when its bridge started.
 fn moved_ports(host: &dyn Host, survey: &Survey) -> Vec<u16> {
     let dialect = survey.dialect;
     let own = survey.facts.port.map(|(port, _)| port).or(dialect.properties().default_ports.first().copied());

@@ -1,6 +1,6 @@
-//! Which project is meant: the one that was named, the one of the client's roots, the one of the working directory. A project that
-//! lies around such a folder comes before those that lie below it. Nobody guesses among several: one alone with a running editor,
-//! or the one that the session has had, is no guess.
+//! Decides which project is meant: the one that was named, else that of the client's roots, else that of the working directory. A
+//! project around such a folder takes precedence over projects below it. Among several projects holdfast never guesses: it takes
+//! the one that the client was started in, the one that the session has had, or the only one with a running editor.
 
 use std::path::{Path, PathBuf};
 
@@ -15,11 +15,11 @@ use crate::limits::{BELOW_FOLDERS_MAX, BELOW_LEVELS};
 use crate::platform::host::Host;
 use crate::protocol::text::clean;
 
-/// Looks for it. `former`: what was found with the same roots before.
+/// Finds the project. `former`: the project that was found before with the same roots.
 pub(super) fn meant(host: &dyn Host, config: &Config, roots: &[PathBuf], former: Option<&Path>) -> Meant {
     match config.project.as_deref().map(config::named_project) {
         Some(Ok(project)) => return Meant { project: Some(project), ..Meant::default() },
-        // It may appear later (a disk that is not mounted yet): looked up again at each survey.
+        // The project may appear later (a disk that is not mounted yet): each survey looks again.
         Some(Err(bad)) => return Meant { trouble: Some(bad.to_string()), ..Meant::default() },
         None => {}
     }
@@ -37,13 +37,13 @@ pub(super) fn meant(host: &dyn Host, config: &Config, roots: &[PathBuf], former:
         }
     }
     let folders: Vec<&PathBuf> = roots.iter().chain(here).collect();
-    // Started without any folder, what to do stands in every text that says that no project is known; and a port that is named
-    // needs none.
+    // Nothing is reported without any folder, because every text that says that no project is known also says what to do. A named
+    // port needs no project.
     let trouble = (!folders.is_empty() && config.ports.is_empty()).then(|| nowhere(&folders, cut, &unsearched));
     Meant { trouble, ..Meant::default() }
 }
 
-/// What is told where no project was found: where it was looked for and where it was not, and what to do.
+/// The text when no project was found: which folders were searched, which were not, and what to do.
 fn nowhere(folders: &[&PathBuf], cut: bool, unsearched: &[(PathBuf, Unsearched)]) -> String {
     let named = |folder: &Path| clean(&folder.display().to_string());
     let is_searched = |folder: &Path| !unsearched.iter().any(|(unsearched, _)| unsearched == folder);
@@ -63,7 +63,7 @@ fn nowhere(folders: &[&PathBuf], cut: bool, unsearched: &[(PathBuf, Unsearched)]
     };
     let mut told: Vec<&Path> = Vec::new();
     for (folder, why) in unsearched {
-        // Of a root that is also the working directory it is told once.
+        // A root that is also the working directory is reported once.
         if !told.contains(&folder.as_path()) {
             told.push(folder);
             let (folder, why) = (named(folder), why.why());
@@ -73,7 +73,7 @@ fn nowhere(folders: &[&PathBuf], cut: bool, unsearched: &[(PathBuf, Unsearched)]
     format!("{}: name the project with --project DIR (HOLDFAST_PROJECT).", says.join(". "))
 }
 
-/// The projects in which these folders lie.
+/// Returns the projects that contain these folders.
 fn around(folders: &[PathBuf]) -> Vec<PathBuf> {
     let around = |path: &PathBuf| config::canonical(path).and_then(|path| config::project_of(&path));
     let mut found: Vec<PathBuf> = folders.iter().filter_map(around).collect();
@@ -82,7 +82,7 @@ fn around(folders: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// The projects below these folders. The one that the session has had is found without a search.
+/// Returns the projects below these folders. The session's former project is found without a search.
 fn below(folders: &[PathBuf], former: Option<&Path>) -> Below {
     match former.filter(|former| config::is_project(former) && folders.iter().any(|folder| is_in(former, folder))) {
         Some(former) => Below { projects: vec![former.to_path_buf()], ..Below::default() },
@@ -90,12 +90,12 @@ fn below(folders: &[PathBuf], former: Option<&Path>) -> Below {
     }
 }
 
-/// Which of these, of which there may be more if the search was `cut`.
+/// Chooses among these projects. If the search was `cut`, there may be more of them.
 fn among(host: &dyn Host, config: &Config, found: Vec<PathBuf>, cut: bool, former: Option<&Path>) -> Meant {
     let started_in = around(config.working_dir.as_slice()).into_iter().next();
     let chosen = match found.as_slice() {
         [one] if !cut => Some(one.clone()),
-        // The one that the client was started in is no guess.
+        // To take the project that the client was started in is not a guess.
         _ if started_in.as_ref().is_some_and(|here| found.contains(here)) => started_in,
         _ => former.filter(|former| found.iter().any(|one| one == former)).map(Path::to_path_buf),
     };
@@ -117,11 +117,11 @@ fn among(host: &dyn Host, config: &Config, found: Vec<PathBuf>, cut: bool, forme
     Meant { ambiguous: found, trouble, ..Meant::default() }
 }
 
-/// Whether an editor of this project runs: its process lives, and a port at which it is looked for is known to be its.
+/// Whether an editor of this project is running: its process lives, and is shown to own one of the ports that a survey names.
 fn has_editor(host: &dyn Host, config: &Config, project: &Path) -> bool {
     let of_project = Config { ports: Vec::new(), ..config.clone() };
     let found = look(host, &of_project, Meant { project: Some(project.to_path_buf()), ..Meant::default() });
     let is_its = |target| owner_of(host, target).is_some() && check_owner(host, target) == Ok(Some(Identity::Checked));
-    // The look-up of an owner walks all processes: only for an editor whose process lives.
+    // The look-up of an owner walks all processes, so it is done only for an editor whose process lives.
     found.evidence.editor == Sign::Alive && found.targets.iter().any(is_its)
 }

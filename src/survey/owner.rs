@@ -1,4 +1,4 @@
-//! Who owns a port, and whether the project's editor is running.
+//! Finds the owner of a port, and whether the project's editor is running.
 
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Option<Identity>,
         (Some(_), Some(project)) if same(project) == Some(true) => Ok(Some(Identity::Checked)),
         (Some(owner), Some(_)) if target.editor_pid == Some(owner.pid) => Ok(Some(Identity::Checked)),
         _ if named => Ok(Some(Identity::Assumed)),
-        // The system does not tell who listens, but the editor checks by itself whom each call is for.
+        // The system does not report the owner, but the editor itself checks that each call is meant for it.
         (None, _) if target.expected.is_some() => Ok(Some(Identity::Checked)),
         (None, _) => Ok(None),
         (Some(_), _) => Err(ConnectFailure::Unproven),
@@ -81,7 +81,7 @@ fn names_another_project(expected: &Expected, target: &Target) -> bool {
     target.project.as_deref().is_some_and(|project| !same_project(Path::new(told), project))
 }
 
-/// Who listens on a target's port.
+/// Returns the process that listens on a target's port.
 pub(super) fn owner_of(host: &dyn Host, target: &Target) -> Option<Owner> {
     match target.editor_pid {
         Some(pid) => host.port_owner_near(target.port, pid),
@@ -89,13 +89,13 @@ pub(super) fn owner_of(host: &dyn Host, target: &Target) -> Option<Owner> {
     }
 }
 
-/// Whether this is a process in which Unity imports assets: it opens the same project, and packages start their bridges in it too.
+/// Whether this is an import worker: it opens the same project to import assets, and packages start their bridges in it too.
 fn is_worker(owner: &Owner) -> bool {
     owner.command_line.iter().any(|word| word.contains("AssetImportWorker"))
 }
 
-/// The project an editor was started with, from its command line (`-projectPath`, spelled in any case). A relative path is
-/// relative to a folder that is not known here, and tells nothing.
+/// Returns the project that an editor was started with, from its command line (`-projectPath`, in any case). `None` for a
+/// relative path, as its working directory is not known here.
 pub fn opened_project(owner: &Owner) -> Option<PathBuf> {
     let mut words = owner.command_line.iter();
     words.find(|word| word.eq_ignore_ascii_case("-projectPath"))?;

@@ -1,10 +1,9 @@
-//! Whether the process that a project's files name is the editor that wrote them. A crashed editor leaves its files behind, and its
-//! process id is given to another process, on Windows soon.
+//! Decides whether the process that a project's files name is the editor that wrote them. A crashed editor leaves its files
+//! behind, and the system gives its pid to another process, soon on Windows.
 //!
-//! An editor writes its id after it began, so a process that began after the files were written has not written them. Times alone
-//! are not reliable enough: a clock may be changed, and a file server has its own clock. So the process must also have another
-//! name than an editor's. If the files' times or the process cannot be looked up, the process counts as the
-//! editor.
+//! An editor writes its pid after it began, so a process that began after the files were written has not written them. Times
+//! alone are not reliable enough: a clock may be changed, and a file server has its own clock. So the process must also have
+//! another name than an editor's. If the files' times or the process cannot be looked up, the process counts as the editor.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -13,9 +12,9 @@ use crate::limits::PID_REUSE_MARGIN;
 use crate::platform::host::{Host, Liveness, Process};
 use crate::protocol::dialect::Dialect;
 
-/// What an editor's process is called on each system: `Unity.exe` on Windows, `Unity` on macOS and Linux; `Tuanjie` is Unity's edition
-/// for China. Names of helpers (`UnityShaderCompiler`) and of wrappers (`unity-editor`) contain these words too. That is
-/// accepted: a false match only means that the process still counts as the editor.
+/// The names of an editor's process: `Unity.exe` on Windows, `Unity` on macOS and Linux; `Tuanjie` is Unity's edition for China.
+/// Names of helpers (`UnityShaderCompiler`) and of wrappers (`unity-editor`) contain these words too. That is accepted: a false
+/// match only means that the process still counts as the editor.
 const EDITORS: [&str; 2] = ["unity", "tuanjie"];
 
 /// Whether the editor whose pid the project's files name is running.
@@ -25,7 +24,7 @@ pub(super) fn liveness(host: &dyn Host, project: &Path, dialect: &dyn Dialect, p
         return told;
     }
     let records = dialect.project_files().iter().filter(|file| file.names_process);
-    // The newest file's time: a process that is newer than all of the files wrote none of them, whichever file names it.
+    // The time of the newest file: a process that is newer than all of the files wrote none of them, whichever file names it.
     let written = records.filter_map(|file| host.changed(&project.join(file.path))).max();
     match written.zip(host.process(pid)) {
         Some((written, process)) if is_another(written, &process) => Liveness::Dead,
@@ -33,7 +32,7 @@ pub(super) fn liveness(host: &dyn Host, project: &Path, dialect: &dyn Dialect, p
     }
 }
 
-/// Whether the process cannot have written these files: it began later and is not called like an editor.
+/// Whether the process cannot have written these files: it began later and does not have an editor's name.
 fn is_another(written: SystemTime, process: &Process) -> bool {
     let is_editor = |name: &String| EDITORS.iter().any(|editor| name.to_lowercase().contains(editor));
     let began_later = process.began.duration_since(written).is_ok_and(|later| later > PID_REUSE_MARGIN);

@@ -1,4 +1,4 @@
-//! What one look around found.
+//! The result of a survey.
 
 use std::path::PathBuf;
 
@@ -10,76 +10,76 @@ use crate::platform::host::{Liveness, Owner};
 use crate::protocol::dialect::{self, Dialect, Expected, ProjectFacts};
 use crate::protocol::policy::Policy;
 
-/// A port that may be dialled.
+/// A port that may be connected to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The port on 127.0.0.1.
     pub port: u16,
-    /// Who named it.
+    /// What named the port.
     pub source: PortSource,
     /// The project it must belong to, if one is known.
     pub project: Option<PathBuf>,
     /// The pid of that project's editor, if known.
     pub editor_pid: Option<u32>,
-    /// Whom the editor is asked to be, where the dialect can ask.
+    /// The identity that the editor must confirm, if the dialect can check it.
     pub expected: Option<Expected>,
-    /// What it speaks.
+    /// The dialect of the editor.
     pub dialect: &'static dyn Dialect,
-    /// The version of its package, if the project's files tell it.
+    /// The version of the editor's package, if the project's files name it.
     pub package_version: Option<String>,
 }
 
-/// A port that is not dialled, and why.
+/// A port that is not connected to, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     /// The port.
     pub port: u16,
-    /// Who named it.
+    /// What named the port.
     pub source: PortSource,
-    /// Who listens there.
+    /// The process that listens on the port, if the system reports it.
     pub owner: Option<Owner>,
-    /// Why it is not called, in words.
+    /// Why holdfast does not connect, in words.
     pub why: String,
 }
 
-/// What one look around found.
+/// The result of a survey.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survey {
-    /// The project, if there is exactly one.
+    /// The project, if exactly one is meant.
     pub project: Option<PathBuf>,
-    /// Other projects that fit as well: nobody guesses.
+    /// The projects that fit equally well, if there are several: holdfast never guesses.
     pub ambiguous: Vec<PathBuf>,
-    /// The dialects of its packages, if it has several that could be spoken: nobody guesses.
+    /// The names of the dialects, if the project has packages of several: holdfast never guesses.
     pub packages: Vec<&'static str>,
-    /// What its editor speaks, by those files; a guess if they tell nothing.
+    /// The dialect of the editor, by the project's files; a fallback if they name none.
     pub dialect: &'static dyn Dialect,
-    /// What the project's files say.
+    /// The facts of the project's files.
     pub facts: ProjectFacts,
-    /// What the project's own configuration file narrows.
+    /// The rules of the project's own configuration file, which can only narrow the user's.
     pub rules: ProjectRules,
-    /// Ports that may be dialled, best first.
+    /// Ports that may be connected to, best first.
     pub targets: Vec<Target>,
-    /// Ports that may not.
+    /// Ports that may not be connected to.
     pub listed: Vec<Listed>,
-    /// The process and the lock files.
+    /// What the editor's process and lock files show.
     pub evidence: Evidence,
-    /// There was no descriptor to look with: what was not found may be there.
+    /// Whether the process lacked file descriptors during the survey, so that something may have been missed.
     pub starved: bool,
-    /// The look around failed, by a bug of ours: it tells nothing of where the project is.
+    /// Whether the survey failed by a bug of ours. It then says nothing about the project.
     pub failed: bool,
 }
 
-/// How well it is known whose a port is.
+/// How well the owner of a port is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
-    /// Its owner is the project's editor, or the editor checks by itself whom each call is for.
+    /// The port's owner is the project's editor, or the editor itself checks that each call is meant for it.
     Checked,
-    /// The user named it, and nothing speaks against it.
+    /// The user named the port, and nothing speaks against it.
     Assumed,
 }
 
 impl Survey {
-    /// No project was found, and nothing is wrong with any.
+    /// Returns a survey that found no project and no problem.
     pub fn nothing() -> Self {
         Self {
             project: None,
@@ -96,7 +96,7 @@ impl Survey {
         }
     }
 
-    /// Looking around failed, by a bug of ours.
+    /// Returns a survey that failed by a bug of ours. Its policy refuses every call.
     pub fn failed() -> Self {
         let problem = "holdfast failed while it looked for the editor (our fault, please report it with the log); it looks again.";
         let mut policy = Policy::default();
@@ -105,7 +105,7 @@ impl Survey {
         Self { facts, rules: ProjectRules { policy, ..ProjectRules::default() }, failed: true, ..Self::nothing() }
     }
 
-    /// Why nothing may be dialled.
+    /// The cause why no port may be connected to.
     pub fn cause(&self) -> Cause {
         if !self.ambiguous.is_empty() || !self.packages.is_empty() {
             Cause::Ambiguous
@@ -120,7 +120,7 @@ impl Survey {
 }
 
 impl Survey {
-    /// Whether the editor lives that the project's files name; `None` if they name none.
+    /// Whether the editor that the project's files name is alive; `None` if they name none.
     pub fn editor(&self) -> Option<Liveness> {
         self.facts.editor_pid.map(|_| match self.evidence.editor {
             Sign::Alive => Liveness::Alive,
@@ -130,13 +130,13 @@ impl Survey {
     }
 }
 
-/// What is known of the project that is meant.
+/// The decision about which project is meant.
 #[derive(Default)]
 pub(super) struct Meant {
-    /// The project, if there is exactly one.
+    /// The project, if exactly one is meant.
     pub project: Option<PathBuf>,
-    /// Those that fit alike.
+    /// The projects that fit equally well.
     pub ambiguous: Vec<PathBuf>,
-    /// Why there is none, with the fix.
+    /// Why no project is meant, with the fix.
     pub trouble: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! The flight recorder: what each machine did last, in memory, for whoever asks. The log after a broken promise, the status page
-//! and `status --watch` read the same record in the same form.
+//! The flight recorder keeps the last steps of each machine in memory. The log after a broken promise or a supervisor's
+//! escalation, the status page and `status --watch` all read this record.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use super::metrics::labels;
 use super::tone::Tone;
 use crate::limits::{FLIGHT_RECORD_MAX, PICTURE_WINDOW};
 
-/// The machines' last transitions.
+/// The last transitions of the machines.
 #[derive(Debug)]
 pub struct FlightRecorder {
     tracks: Vec<Mutex<Track>>,
@@ -29,18 +29,18 @@ struct Track {
     since: Instant,
     entered: SystemTime,
     steps: VecDeque<Step>,
-    /// The seconds in which something happened, and what it ended in; the oldest may lie before the window.
+    /// The seconds with a change of state, and the tones in each. The oldest may be before the window.
     turns: VecDeque<Turn>,
 }
 
 /// A second in which a machine changed its state.
 #[derive(Debug, Clone, Copy)]
 struct Turn {
-    /// Which one, since the recorder began.
+    /// The number of the second since the recorder began.
     second: u64,
-    /// The worst in it.
+    /// The worst tone in this second, the tone at its start included.
     worst: Tone,
-    /// What it ended in.
+    /// The tone at the end of this second.
     last: Tone,
 }
 
@@ -49,11 +49,11 @@ impl Track {
         tone(self.machine, self.state).unwrap_or_default()
     }
 
-    /// It entered its present state in this second.
+    /// Notes that the machine entered its present state in this second.
     fn turned(&mut self, second: u64) {
         let last = self.tone();
         let oldest = second.saturating_sub(PICTURE_WINDOW.as_secs());
-        // The one before the window says in what the window begins.
+        // The last turn before the window is kept: it gives the tone at the window's start.
         while self.turns.get(1).is_some_and(|next| next.second <= oldest) {
             self.turns.pop_front();
         }
@@ -64,13 +64,13 @@ impl Track {
         }
     }
 
-    /// See [`Timeline::strip`].
+    /// Returns [`Timeline::strip`].
     fn strip(&self, present: u64) -> String {
         let seconds = (0..PICTURE_WINDOW.as_secs()).rev().map(|back| present.checked_sub(back));
         seconds.map(|second| second.and_then(|second| self.during(second)).map_or(' ', Tone::letter)).collect()
     }
 
-    /// The worst that it was in during a second.
+    /// Returns the worst tone during a second; `None` before the machine existed.
     fn during(&self, second: u64) -> Option<Tone> {
         let begun = self.turns.partition_point(|turn| turn.second <= second);
         let turn = self.turns.get(begun.checked_sub(1)?)?;
@@ -81,37 +81,38 @@ impl Track {
 /// One transition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step {
-    /// When, in seconds since the epoch.
+    /// The time, in seconds since the Unix epoch.
     pub at: f64,
     /// The state that was left.
     pub from: &'static str,
     /// The state that was entered.
     pub to: &'static str,
-    /// The event, without what it carried.
+    /// The name of the event, without its data.
     pub event: String,
     /// How long the state had lasted, in seconds.
     pub after: f64,
 }
 
-/// What one machine did last.
+/// The recent history of one machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Timeline {
-    /// Whose.
+    /// The name of the machine.
     pub machine: &'static str,
-    /// The state it is in.
+    /// The present state.
     pub state: &'static str,
-    /// Since when, in seconds since the epoch.
+    /// The time since which it is in this state, in seconds since the Unix epoch.
     pub since: f64,
-    /// Its last transitions, oldest first; at most [`FLIGHT_RECORD_MAX`].
+    /// The last transitions, oldest first; at most [`FLIGHT_RECORD_MAX`].
     pub steps: Vec<Step>,
-    /// What its state means for whoever waits.
+    /// The meaning of the present state for a person who waits.
     pub tone: Tone,
-    /// The worst that it was in during each second of the window, the present one last, as [`Tone::letter`]; a space where it
-    /// did not exist yet. However often a machine turns (a dial loop does so twenty times a second), this tells of all of it.
+    /// The worst tone during each second of the window as [`Tone::letter`], the present second last; a space where the machine
+    /// did not exist yet. However often a machine changes its state (a dial loop: twenty times a second), the strip covers the
+    /// whole window.
     pub strip: String,
 }
 
-/// What a machine's state means for whoever waits: one colour per meaning, wherever it is drawn.
+/// The meaning of a machine's state for a person who waits. It decides the colour wherever the state is drawn.
 fn tone(machine: &str, state: &str) -> Option<Tone> {
     Some(match (machine, state) {
         ("bridge", "ready")
@@ -135,7 +136,7 @@ fn tone(machine: &str, state: &str) -> Option<Tone> {
 }
 
 impl Timeline {
-    /// The last `count` transitions in one line: `idle -Wanted-> seeking (12ms) -TargetsOffered-> dialing`, where the time is
+    /// Returns the last `count` transitions in one line: `idle -Wanted-> seeking (12ms) -TargetsOffered-> dialing`. The time is
     /// how long a state lasted.
     pub fn line(&self, count: usize) -> String {
         let last = self.steps.get(self.steps.len().saturating_sub(count)..).unwrap_or_default();
@@ -150,13 +151,13 @@ impl Timeline {
     }
 }
 
-/// Seconds since the epoch.
+/// Seconds since the Unix epoch.
 pub fn seconds(at: SystemTime) -> f64 {
     at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 impl FlightRecorder {
-    /// Every machine in its first state, since `now`.
+    /// Returns a recorder with every machine in its first state since `now`.
     pub fn new(now: SystemTime) -> Self {
         let began = Instant::now();
         let track = |(machine, _, state)| {
@@ -179,7 +180,7 @@ impl FlightRecorder {
             .find(|track| track.machine == machine)
     }
 
-    /// A new incarnation of a machine starts in this state: not one of its transitions.
+    /// Notes that a new instance of a machine started in this state. This is not a transition.
     pub fn started(&self, machine: &str, state: &'static str, now: SystemTime) {
         if let Some(mut track) = self.track(machine) {
             (track.state, track.since, track.entered) = (state, Instant::now(), now);
@@ -187,7 +188,8 @@ impl FlightRecorder {
         }
     }
 
-    /// A transition. Gives how long the state that was left had lasted; `None` for a machine of which there are many.
+    /// Records a transition. Returns how long the state before had lasted; `None` for the machines of calls and supervisors,
+    /// which are not recorded.
     pub fn moved(
         &self,
         machine: &str,
@@ -209,12 +211,12 @@ impl FlightRecorder {
         Some(after)
     }
 
-    /// Hears of every transition.
+    /// Returns a receiver that changes with every transition.
     pub fn subscribe(&self) -> watch::Receiver<()> {
         self.moves.subscribe()
     }
 
-    /// Every machine's state, and since when.
+    /// Returns the state of every machine, and since when it has been in it.
     pub fn states(&self) -> Vec<(&'static str, &'static str, SystemTime)> {
         let lock = |track: &Mutex<Track>| {
             let track = track.lock().unwrap_or_else(PoisonError::into_inner);
@@ -223,7 +225,7 @@ impl FlightRecorder {
         self.tracks.iter().map(lock).collect()
     }
 
-    /// What every machine did within the last `window` before `now`; at most `most` transitions of each, the newest.
+    /// Returns what every machine did within the last `window` before `now`, with at most the `most` newest transitions of each.
     pub fn timelines(&self, window: Duration, most: usize, now: SystemTime) -> Vec<Timeline> {
         let from = seconds(now) - window.as_secs_f64();
         let second = self.began.elapsed().as_secs();
@@ -265,7 +267,7 @@ mod tests {
         let all = |window| flight.timelines(window, FLIGHT_RECORD_MAX, start + Duration::from_secs(300));
         let timeline = all(Duration::MAX).into_iter().find(|timeline| timeline.machine == "bridge").unwrap();
         assert_eq!((timeline.steps.len(), timeline.state), (FLIGHT_RECORD_MAX, "stopped"));
-        // The last turns, at 250 s and later; the step at the start of all time is long over.
+        // The last transitions, at 250 s and later. The last one has a timestamp at the Unix epoch, which is outside the window.
         let recent = all(Duration::from_secs(50)).remove(0);
         assert_eq!(recent.steps.len(), FLIGHT_RECORD_MAX - 250);
         let few = flight.timelines(Duration::MAX, 3, start).remove(0);
@@ -288,7 +290,7 @@ mod tests {
         turn("dialing", "ready");
         pass(2000).await;
         assert_eq!(strip().trim_start(), "--WGG");
-        // Far more turns than are kept of them.
+        // Far more transitions than the record keeps.
         for _ in 0..600 {
             turn("ready", "stalled");
             pass(5).await;

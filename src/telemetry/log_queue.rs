@@ -1,8 +1,8 @@
-//! The queue between whoever logs and stderr: a slow reader of stderr never holds anybody, and a line costs its writer no
-//! wake-up while lines are being written anyway.
+//! The queue between the code that logs and stderr. A slow reader of stderr blocks no caller, and a line wakes no thread while
+//! other lines are being written.
 //!
-//! Lines are written in batches by a thread of its own. `tracing-appender` does nearly this, but wakes its thread for each line
-//! (a tenth of the calls per second under load) and prints to stdout, which is MCP's, when it cannot end in time.
+//! A thread of its own writes lines in batches. `tracing-appender` is similar, but wakes its thread for each line (which costs a
+//! tenth of the calls per second under load), and prints to stdout, which is MCP's, if it cannot end in time.
 
 use std::io::{self, Write};
 use std::mem;
@@ -18,7 +18,7 @@ use crate::limits::{FLUSH_MAX, LOG_BATCH_EVERY, LOG_QUEUE_MAX_LINES};
 struct Queue {
     bytes: Vec<u8>,
     lines: usize,
-    /// The thread sleeps until somebody wakes it; otherwise it comes back by itself.
+    /// Whether the thread sleeps until it is woken; otherwise it looks again by itself.
     idle: bool,
     ending: bool,
     ended: bool,
@@ -32,13 +32,13 @@ struct Shared {
 }
 
 impl Shared {
-    /// A lock whose holder panicked is entered again: at worst a line is torn.
+    /// Takes a poisoned lock too: at worst, one line is cut.
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What became of the lines so far. Clones share it.
+/// The numbers of lines written, dropped and failed. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct LogCounts(Arc<Counts>);
 
@@ -59,7 +59,7 @@ const LEVELS: [(Level, &str); 5] = [
 ];
 
 impl LogCounts {
-    /// A line of this level.
+    /// Counts a line of this level.
     pub fn line(&self, level: Level) {
         if let Some(at) = LEVELS.iter().position(|(known, _)| *known == level)
             && let Some(count) = self.0.levels.get(at)
@@ -68,54 +68,54 @@ impl LogCounts {
         }
     }
 
-    /// Lines by the label of their level.
+    /// Returns the number of lines, by the label of their level.
     pub fn lines(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = LEVELS.iter().zip(&self.0.levels);
         counts.map(|((_, label), count)| (*label, count.load(Ordering::Relaxed)))
     }
 
-    /// Lines dropped because too many waited for stderr.
+    /// Returns the number of lines that were dropped because the queue was full.
     pub fn queue_full(&self) -> u64 {
         self.0.queue_full.load(Ordering::Relaxed)
     }
 
-    /// Lines that stderr did not take.
+    /// Returns the number of lines that could not be written to stderr.
     pub fn sink_errors(&self) -> u64 {
         self.0.sink_errors.load(Ordering::Relaxed)
     }
 }
 
-/// The queue's owner. Dropping it writes what is queued, within a bound of time.
+/// The owner of the queue. Dropping it writes the queued lines, for at most [`FLUSH_MAX`].
 pub struct LogQueue {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a subscriber writes its lines to, one whole line each time.
+/// The writer for a subscriber, which must write one whole line at a time.
 #[derive(Clone)]
 pub struct LogWriter(Arc<Shared>);
 
 impl LogQueue {
-    /// A queue to `out`, and its thread.
+    /// Returns a queue to `out`, and starts its thread.
     pub fn start(out: impl Write + Send + 'static) -> Self {
         let shared = Arc::<Shared>::default();
         let work = Arc::clone(&shared);
-        // Without a thread the lines fill the queue and are dropped: logging is not worth an end.
+        // Without a thread, the lines fill the queue and are dropped: a lack of logging must not end the gateway.
         let write = move || {
             let mut out = out;
-            // A panic costs the batch that was being written, and no line after it.
+            // A panic loses the batch that was being written, but no later line.
             while std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&work, &mut out))).is_err() {}
         };
         let thread = std::thread::Builder::new().name("log".to_owned()).spawn(write).ok();
         Self { shared, thread }
     }
 
-    /// A writer into it.
+    /// Returns a writer into the queue.
     pub fn writer(&self) -> LogWriter {
         LogWriter(Arc::clone(&self.shared))
     }
 
-    /// What becomes of the lines.
+    /// Returns the counters of the queue.
     pub fn counts(&self) -> LogCounts {
         self.shared.counts.clone()
     }
@@ -126,11 +126,11 @@ impl Drop for LogQueue {
         let mut queue = self.shared.lock();
         queue.ending = true;
         self.shared.moved.notify_all();
-        // A stderr that nobody reads must not hold the end.
+        // A stderr that nobody reads must not block the exit.
         let waited = self.shared.moved.wait_timeout_while(queue, FLUSH_MAX, |queue| !queue.ended);
         let ended = waited.is_ok_and(|(_, late)| !late.timed_out());
         if ended && let Some(thread) = self.thread.take() {
-            // It has nothing left to do.
+            // The thread has nothing left to do.
             let _ = thread.join();
         }
     }
@@ -173,7 +173,7 @@ fn run(shared: &Shared, mut out: impl Write) {
         let batch = mem::take(&mut queue.bytes);
         queue.lines = 0;
         drop(queue);
-        // A reader that is gone is no reason to stop taking lines.
+        // After the reader of stderr is gone, lines are still taken.
         if out.write_all(&batch).and_then(|()| out.flush()).is_err() {
             let lines = batch.iter().filter(|byte| **byte == b'\n').count();
             shared.counts.0.sink_errors.fetch_add(lines as u64, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! Logs on stderr: for a person on a terminal, JSON otherwise. Never blocking, never stdout.
 //!
-//! A bounded queue leads to a thread that writes; when stderr is slow, lines are dropped and counted, and the gateway goes on.
+//! A thread writes lines from a bounded queue. If stderr is slow, lines are dropped and counted, and the gateway goes on.
 
 use std::io::IsTerminal as _;
 
@@ -41,11 +41,11 @@ pub enum Format {
     Json,
 }
 
-/// Keeps the writing thread alive; dropping it flushes what is queued (bounded in time).
+/// Keeps the writing thread alive. Dropping this writes the queued lines, within a time limit.
 pub struct Logs(LogQueue);
 
 impl Logs {
-    /// What becomes of the lines.
+    /// Returns the counters of the log lines.
     pub fn counts(&self) -> LogCounts {
         self.0.counts()
     }
@@ -77,7 +77,7 @@ pub fn start(verbosity: Verbosity, format: Format) -> Option<Logs> {
     started.ok().map(|()| Logs(queue))
 }
 
-/// Counts the lines that are written, by level.
+/// Counts the logged events by level.
 struct CountLevels(LogCounts);
 
 impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for CountLevels {

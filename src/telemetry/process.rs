@@ -1,29 +1,30 @@
-//! What the system says of our own process. Linux only: elsewhere the series stay at zero.
+//! The system's data about this process. Linux only: on other systems the series stay at zero.
 
-/// What the process uses.
+/// The resources that this process uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
     /// Processor time, in whole seconds.
     pub cpu_seconds: u64,
-    /// Resident memory.
+    /// Resident memory in bytes.
     pub resident_bytes: usize,
     /// Open file descriptors.
     pub open_fds: usize,
-    /// Their limit.
+    /// The limit of open file descriptors.
     pub max_fds: usize,
 }
 
-/// What the process uses now.
+/// Reads the present usage; `None` if the system does not report it.
 #[cfg(target_os = "linux")]
 pub fn usage() -> Option<Usage> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The name in parentheses may hold anything; the fields are counted behind it. proc(5): utime is the 14th, stime the 15th.
+    // The name in parentheses may hold anything, so fields are counted from the last parenthesis. proc(5): utime is the 14th
+    // field, stime the 15th.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace().skip(11);
     let ticks: u64 = fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?;
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: usize = statm.split_whitespace().nth(1)?.parse().ok()?;
-    // One of them is the folder that is being read.
+    // One of them belongs to reading the folder itself.
     let open_fds = std::fs::read_dir("/proc/self/fd").ok()?.count().saturating_sub(1);
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     Some(Usage {
@@ -34,7 +35,7 @@ pub fn usage() -> Option<Usage> {
     })
 }
 
-/// What the process uses now.
+/// Always `None` on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn usage() -> Option<Usage> {
     None

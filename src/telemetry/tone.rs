@@ -1,31 +1,31 @@
-//! What a state means for a person who waits. The recorder writes it, and everything that draws the record reads it.
+//! The meaning of a state for a person who waits. The flight recorder writes it, and everything that draws the record reads it.
 
 use serde::{Deserialize, Serialize};
 use strum::VariantArray as _;
 
-/// What a state means; the worse, the greater.
+/// The meaning of a state, ordered from harmless to worst.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, strum::VariantArray,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
-    /// Nothing is wanted of it.
+    /// Not in use.
     #[default]
     Plain,
-    /// It works.
+    /// Working.
     Good,
-    /// Somebody waits.
+    /// A wait: for the editor, a connection, or the tool list.
     Waiting,
-    /// Nobody can know.
+    /// The outcome cannot be known.
     Unsure,
-    /// Trouble from outside.
+    /// A fault outside of holdfast.
     Trouble,
     /// A broken promise.
     Broken,
 }
 
 impl Tone {
-    /// A letter for it, for strips of many.
+    /// The letter of this tone in a strip.
     pub fn letter(self) -> char {
         match self {
             Self::Plain => '-',
@@ -37,7 +37,7 @@ impl Tone {
         }
     }
 
-    /// The one with this letter.
+    /// The tone of a letter; `None` if there is none.
     pub fn of_letter(letter: char) -> Option<Self> {
         Self::VARIANTS.iter().copied().find(|tone| tone.letter() == letter)
     }

@@ -1,5 +1,5 @@
-//! `holdfast demo`: a session that survives what Unity does to it, with real processes, told as a timeline. It needs nothing
-//! but this program, checks the promises itself, and ends with 0 only if every one was kept.
+//! `holdfast demo`: plays a session with real processes that survives a reload, a freeze and a kill of a fake Unity, and prints
+//! it as a timeline. It needs nothing but this program, checks the promises itself, and exits with 0 only if all were kept.
 
 mod part;
 mod promises;
@@ -43,7 +43,7 @@ pub struct DemoArgs {
     pub dialect: FakeDialect,
 }
 
-/// Plays the demo.
+/// Plays the demo and returns its exit code.
 pub fn run(arguments: DemoArgs) -> ExitCode {
     let runtime = match runtime() {
         Ok(runtime) => runtime,
@@ -60,7 +60,7 @@ pub fn run(arguments: DemoArgs) -> ExitCode {
 }
 
 async fn play(arguments: DemoArgs) -> Exit {
-    // Before there is a folder or a process that a signal could leave behind.
+    // The signal handlers come first: later a signal could leave a folder or a process behind.
     let interrupted = interrupted();
     let (stage, news) = match Stage::set(arguments.dialect) {
         Ok(set) => set,
@@ -92,7 +92,7 @@ async fn play(arguments: DemoArgs) -> Exit {
         Some(Ok(Err(stopped))) => Some(stopped.to_string()),
         Some(Err(_)) => Some(format!("it did not end within {} s", DEMO_MAX.as_secs())),
     };
-    // After a story that came to its end there is nothing left to clear, which is one of the promises.
+    // A complete story leaves no process to kill, which is one of the promises: so the counts are taken before `clear`.
     let left = (scene.stage.started, scene.stage.ended);
     scene.stage.clear().await;
     scene.history.children = left;
@@ -110,7 +110,7 @@ async fn play(arguments: DemoArgs) -> Exit {
     if kept { Exit::Ok } else { Exit::Failed }
 }
 
-/// Returns when a person or the system wants this to end.
+/// Completes on the first signal to end.
 fn interrupted() -> impl Future<Output = ()> + use<> {
     let signalled = signalled();
     async move {

@@ -1,37 +1,37 @@
-//! What the story asks of an editor, in the words of the package that it has.
+//! The calls of the story, as the tools of each Unity package offer them.
 
 use holdfast_fake_unity::FakeDialect;
 use serde_json::{Value, json};
 
-/// A call of a tool.
+/// One call of a tool.
 #[derive(Debug)]
 pub struct Line {
     /// The tool.
     pub tool: &'static str,
     /// Its arguments.
     pub arguments: Value,
-    /// What it counts under in Unity, if it does.
+    /// The key under which Unity counts the call, if it counts it.
     pub key: Option<String>,
 }
 
-/// The words of one package.
+/// The calls and properties of one package.
 #[derive(Debug, Clone, Copy)]
 pub struct Part {
-    /// Counts under a key; held back: it is answered only when the story says so.
+    /// Counts under a key. With `hold`, the editor holds back the answer until the story frees it.
     pub count: fn(key: &str, hold: bool) -> Line,
-    /// Changes nothing.
+    /// A call that changes nothing.
     pub look: fn(text: &str) -> Line,
-    /// What a reload follows.
+    /// A call that a domain reload follows.
     pub refresh: fn() -> Line,
-    /// What is told of it.
+    /// The title of the act around `refresh`.
     pub refresh_act: &'static str,
-    /// The editor holds an answer back when it is asked to; else it must stand still for that.
+    /// Whether the editor can hold back an answer on request. If not, the story freezes the editor instead.
     pub holds: bool,
-    /// The editor reloads by itself after the refresh; else the story makes it.
+    /// Whether the editor reloads by itself after `refresh`. If not, the story orders the reload.
     pub reloads: bool,
-    /// No file of the project names the port, so the gateway is told.
+    /// Whether the gateway needs `--port` because no file of the project names the port.
     pub port_is_told: bool,
-    /// The editor keeps what a call answered over a reload.
+    /// Whether the editor keeps the answers of calls across a reload.
     pub journal: bool,
 }
 
@@ -45,7 +45,7 @@ fn look(tool: &'static str, arguments: Value) -> Line {
 }
 
 impl Part {
-    /// The words for this package.
+    /// Returns the calls of this package.
     pub fn of(dialect: FakeDialect) -> Self {
         let base = Self {
             count,

@@ -1,5 +1,5 @@
-//! What the demo promises, checked against what was seen. Values only, so that tests can hand in histories that break them. What may
-//! stand on the gateway's stdout is judged by the client's session, as in every test.
+//! Checks the demo's promises against its history. The checks take values only, so that tests can pass histories that break them.
+//! The client's session judges what may be written to the gateway's stdout, as in every test.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,52 +12,52 @@ use serde_json::Value;
 
 use crate::limits::{DEMO_EXIT_MAX, DEMO_RECOVERY_MAX};
 
-/// Everything that was seen, as far as a promise speaks of it.
+/// All observations that a promise needs.
 #[derive(Debug, Clone, Default)]
 pub struct History {
-    /// What was written to the gateway and read from it.
+    /// The lines written to the gateway and read from it.
     pub session: Session<Duration>,
-    /// Requests with an id, in the order in which they were written.
+    /// Requests with an id, in the order of writing.
     pub asked: Vec<Asked>,
-    /// How often Unity ran each key, from the file that it writes as it runs.
+    /// How often Unity ran each key, from the file that the fake editor writes as it runs calls.
     pub runs: BTreeMap<String, u64>,
-    /// What the gateway's own record says of calls to Unity: the tool and the verdict's label.
+    /// The gateway's own record of calls to Unity: the tool and the label of its verdict.
     pub record: Vec<(String, String)>,
-    /// From Unity listening again to the first good answer; `None`: no answer came.
+    /// The time from Unity listening again to the first good answer, by cause; `None`: no answer came.
     pub recoveries: Vec<(String, Option<Duration>)>,
-    /// From the end of stdin to the gateway's exit, and its exit code.
+    /// The time from the end of stdin to the gateway's exit, and the exit code.
     pub exit: Option<(Duration, Option<i32>)>,
-    /// Child processes that were started, and those whose end was seen.
+    /// The number of child processes started, and of those whose end was seen.
     pub children: (usize, usize),
-    /// Where the story stopped, if it did not come to its end.
+    /// Why the story stopped early, if it did.
     pub stopped: Option<String>,
 }
 
-/// A request that was made.
+/// A request that was sent.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// Its id.
+    /// The id of the request.
     pub id: u64,
-    /// The tool, or the method for what is no call of a tool.
+    /// The tool, or the method of a request that is not a tool call.
     pub what: String,
-    /// A call to Unity, which the gateway keeps on record.
+    /// Whether this is a call to Unity, which the gateway records.
     pub recorded: bool,
-    /// Under which it counts in Unity.
+    /// The key under which Unity counts the call.
     pub key: Option<String>,
-    /// How it must end.
+    /// The verdict that the request must end with.
     pub must: Verdict,
 }
 
-/// A promise, and whether it was kept.
+/// A promise, and the result of its check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Promise {
-    /// The promise.
+    /// The promise as it is printed.
     pub name: &'static str,
-    /// What was seen: the figures if it was kept, else what broke it.
+    /// The figures if the promise was kept, else what broke it.
     pub seen: Result<String, String>,
 }
 
-/// Checks every promise.
+/// Checks every promise. A story that stopped early adds one broken promise.
 pub fn check(history: &History) -> Vec<Promise> {
     let promise = |name, seen| Promise { name, seen };
     let mut promises = vec![
@@ -78,7 +78,7 @@ pub fn check(history: &History) -> Vec<Promise> {
     promises
 }
 
-/// The findings, or the figures when there are none.
+/// Returns the findings as an error, or the figures if there are none.
 fn kept_or(findings: &[String], figures: impl FnOnce() -> String) -> Result<String, String> {
     if findings.is_empty() { Ok(figures()) } else { Err(findings.join("; ")) }
 }
@@ -87,7 +87,7 @@ fn plural(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
-/// How a response says that the request ended.
+/// The verdict that a response states.
 pub fn verdict_of(message: &Value) -> Verdict {
     match answer::Verdict::of(message) {
         answer::Verdict::Ok => Verdict::Ok,
@@ -105,7 +105,7 @@ pub fn text_of(message: &Value) -> &str {
     message.pointer("/result/content/0/text").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Answers in the order in which they came: whose, and what they say.
+/// The id and the verdict of each answer, in the order of arrival.
 fn answered(history: &History) -> impl Iterator<Item = (u64, Verdict)> {
     let messages = history.session.lines().iter().map(|line| &line.value);
     let answers = messages.filter(|message| message.get("method").is_none());
@@ -150,7 +150,7 @@ fn verdicts_true(history: &History) -> Result<String, String> {
             Verdict::NotExecuted | Verdict::Cancelled | Verdict::Internal => Ran::No,
             Verdict::OutcomeUnknown | Verdict::StillRunning => Ran::Unknown,
         });
-        // No answer at all is another promise's finding.
+        // A request without an answer is a finding of `one_answer`.
         let fits = ran.is_none_or(|ran| ran.is_true(runs));
         checked += 1;
         if !fits {
@@ -183,7 +183,7 @@ fn progress(history: &History) -> Result<String, String> {
     kept_or(&findings, || plural(history.session.told("notifications/progress").count(), "notification"))
 }
 
-/// What this client is never sent: a request, or an answer under no id.
+/// Whether a message is of a kind that this client must not receive: a request, or an answer without an id.
 fn is_unwanted(message: &Value) -> bool {
     let has_id = message.get("id").is_some_and(|id| !id.is_null());
     match message.get("method").and_then(Value::as_str) {

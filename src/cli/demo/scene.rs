@@ -1,4 +1,4 @@
-//! What is going on: the client's side of the session, what the children say, and the record of both.
+//! The state of the running demo: the client's side of the session, the lines of the child processes, and the record of both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,81 +17,81 @@ use crate::core::user_text;
 use crate::fsm::cause::Cause;
 use crate::limits::DEMO_STEP_MAX;
 
-/// Lanes of the picture.
+/// The lane of the client in the picture.
 pub const CLIENT: usize = 0;
-/// See [`CLIENT`].
+/// The lane of the gateway.
 pub const GATEWAY: usize = 1;
-/// See [`CLIENT`].
+/// The lane of Unity.
 pub const UNITY: usize = 2;
 
 /// Why the story cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Stopped {
-    /// Something that must happen did not.
+    /// An expected fact did not become true in time.
     #[error("waited {DEMO_STEP_MAX:?} in vain until {0}")]
     InVain(String),
-    /// It ended before it was told to.
+    /// The gateway ended before the story closed it.
     #[error("the gateway ended before {0}")]
     GatewayEnded(String),
-    /// The system refused something.
+    /// The system refused an operation.
     #[error("{0}: {1}")]
     System(&'static str, std::io::Error),
 }
 
-/// What is known by now, for whoever waits for a fact.
+/// What is known so far, for the steps that wait for a fact.
 #[derive(Debug, Default)]
 pub struct Facts {
-    /// Requests that are answered.
+    /// The ids of answered requests.
     pub answers: BTreeSet<u64>,
-    /// Requests that the gateway said it holds.
+    /// The ids of requests that the gateway reported as held, with the cause.
     pub held: BTreeMap<u64, String>,
-    /// Requests that it said it sent.
+    /// The ids of requests that the gateway reported as sent, with the time.
     pub sent: BTreeMap<u64, Duration>,
-    /// Tools that began in Unity.
+    /// The number of tool runs that began in Unity.
     pub begun: usize,
-    /// How many ended.
+    /// The number of tool runs that ended in Unity.
     pub ended: usize,
-    /// Port that Unity listens on; `None` while it does not.
+    /// The port that Unity listens on; `None` while it does not listen.
     pub port: Option<u64>,
-    /// Sockets and main thread stand still.
+    /// Whether Unity's sockets and main thread are frozen.
     pub frozen: bool,
-    /// The gateway's stdout ended.
+    /// Whether the gateway's stdout has ended.
     pub gateway_silent: bool,
 }
 
-/// A request on its way.
+/// A request that was sent.
 #[derive(Debug)]
 struct Open {
     asked: Duration,
-    /// Index of its bar.
+    /// The index of its bar in the timeline.
     bar: Option<usize>,
     label: String,
 }
 
-/// See the module's documentation.
+/// The state of the running demo.
 #[derive(Debug)]
 pub struct Scene {
-    /// The processes.
+    /// The child processes.
     pub stage: Stage,
-    /// What is known by now.
+    /// What is known so far.
     pub facts: Facts,
-    /// What promises are checked against.
+    /// The record against which the promises are checked.
     pub history: History,
-    /// The picture.
+    /// The picture of the session.
     pub timeline: Timeline,
     news: mpsc::Receiver<News>,
     teller: Teller,
     began: Instant,
     acts: usize,
     requests: BTreeMap<u64, Open>,
-    /// What Unity came back from, and when, until the first good answer.
+    /// The outage that ended and the time of its end, until the first good answer.
     recovering: Option<(&'static str, Duration)>,
-    /// What Unity is away for, and since when.
+    /// The outage that lasts, and the time of its start.
     away: Option<(&'static str, Duration)>,
 }
 
 impl Scene {
-    /// Nothing has happened.
+    /// Returns a scene in which nothing has happened.
     pub fn new(stage: Stage, news: mpsc::Receiver<News>, teller: Teller) -> Self {
         Self {
             stage,
@@ -108,20 +108,20 @@ impl Scene {
         }
     }
 
-    /// Time since the beginning.
+    /// The time since the beginning.
     pub fn now(&self) -> Duration {
         self.began.elapsed()
     }
 
     // ---- telling ----
 
-    /// A chapter begins.
+    /// Prints the title of the next act.
     pub fn act(&mut self, title: &str) {
         self.acts += 1;
         self.teller.act(self.acts, title, &self.timeline.lanes);
     }
 
-    /// Something was seen.
+    /// Prints an observation and adds it to the timeline.
     pub fn tell(&mut self, lanes: (usize, usize), tone: Tone, text: impl Into<String>, measured: Option<Duration>) {
         self.tell_at(self.now(), lanes, tone, text, measured);
     }
@@ -134,7 +134,7 @@ impl Scene {
         text: impl Into<String>,
         measured: Option<Duration>,
     ) {
-        // Two processes tell of one thing: a line never stands below a later one.
+        // The lines of two processes may arrive out of order: a printed line is never earlier than the line above it.
         let at = self.timeline.moments.last().map_or(at, |last| at.max(last.at));
         let moment = Moment { at, from, to, tone, text: text.into(), measured };
         self.teller.moment(&self.timeline.lanes, &moment);
@@ -150,10 +150,10 @@ impl Scene {
         gateway.say(line).await.map_err(|error| Stopped::System("writing to the gateway", error))
     }
 
-    /// Sends a request that must be answered `ok`. Gives its id.
+    /// Sends a request that must be answered `ok`. Returns its id.
     ///
     /// # Errors
-    /// The gateway does not read.
+    /// The gateway does not read its stdin.
     pub async fn request(&mut self, method: &str, params: Value) -> Result<u64, Stopped> {
         self.send(method, method.to_owned(), None, params, Verdict::Ok, false).await
     }
@@ -161,16 +161,16 @@ impl Scene {
     /// Calls one of the gateway's own tools.
     ///
     /// # Errors
-    /// The gateway does not read.
+    /// The gateway does not read its stdin.
     pub async fn ask(&mut self, tool: &str) -> Result<u64, Stopped> {
         let params = line::call(tool, json!({}));
         self.send("tools/call", tool.to_owned(), None, params, Verdict::Ok, false).await
     }
 
-    /// Calls a tool of Unity, which must end so.
+    /// Calls a tool of Unity, which must end with the verdict `must`.
     ///
     /// # Errors
-    /// The gateway does not read.
+    /// The gateway does not read its stdin.
     pub async fn call(&mut self, line: Line, must: Verdict) -> Result<u64, Stopped> {
         let Line { tool, arguments, key } = line;
         let token = format!("progress-{}", self.history.session.next_id());
@@ -206,17 +206,17 @@ impl Scene {
     /// Sends a notification.
     ///
     /// # Errors
-    /// The gateway does not read.
+    /// The gateway does not read its stdin.
     pub async fn notify(&mut self, method: &str, params: Value) -> Result<(), Stopped> {
         self.write(&line::notification(method, params)).await
     }
 
-    /// Cancels a call that must never be answered.
+    /// Cancels a call, which must then never be answered.
     ///
     /// # Errors
-    /// The gateway does not read.
+    /// The gateway does not read its stdin.
     pub async fn cancel(&mut self, id: u64) -> Result<(), Stopped> {
-        // Its own line would not say why.
+        // The session only notes the cancel; the notification that is written has a reason.
         self.history.session.cancel(&id.into());
         self.notify("notifications/cancelled", json!({"requestId": id, "reason": "the user changed her mind"})).await?;
         let now = self.now();
@@ -232,17 +232,17 @@ impl Scene {
 
     // ---- Unity's side ----
 
-    /// Steers the fake editor.
+    /// Sends a command to the fake editor.
     ///
     /// # Errors
-    /// It does not read.
+    /// The fake editor does not read its stdin.
     pub async fn steer(&mut self, line: &str) -> Result<(), Stopped> {
         let unity = self.stage.unity.as_mut();
         let unity = unity.ok_or(Stopped::System("steering Unity", std::io::ErrorKind::NotConnected.into()))?;
         unity.say(line).await.map_err(|error| Stopped::System("steering Unity", error))
     }
 
-    /// Unity is not there from now on, for this reason; its next return is a recovery from it.
+    /// Notes that Unity is away from now on, and why. Its next return counts as a recovery from that.
     pub fn away(&mut self, why: &'static str, phase: Phase) {
         let now = self.now();
         self.facts.port = None;
@@ -250,7 +250,7 @@ impl Scene {
         self.away = Some((why, now));
     }
 
-    /// Unity reloads its domain, for this reason.
+    /// Notes that Unity reloads its domain, and why.
     pub fn reloads(&mut self, why: &'static str) {
         self.away(why, Phase::Reloading);
         self.tell((UNITY, UNITY), Tone::Trouble, "domain reload: every connection is cut", None);
@@ -258,10 +258,10 @@ impl Scene {
 
     // ---- waiting ----
 
-    /// Looks at news until a fact holds.
+    /// Processes the children's lines until a fact is true.
     ///
     /// # Errors
-    /// It did not come to hold within [`DEMO_STEP_MAX`], or cannot any more.
+    /// The fact did not become true within [`DEMO_STEP_MAX`], or cannot become true any more.
     pub async fn until(&mut self, what: &str, fact: impl Fn(&Facts) -> bool) -> Result<(), Stopped> {
         let deadline = Instant::now() + DEMO_STEP_MAX;
         while !fact(&self.facts) {
@@ -276,10 +276,10 @@ impl Scene {
         Ok(())
     }
 
-    /// Waits until these are answered.
+    /// Waits until these requests are answered.
     ///
     /// # Errors
-    /// They are not.
+    /// The same as for [`Scene::until`].
     pub async fn answers(&mut self, ids: &[u64]) -> Result<(), Stopped> {
         let labels: Vec<String> =
             ids.iter().map(|id| self.requests.get(id).map(|open| open.label.clone()).unwrap_or_default()).collect();
@@ -287,7 +287,7 @@ impl Scene {
         self.until(&what, |facts| ids.iter().all(|id| facts.answers.contains(id))).await
     }
 
-    /// Lets time pass, so that a person can read; news are told meanwhile.
+    /// Lets time pass, so that a person can read. The children's lines are processed meanwhile.
     pub async fn pause(&mut self, time: Duration) {
         let end = Instant::now() + time;
         while let Ok(Some(news)) = tokio::time::timeout_at(end, self.news.recv()).await {
@@ -335,7 +335,7 @@ impl Scene {
                 self.tell_at(at, (CLIENT, UNITY), Tone::Plain, format!("{label}: sent to Unity"), None);
             }
         } else if let Some(cause) = said.strip_prefix("held, not sent yet: ") {
-            // The first call of a connection may have to wait for the list of tools for an instant: not worth a line.
+            // The first call on a connection may wait a moment for the tool list, which is not worth a line.
             if cause != user_text::cause(Cause::Listing) && !self.facts.held.contains_key(&id) {
                 self.facts.held.insert(id, cause.to_owned());
                 self.tell_at(at, (CLIENT, GATEWAY), Tone::Waiting, format!("{label}: held, {cause}"), None);
@@ -430,7 +430,7 @@ impl Scene {
         }
     }
 
-    /// A recovery that never saw its good answer is on record, too.
+    /// Adds an unfinished recovery to the history: Unity is away, or no good answer came after its return.
     pub fn close_recoveries(&mut self) {
         let open = self.recovering.take().map(|(why, _)| why).or(self.away.take().map(|(why, _)| why));
         if let Some(why) = open {
@@ -448,7 +448,7 @@ fn compile_words(message: &Value) -> String {
     }
 }
 
-/// The first sentences of a text.
+/// The first `count` sentences of a text.
 fn sentences(text: &str, count: usize) -> &str {
     let end = text.match_indices(". ").nth(count.saturating_sub(1)).map_or(text.len(), |(at, _)| at + 1);
     text.get(..end).unwrap_or(text)

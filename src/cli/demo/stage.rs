@@ -1,4 +1,4 @@
-//! The child processes of the demo: fake editors and a gateway, and the news that their lines are.
+//! The child processes of the demo (fake editors and a gateway), and the lines that they write.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -15,39 +15,39 @@ use tokio::time::Instant;
 
 use crate::limits::{DEMO_LINE_MAX_BYTES, DEMO_NEWS_MAX, DEMO_STEP_MAX};
 
-/// The name of the project that is opened.
+/// The name of the fake project.
 pub const PROJECT: &str = "MyGame";
 
-/// Who said something.
+/// The process that wrote a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The gateway, on stdout.
+    /// The gateway's stdout.
     Gateway,
-    /// A fake editor, on stdout.
+    /// A fake editor's stdout.
     Unity,
 }
 
-/// Something that a child said.
+/// A line from a child process, or the end of its output.
 #[derive(Debug)]
 pub struct News {
-    /// When it was read.
+    /// The time at which the line was read.
     pub at: Instant,
-    /// Who said it.
+    /// The process that wrote it.
     pub source: Source,
-    /// The line; `None`: it will say nothing more.
+    /// The line; `None`: the output has ended.
     pub line: Option<String>,
 }
 
-/// How long things in the editor take.
+/// Durations in the fake editor.
 #[derive(Debug, Clone, Copy)]
 pub struct UnityTimes {
-    /// A compilation.
+    /// The duration of a compilation.
     pub compile: Duration,
-    /// The silence of the reload after it.
+    /// The duration of the domain reload after it, during which the editor is silent.
     pub compile_reload: Duration,
 }
 
-/// A child with its stdin. Dropping it kills it.
+/// A child process with its stdin. The process is killed when this is dropped.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -55,15 +55,15 @@ pub struct Process {
 }
 
 impl Process {
-    /// Its process id, while it has not been waited for.
+    /// The process id; 0 after the end was waited for.
     pub fn pid(&self) -> u32 {
         self.child.id().unwrap_or_default()
     }
 
-    /// Writes a line to its stdin.
+    /// Writes a line to the child's stdin.
     ///
     /// # Errors
-    /// It has ended, or does not read.
+    /// The child has ended, or does not read within [`DEMO_STEP_MAX`].
     pub async fn say(&mut self, line: &str) -> io::Result<()> {
         let Some(stdin) = &mut self.stdin else { return Err(io::ErrorKind::BrokenPipe.into()) };
         let write = async {
@@ -73,20 +73,20 @@ impl Process {
         tokio::time::timeout(DEMO_STEP_MAX, write).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// Closes its stdin and waits for its end.
+    /// Closes the child's stdin and waits for its end.
     ///
     /// # Errors
-    /// It does not end.
+    /// The child does not end within [`DEMO_STEP_MAX`].
     pub async fn leave(&mut self) -> io::Result<ExitStatus> {
         drop(self.stdin.take());
         let ended = tokio::time::timeout(DEMO_STEP_MAX, self.child.wait()).await;
         ended.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// Kills it (SIGKILL, where there are signals) and waits until it is gone.
+    /// Kills the child (SIGKILL on Unix) and waits for its end.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The system refuses, or the child does not end within [`DEMO_STEP_MAX`].
     pub async fn kill(&mut self) -> io::Result<()> {
         self.child.start_kill()?;
         let ended = tokio::time::timeout(DEMO_STEP_MAX, self.child.wait()).await;
@@ -94,30 +94,30 @@ impl Process {
     }
 }
 
-/// The folder and the processes.
+/// The folder and the processes of the demo.
 #[derive(Debug)]
 pub struct Stage {
     folder: PathBuf,
     program: PathBuf,
     dialect: FakeDialect,
-    /// The port that both are told, where no file of the project names it.
+    /// The port that both processes get as `--port`, if no file of the project names it.
     pub port: Option<u64>,
     sender: mpsc::Sender<News>,
-    /// The editor, while there is one.
+    /// The editor, while it runs.
     pub unity: Option<Process>,
-    /// The gateway, while there is one.
+    /// The gateway, while it runs.
     pub gateway: Option<Process>,
-    /// Processes started.
+    /// The number of processes started.
     pub started: usize,
-    /// Processes whose end was seen.
+    /// The number of processes whose end was seen.
     pub ended: usize,
 }
 
 impl Stage {
-    /// Makes a private folder; nothing runs yet. The receiver hears what the children say.
+    /// Creates a private folder; no process runs yet. The receiver gets the children's lines.
     ///
     /// # Errors
-    /// What the system says about the folder or about this program's file.
+    /// The folder cannot be created, or this program's path is unknown.
     pub fn set(dialect: FakeDialect) -> io::Result<(Self, mpsc::Receiver<News>)> {
         let program = std::env::current_exe()?;
         let folder =
@@ -134,12 +134,12 @@ impl Stage {
         ))
     }
 
-    /// The folder.
+    /// Returns the folder of the demo.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The file in which the editor counts what it runs.
+    /// The file in which the editor records each call that it runs.
     pub fn count_file(&self) -> PathBuf {
         self.folder.join("runs.jsonl")
     }
@@ -148,10 +148,10 @@ impl Stage {
         self.folder.join(PROJECT)
     }
 
-    /// Starts an editor on the project, on whatever port is free.
+    /// Starts an editor on the project, on [`Stage::port`], or on any free port if that is `None`.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The process cannot be started.
     pub fn start_unity(&mut self, times: UnityTimes) -> io::Result<()> {
         let mut command = self.command("fake-unity.log")?;
         command.arg("fake-unity").arg("--project").arg(self.project()).arg("--count-file").arg(self.count_file());
@@ -167,15 +167,15 @@ impl Stage {
         Ok(())
     }
 
-    /// Starts the gateway for the project: as a client would, with no port named.
+    /// Starts the gateway for the project as a client would, with `--port` only if [`Stage::port`] is set.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The process cannot be started.
     pub fn start_gateway(&mut self) -> io::Result<()> {
         let mut command = self.command("gateway.log")?;
         command.arg("serve").arg("--project").arg(self.project());
         command.arg("--state-dir").arg(self.folder.join("state")).arg("--log").arg("info");
-        // In place of the user's own: a policy would keep the demo from its calls.
+        // Replaces the user's configuration file, whose policy could refuse the demo's calls.
         let config = self.folder.join("config.toml");
         File::options().create(true).append(true).open(&config)?;
         command.arg("--config").arg(config);
@@ -186,7 +186,7 @@ impl Stage {
         Ok(())
     }
 
-    /// A command for this program, free of what the user's environment says to a gateway.
+    /// Returns a command of this program, without the variables that configure a gateway.
     fn command(&self, log: &str) -> io::Result<Command> {
         let log = File::options().create(true).append(true).open(self.folder.join(log))?;
         let mut command = Command::new(&self.program);
@@ -205,13 +205,13 @@ impl Stage {
         self.started += 1;
         let stdin = child.stdin.take();
         if let Some(stdout) = child.stdout.take() {
-            // It ends with the child, whose end of the pipe closes then.
+            // The task ends with the child, which closes its end of the pipe.
             tokio::spawn(listen(stdout, source, self.sender.clone()));
         }
         Ok(Process { child, stdin })
     }
 
-    /// Ends whatever still runs.
+    /// Kills the processes that still run.
     pub async fn clear(&mut self) {
         for process in [self.gateway.take(), self.unity.take()].into_iter().flatten() {
             let mut process = process;
@@ -223,7 +223,7 @@ impl Stage {
 
     /// Removes the folder.
     pub fn strike(&self) {
-        // What cannot be removed is the system's to clean: it is its folder for temporary files.
+        // A folder that cannot be removed is in the system's folder for temporary files, which the system cleans up.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

@@ -1,4 +1,4 @@
-//! The story, act by act. Each step waits for a fact; the pauses are for the eye.
+//! The story, act by act. Each step waits for a fact. The pauses are for the reader.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,15 +12,15 @@ use super::part::Part;
 use super::scene::{CLIENT, GATEWAY, Scene, Stopped, UNITY};
 use super::stage::UnityTimes;
 
-/// How fast it goes.
+/// The speed of the story.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
-    /// For a build machine, which reads later.
+    /// Whether pauses and durations are shortened, for a build machine.
     pub fast: bool,
 }
 
 impl Pace {
-    /// A time for people, or a quarter of it.
+    /// Returns `ms` milliseconds, or a quarter of that if the story is fast.
     fn ms(self, ms: u64) -> Duration {
         Duration::from_millis(if self.fast { ms / 4 } else { ms })
     }
@@ -30,10 +30,10 @@ impl Pace {
     }
 }
 
-/// Plays all of it.
+/// Plays every act.
 ///
 /// # Errors
-/// Something that must happen did not.
+/// An expected fact did not become true, or the system refused something.
 pub async fn play(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
     begins(scene, pace, part).await?;
     reload(scene, pace, part).await?;
@@ -81,7 +81,7 @@ async fn reload(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
     scene.act("Unity reloads its domain in the middle of a call");
     let cut = begin_and_hold(scene, part, "bread").await?;
     scene.pause(pace.ms(600)).await;
-    // Told as it is ordered: its consequences may be heard before Unity says that it began.
+    // Noted before it is ordered: its effects may be seen before Unity's own line that it began.
     scene.reloads("domain reload");
     scene.steer(&format!("reload {}", pace.ms(1600).as_millis())).await?;
     let mut held = Vec::new();
@@ -102,7 +102,7 @@ async fn reload(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
     Ok(())
 }
 
-/// A call that has ended in Unity, and whose answer is lost with the connection: who keeps answers over a reload tells it.
+/// A call has ended in Unity, and its answer is lost with the connection. A package with a journal delivers the answer later.
 async fn lost_answer(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
     scene.act("Unity reloads when a call has ended, and its answer has not left");
     scene.steer("lose").await?;
@@ -121,10 +121,10 @@ async fn lost_answer(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), St
     Ok(())
 }
 
-/// A call that has happened in Unity and whose answer does not come.
+/// Starts a call that Unity counts and does not answer.
 async fn begin_and_hold(scene: &mut Scene, part: Part, key: &str) -> Result<u64, Stopped> {
     if !part.holds {
-        // The package answers at once whatever happens. Only an editor that stands still does not, and it is not sent the call.
+        // This package cannot hold back an answer. The editor is frozen instead, and the gateway does not send the call to it.
         scene.steer("freeze").await?;
         scene.until("Unity is frozen", |facts| facts.frozen).await?;
         let call = scene.call((part.count)(key, true), Verdict::Ok).await?;
@@ -139,7 +139,8 @@ async fn begin_and_hold(scene: &mut Scene, part: Part, key: &str) -> Result<u64,
     Ok(call)
 }
 
-/// Until a call to an editor that stands still was sent; over HTTP it is held, as nothing is written before the editor answers.
+/// Waits until a call to a frozen editor was sent. Over HTTP the call is held instead, as nothing is written before the editor
+/// answers.
 async fn stands_still(scene: &mut Scene, part: Part, call: u64) -> Result<(), Stopped> {
     if part.holds {
         scene.until("the call was sent", |facts| facts.sent.contains_key(&call)).await
@@ -251,7 +252,7 @@ async fn ends(scene: &mut Scene) -> Result<(), Stopped> {
         );
         scene.tell((GATEWAY, GATEWAY), Tone::Plain, text, Some(took));
     }
-    // What it wrote to the very end belongs to the history.
+    // The lines that the gateway wrote before its exit belong to the history.
     scene.until("the gateway's stdout ends", |facts| facts.gateway_silent).await?;
     if let Some(mut unity) = scene.stage.unity.take() {
         unity.leave().await.map_err(|error| Stopped::System("waiting for the fake Unity's end", error))?;
@@ -263,14 +264,14 @@ async fn ends(scene: &mut Scene) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// How often each key was counted, over all lives of the editor.
+/// How often each key was counted, over all processes of the editor.
 pub fn runs(file: &Path) -> BTreeMap<String, u64> {
     let mut runs = BTreeMap::new();
     let text = std::fs::read_to_string(file).unwrap_or_default();
     for line in text.lines() {
         let key = serde_json::from_str::<Value>(line).ok();
         let key = key.as_ref().and_then(|line| line.get("key")).and_then(Value::as_str);
-        // A line that cannot be read is a run of something nobody asked for, and found as such.
+        // An unreadable line counts as a run that nobody asked for, which `verdicts_true` reports.
         *runs.entry(key.unwrap_or(line).to_owned()).or_insert(0) += 1;
     }
     runs

@@ -1,4 +1,4 @@
-//! How the demo is told: as a timeline for a person, or as JSON lines.
+//! Prints the demo: as a timeline for a person, or as JSON lines.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -10,20 +10,20 @@ use serde_json::{Value, json};
 use super::promises::{History, Promise};
 use crate::cli::output;
 
-/// Columns where nobody says how many there are: a build log takes any number, and an eye this many.
+/// The number of columns if neither the terminal nor COLUMNS gives it: a build log takes any width, and this one reads well.
 const COLUMNS_UNKNOWN: usize = 100;
 
-/// Tells what happens, as it happens.
+/// Prints events as they happen.
 #[derive(Debug, Clone, Copy)]
 pub enum Teller {
-    /// To a person.
+    /// For a person.
     Person(Style),
-    /// To a program: one JSON object a line.
+    /// For a program: one JSON object per line.
     Program,
 }
 
 impl Teller {
-    /// To a person in the style that stdout can carry, or to a program.
+    /// Prints JSON if `json`, else for a person in the style that stdout supports.
     pub fn new(json: bool) -> Self {
         if json { Self::Program } else { Self::Person(style()) }
     }
@@ -36,7 +36,7 @@ impl Teller {
         output::line(&object.to_string());
     }
 
-    /// What follows.
+    /// Prints the introduction.
     pub fn opening(self, version: &str) {
         match self {
             Self::Program => Self::event("demo", json!({"version": version})),
@@ -52,7 +52,7 @@ impl Teller {
         }
     }
 
-    /// A chapter begins.
+    /// Prints the title of an act.
     pub fn act(self, number: usize, title: &str, lanes: &[Lane]) {
         match self {
             Self::Program => Self::event("act", json!({"number": number, "title": title})),
@@ -64,7 +64,7 @@ impl Teller {
         }
     }
 
-    /// Something was seen.
+    /// Prints an observation.
     pub fn moment(self, lanes: &[Lane], moment: &Moment) {
         match self {
             Self::Program => {
@@ -83,7 +83,7 @@ impl Teller {
         }
     }
 
-    /// All is over.
+    /// Prints the summary.
     pub fn closing(self, timeline: &Timeline, history: &History, promises: &[Promise], took: Duration) {
         let broken = promises.iter().filter(|promise| promise.seen.is_err()).count();
         match self {
@@ -111,7 +111,7 @@ impl Teller {
         }
     }
 
-    /// The demo was interrupted.
+    /// Prints that the demo was interrupted.
     pub fn interrupted(self) {
         match self {
             Self::Program => Self::event("interrupted", json!({})),
@@ -174,14 +174,14 @@ fn millis(span: Duration) -> f64 {
     (span.as_secs_f64() * 1_000_000.0).round() / 1000.0
 }
 
-/// What stdout can carry.
+/// The width, colours and characters that stdout supports.
 fn style() -> Style {
     let terminal = std::io::stdout().is_terminal();
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let dumb = variable("TERM").is_some_and(|term| term == "dumb");
     let columns = if terminal { terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)) } else { None };
     let columns = columns.or_else(|| variable("COLUMNS")?.parse().ok()).unwrap_or(COLUMNS_UNKNOWN);
-    // An old Windows console shows escapes as they are; one that sets either of these does not.
+    // An old Windows console shows escapes as text. A terminal that sets one of these variables does not.
     let escapes = !cfg!(windows) || variable("WT_SESSION").is_some() || variable("TERM").is_some();
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default().to_lowercase();
     let utf8 = locale.contains("utf-8") || locale.contains("utf8");

@@ -1,4 +1,4 @@
-//! The checker of promises can fail: histories that break one promise each.
+//! Shows that the checker of promises can fail: each history here breaks one promise.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn progress(id: u64, progress: f64) -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
 }
 
-/// What the gateway says when all is well.
+/// The gateway's lines when all is well.
 fn said() -> [Value; 6] {
     [
         answer(1, false, "{}"),
@@ -34,7 +34,7 @@ fn said() -> [Value; 6] {
     ]
 }
 
-/// A client that makes its requests, takes back the last one, and hears these lines.
+/// A client that sends four requests, cancels the last one, and receives these lines.
 fn session(lines: &[Value]) -> Session<Duration> {
     let mut session = Session::default();
     session.request("initialize", &json!({}));
@@ -48,19 +48,19 @@ fn session(lines: &[Value]) -> Session<Duration> {
     session
 }
 
-/// The gateway says something else in the place of one line.
+/// Replaces one of the gateway's lines.
 fn instead(history: &mut History, nth: usize, line: Value) {
     let mut lines = said();
     lines[nth] = line;
     history.session = session(&lines);
 }
 
-/// The gateway says something more.
+/// Adds one more line of the gateway.
 fn and_then(history: &mut History, line: &Value) {
     history.session.received(line.to_string().as_bytes(), Duration::ZERO);
 }
 
-/// A session in which all was well: one call answered, one cut off after it ran, one cancelled.
+/// A session that keeps every promise: one call answered, one cut off after it ran, one cancelled.
 fn good() -> History {
     History {
         session: session(&said()),
@@ -81,7 +81,7 @@ fn good() -> History {
     }
 }
 
-/// The promises that a history breaks, with what is said about it.
+/// The promises that the changed history breaks, each with its finding.
 fn broken(change: impl FnOnce(&mut History)) -> Vec<(&'static str, String)> {
     let mut history = good();
     change(&mut history);

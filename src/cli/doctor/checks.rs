@@ -1,4 +1,4 @@
-//! The examinations, each giving its findings.
+//! The checks of `doctor`. Each returns its findings.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,7 +27,7 @@ use crate::protocol::text::clean;
 use crate::storage::catalogue_file::{self, Unusable};
 use crate::storage::instance_record;
 
-/// All findings, in the order in which a person would look.
+/// Runs all checks and returns the findings in the order in which a person would look.
 pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     let look = Look::around(config).await;
     let mut findings = vec![project(config, &look)];
@@ -39,7 +39,7 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     findings.extend(environment());
     findings.extend(configuration(config, &look, in_file.is_empty()));
     findings.extend(in_file.into_iter().map(|complaint| Finding::of_sentence("settings", complaint)));
-    // Without a project, what is wrong is that there is none: `project` has said it.
+    // Without a project, the missing project is the problem, which `project` has reported.
     let problems = look.survey.facts.problems.iter().filter(|_| look.survey.project.is_some());
     findings.extend(problems.map(|problem| Finding::of_sentence("files", problem)));
     let another = package(&look);
@@ -52,7 +52,7 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     findings.extend(another);
     findings.extend(editor(&look));
     findings.extend(locks(&look));
-    // The gateway that greets the editor writes the catalogue: what is there is looked at before.
+    // These read the state folder before `connection`, whose gateway writes the catalogue.
     let state = state(config, &look);
     let listed = listed(config, &look);
     findings.extend(connection(config, &look).await);
@@ -61,7 +61,7 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     findings
 }
 
-/// How many tools holdfast lists for this project, by the catalogue on disk.
+/// The number of tools that holdfast lists for this project, by the catalogue on disk.
 fn listed(config: &Config, look: &Look) -> Option<usize> {
     let (folder, project) = (config.state_dir.as_deref()?, look.survey.project.as_deref()?);
     let file = catalogue_file::read(&RealHost, folder, project, look.survey.dialect.name()).ok()?;
@@ -114,7 +114,7 @@ fn project(config: &Config, look: &Look) -> Finding {
     }
 }
 
-/// The variables that change what a gateway does, and how.
+/// The variables that change what a gateway does, and their effects.
 const VARIABLES: [(&str, &str); 25] = [
     ("HOLDFAST_PROJECT", "names the project, like --project"),
     ("HOLDFAST_PORT", "names the port, like --port: it is called without a proof of whose it is"),
@@ -159,21 +159,21 @@ fn environment() -> Vec<Finding> {
     known.chain(unknown).collect()
 }
 
-/// A package of somebody else's that holdfast knows.
+/// The finding about another supported package than our own.
 fn package(look: &Look) -> Option<Finding> {
     look.survey.project.as_ref()?;
     let facts = &look.survey.facts;
     let (name, title) = (look.survey.dialect.name(), look.survey.dialect.title());
     if !look.survey.packages.is_empty() {
-        // The problem that names them, and the fix, stands among those of the files.
+        // The files' problems name the packages and the fix.
         return None;
     }
     match (&facts.package_version, facts.installed) {
-        // Ours: `unity_package` tells of it, from the same files and more.
+        // Our own package: `unity_package` reports it, from the same files and more.
         _ if name == "holdfast" => None,
         (Some(version), true) => Some(Finding::ok("package", format!("{title} {} (supported)", clean(version)))),
         (None, true) => Some(Finding::note("package", format!("{title} (supported; its files tell no version)"))),
-        // `unity_package` tells that there is none that can be spoken to.
+        // `unity_package` reports that no supported package is installed.
         (_, false) => None,
     }
 }
@@ -231,7 +231,7 @@ fn locks(look: &Look) -> Vec<Finding> {
     findings
 }
 
-/// The configuration files, the policy, and whether calls can be recorded. What is wrong in the files stands beside it.
+/// The configuration files, the policy, and whether calls can be recorded. `examine` adds the errors in the files.
 fn configuration(config: &Config, look: &Look, right: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(config.file.as_ref().map(|(path, found)| match (found, right) {
@@ -267,7 +267,7 @@ fn age(path: &Path) -> Option<Duration> {
 async fn connection(config: &Config, look: &Look) -> Vec<Finding> {
     let greeting = if look.reachable() { Some(greet(config).await) } else { None };
     let connected = greeting.as_ref().is_some_and(|(connected, _)| *connected);
-    // Where nobody is called since several would fit, that is the problem, and its fix stands among those of the files.
+    // If several editors fit, none is called. That is the problem, and the findings about the files have its fix.
     let several = look.survey.cause() == Cause::Ambiguous;
     let mut findings: Vec<Finding> = look.ports.iter().map(|port| of_port(port, connected || several)).collect();
     match greeting {
@@ -282,7 +282,7 @@ async fn connection(config: &Config, look: &Look) -> Vec<Finding> {
     findings
 }
 
-/// One port. What is wrong with it is a problem only if no other led to the editor.
+/// The finding about one port. A wrong port is a problem only if no other port led to the editor.
 fn of_port(port: &Port, connected: bool) -> Finding {
     let named = format!("{} ({})", port.port, look::source_words(port.source));
     let owner = look::owner_words(port.owner.as_ref());
@@ -317,7 +317,7 @@ fn of_port(port: &Port, connected: bool) -> Finding {
     }
 }
 
-/// Greets the editor as a gateway does: with one.
+/// Greets the editor with a gateway of its own. Returns whether it connected, and the finding.
 async fn greet(config: &Config) -> (bool, Finding) {
     let Ok(mut one_shot) = OneShot::open(config.clone()).await else {
         let broken =
@@ -384,8 +384,8 @@ fn state(config: &Config, look: &Look) -> Vec<Finding> {
     findings
 }
 
-/// On Windows a file is as private as its folder, and holdfast changes no access lists: outside of the user's profile (`C:\temp`, say)
-/// every user of the machine may read it as a rule.
+/// Warns of a file outside the user's profile on Windows, such as in `C:\temp`. There a file is as private as its folder, and as
+/// a rule every user of the machine may read it. holdfast changes no access lists.
 fn unguarded(system: System, profile: &[PathBuf], about: &'static str, path: &Path) -> Option<Finding> {
     let plain = |path: &Path| config::canonical(path).unwrap_or_else(|| path.to_path_buf());
     let inside = profile.iter().any(|folder| plain(path).starts_with(plain(folder)));

@@ -1,4 +1,4 @@
-//! `holdfast doctor --clients`: what is known of the clients, and what is done for them.
+//! `holdfast doctor --clients`: shows what is known of the clients, and how holdfast treats each.
 
 use holdfast_client_config::CLIENTS;
 use serde_json::json;
@@ -14,12 +14,12 @@ use crate::protocol::mcp::clients::{
 };
 use crate::protocol::text::clean;
 
-/// Columns from which the wide table is shown.
+/// The number of columns from which the wide table is shown.
 const WIDE: usize = 110;
 
 const NAMELESS: &str = "not known, so that the gateway does not recognise it and treats it as an unknown client";
 
-/// Shows all clients, or all of one.
+/// Shows the table of all clients, or everything about one.
 pub fn show(named: Option<&str>, config: &Config, json: bool) -> Exit {
     let treated = |client: &Client| config.clients.traits_of_client(client);
     match named.map(|word| (word, labelled(word))) {
@@ -44,7 +44,7 @@ pub fn show(named: Option<&str>, config: &Config, json: bool) -> Exit {
     Exit::Ok
 }
 
-/// A cell: what the table says, and `!` behind what the user's settings say instead.
+/// One cell: the value of the table, or the value of the user's settings with `!` if they replace it.
 fn cell<T: Copy + PartialEq>(fact: Fact<T>, known: Option<T>, now: Option<T>, say: impl Fn(T) -> String) -> String {
     if known == now {
         return fact.value().map_or_else(|| "?".to_owned(), say);
@@ -56,7 +56,7 @@ fn switch(on: bool) -> String {
     (if on { "yes" } else { "no" }).to_owned()
 }
 
-/// The heads, what each means, and whether it stands only in a wide table.
+/// The heads of the columns: name, meaning, and whether only the wide table has the column.
 const HEADS: [(&str, &str, bool); 12] = [
     ("client", "", false),
     ("protocol", "the newest version it asks for", true),

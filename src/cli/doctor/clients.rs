@@ -1,4 +1,4 @@
-//! The AI clients on this machine: whether each starts this program.
+//! Checks the AI clients on this machine: whether each starts this program.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use crate::core::user_text;
 use crate::protocol::mcp::clients::labelled;
 use crate::protocol::text::clean;
 
-/// One finding for each client that is installed or has an entry, and one for each that shows fewer tools than there are.
-/// `listed` is how many holdfast lists, if that is known.
+/// Returns a finding for each client that is installed or has an entry, and for each that shows fewer tools than holdfast lists.
+/// `listed` is the number of listed tools, if known.
 pub fn clients(config: &Config, project: Option<&Path>, listed: Option<usize>) -> Vec<Finding> {
-    // What keeps setup from working at all is told by `holdfast setup`; a missing HOME, by the state folder's finding.
+    // `holdfast setup` reports what keeps it from working, and the finding about the state folder reports a missing HOME.
     let Some((standings, own)) = standing::here(project) else { return Vec::new() };
     let there = |standing: &Standing| standing.sign.is_some() || !matches!(standing.state, State::NotConfigured);
     let mut findings: Vec<Finding> = standings.iter().filter(|standing| there(standing)).map(of_client).collect();

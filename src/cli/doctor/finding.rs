@@ -1,24 +1,24 @@
 //! One finding of `holdfast doctor`.
 
-/// How grave a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum Level {
-    /// As it should be.
+    /// All is well.
     Ok,
     /// Worth knowing.
     Note,
-    /// To be fixed.
+    /// Has to be fixed.
     Problem,
 }
 
-/// How sure a finding is.
+/// The certainty of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum Sure {
-    /// It was seen.
+    /// It was observed.
     Certain,
-    /// It follows from what was seen, unless something unusual is the case.
+    /// It follows from observations, unless the case is unusual.
     Likely,
 }
 
@@ -57,7 +57,7 @@ impl Finding {
         Self { sure: Sure::Likely, ..self }
     }
 
-    /// A problem, from a sentence of ours that ends in `what: fix.` or `what; fix`.
+    /// A problem from a sentence of ours with the form `what; fix` or `what: fix`.
     pub(super) fn of_sentence(about: &'static str, sentence: &str) -> Self {
         match sentence.rsplit_once("; ").or_else(|| sentence.rsplit_once(": ")) {
             Some((says, fix)) => Self::problem(about, says, fix),

@@ -1,4 +1,4 @@
-//! Our own Unity package in the project: whether it is there, of this program, and as it was put there.
+//! Checks our own Unity package in the project: whether it is there, has this program's version, and is unchanged.
 
 use std::path::Path;
 
@@ -8,17 +8,17 @@ use crate::cli::unity::{Obstacle, Site};
 
 const ABOUT: &str = "package";
 
-/// How it stands. `another`: the project has another package that holdfast speaks.
+/// The finding about our package. `another`: the project has another package that holdfast speaks.
 pub fn unity_package(project: &Path, another: bool) -> Finding {
     let standing = Standing::of(&Site::new(project.to_path_buf()));
     let fix = standing.fix().unwrap_or_default();
     match &standing.state {
-        // From a registry, say: it is there all the same.
+        // Something else, a registry for example, brings the package.
         State::Absent if standing.obstacle.as_ref().is_some_and(Obstacle::brings_it) => {
             Finding::note(ABOUT, standing.says())
         }
         _ if standing.obstacle.is_some() => Finding::of_sentence(ABOUT, &standing.says()),
-        // No command here: with both, holdfast would call neither.
+        // No command as a fix: with both packages, holdfast would call neither.
         State::Absent if another => Finding::note(
             ABOUT,
             format!(

@@ -1,4 +1,5 @@
-//! WSL: a Linux inside Windows. Unity most often runs on Windows then, where the Linux program sees neither processes nor ports.
+//! Checks for WSL, a Linux inside Windows. There, Unity mostly runs on Windows, whose processes and ports the Linux program
+//! cannot see.
 
 use std::path::{Component, Path};
 
@@ -6,12 +7,12 @@ use super::finding::Finding;
 use crate::platform::host::Host;
 
 const VERSION: &str = "/proc/version";
-/// Where the kernel says whether it hands Windows' programs to WSL. Under systemd some releases of WSL use the second name.
+/// Where the kernel reports whether WSL starts Windows programs. Under systemd, some releases of WSL use the second name.
 const INTEROP: [&str; 2] = ["/proc/sys/fs/binfmt_misc/WSLInterop", "/proc/sys/fs/binfmt_misc/WSLInterop-late"];
 const FILE_MAX_BYTES: usize = 4096;
 const ABOUT: &str = "system";
 
-/// What to know where this is the Linux program in WSL, or the Windows program with a project in WSL.
+/// The finding for the Linux program in WSL, or for the Windows program with a project in WSL.
 pub(super) fn wsl(host: &dyn Host, project: Option<&Path>) -> Option<Finding> {
     finding(|file| host.read(Path::new(file), FILE_MAX_BYTES).ok(), project)
 }
@@ -55,13 +56,13 @@ fn finding(read: impl Fn(&str) -> Option<Vec<u8>>, project: Option<&Path>) -> Op
     ))
 }
 
-/// The kernels of WSL 1 (`4.4.0-19041-Microsoft`) and WSL 2 (`5.15.90.1-microsoft-standard-WSL2`) name who made them.
+/// The kernels of WSL 1 (`4.4.0-19041-Microsoft`) and WSL 2 (`5.15.90.1-microsoft-standard-WSL2`) name their maker.
 fn is_wsl(version: &str) -> bool {
     version.to_ascii_lowercase().contains("microsoft")
 }
 
-/// What Windows calls a path below `/mnt/c` and its kin, where WSL shows Windows' drives unless `wsl.conf` says otherwise. With `/`,
-/// which Windows takes as well: a backslash would have to be doubled in a client's JSON.
+/// The Windows path of a path below `/mnt/c` or another drive, where WSL mounts Windows' drives unless `wsl.conf` says otherwise.
+/// Written with `/`, which Windows takes as well: a backslash would have to be doubled in a client's JSON.
 fn windows_path(path: &Path) -> Option<String> {
     let mut parts = path.components();
     let mut next = || match parts.next() {
@@ -84,7 +85,7 @@ fn windows_path(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// The distribution, and the path in it, that Windows shows as `\\wsl.localhost\Ubuntu\home` (formerly `\\wsl$`).
+/// The distribution and the path in it of a path that Windows shows as `\\wsl.localhost\Ubuntu\home` (formerly `\\wsl$`).
 fn linux_path(path: &Path) -> Option<(String, String)> {
     let text = path.to_str()?.replace('\\', "/");
     let share = text.strip_prefix("//?/UNC/").or_else(|| text.strip_prefix("//"))?;
@@ -168,7 +169,7 @@ mod tests {
         let (level, says, _) = told(&[KERNEL], "/home/me/Castle").unwrap();
         assert!(level == Level::Note && says.contains("holdfast.exe"), "{says}");
 
-        // The Windows program has no such files.
+        // The Windows program sees no such files.
         let (level, says, _) = told(&[], r"\\wsl.localhost\Ubuntu\home\me\Castle").unwrap();
         assert!(
             level == Level::Note

@@ -1,4 +1,4 @@
-//! `holdfast setup`: writes this program into an AI client's configuration, or takes it out again.
+//! `holdfast setup`: writes an entry for this program into an AI client's configuration, or takes it out again.
 
 #[cfg(test)]
 mod pages;
@@ -54,12 +54,13 @@ pub struct SetupArgs {
     pub json: bool,
 }
 
-/// What a person pastes into the settings of a client that is not edited here. Empty if this program's path is not known.
+/// The entry that a person pastes into the settings of a client that `setup` does not edit. Empty if this program's path is
+/// unknown.
 pub fn snippet_for_any() -> String {
     this_program().map(|launch| common_snippet(&launch)).unwrap_or_default()
 }
 
-/// Sets a client up.
+/// Runs the command.
 pub fn run(arguments: &SetupArgs) -> ExitCode {
     answer(arguments).unwrap_or_else(|(exit, why)| complain(exit, &why)).into()
 }
@@ -69,7 +70,7 @@ fn complain(exit: Exit, why: &str) -> Exit {
     exit
 }
 
-/// How it ended, or why nothing was done.
+/// Returns the exit code, or why nothing was done.
 fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
     let usage = |why: String| (Exit::Usage, why);
     let launch = this_program().map_err(|error| (Exit::Failed, error.to_string()))?;
@@ -110,7 +111,7 @@ fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
     task.run(arguments)
 }
 
-/// The project's folder as it is meant, and the Unity project that it is or lies in.
+/// Returns the folder that `--project` names, and the Unity project that it is or is in.
 fn project(named: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>), String> {
     let here = std::env::current_dir().map_err(|error| format!("the working directory is not known ({error})"))?;
     match named {
@@ -129,7 +130,7 @@ fn project(named: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>), String> {
     }
 }
 
-/// The arguments that name a project.
+/// Returns the arguments that name a project.
 fn named_in(project: &Path) -> Result<Vec<String>, (Exit, String)> {
     let text = project.to_str().ok_or_else(|| {
         (
@@ -140,7 +141,7 @@ fn named_in(project: &Path) -> Result<Vec<String>, (Exit, String)> {
     Ok(vec!["--project".to_owned(), text.to_owned()])
 }
 
-/// One client to be changed.
+/// The change of one client's configuration.
 struct Task<'a> {
     client: &'static Client,
     places: &'a Places,
@@ -207,7 +208,8 @@ impl Task<'_> {
         Ok(Exit::Ok)
     }
 
-    /// Names the entries that start an old server and stay: in this file, and in the file of the project around.
+    /// Names the entries of old servers that remain: in this file, and in the client's file in the project around the working
+    /// directory.
     fn tell_of_old(&self, plan: &Plan) {
         let Some(launch) = self.wish.launch() else { return };
         let own = self.places.project.as_ref().filter(|_| self.places.of_project(self.client));
@@ -230,7 +232,7 @@ impl Task<'_> {
         }
     }
 
-    /// Tells why nothing was done, with what a person can paste.
+    /// Prints why nothing was done, and the entry for a person to paste.
     fn refused(&self, refusal: &ChangeError) -> Exit {
         complain(Exit::Failed, &refusal.to_string());
         if self.wish.launch().is_some() {
@@ -308,7 +310,7 @@ impl Task<'_> {
     }
 }
 
-/// A change as a unified diff.
+/// The change as a unified diff.
 fn diff(plan: &Plan) -> String {
     let path = plan.path().display().to_string();
     let header = |text: Option<&str>| if text.is_some() { path.as_str() } else { "/dev/null" };
@@ -351,7 +353,7 @@ mod tests {
 
     use super::*;
 
-    /// As on a Windows where holdfast was set up before Claude Desktop was installed as a package.
+    /// The state of a Windows on which holdfast was set up before Claude Desktop was installed as a package.
     #[test]
     fn remove_takes_the_entry_out_of_the_file_that_the_client_read_before_too() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! This program, as an entry has to name it, and this machine's file system.
+//! The path of this program for an entry, and this machine's file system.
 
 use std::path::{Path, PathBuf};
 
@@ -10,13 +10,13 @@ use crate::platform::host::{Host as _, RealHost};
 /// The file system, for the crate that edits the configurations.
 pub const DISK: Disk = Disk { canonical: config::canonical, rename: |from, to| RealHost.rename(from, to) };
 
-/// Why this program cannot be named in a configuration.
+/// Why an entry cannot name this program.
 #[derive(Debug, thiserror::Error)]
 pub enum NoProgram {
-    /// The system does not say.
+    /// The system does not report the program's path.
     #[error("the system does not say where this program lies ({0}); start it by its full path")]
     Unknown(std::io::Error),
-    /// Configurations are Unicode.
+    /// The path is not Unicode, which configurations are.
     #[error("the path of this program, {}, is not valid Unicode, and a configuration cannot name it; install it elsewhere", .0.display())]
     NotUnicode(PathBuf),
 }
@@ -24,7 +24,7 @@ pub enum NoProgram {
 /// Returns what starts this program, without arguments.
 ///
 /// # Errors
-/// [`NoProgram`].
+/// [`NoProgram`] if an entry cannot name this program.
 pub fn this_program() -> Result<Launch, NoProgram> {
     let named = std::env::current_exe().map_err(NoProgram::Unknown)?;
     let path = config::canonical(&named).unwrap_or(named);
@@ -32,16 +32,16 @@ pub fn this_program() -> Result<Launch, NoProgram> {
     Ok(Launch { program, args: Vec::new() })
 }
 
-/// A place that a program may vanish from.
+/// A place from which a program may be deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passing {
-    /// Where it lies.
+    /// The place, in words.
     pub lies: &'static str,
-    /// What makes it stay.
+    /// What makes the program stay.
     pub fix: &'static str,
 }
 
-/// Returns why a program may not stay where it is.
+/// Returns why a program may be deleted from its place, or `None`.
 pub fn passing(program: &str) -> Option<Passing> {
     let path = Path::new(program);
     let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
@@ -56,7 +56,7 @@ pub fn passing(program: &str) -> Option<Passing> {
         .or_else(|| temporary().then_some(Passing { lies: "in a folder for temporary files", fix: "Install it" }))
 }
 
-/// How a folder begins that a package runner keeps programs in which it was told to run once, and may clear.
+/// How the name of a folder begins in which a package runner keeps programs that run once. The runner may clear the folder.
 const RUN_ONCE: [(&str, Passing); 3] = [
     ("_npx", Passing { lies: "in the cache of npx", fix: "Install it (npm install --global holdfast-mcp)" }),
     ("dlx", Passing { lies: "in the cache of pnpm dlx", fix: "Install it (pnpm add --global holdfast-mcp)" }),

@@ -1,4 +1,4 @@
-//! What is said of how a client stands: for people, and for programs.
+//! Describes the state of a client's configuration, for people and for programs.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::program::{DISK, this_program};
 use crate::protocol::mcp::clients::labelled;
 
-/// Returns all clients on this machine, and those that have a file of their own in this project by that file. `None` if the user's
-/// home or this program's own path is not known.
+/// Returns the state of all clients on this machine, and of the clients that have a file of their own in this project. `None` if
+/// the user's home or this program's own path is unknown.
 pub fn here(project: Option<&Path>) -> Option<(Vec<Standing>, Vec<Standing>)> {
     let (places, launch) = (Places::here(DISK)?, this_program().ok()?);
     let program = Path::new(&launch.program);
@@ -17,7 +17,7 @@ pub fn here(project: Option<&Path>) -> Option<(Vec<Standing>, Vec<Standing>)> {
     Some((Standing::all(&places, program), own))
 }
 
-/// Returns the clients that have a file of their own in this project, by that file.
+/// Returns the state of the clients that have a file of their own in this project.
 pub fn of_project(project: &Path, mut places: Places, program: &Path) -> Vec<Standing> {
     places.project = Some(project.to_path_buf());
     Standing::all(&places, program).into_iter().filter(|standing| standing.project.is_some()).collect()
@@ -39,24 +39,24 @@ pub fn fix(standing: &Standing) -> Option<String> {
     }
 }
 
-/// Returns the option of `setup` that means a client's file.
+/// Returns the option of `setup` that selects a client's file.
 fn option(standing: &Standing) -> String {
     standing.project.as_ref().map(|project| format!(" --project {}", project.display())).unwrap_or_default()
 }
 
-/// Returns what an old server's entry is. `ours`: our entry is there too.
+/// Describes an old server's entry. `ours`: our entry exists too.
 pub fn says_of_old(old: &OldServer, ours: bool) -> String {
     let twice = if ours { ", so the AI sees every tool twice" } else { "" };
     format!("the entry \"{}\" starts the server of {}{twice}", old.key, old.of)
 }
 
-/// Returns the command that takes a client's old servers out. It keeps a copy of the file. `option` is that of `setup` for the file.
+/// Returns the command that takes a client's old servers out; it keeps a copy of the file. `option` selects the file.
 pub fn fix_of_old(client: &Client, option: &str) -> String {
     format!("holdfast setup {}{option} --replace", client.name)
 }
 
-/// Returns for each old server in a client's file what is to be said, and the command that puts us in its place. `ours`: the client
-/// starts us too.
+/// Returns a description of each old server in a client's file, and the command that replaces it by holdfast. `ours`: the client
+/// starts holdfast too.
 pub fn of_old(standing: &Standing, ours: bool) -> impl Iterator<Item = (String, String)> {
     standing.old.iter().map(move |old| {
         let says = format!("{} ({})", says_of_old(old, ours), standing.file.display());
@@ -64,7 +64,7 @@ pub fn of_old(standing: &Standing, ours: bool) -> impl Iterator<Item = (String, 
     })
 }
 
-/// Returns what is to be said beside a client's state.
+/// Returns an explanation of a client's state, if it needs one.
 pub fn why(standing: &Standing) -> Option<String> {
     match &standing.state {
         State::Configured | State::NotConfigured => None,
@@ -86,7 +86,7 @@ fn word(state: &State) -> &'static str {
     }
 }
 
-/// Returns how a client stands, for programs.
+/// Returns a client's state for programs.
 pub fn as_json(standing: &Standing) -> Value {
     json!({
         "client": standing.client.name,

@@ -1,4 +1,4 @@
-//! What lies in a package's folder, and what was put there: sums of files, and the record of them.
+//! The content of a package's folder: the sums of its files, and the record of what holdfast put there.
 
 use std::fs;
 use std::io;
@@ -11,41 +11,41 @@ use super::sums::{Sums, sum};
 use crate::limits::{UNITY_FILE_MAX_BYTES, UNITY_FILES_MAX, UNITY_RECORD_MAX_BYTES};
 use crate::platform::host::{Host as _, RealHost};
 
-/// The record's name. It lies in the package's own folder: so it comes and goes with the folder in one rename, and through
-/// version control reaches the other people of a project. Unity passes over names that begin with a dot.
+/// The record's name. The record is in the package's own folder: so both change in one rename, and version control brings it to
+/// the other people of a project. Unity ignores names that begin with a dot.
 pub const RECORD: &str = ".holdfast-install.json";
 
-/// What systems leave in folders that a person looked at.
+/// Files that systems leave in folders which a person opened.
 const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
 
-/// What was put into the folder, written beside it.
+/// What holdfast put into the folder, written beside it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
-    /// For whoever opens it.
+    /// An explanation for a person who opens the file.
     about: String,
-    /// The package.
+    /// The package's name.
     package: String,
-    /// Its version.
+    /// The package's version.
     pub version: String,
-    /// The sum of every file: SHA-256 over the file with its line ends as `\n`; of a `.meta` over its GUID.
+    /// The sum of every file: SHA-256 over the file with its line ends as `\n`; of a `.meta` file, over the line of its GUID.
     pub files: Sums,
 }
 
 impl Record {
-    /// Of the package that this binary carries.
+    /// Returns the record of the package that this binary carries.
     pub fn this() -> Self {
         let about = "Written by `holdfast unity install`: it tells by this what you have changed here. Keep it beside package.json.";
         let version = About::this().version;
         Self { about: about.to_owned(), package: NAME.to_owned(), version, files: embedded::sums() }
     }
 
-    /// The one in a folder, if there is one that can be used.
+    /// Reads the record in a folder. `None` if it is missing or cannot be used.
     pub fn read(folder: &Path) -> Option<Self> {
         let bytes = RealHost.read(&folder.join(RECORD), UNITY_RECORD_MAX_BYTES).ok()?;
         serde_json::from_slice(&bytes).ok().filter(|record: &Self| record.package == NAME)
     }
 
-    /// As it is written.
+    /// Returns the bytes of the file.
     pub fn bytes(&self) -> Vec<u8> {
         let mut text = serde_json::to_string_pretty(self).expect("texts and a map of texts are JSON");
         text.push('\n');
@@ -53,10 +53,10 @@ impl Record {
     }
 }
 
-/// Sums up what lies below a folder, without the record and the system's litter. Links are not followed.
+/// Computes the sums of all files below a folder, without the record and the system's own files. Links are not followed.
 ///
 /// # Errors
-/// A folder cannot be read, or holds more than any package of ours.
+/// A folder cannot be read, or holds more than [`UNITY_FILES_MAX`] files and folders.
 pub fn read(folder: &Path) -> io::Result<Sums> {
     let mut found = Sums::new();
     let mut open = vec![(folder.to_path_buf(), String::new())];

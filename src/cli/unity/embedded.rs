@@ -1,4 +1,4 @@
-//! The Unity package that this binary carries. Its files are the tree's, byte for byte; `placed` says which.
+//! The Unity package that this binary carries. Its files equal those in `unity/` byte for byte; `placed` lists them.
 
 use std::path::PathBuf;
 
@@ -8,34 +8,34 @@ use super::sums::{Sums, sum};
 
 include!(concat!(env!("OUT_DIR"), "/unity_package.rs"));
 
-/// The package's name, and that of its folder in `Packages/`.
+/// The name of the package and of its folder in `Packages/`.
 pub const NAME: &str = "dev.holdfast.unity";
-/// What people call it.
+/// The package's name for people.
 pub const TITLE: &str = "Holdfast for Unity";
 
-/// Every file: its path in the package, with `/`, and its bytes.
+/// Returns every file: its path in the package, with `/`, and its bytes.
 pub fn files() -> &'static [(&'static str, &'static [u8])] {
     FILES
 }
 
-/// The sum of every file.
+/// Returns the sum of every file.
 pub fn sums() -> Sums {
     FILES.iter().map(|(path, bytes)| ((*path).to_owned(), Some(sum(path, bytes)))).collect()
 }
 
-/// What `package.json` says.
+/// The parts of `package.json` that are used.
 #[derive(Debug, Clone)]
 pub struct About {
     /// The package's version.
     pub version: String,
-    /// The oldest Unity that it is for, `2022.3`.
+    /// The oldest Unity that the package supports, `2022.3` for example.
     pub unity: String,
-    /// The packages that it needs: name and version.
+    /// The packages that it depends on: name and version.
     pub dependencies: Vec<(String, String)>,
 }
 
 impl About {
-    /// Of the package that this binary carries.
+    /// Reads the `package.json` of the package that this binary carries.
     pub fn this() -> Self {
         let (_, bytes) = FILES.iter().find(|(path, _)| *path == "package.json").expect("a package has a package.json");
         let manifest: Value = serde_json::from_slice(bytes).expect("the package's own package.json is JSON");
@@ -49,7 +49,7 @@ impl About {
     }
 }
 
-/// A path of the package as the system writes it.
+/// Returns a path of the package as this system writes it.
 pub fn native(path: &str) -> PathBuf {
     path.split('/').collect()
 }

@@ -1,4 +1,4 @@
-//! `holdfast unity install`: places the Unity package that this binary carries into a project, looks at it, takes it out.
+//! `holdfast unity install`: places the Unity package that this binary carries into a project, checks it, or takes it out.
 
 mod content;
 pub mod embedded;
@@ -91,16 +91,16 @@ pub fn run(arguments: &UnityArgs) -> ExitCode {
     done.into()
 }
 
-/// What is to be done.
+/// Whether there is work to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// It is as wanted.
+    /// The project is already as wanted.
     Nothing,
-    /// It is to be done.
+    /// The package has to be placed or removed.
     Go,
 }
 
-/// How it ended, or why nothing was done.
+/// Returns the exit code, or why nothing was done.
 fn answer(arguments: &InstallArgs) -> Result<Exit, (Exit, String)> {
     let failed = |why: String| (Exit::Failed, why);
     let site = Site::new(project(arguments)?);
@@ -113,7 +113,7 @@ fn answer(arguments: &InstallArgs) -> Result<Exit, (Exit, String)> {
         show(&before, &step.map_err(failed)?, arguments.remove).map_err(failed)?;
         return Ok(Exit::Ok);
     }
-    // What needs no work takes no lock: not even the folder's time of change is touched.
+    // Without work no lock is taken: then not even the folder's modification time changes.
     if (before.clone.is_some() || !Work::left_behind(&site)) && step.map_err(failed)? == Step::Nothing {
         report_nothing(&before, arguments.remove);
         return Ok(Exit::Ok);
@@ -131,7 +131,7 @@ fn answer(arguments: &InstallArgs) -> Result<Exit, (Exit, String)> {
     Ok(Exit::Ok)
 }
 
-/// The project, as the gateway finds it; among several a running editor decides nothing here.
+/// Finds the project as the gateway does. Among several projects, a running editor does not decide.
 fn project(arguments: &InstallArgs) -> Result<PathBuf, (Exit, String)> {
     let here = std::env::current_dir();
     let here = here.map_err(|error| (Exit::Usage, format!("the working directory is not known ({error})")))?;
@@ -161,7 +161,7 @@ fn project(arguments: &InstallArgs) -> Result<PathBuf, (Exit, String)> {
     })
 }
 
-/// Whether something is to be done, or why it must not.
+/// Whether there is work to do, or why it must not be done.
 fn decide(standing: &Standing, arguments: &InstallArgs) -> Result<Step, String> {
     if let Some(clone) = &standing.clone {
         let original = &standing.site.project;
@@ -217,7 +217,7 @@ fn decide(standing: &Standing, arguments: &InstallArgs) -> Result<Step, String> 
     }
 }
 
-/// Looks again, now that nobody else works there, and does it.
+/// Looks again now that no other process works there, and does the work.
 fn carry_out(work: &Work<'_>, site: &Site, arguments: &InstallArgs) -> Result<(), String> {
     let text = |error: NotPlaced| error.to_string();
     if work.tidy().map_err(text)? {
@@ -270,7 +270,7 @@ fn report_installed(before: &Standing) {
     }
 }
 
-/// What is worth knowing before Unity takes the package in.
+/// Notes for the user before Unity imports the package.
 fn notes(site: &Site) -> Vec<String> {
     let mut notes = Vec::new();
     if site.unity().is_none() {
@@ -321,7 +321,7 @@ fn check(standing: &Standing, as_json: bool) -> Exit {
     exit
 }
 
-/// What would come (`+`), change (`~`) and go (`-`). A `.meta` comes and goes with its file.
+/// Prints which files would be added (`+`), changed (`~`) and removed (`-`). A `.meta` file is listed only if it changes.
 fn show(standing: &Standing, step: &Step, remove: bool) -> Result<(), String> {
     if *step == Step::Nothing {
         report_nothing(standing, remove);

@@ -1,9 +1,9 @@
-//! Putting the package into its place and taking it out, each with one rename that Unity sees.
+//! Puts the package into its place and takes it out, each with one rename that Unity sees.
 //!
-//! The new package is written into the work folder. Where the system can exchange two folders, that is done; there is then
-//! never a moment without a package. Elsewhere the former one steps aside first. Whatever the moment at which this is cut, the
-//! place holds the old package, the new one, or (between those two renames) none while the old one waits; [`Work::tidy`] ends
-//! it, at the next run too.
+//! The new package is written into the work folder. If the system can exchange two folders, they are exchanged, so that the
+//! project is never without a package. Otherwise the former package is first moved aside. A run that is cut short at any moment
+//! leaves in the place the old package, the new one, or (between the two renames) none while the work folder has the old one.
+//! [`Work::tidy`] repairs that, in the next run too.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -20,30 +20,30 @@ use crate::platform::lock_file;
 
 /// In the work folder: the package that is being written; after an exchange, the former one.
 const NEW: &str = "new";
-/// In the work folder: the former package, which belongs back until the new one stands.
+/// In the work folder: the former package, which is put back if the new one did not reach its place.
 pub(super) const FORMER: &str = "former";
 /// In the work folder: a package that was taken out.
 const GONE: &str = "gone";
-/// In the work folder: held by the process that works there.
+/// In the work folder: the file that the working process keeps locked.
 const LOCK: &str = "lock";
 
-/// Why it was not done.
+/// Why the package was not placed or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum NotPlaced {
-    /// Another process is at it.
+    /// Another process works in this project.
     #[error("another holdfast is installing into this project at this moment; run this again when it is done")]
     Busy,
-    /// Somebody made something that is not ours.
+    /// A file or link that is not ours has the name that is needed.
     #[error("{} is in the way; remove it", .0.display())]
     InTheWay(PathBuf),
-    /// The system refused.
+    /// The system refused an operation.
     #[error("{} cannot be {what} ({error}); if a program holds files there, run this again when it has let go of them", .path.display())]
     Refused {
-        /// Which.
+        /// The path of the operation.
         path: PathBuf,
-        /// What was wanted.
+        /// The operation, as a participle for the message.
         what: &'static str,
-        /// The system's words.
+        /// The system's error.
         error: io::Error,
     },
 }
@@ -52,7 +52,7 @@ fn refused(path: &Path, what: &'static str) -> impl FnOnce(io::Error) -> NotPlac
     move |error| NotPlaced::Refused { path: path.to_path_buf(), what, error }
 }
 
-/// The work folder, held by this process.
+/// The work folder, locked by this process.
 #[derive(Debug)]
 pub struct Work<'a> {
     site: &'a Site,
@@ -61,15 +61,15 @@ pub struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Whether an earlier run left something to be tidied.
+    /// Whether an earlier run left its work folder behind.
     pub fn left_behind(site: &Site) -> bool {
         there(&site.work())
     }
 
-    /// Takes the work folder.
+    /// Creates and locks the work folder.
     ///
     /// # Errors
-    /// [`NotPlaced`]; nothing was changed.
+    /// [`NotPlaced`]; the package's place is unchanged.
     pub fn begin(site: &'a Site) -> Result<Self, NotPlaced> {
         let (packages, folder) = (site.packages(), site.work());
         fs::create_dir_all(&packages).map_err(refused(&packages, "written"))?;
@@ -88,7 +88,7 @@ impl<'a> Work<'a> {
             }
             let lock = match lock_file::open(&path, true) {
                 Ok(lock) => lock,
-                // Whoever held it has just taken the folder away.
+                // The process that held the lock has just removed the folder.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(refused(&path, "written")(error)),
             };
@@ -102,8 +102,8 @@ impl<'a> Work<'a> {
         Err(NotPlaced::Busy)
     }
 
-    /// Ends what an earlier run or this one left: a former package goes back if its place is empty, the rest goes. True if one
-    /// was put back.
+    /// Repairs what an earlier run or this one left: puts a former package back if its place is empty, and removes the rest.
+    /// Returns whether a package was put back.
     ///
     /// # Errors
     /// [`NotPlaced`]; the next run tries again.
@@ -116,7 +116,7 @@ impl<'a> Work<'a> {
         for name in [NEW, FORMER, GONE] {
             let path = self.folder.join(name);
             if there(&path) {
-                // With --force the place may have held a file.
+                // With --force, the place may have held a file.
                 let remove = if path.is_dir() { fs::remove_dir_all } else { fs::remove_file };
                 remove(&path).map_err(refused(&path, "removed"))?;
             }
@@ -124,14 +124,14 @@ impl<'a> Work<'a> {
         Ok(back)
     }
 
-    /// Puts this binary's package into its place, whatever is there.
+    /// Puts this binary's package into its place, and replaces what is there.
     ///
     /// # Errors
-    /// [`NotPlaced`]; the place is as it was, at the latest after [`Work::end`].
+    /// [`NotPlaced`]; the place is as before, at the latest after [`Work::end`].
     pub fn install(&self) -> Result<(), NotPlaced> {
         let (new, place) = (self.folder.join(NEW), self.site.folder());
         write_package(&new).map_err(refused(&new, "written"))?;
-        // If it stays ours, Unity can read it all the same.
+        // If this fails, the files stay ours, and Unity can still read them.
         let _ = Owner::of(&self.site.packages()).give_all(&new);
         if there(&place) {
             if exchange(&new, &place).is_ok() {
@@ -143,37 +143,37 @@ impl<'a> Work<'a> {
         RealHost.rename(&new, &place).map_err(refused(&place, "put into its place"))
     }
 
-    /// Takes what is in the place out.
+    /// Takes out what is in the package's place.
     ///
     /// # Errors
-    /// [`NotPlaced`]; the place is as it was.
+    /// [`NotPlaced`]; the place is as before.
     pub fn remove(&self) -> Result<(), NotPlaced> {
         let place = self.site.folder();
         RealHost.rename(&place, &self.folder.join(GONE)).map_err(refused(&place, "moved"))
     }
 
-    /// Tidies, and gives the work folder up.
+    /// Tidies, and removes the work folder.
     ///
     /// # Errors
     /// [`NotPlaced`]; the next run tidies.
     pub fn end(self) -> Result<(), NotPlaced> {
         self.tidy()?;
         let path = self.folder.join(LOCK);
-        // While it is held: afterwards it may be another's.
+        // Removed while it is locked: afterwards it may be another process's file.
         fs::remove_file(&path).map_err(refused(&path, "removed"))?;
         drop(self.lock);
-        // Another process that began at this moment has a new lock in there; then it stays.
+        // This fails if another process has just created its lock in the folder; then the folder stays.
         let _ = fs::remove_dir(&self.folder);
         Ok(())
     }
 }
 
-/// Whether there is anything at a path, a link to nothing included.
+/// Whether anything exists at a path, including a link that leads nowhere.
 fn there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Writes the package and its record into a new folder; onto the disk, so that a power cut after the rename finds it whole.
+/// Writes the package and its record into a new folder and syncs them, so that the package is whole after a power cut.
 fn write_package(folder: &Path) -> io::Result<()> {
     fs::create_dir(folder)?;
     let record = Record::this().bytes();
@@ -186,7 +186,7 @@ fn write_package(folder: &Path) -> io::Result<()> {
         }
         OpenOptions::new().write(true).create_new(true).open(path)?.write_all(bytes)?;
     }
-    // After all are written, the system has many of them on the disk with the first.
+    // Synced after all are written: the first sync then often writes many of the others too.
     files.iter().try_for_each(|(path, _)| OpenOptions::new().write(true).open(folder.join(path))?.sync_all())
 }
 
@@ -206,7 +206,7 @@ fn exchange(_one: &Path, _other: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// What the exchange spares where there is one: the two renames, cut between them by a place that cannot be filled.
+    /// Tests the two renames that a system without an exchange needs: cut between them, as when the place cannot be filled.
     #[test]
     fn a_former_package_goes_back_when_its_successor_does_not_arrive() {
         let project = tempfile::tempdir().unwrap();

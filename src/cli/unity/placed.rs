@@ -24,11 +24,13 @@ pub const PLACED: &[&str] = &[
     "package.json.meta",
 ];
 
-/// What stays out. `Tests`: Unity compiles the tests of an embedded package with the project's and lists them in its test
-/// runner, so `run-tests` would run ours in everybody's project. `Tests~`: the simulated editor, for those who build the package.
+/// The rest of `unity/`. `Tests`: Unity compiles the tests of an embedded package with the project's and lists them in its test
+/// runner, so `run-tests` would run ours in every user's project. `Tests~`: the simulated editor, for people who build the
+/// package.
 pub const LEFT_OUT: &[&str] = &["Tests", "Tests.meta", "Tests~"];
 
-/// Whether Unity ignores a file with this name. At the top level of `unity/`, [`PLACED`] takes precedence (it includes `Samples~`).
+/// Whether Unity ignores a file with this name. At the top level of `unity/`, [`PLACED`] takes precedence: it includes
+/// `Samples~`.
 pub fn passed_over(name: &str) -> bool {
     name.starts_with('.') || name.ends_with('~') || name.ends_with(".tmp") || name == "cvs"
 }

@@ -1,4 +1,4 @@
-//! The project that the package is to go into: where in it, and what speaks against it.
+//! The project into which the package is placed: its folders, and reasons not to place it.
 
 use std::fs;
 use std::io;
@@ -17,84 +17,85 @@ use crate::survey;
 /// Why the package must not go into a project, with the fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
-    /// Unity would not take it.
+    /// The project's Unity would refuse the package.
     #[error(
         "the project is made with Unity {project}, and the package needs {least} or newer; open the project with a newer Unity first"
     )]
     TooOld {
         /// The project's version of Unity.
         project: String,
-        /// The oldest that does.
+        /// The oldest version that the package supports.
         least: String,
     },
-    /// It would be there twice.
+    /// The manifest already brings the package.
     #[error(
         "Packages/manifest.json already brings {NAME}, as \"{0}\"; take it out there or in Unity's Package Manager, then run this again"
     )]
     Manifest(String),
-    /// It would be there twice.
+    /// Another folder of `Packages` already has the package.
     #[error("Packages/{0} holds a package {NAME} already; remove one of the two, Unity refuses both")]
     Elsewhere(String),
-    /// Nobody knows what it brings.
+    /// The manifest cannot be parsed, so it may bring the package.
     #[error(
         "Packages/manifest.json cannot be understood ({0}), so it may bring {NAME} already; correct it, Unity cannot read it either"
     )]
     BadManifest(String),
-    /// What is written would land elsewhere.
+    /// A link would lead the files to another place.
     #[error("{} is a link, and links are not followed; put a folder in its place", .0.display())]
     Link(PathBuf),
 }
 
 impl Obstacle {
-    /// Whether the package is in the project all the same, from elsewhere.
+    /// Whether the project already has the package from another source.
     pub fn brings_it(&self) -> bool {
         matches!(self, Self::Manifest(_) | Self::Elsewhere(_))
     }
 }
 
-/// The places in a project.
+/// The folders of one project.
 #[derive(Debug, Clone)]
 pub struct Site {
-    /// The project.
+    /// The project's folder.
     pub project: PathBuf,
 }
 
 impl Site {
-    /// In this project.
+    /// Returns the site of this project.
     pub fn new(project: PathBuf) -> Self {
         Self { project }
     }
 
-    /// Where Unity looks for embedded packages.
+    /// Returns the folder in which Unity looks for embedded packages.
     pub fn packages(&self) -> PathBuf {
         self.project.join("Packages")
     }
 
-    /// Where the package goes.
+    /// Returns the package's place.
     pub fn folder(&self) -> PathBuf {
         self.packages().join(NAME)
     }
 
-    /// Where it is put together, and where the former one waits until the new one stands. Beside the package, so that a
-    /// rename is enough. Unity's importer passes over the name, its package manager finds no `package.json` directly in it.
+    /// Returns the work folder, in which the new package is written and the former one waits. It is beside the package, so that a
+    /// rename is enough. Unity's importer ignores its name, and the package manager finds no `package.json` directly in it.
     pub fn work(&self) -> PathBuf {
         self.packages().join(".holdfast-install~")
     }
 
-    /// The project of which this one is a clone, as ParrelSync makes them: its `Packages` is a link to that one's.
+    /// Returns the project of which this one is a clone, as ParrelSync makes them: the clone's `Packages` is a link to the
+    /// original's.
     pub fn original(&self) -> Option<PathBuf> {
         let packages = config::canonical(&self.packages()).filter(|_| self.packages().is_symlink())?;
         let original = packages.parent().filter(|_| packages.ends_with("Packages"))?;
         config::is_project(original).then(|| original.to_path_buf())
     }
 
-    /// What speaks against the package here, most fundamental first.
+    /// Returns the most fundamental obstacle to the package, if there is one.
     pub fn obstacle(&self) -> Option<Obstacle> {
         let link = [self.packages(), self.folder()].into_iter().find(|path| path.is_symlink()).map(Obstacle::Link);
         link.or_else(|| self.too_old()).or_else(|| self.in_manifest()).or_else(|| self.elsewhere())
     }
 
-    /// The project's version of Unity, as its file spells it.
+    /// Returns the project's Unity version, as its file spells it.
     pub fn unity(&self) -> Option<String> {
         let bytes = self.read("ProjectSettings/ProjectVersion.txt").ok()?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -123,7 +124,7 @@ impl Site {
         (!self.is_our_folder(&wish)).then(|| Obstacle::Manifest(clean(&wish)))
     }
 
-    /// Whether a manifest's entry means the very folder that the package goes into.
+    /// Whether the manifest's entry means the package's own place.
     fn is_our_folder(&self, wish: &str) -> bool {
         let Some(path) = wish.strip_prefix("file:").map(Path::new) else { return false };
         let bare = path.components().filter(|part| *part != std::path::Component::CurDir);
@@ -132,7 +133,7 @@ impl Site {
                 .is_some_and(|path| Some(path) == config::canonical(&self.folder()))
     }
 
-    /// The package in another folder of `Packages/`.
+    /// Finds the package in another folder of `Packages/`.
     fn elsewhere(&self) -> Option<Obstacle> {
         let others = fs::read_dir(self.packages()).ok()?.flatten().take(UNITY_FILES_MAX);
         let mut names = others.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -144,8 +145,8 @@ impl Site {
         Some(Obstacle::Elsewhere(clean(&other)))
     }
 
-    /// Other packages in the project that holdfast speaks, with their versions. What only a crashed editor's record tells of does
-    /// not count.
+    /// Returns the other packages in the project that holdfast speaks, with their versions. A package that only the record of a
+    /// crashed editor names is not listed.
     pub fn others(&self) -> Vec<String> {
         let others = dialect::ALL.iter().filter(|dialect| !dialect::HOLDFAST.contains(dialect));
         let named = others.filter_map(|dialect| {
@@ -156,7 +157,7 @@ impl Site {
         named.collect()
     }
 
-    /// What the package needs and the project does not have yet: Unity has it at hand or asks its registry for it.
+    /// Returns the dependencies that the project does not have yet. Unity has them itself or fetches them from its registry.
     pub fn to_be_fetched(&self) -> Vec<(String, String)> {
         let lock = self.read("Packages/packages-lock.json").ok();
         let lock: Option<Value> = lock.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -176,7 +177,7 @@ impl Site {
     }
 }
 
-/// The release out of `2022.3.62f1`: year or generation, and number.
+/// Returns the first two numbers of a version such as `2022.3.62f1`: year or generation, and number.
 fn release(version: &str) -> Option<(u32, u32)> {
     let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
     Some((parts.next()??, parts.next()??))

@@ -1,4 +1,4 @@
-//! How the package stands in a project: there or not, which version, and what in it is somebody's own work.
+//! The state of the package in a project: whether it is there, its version, and which files are the user's own work.
 
 use std::cmp::Ordering;
 use std::io;
@@ -18,15 +18,15 @@ use crate::protocol::text::clean;
 #[derive(Debug, Clone, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
-    /// Nothing.
+    /// The place is empty.
     Absent,
-    /// Nothing, since an installation was cut short; the former package waits in the work folder.
+    /// The place is empty because an installation was cut short; the former package is in the work folder.
     Interrupted,
-    /// What holdfast put there.
+    /// A package that holdfast put there.
     Installed(Installed),
     /// Something that holdfast did not put there.
     Foreign,
-    /// It cannot be looked at.
+    /// The place cannot be read, for this reason.
     Unreadable(String),
 }
 
@@ -35,18 +35,18 @@ pub enum State {
 pub struct Installed {
     /// Its version.
     pub version: String,
-    /// Whether what was put there is what this binary carries.
+    /// Whether the files that were put there equal those of this binary.
     pub same: bool,
-    /// Files that were changed since.
+    /// Files that were changed after the installation.
     pub changed: Vec<String>,
     /// Files that holdfast did not put there.
     pub added: Vec<String>,
-    /// Files that are gone.
+    /// Files that were deleted.
     pub missing: Vec<String>,
 }
 
 impl Installed {
-    /// Between what was put into a folder and what lies there now.
+    /// Compares the record of a folder with its present files.
     fn between(record: &Record, found: &Sums) -> Self {
         let of = |list: &mut dyn Iterator<Item = &String>| list.map(|path| clean(path)).collect();
         let put = &record.files;
@@ -62,38 +62,38 @@ impl Installed {
         }
     }
 
-    /// Whether it is as this binary would install it; files that were added beside do not count.
+    /// Whether the files are as this binary would install them. Added files are ignored.
     pub fn current(&self) -> bool {
         self.same && self.changed.is_empty() && self.missing.is_empty()
     }
 
-    /// What a replacement or a removal would lose.
+    /// Returns the files that a replacement or a removal would lose.
     pub fn own_work(&self) -> Vec<String> {
         self.changed.iter().chain(&self.added).cloned().collect()
     }
 }
 
-/// How the package stands in a project.
+/// The state of the package in a project.
 #[derive(Debug, Clone)]
 pub struct Standing {
-    /// Where.
+    /// The project.
     pub site: Site,
-    /// What is in its place.
+    /// The content of the package's place.
     pub state: State,
-    /// What speaks against it there.
+    /// The reason not to place the package, if there is one.
     pub obstacle: Option<Obstacle>,
-    /// The clone that was looked at, if it was one: the rest is of its original, whose packages it has.
+    /// The clone that was asked about, if the project is one. All else describes its original, whose packages the clone uses.
     pub clone: Option<PathBuf>,
 }
 
 impl Standing {
-    /// Looks. Changes nothing.
+    /// Reads the state. Changes nothing.
     pub fn of(site: &Site) -> Self {
         if let Some(original) = site.original() {
             return Self { clone: Some(site.project.clone()), ..Self::of(&Site::new(original)) };
         }
         let obstacle = site.obstacle();
-        // A link is an obstacle, and what it leads to is nobody's business.
+        // A link is an obstacle, and its target is not looked at.
         let state = if matches!(obstacle, Some(Obstacle::Link(_))) {
             State::Foreign
         } else {
@@ -102,12 +102,12 @@ impl Standing {
         Self { site: site.clone(), state, obstacle, clone: None }
     }
 
-    /// Whether there is nothing to fix.
+    /// Whether nothing has to be fixed.
     pub fn good(&self) -> bool {
         self.obstacle.is_none() && matches!(&self.state, State::Installed(installed) if installed.current())
     }
 
-    /// In one sentence, without its full stop.
+    /// Describes the state in one sentence, without its full stop.
     pub fn says(&self) -> String {
         let ours = About::this().version;
         let folder = format!("Packages/{NAME}");
@@ -151,14 +151,14 @@ impl Standing {
         }
     }
 
-    /// What fixes it: the command, or what is to be done before it.
+    /// Returns the fix: the command, or a step before it.
     pub fn fix(&self) -> Option<String> {
         if self.good() || self.obstacle.is_some() {
             return None;
         }
         let command = format!("holdfast unity install --project {}", user_text::quoted(&self.site.project));
         match &self.state {
-            // Another package is spoken: nothing is to be fixed, and with both nothing would be called.
+            // The project uses another package. Nothing has to be fixed, and with both packages holdfast would call neither.
             State::Absent if !self.site.others().is_empty() => None,
             State::Absent | State::Interrupted => Some(command),
             State::Installed(installed) if installed.own_work().is_empty() => Some(command),
@@ -170,7 +170,7 @@ impl Standing {
         }
     }
 
-    /// For programs.
+    /// Returns the state for programs.
     pub fn as_json(&self) -> Value {
         let installed = match &self.state {
             State::Installed(installed) => Some(installed),
@@ -211,7 +211,7 @@ fn state(site: &Site) -> io::Result<State> {
     if let Some(record) = Record::read(&folder) {
         return Ok(State::Installed(Installed::between(&record, &found)));
     }
-    // The record may be lost: what equals our own package is nobody's work either.
+    // The record may be lost. Files that equal our own package are not the user's work.
     let ours = Record::this();
     if found.is_empty() {
         return Ok(State::Absent);
@@ -222,7 +222,7 @@ fn state(site: &Site) -> io::Result<State> {
     Ok(State::Foreign)
 }
 
-/// Paths for a sentence.
+/// Lists paths for a sentence, at most [`UNITY_FILES_NAMED_MAX`] of them.
 pub fn named(paths: &[String]) -> String {
     let some: Vec<&str> = paths.iter().take(UNITY_FILES_NAMED_MAX).map(String::as_str).collect();
     match paths.len() - some.len() {
@@ -231,7 +231,7 @@ pub fn named(paths: &[String]) -> String {
     }
 }
 
-/// By the numbers of two versions.
+/// Compares the numbers of two versions.
 fn compare(one: &str, other: &str) -> Ordering {
     let numbers = |version: &str| -> Vec<u64> {
         let plain = version.split(['-', '+']).next().unwrap_or_default();

@@ -1,16 +1,16 @@
-//! The sums of files of the package.
+//! The sums of the package's files.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
 
-/// The sums of files by their paths, with `/`. `None`: what lies there is no file that we would have written (a link, a pipe,
-/// too large, unreadable), so it equals nothing.
+/// The sums of files by their paths, with `/`. `None`: not a file that holdfast would have written (a link, a pipe, too large,
+/// unreadable), so it differs from every file.
 pub type Sums = BTreeMap<String, Option<String>>;
 
-/// The sum of a file: SHA-256 of what it means, in hexadecimal. Version control may turn line ends, and Unity writes the
-/// `.meta` files of an embedded package anew as its versions like; nobody's work is in either.
+/// Returns the sum of a file: SHA-256 of its meaning, in hexadecimal. Version control may change line ends, and Unity versions
+/// rewrite the `.meta` files of an embedded package. Neither is a change by the user.
 pub fn sum(path: &str, bytes: &[u8]) -> String {
     let digest = Sha256::digest(meaning(path, bytes));
     digest.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))

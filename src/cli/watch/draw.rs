@@ -1,4 +1,4 @@
-//! The picture: a pure function of the records, the time, the size and what was selected.
+//! Draws the picture: a pure function of the records, the time, the size and the selection.
 
 use std::time::Duration;
 
@@ -14,45 +14,45 @@ use crate::core::user_text;
 use crate::limits::PICTURE_WINDOW;
 use crate::telemetry::tone::Tone;
 
-/// Terminals below this height show the list alone; Enter shows one gateway.
+/// Below this height, a terminal shows the list alone, and Enter shows one gateway.
 const SPLIT_MIN_HEIGHT: u16 = 14;
-/// From this width on calls stand beside outages, not above them.
+/// From this width on, calls are drawn beside outages instead of above them.
 const COLUMNS_MIN_WIDTH: u16 = 110;
-/// Below this height a gateway is shown without frame and gaps, its calls first.
+/// Below this height, a gateway is drawn without frame and gaps, and its calls come first.
 const COMPACT_BELOW_HEIGHT: u16 = 16;
-/// Below this width a strip says nothing.
+/// Below this width, no strip is drawn.
 const STRIP_MIN_WIDTH: u16 = 8;
 
-/// What the person who watches wants to see.
+/// The user's choice of what is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Selection {
-    /// The pid of the selected gateway; the first one if it is none of them.
+    /// The pid of the selected gateway. If no gateway has it, the first one is selected.
     pub gateway: Option<u64>,
-    /// It alone, on the whole screen.
+    /// Whether the selected gateway fills the screen.
     pub detail: bool,
-    /// The keys.
+    /// Whether the list of keys is shown.
     pub help: bool,
 }
 
 impl Selection {
-    /// Where the selected gateway stands.
+    /// Returns the index of the selected gateway.
     pub fn index(&self, gateways: &[Gateway]) -> usize {
         gateways.iter().position(|gateway| Some(gateway.gateway.pid) == self.gateway).unwrap_or_default()
     }
 }
 
-/// All that is drawn.
+/// Everything that is drawn.
 #[derive(Debug, Clone, Copy)]
 pub struct Screen<'a> {
-    /// The gateways.
+    /// The running gateways, as their records describe them.
     pub gateways: &'a [Gateway],
-    /// There is a folder to look for them in.
+    /// Whether there is a state folder in which to look for gateways.
     pub state_folder: bool,
-    /// Seconds since the epoch.
+    /// The present time, in seconds since the Unix epoch.
     pub now: f64,
-    /// What is wanted.
+    /// The user's choice.
     pub selection: Selection,
-    /// Colours may be used; without them signs say the same.
+    /// Whether colours may be used. Signs carry the same meaning.
     pub colours: bool,
 }
 
@@ -64,7 +64,7 @@ fn millis(millis: u64) -> String {
     user_text::seconds(Duration::from_millis(millis))
 }
 
-/// An age, coarse enough that it does not flicker.
+/// An age, rounded so that it does not flicker.
 fn age(span: Duration) -> String {
     match span.as_secs() {
         0 => "now".to_owned(),
@@ -140,7 +140,7 @@ impl Screen<'_> {
         let all = u16::try_from(self.gateways.len()).unwrap_or(u16::MAX);
         let rows = if split { all.min((area.height / 3).max(1)) } else { area.height };
         let selected = self.selection.index(self.gateways);
-        // The selected one is always in view.
+        // The selected gateway is always in view.
         let first = (selected + 1).saturating_sub(usize::from(rows));
         let list = Rect { height: rows, ..area };
         let mut pen = Pen { buffer, area: list, row: 0, colours: self.colours };
@@ -187,7 +187,7 @@ impl Screen<'_> {
         pen.line(&cells);
     }
 
-    /// The selected gateway, as much of it as there is room for.
+    /// Draws the selected gateway, as much as fits.
     fn selected(&self, area: Rect, buffer: &mut Buffer) {
         let Some(gateway) = self.gateways.get(self.selection.index(self.gateways)) else { return };
         let title = format!(" {} ", fit(&format!("{}, gateway {}", gateway.name(), gateway.gateway.pid), 60));
@@ -316,7 +316,7 @@ impl Screen<'_> {
     fn open_calls(&self, pen: &mut Pen<'_>, gateway: &Gateway) {
         let calls = &gateway.calls;
         pen.heading(&format!("In flight ({})", calls.open_count));
-        // What waits comes first; the past gets at least a third of the room.
+        // Open calls come first; at least a third of the room is left for ended ones.
         let most = usize::from(pen.left()) * 2 / 3;
         for call in calls.open.iter().take(most) {
             self.open_call(pen, gateway, call);

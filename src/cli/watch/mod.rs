@@ -1,7 +1,7 @@
-//! `holdfast status --watch`: every running gateway, live, on the whole terminal.
+//! `holdfast status --watch`: shows every running gateway live, on the whole terminal.
 //!
-//! It reads the run records and talks to nobody. The terminal is given back however this ends: by a key, a signal, an error or a
-//! panic.
+//! It reads the run records and opens no connections. The terminal is restored at every kind of end: a key, a signal, an error or
+//! a panic.
 
 mod draw;
 mod pen;
@@ -30,7 +30,7 @@ use crate::platform::host::{Host as _, RealHost};
 use crate::storage::instance_record;
 use crate::telemetry::flight::seconds;
 
-/// Watches until it is told to end.
+/// Watches until a key or a signal ends it.
 pub fn run(arguments: &EditorArgs) -> ExitCode {
     if !output::can_draw() {
         output::complain(
@@ -54,13 +54,13 @@ pub fn run(arguments: &EditorArgs) -> ExitCode {
     })
 }
 
-/// The terminal while it is ours.
+/// The terminal in raw mode on its second screen. Dropping this restores it.
 struct Taken;
 
 impl Taken {
     fn take() -> std::io::Result<Self> {
         let before = std::panic::take_hook();
-        // What is said of a panic is said on the screen that stays.
+        // Restores the terminal first, so that the panic's message appears on the screen that stays.
         std::panic::set_hook(Box::new(move |panic| {
             give_back();
             before(panic);
@@ -78,7 +78,7 @@ impl Drop for Taken {
     }
 }
 
-/// Each step is tried: a terminal that is gone takes none of them.
+/// Tries each step, even if an earlier one fails: a terminal that is gone refuses all of them.
 fn give_back() {
     let _ = execute!(output::screen(), LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();
@@ -114,7 +114,7 @@ fn watch(
     Ok(())
 }
 
-/// What a key does besides changing what is selected.
+/// Whether the program goes on after a key. The selection may have changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pressed {
     GoOn,

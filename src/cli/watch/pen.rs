@@ -1,4 +1,4 @@
-//! Writing lines of cells, and what the colours and signs mean.
+//! Writes lines of cells, and defines the colours and signs of tones.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -12,17 +12,17 @@ use crate::telemetry::tone::Tone;
 pub(super) struct Pen<'b> {
     pub(super) buffer: &'b mut Buffer,
     pub(super) area: Rect,
-    /// The next line, from the top of the part.
+    /// The row of the next line, from the top of the part.
     pub(super) row: u16,
-    /// Colours may be used.
+    /// Whether colours may be used.
     pub(super) colours: bool,
 }
 
-/// One piece of a line: how wide (0: the rest), which text, which look.
+/// One piece of a line: its width in columns (0: the rest), its text and its style.
 pub(super) type Cell<'t> = (u16, &'t str, Style);
 
 impl Pen<'_> {
-    /// Lines that are still free.
+    /// The number of lines that are still free.
     pub(super) fn left(&self) -> u16 {
         self.area.height.saturating_sub(self.row)
     }
@@ -41,7 +41,7 @@ impl Pen<'_> {
         }
     }
 
-    /// A line of pieces; nothing, when the part is full.
+    /// Writes a line of pieces. Does nothing if the part is full.
     pub(super) fn line(&mut self, cells: &[Cell<'_>]) {
         if self.left() == 0 {
             return;
@@ -76,7 +76,7 @@ pub(super) const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 pub(super) const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 pub(super) const PLAIN: Style = Style::new();
 
-/// A text of foreign origin, cut to a width with a sign that it was. One column stays free between it and the next.
+/// Cleans a text of foreign origin and cuts it to a width. A cut text ends in `…`, and one column stays free behind it.
 pub(super) fn fit(text: &str, width: usize) -> String {
     let text = clean(text);
     if Span::raw(&*text).width() <= width {
@@ -94,7 +94,7 @@ pub(super) fn fit(text: &str, width: usize) -> String {
     cut
 }
 
-/// The sign of a tone: what its colour says to whoever sees no colours.
+/// The sign of a tone in a strip, for users who see no colours.
 pub(super) fn sign(tone: Option<Tone>) -> &'static str {
     match tone {
         Some(Tone::Good) => "█",
@@ -106,7 +106,7 @@ pub(super) fn sign(tone: Option<Tone>) -> &'static str {
     }
 }
 
-/// The sign of a gateway whose editor stands so.
+/// The sign of a gateway, by the tone of its editor.
 pub(super) fn mark(tone: Tone) -> &'static str {
     match tone {
         Tone::Good => "●",

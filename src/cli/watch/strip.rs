@@ -1,9 +1,10 @@
-//! A machine's last minutes as a row of blocks.
+//! Draws a machine's last minutes as a row of blocks.
 
 use crate::telemetry::tone::Tone;
 
-/// A strip of one letter a second, drawn in so many columns; `None` where nothing is known. Of several seconds in one column the
-/// worst is shown: a reload is what one looks for. The strip is `behind` seconds old: since then its last letter has gone on.
+/// Scales a strip of one letter per second to `columns` columns; `None` where the state is unknown. A column of several seconds
+/// shows the worst of them, because the user looks for outages. The strip is `behind` seconds old; its last letter is assumed to
+/// have lasted since.
 pub fn columns(strip: &str, behind: u64, columns: usize) -> Vec<Option<Tone>> {
     let mut seconds: Vec<Option<Tone>> = strip.chars().map(Tone::of_letter).collect();
     let all = seconds.len();

@@ -1,7 +1,7 @@
-//! Pictures of fixed records at a fixed time.
+//! Compares pictures of fixed records at a fixed time.
 //!
-//! A picture that changed fails until it is reviewed: look at the `.snap.new` beside it, and rename it if it is right
-//! (`cargo insta review` does that).
+//! A changed picture fails until it is reviewed: look at the `.snap.new` beside it, and rename it if it is right (`cargo insta
+//! review` does that).
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -12,10 +12,10 @@ use super::draw::{Screen, Selection};
 use super::view::Gateway;
 use super::{Pressed, press};
 
-/// When everything is drawn, in seconds since the epoch.
+/// The time of every picture, in seconds since the Unix epoch.
 const NOW: f64 = 1_700_000_000.0;
 
-/// A machine that has been in its state for so many seconds; its strip is 120 letters, spelled as (letter, how many).
+/// A machine that has been in its state for `since` seconds. Its strip is 120 letters, given as (letter, count).
 fn timeline(machine: &str, state: &str, tone: &str, since: f64, strip: &[(char, usize)]) -> Value {
     let strip: String = strip.iter().flat_map(|(letter, count)| std::iter::repeat_n(*letter, *count)).collect();
     assert_eq!(strip.len(), 120, "{machine}");
@@ -93,7 +93,7 @@ fn absent() -> Value {
     })
 }
 
-/// Everything that a peer can name, as bad as it comes.
+/// A record with hostile values in every field that a peer can set.
 fn hostile() -> Value {
     let long = "x".repeat(5000);
     let mut record = ready();
@@ -131,7 +131,7 @@ fn picture(records: &[Value], size: (u16, u16), selection: Selection) -> String 
     drawn(records, size, selection, true).backend().to_string()
 }
 
-/// The colour of each cell as a letter.
+/// The colour of each cell, as a letter.
 fn colours(terminal: &Terminal<TestBackend>) -> String {
     let buffer = terminal.backend().buffer();
     let letter = |cell: &ratatui::buffer::Cell| match cell.fg {
@@ -235,7 +235,7 @@ fn keys_select_and_quit() {
     assert_eq!(after(&[KeyCode::Up, KeyCode::Char('k'), KeyCode::Up]).gateway, Some(4242));
     assert!(after(&[KeyCode::Enter]).detail && !after(&[KeyCode::Tab]).detail);
     assert!(after(&[KeyCode::Char('?')]).help && !after(&[KeyCode::Esc]).help, "Esc closes the keys first");
-    // The selected one goes on being selected when one before it ends, and another is when it ends itself.
+    // The selected gateway stays selected when one before it ends. If it ends itself, the first one is selected.
     let mut selection = Selection { gateway: Some(4300), ..Selection::default() };
     assert_eq!((selection.index(&gateways[1..]), selection.index(&gateways[2..])), (0, 0));
     let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);

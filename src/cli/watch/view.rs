@@ -1,5 +1,5 @@
-//! A run record as it is drawn. Records come from other processes, maybe of another version: what is missing is not shown, and
-//! what does not fit makes the record unreadable, never an error.
+//! A run record in the form that is drawn. Records come from other processes, possibly of another version: a missing field is not
+//! shown, and a field of the wrong type makes the record unreadable instead of an error.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,184 +10,184 @@ use serde_json::Value;
 use crate::limits::RUN_RECORD_OLD;
 use crate::telemetry::tone::Tone;
 
-/// One gateway.
+/// The record of one gateway.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Gateway {
-    /// When this was written, in seconds since the epoch. Ages below count from then.
+    /// The time of writing, in seconds since the Unix epoch. The ages in the record are relative to it.
     pub written_at: f64,
-    /// One sentence.
+    /// The state in one sentence.
     pub summary: String,
     /// The project's folder.
     pub project: Option<String>,
-    /// Its editor.
+    /// The editor of the project.
     pub editor: Editor,
-    /// The tools that are shown to the client.
+    /// The tools that the client gets.
     pub tools: Tools,
-    /// How many calls wait and run.
+    /// The numbers of held and sent calls.
     pub queue: Queue,
-    /// What is wrong.
+    /// The known problems, with their fixes.
     pub problems: Vec<String>,
-    /// The calls.
+    /// Open and recent calls.
     pub calls: Calls,
-    /// The last times without the editor, newest first.
+    /// The last outages, newest first.
     pub outages: Vec<Outage>,
-    /// What the machines did.
+    /// The history of each machine.
     pub timelines: Vec<Timeline>,
-    /// The gateway itself.
+    /// The gateway process itself.
     pub gateway: About,
-    /// The record could not be read.
+    /// Whether the record could not be parsed.
     #[serde(skip)]
     pub unreadable: bool,
 }
 
-/// The editor of a gateway.
+/// The editor of a gateway, as its record describes it.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Editor {
-    /// It takes calls.
+    /// Whether the editor takes calls.
     pub ready: bool,
     /// The bridge machine's state.
     pub state: String,
     /// Why it is not ready.
     pub why: Option<String>,
-    /// For how long.
+    /// How long the state has lasted, in milliseconds.
     pub since_ms: u64,
-    /// Its port.
+    /// The port of the connection.
     pub port: Option<u16>,
-    /// Its process.
+    /// The pid of the editor.
     pub pid: Option<u32>,
-    /// Its version.
+    /// The Unity version.
     pub unity_version: Option<String>,
-    /// Connections so far.
+    /// The number of connections so far.
     pub connections: u64,
-    /// How it said it is, where it can be asked.
+    /// The last heartbeat, if the package has one.
     #[serde(rename = "pulse")]
     pub heartbeat: Option<Heartbeat>,
-    /// What of it does not move although it is connected.
+    /// What the editor does not do although it is connected: heartbeats, frames, or an answer.
     pub still: Option<Still>,
 }
 
-/// See [`Editor::still`].
+/// What a connected editor does not do: heartbeats, frames, or an answer.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Still {
-    /// In words.
+    /// A description for people.
     pub says: String,
-    /// It may work on a call.
+    /// Whether the editor may be working on a call.
     pub may_work: bool,
 }
 
-/// See [`Editor::heartbeat`].
+/// The last heartbeat of an editor.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Heartbeat {
-    /// In words.
+    /// A description for people.
     pub says: String,
 }
 
-/// See [`Gateway::tools`].
+/// The tools that the client gets.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Tools {
-    /// How many.
+    /// The number of tools.
     pub count: u64,
-    /// Where the list comes from.
+    /// The source of the list.
     pub from: String,
 }
 
-/// See [`Gateway::queue`].
+/// The numbers of held and sent calls.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Queue {
-    /// Calls that wait here.
+    /// Calls that are held in the gateway.
     pub held: u64,
-    /// Calls that were sent.
+    /// Calls that were sent to the editor.
     pub running: u64,
 }
 
-/// See [`Gateway::calls`].
+/// Open and recent calls.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Calls {
-    /// How many are in flight.
+    /// The number of open calls.
     pub open_count: u64,
-    /// The oldest of them.
+    /// The oldest open calls.
     pub open: Vec<Call>,
-    /// The newest of those that ended.
+    /// The newest ended calls.
     pub recent: Vec<Call>,
 }
 
-/// A call.
+/// One call.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Call {
-    /// Which tool.
+    /// The name of the tool.
     pub tool: String,
-    /// Where it is.
+    /// The state of the call.
     pub state: String,
-    /// How it ended.
+    /// The verdict, if the call has ended.
     pub verdict: Option<String>,
-    /// Why it ended so.
+    /// The cause of the verdict.
     pub cause: Option<String>,
-    /// What it waits for, as a label.
+    /// The cause for which the call is held, as a label.
     pub waits_for: Option<String>,
-    /// The same as a phrase; a gateway of an older version does not write it.
+    /// The same as a phrase. A gateway of an older version does not write it.
     pub waits_says: Option<String>,
-    /// When it came.
+    /// How long ago the call came in, in milliseconds.
     pub accepted_ms_ago: u64,
-    /// From then until it was answered (or until the record was written).
+    /// The time from then until the answer, or until the record was written, in milliseconds.
     pub took_ms: u64,
 }
 
-/// A time without the editor.
+/// One outage of the editor.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Outage {
     /// How the connection ended.
     pub why: String,
-    /// What kept the editor away.
+    /// The cause while the editor was away.
     pub cause: Option<String>,
-    /// When it began.
+    /// How long ago the outage began, in milliseconds.
     pub ago_ms: u64,
-    /// How long it was; `None` while it lasts.
+    /// The length of the outage in milliseconds; `None` while it lasts.
     pub back_after_ms: Option<u64>,
 }
 
-/// What one machine did.
+/// The history of one machine.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Timeline {
-    /// Which machine.
+    /// The name of the machine.
     pub machine: String,
     /// Its state.
     pub state: String,
-    /// Since when, in seconds since the epoch.
+    /// The time since which it is in the state, in seconds since the Unix epoch.
     pub since: f64,
-    /// What its state means.
+    /// The meaning of the state.
     pub tone: Tone,
-    /// A letter for each of the last seconds.
+    /// The tone of each of the last seconds, one letter per second.
     pub strip: String,
 }
 
-/// See [`Gateway::gateway`].
+/// The gateway process.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct About {
     /// Its version.
     pub version: String,
-    /// Its process.
+    /// The pid of the gateway.
     pub pid: u64,
-    /// For how long it runs.
+    /// The age of the gateway, in milliseconds.
     pub up_ms: u64,
-    /// Its client's name.
+    /// The name of its client.
     pub client: String,
-    /// Restarts of its parts.
+    /// The number of restarts of each actor.
     pub actor_restarts: BTreeMap<String, u64>,
 }
 
 impl Gateway {
-    /// A record as it was read.
+    /// Reads a record; one that cannot be parsed becomes a gateway with `unreadable` set and its pid.
     pub fn of(record: Value) -> Self {
         let pid = record.pointer("/gateway/pid").and_then(Value::as_u64).unwrap_or_default();
         serde_json::from_value(record).unwrap_or_else(|_| Self {
@@ -197,7 +197,7 @@ impl Gateway {
         })
     }
 
-    /// The last part of the project's path.
+    /// The last part of the project's path, or a placeholder.
     pub fn name(&self) -> &str {
         let path = self.project.as_deref().unwrap_or_default();
         match path.rsplit(['/', '\\']).find(|part| !part.is_empty()) {
@@ -207,7 +207,7 @@ impl Gateway {
         }
     }
 
-    /// How its editor stands.
+    /// The tone of the editor's state.
     pub fn tone(&self) -> Tone {
         match (self.unreadable, self.editor.ready, &self.editor.why) {
             (true, ..) => Tone::Unsure,
@@ -233,17 +233,17 @@ impl Gateway {
         }
     }
 
-    /// How old the record is.
+    /// The age of the record.
     pub fn age(&self, now: f64) -> Duration {
         Duration::try_from_secs_f64(now - self.written_at).unwrap_or_default()
     }
 
-    /// Its writer has missed a renewal: what it says may be over.
+    /// Whether the record is older than [`RUN_RECORD_OLD`]: its writer has missed a renewal, and the record may be out of date.
     pub fn is_old(&self, now: f64) -> bool {
         !self.unreadable && self.age(now) > RUN_RECORD_OLD
     }
 
-    /// A span that was still growing when the record was written.
+    /// A time span that was still growing when the record was written, grown until now.
     pub fn grown(&self, millis: u64, now: f64) -> Duration {
         Duration::from_millis(millis).saturating_add(self.age(now))
     }

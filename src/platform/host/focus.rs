@@ -1,6 +1,6 @@
-//! The editor's window to the front, by the programs that each system has for it.
+//! Brings the editor's window to the front, by the programs that each system has for that.
 //!
-//! uLoop's own server did so too, and for the same reason: an editor out of focus draws seldom and answers late.
+//! uLoop's own server did the same for the same reason: an editor out of focus draws seldom and answers late.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -16,9 +16,9 @@ use crate::protocol::text::clean;
 /// A program that can bring a window to the front.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Means {
-    /// macOS: `osascript`, which asks System Events. The user has to allow that once.
+    /// macOS: `osascript`, which calls System Events. The user has to allow that once.
     AppleScript(PathBuf),
-    /// Windows: `powershell`, which asks the shell's `AppActivate`.
+    /// Windows: `powershell`, which calls the shell's `AppActivate`.
     PowerShell(PathBuf),
     /// X11: `xdotool`.
     Xdotool(PathBuf),
@@ -26,7 +26,7 @@ pub enum Means {
     Wmctrl(PathBuf),
 }
 
-/// Where programs are looked for and windows are shown.
+/// The search path, and the display system that is running.
 #[derive(Debug, Clone, Default)]
 struct Desk {
     path: OsString,
@@ -45,7 +45,7 @@ impl Desk {
     }
 
     fn find(&self, program: &str) -> Option<PathBuf> {
-        // A relative one would be the working directory's, where anybody's program may lie.
+        // A relative folder would be in the working directory, where anybody may place a program.
         let folders = std::env::split_paths(&self.path).filter(|folder| folder.is_absolute());
         folders.map(|folder| folder.join(program)).find(|file| is_program(file))
     }
@@ -84,15 +84,15 @@ fn is_program(file: &Path) -> bool {
     file.is_file()
 }
 
-/// The means of this machine, if there is one.
+/// Returns the program to use on this machine, or `None`.
 pub fn means() -> Option<Means> {
     look().ok()
 }
 
-/// The means of this machine.
+/// Returns the program to use on this machine.
 ///
 /// # Errors
-/// Why there is none.
+/// [`FocusError::Unsupported`], with the reason.
 pub fn look() -> Result<Means, FocusError> {
     let desk = Desk::ours();
     match System::HERE {
@@ -102,11 +102,11 @@ pub fn look() -> Result<Means, FocusError> {
     }
 }
 
-/// Brings a window of this process to the front. Blocks for at most [`FOCUS_MAX`] for each program that it runs (two with
-/// `wmctrl`).
+/// Brings a window of this process to the front. Blocks for at most [`FOCUS_MAX`] per program that it runs (`wmctrl` runs twice).
 ///
 /// # Errors
-/// What the program said, that it found no window, or that it took too long and was ended. The window may be where it was.
+/// The program's own message, or that it found no window, or that it was killed after [`FOCUS_MAX`]. The window may not have
+/// moved.
 pub fn focus(pid: u32, means: &Means) -> Result<(), FocusError> {
     match means {
         Means::AppleScript(program) => {
@@ -131,7 +131,7 @@ pub fn focus(pid: u32, means: &Means) -> Result<(), FocusError> {
     }
 }
 
-/// The first window of a process in `wmctrl`'s list, whose lines begin with window, desktop and process.
+/// Returns the first window of a process in `wmctrl`'s list. The fields of its lines are window, desktop, process and more.
 fn window_of(list: &str, pid: u32) -> Option<&str> {
     list.lines().find_map(|line| {
         let mut fields = line.split_whitespace();
@@ -140,7 +140,7 @@ fn window_of(list: &str, pid: u32) -> Option<&str> {
     })
 }
 
-/// What a program writes to its stdout.
+/// Runs a program and returns its stdout.
 fn run(program: &Path, arguments: &[&str]) -> Result<String, FocusError> {
     let name = program.file_name().unwrap_or(OsStr::new("the program")).to_string_lossy().into_owned();
     let mut command = Command::new(program);
@@ -165,19 +165,19 @@ fn run(program: &Path, arguments: &[&str]) -> Result<String, FocusError> {
             Err(error) => return Err(FocusError::Failed { name, how: format!("cannot be waited for: {error}") }),
         }
     }
-    // It may have ended in this moment; then there is nothing left to end.
+    // The program may have ended at this moment; then killing it fails, which does not matter.
     let _ = child.kill();
     let _ = child.wait();
     Err(FocusError::TooSlow { name })
 }
 
-/// Reads beside the waiting, so that a program that talks much does not stand still.
+/// Reads a pipe on a thread of its own, so that a program with much output does not block.
 fn heard(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::sync_channel(1);
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(pipe) = pipe {
-            // What came before the error is what there is.
+            // On an error, the output before it is used.
             let _ = pipe.take(FOCUS_OUTPUT_MAX_BYTES).read_to_end(&mut bytes);
         }
         let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
@@ -185,7 +185,7 @@ fn heard(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
     receiver
 }
 
-/// The words of a program that has ended; a child of it that holds the pipe is not waited for.
+/// Returns the output of a program that has ended. A child of it that still holds the pipe is not waited for.
 fn all_of(words: &mpsc::Receiver<String>) -> String {
     words.recv_timeout(FOCUS_LOOK_EVERY.saturating_mul(5)).unwrap_or_default()
 }
@@ -196,11 +196,12 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
 
-    /// A desk with one program of this name, which writes its arguments into `said` and goes on as told.
+    /// A desk with one program of this name, which appends its arguments to the file `said` and then runs `then`.
     fn desk(folder: &Path, name: &str, then: &str) -> Desk {
         let program = folder.join(name);
         let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\n{then}\n", folder.join("said").display());
-        // By another process: a file that is open for writing here could not be run by a test that forks just now.
+        // Written by another process: a file that this process has open for writing cannot be run if another test forks at that
+        // moment.
         let write = "printf '%s' \"$1\" > \"$0\" && chmod 755 \"$0\"";
         let written = Command::new("sh").args(["-c", write]).arg(&program).arg(script).status().unwrap();
         assert!(written.success());

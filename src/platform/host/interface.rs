@@ -1,4 +1,4 @@
-//! What the machine can be asked.
+//! The interface to the machine.
 
 use std::borrow::Cow;
 use std::io;
@@ -13,139 +13,140 @@ use tokio::sync::mpsc;
 use crate::limits::FOCUS_MAX;
 use crate::net::BoxFuture;
 
-/// File changes, coalesced: one `()` for any number of changes since the last was taken. Ends the watching when dropped.
+/// Changes of files, merged: one `()` for all changes since the last one was received. Dropping this stops the watch.
 pub struct Watch {
-    /// Wakes when something changed.
+    /// Receives `()` after a change.
     pub changes: mpsc::Receiver<()>,
     pub(super) outdated: Arc<AtomicBool>,
     pub(super) _guard: Box<dyn std::any::Any + Send>,
 }
 
 impl Watch {
-    /// A watch that lives as long as `guard`.
+    /// Returns a watch that runs as long as `guard` lives.
     pub fn new(changes: mpsc::Receiver<()>, guard: Box<dyn std::any::Any + Send>) -> Self {
         Self { changes, outdated: Arc::default(), _guard: guard }
     }
 
-    /// A folder came or went: what is in it now takes a new watch to be seen.
+    /// Whether a watched folder was created or removed. A new watch is then needed to see what is in it.
     pub fn is_outdated(&self) -> bool {
         self.outdated.load(Ordering::Acquire)
     }
 }
 
-/// Whether a process lives.
+/// Whether a process is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
-    /// It lives (also when it belongs to somebody else).
+    /// The process is alive, possibly as another user's.
     Alive,
-    /// There is no such process, or only its remains.
+    /// There is no such process, or only a zombie.
     Dead,
-    /// The system does not say.
+    /// The system does not report it.
     Unknown,
 }
 
-/// A process that lives.
+/// A process that is alive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// What it is called: its executable's name. On Linux its main thread's, which programs choose, and those that its command line
-    /// begins with.
+    /// The name of its executable. On Linux: the name of its main thread, which programs choose, and the names of the programs
+    /// that its command line begins with.
     pub names: Vec<String>,
-    /// When it began, by the wall clock.
+    /// Its start, by the wall clock.
     pub began: SystemTime,
 }
 
 /// The process that listens on a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
-    /// Its pid.
+    /// The pid of the process.
     pub pid: u32,
-    /// Its executable's name.
+    /// The name of its executable.
     pub name: String,
-    /// Its command line, where the system tells it.
+    /// Its command line; empty if the system does not report it.
     pub command_line: Vec<String>,
 }
 
-/// The machine. Methods may block for milliseconds: actors call them inside [`Host::blocking`].
+/// The machine. Methods may block for milliseconds, so actors call them inside [`Host::blocking`].
 pub trait Host: Send + Sync + 'static {
     /// Reads a regular file of at most `max` bytes, without following a link.
     ///
     /// # Errors
-    /// As the system says; `InvalidData` for something that is no regular file or is larger.
+    /// The system's error; `InvalidData` for a link, for anything but a regular file, or if the file is larger.
     fn read(&self, path: &Path, max: usize) -> io::Result<Vec<u8>>;
-    /// Whether there is something at this path.
+    /// Whether anything exists at this path, including a link that leads nowhere.
     fn exists(&self, path: &Path) -> bool;
-    /// Writes a private file atomically (temporary file, then rename), making its folder if needed.
+    /// Writes a private file atomically (temporary file, then rename), and creates its folder if needed.
     ///
     /// # Errors
-    /// As the system says.
+    /// The system's error.
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
-    /// Adds a line at the end of a private regular file in one write, without following a link, making it and its folder if needed.
-    /// It begins on a line of its own, also behind one that a full disk cut short. An empty line is not added: it shows whether one could be.
+    /// Appends a line to a private regular file in one write. Does not follow a link. Creates the file and its folder if needed.
+    /// Begins on a new line if a full disk cut the last one short. With an empty line, nothing is written: the result says
+    /// whether it could be.
     ///
     /// # Errors
-    /// As the system says; `InvalidData` for something that is no regular file, `WriteZero` if only some of the bytes were written.
+    /// The system's error; `InvalidData` for anything but a regular file; `WriteZero` if only a part was written.
     fn append_line(&self, path: &Path, line: &str) -> io::Result<()>;
-    /// Moves a file.
+    /// Moves a file or folder.
     ///
     /// # Errors
-    /// As the system says.
+    /// The system's error.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     ///
     /// # Errors
-    /// As the system says.
+    /// The system's error.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// The files of a folder with the time of their last change, in no order.
+    /// Returns the files of a folder with the times of their last changes, in any order.
     ///
     /// # Errors
-    /// As the system says.
+    /// The system's error.
     fn list(&self, folder: &Path) -> io::Result<Vec<(PathBuf, SystemTime)>>;
-    /// Whether a process lives.
+    /// Whether a process is alive.
     fn liveness(&self, pid: u32) -> Liveness;
-    /// A living process's names and when it began; `None` where the system does not tell.
+    /// Returns the names and the start of a process that is alive; `None` if the system does not report them.
     fn process(&self, _pid: u32) -> Option<Process> {
         None
     }
-    /// When something at this path was changed last; `None` where nothing is there or the system does not tell.
+    /// Returns the time of the last change at this path; `None` if nothing is there or the system does not report it.
     fn changed(&self, _path: &Path) -> Option<SystemTime> {
         None
     }
-    /// Who listens on a loopback port; `None` when nobody does or the system does not say.
+    /// Returns the process that listens on a loopback port; `None` if none does or the system does not report it.
     fn port_owner(&self, port: u16) -> Option<Owner>;
-    /// As [`port_owner`](Host::port_owner); quicker where it is the process that is expected.
+    /// The same as [`port_owner`](Host::port_owner), but quicker if it is the process with the pid `_expected`.
     fn port_owner_near(&self, port: u16, _expected: u32) -> Option<Owner> {
         self.port_owner(port)
     }
-    /// On which of these loopback ports a process listens.
+    /// Returns those of these loopback ports on which a process listens.
     fn ports_of(&self, pid: u32, ports: RangeInclusive<u16>) -> Vec<u16> {
         ports.filter(|port| self.port_owner(*port).is_some_and(|owner| owner.pid == pid)).collect()
     }
-    /// Watches files, which need not exist yet, nor their folders; `None` where that cannot be done. See [`Watch::is_outdated`].
+    /// Watches files. Neither they nor their folders need exist. `None` if watching is not possible. See [`Watch::is_outdated`].
     fn watch(&self, files: &[PathBuf]) -> Option<Watch>;
-    /// Whether this process gets no further descriptor.
+    /// Whether this process cannot open another file descriptor.
     fn lacks_descriptors(&self) -> bool {
         false
     }
-    /// Random bytes.
+    /// Returns random bytes.
     fn random(&self) -> [u8; 16];
-    /// The wall clock, for file ages and for people.
+    /// Returns the time of the wall clock, for ages of files and for people.
     fn now(&self) -> SystemTime;
-    /// Whether a window can be brought to the front here.
+    /// Whether this machine has a means to bring a window to the front.
     fn can_focus(&self) -> bool {
         false
     }
     /// Brings a window of this process to the front. May block for seconds.
     ///
     /// # Errors
-    /// Why it may not be there.
+    /// Why the window may not be in front.
     fn focus(&self, _pid: u32) -> Result<(), FocusError> {
         Err(FocusError::Unsupported("nothing on this machine can bring a window to the front".into()))
     }
-    /// Runs blocking work where it disturbs no actor.
+    /// Runs blocking work off the actors' threads.
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()>;
 }
 
-/// Runs `work` on the host's blocking lane and gives its value; `None` if it panicked or the runtime ends.
+/// Runs `work` on the host's blocking lane and returns its value; `None` if it panicked or the runtime is ending.
 pub async fn run<T: Send + 'static>(host: &dyn Host, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     host.blocking(Box::new(move || {
@@ -155,14 +156,14 @@ pub async fn run<T: Send + 'static>(host: &dyn Host, work: impl FnOnce() -> T + 
     receiver.await.ok()
 }
 
-/// Whether this is the name of a file that [`Host::write`] was writing.
+/// Whether a file has the name of a temporary file of [`Host::write`].
 pub fn is_temporary(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let tag = name.and_then(|name| name.strip_prefix('.')?.strip_suffix(".tmp"));
     tag.is_some_and(|tag| tag.len() == 32 && tag.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Whether an operation failed because this process, or the machine, has no descriptor left.
+/// Whether an operation failed because this process or the machine has no file descriptor left.
 pub fn is_lack_of_descriptors(error: &io::Error) -> bool {
     #[cfg(unix)]
     let codes = [rustix::io::Errno::MFILE.raw_os_error(), rustix::io::Errno::NFILE.raw_os_error()];
@@ -175,52 +176,52 @@ pub fn is_lack_of_descriptors(error: &io::Error) -> bool {
 /// Why a window may not be in front.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FocusError {
-    /// Nothing can bring one there.
+    /// Nothing on this machine can bring a window to the front.
     #[error("{0}")]
     Unsupported(Cow<'static, str>),
-    /// The process has none.
+    /// The process has no visible window.
     #[error("process {pid} shows no window")]
     NoWindow {
-        /// The process.
+        /// The pid of the process.
         pid: u32,
     },
-    /// The program for it could not be started.
+    /// The program that brings windows to the front could not be started.
     #[error("{name} could not be started: {why}")]
     NotStarted {
-        /// The program.
+        /// The name of the program.
         name: String,
-        /// In the system's words.
+        /// The system's error.
         why: String,
     },
-    /// The program for it failed.
+    /// The program that brings windows to the front failed.
     #[error("{name} {how}")]
     Failed {
-        /// The program.
+        /// The name of the program.
         name: String,
-        /// In its words, or those of the system.
+        /// The program's own message, or the system's.
         how: String,
     },
-    /// The program for it took too long.
+    /// The program took longer than [`FOCUS_MAX`].
     #[error("{name} took longer than {} s and was ended", FOCUS_MAX.as_secs())]
     TooSlow {
-        /// The program.
+        /// The name of the program.
         name: String,
     },
 }
 
-/// Why a file is not read that is there; inside of an [`io::Error`].
+/// Why an existing file is not read. It is inside an [`io::Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotRead {
-    /// A symbolic link, and none is followed.
+    /// It is a symbolic link, which is not followed.
     #[error("a symbolic link, which is not followed")]
     Link,
-    /// A folder, a pipe or the like.
+    /// It is a folder, a pipe or another special file.
     #[error("not a regular file")]
     NotAFile,
-    /// It is larger than the caller takes.
+    /// It is larger than the caller allows.
     #[error("larger than {max} bytes")]
     TooLarge {
-        /// What is taken.
+        /// The limit in bytes.
         max: usize,
     },
 }

@@ -1,10 +1,10 @@
-//! What the system tells of other processes.
+//! What the system reports of other processes.
 
 use std::time::{Duration, SystemTime};
 
 use super::interface::{Liveness, Process};
 
-/// Whether a process lives.
+/// Whether a process is alive.
 #[cfg(unix)]
 pub fn liveness(pid: u32) -> Liveness {
     let Some(id) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return Liveness::Dead };
@@ -16,7 +16,7 @@ pub fn liveness(pid: u32) -> Liveness {
     }
 }
 
-/// A process that ended and was not yet waited for by its parent.
+/// Whether a process has ended and its parent has not yet waited for it (a zombie).
 #[cfg(target_os = "linux")]
 fn is_remains(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
@@ -24,14 +24,14 @@ fn is_remains(pid: u32) -> bool {
     stat.rsplit_once(')').is_some_and(|(_, rest)| matches!(rest.trim_start().chars().next(), Some('Z' | 'X')))
 }
 
-/// A process that ended and was not yet waited for by its parent. macOS takes a signal for it, and tells nothing of it
-/// (`proc_info.c` of XNU finds the remains only for who asks for them).
+/// Whether a process has ended and its parent has not yet waited for it (a zombie). macOS accepts a signal for it but does not
+/// list it (`proc_info.c` of XNU finds zombies only on request).
 #[cfg(all(unix, not(target_os = "linux")))]
 fn is_remains(pid: u32) -> bool {
     is_seen(pid) == Some(false)
 }
 
-/// Whether a process lives.
+/// Whether a process is alive.
 #[cfg(not(unix))]
 pub fn liveness(pid: u32) -> Liveness {
     match is_seen(pid) {
@@ -41,12 +41,12 @@ pub fn liveness(pid: u32) -> Liveness {
     }
 }
 
-/// Whether the system lists a process; `None` where it does not even list this one, and so tells nothing.
+/// Whether the system lists a process; `None` if it does not even list this process, so that its list proves nothing.
 #[cfg(not(target_os = "linux"))]
 fn is_seen(pid: u32) -> Option<bool> {
     use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
     let (asked, ours) = (Pid::from_u32(pid), Pid::from_u32(std::process::id()));
-    // Each once: what is asked for twice is not found.
+    // Each pid once: one that is asked for twice is not found.
     let pids = if asked == ours { vec![ours] } else { vec![asked, ours] };
     let mut system = System::new();
     system.refresh_processes_specifics(ProcessesToUpdate::Some(&pids), true, ProcessRefreshKind::nothing());
@@ -54,7 +54,7 @@ fn is_seen(pid: u32) -> Option<bool> {
     Some(system.process(asked).is_some())
 }
 
-/// The words that a process was started with; none where the system does not tell.
+/// Returns the command line of a process; empty if the system does not report it.
 #[cfg(target_os = "linux")]
 pub fn command_line(pid: u32) -> Vec<String> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -65,7 +65,7 @@ pub fn command_line(pid: u32) -> Vec<String> {
         .collect()
 }
 
-/// The words that a process was started with; none where the system does not tell.
+/// Returns the command line of a process; empty if the system does not report it.
 #[cfg(not(target_os = "linux"))]
 pub fn command_line(pid: u32) -> Vec<String> {
     let what = sysinfo::ProcessRefreshKind::nothing().with_cmd(sysinfo::UpdateKind::Always);
@@ -75,10 +75,10 @@ pub fn command_line(pid: u32) -> Vec<String> {
     look_up(pid, what, words).unwrap_or_default()
 }
 
-/// A process's names and when it began; `None` where the system does not tell both. `now` is the wall clock.
+/// Returns the names and the start of a process; `None` if the system does not report both. `now` is the wall clock.
 ///
-/// Both numbers count from the boot, suspended time included, and are of the same time namespace: `/proc/uptime` and the `btime` of
-/// `/proc/stat` are not, where a container's files stand in their place.
+/// The process's start and the clock both count from the boot, suspended time included, and are of the same time namespace. That
+/// is not true of `/proc/uptime` and the `btime` of `/proc/stat` where a container replaces these files.
 #[cfg(target_os = "linux")]
 pub fn process(pid: u32, now: SystemTime) -> Option<Process> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -87,39 +87,39 @@ pub fn process(pid: u32, now: SystemTime) -> Option<Process> {
     let up = Duration::new(u64::try_from(up.tv_sec).ok()?, u32::try_from(up.tv_nsec).ok()?);
     let start = Duration::from_secs(ticks.checked_div(rustix::param::clock_ticks_per_second())?);
     let began = now.checked_sub(up.checked_sub(start)?)?;
-    // The main thread alone does not tell: Unity's is called `Main Thread` in some versions.
+    // The main thread's name is not enough: some versions of Unity call it `Main Thread`.
     let words = Some(command_line(pid)).filter(|words| !words.is_empty())?;
     Some(Process { names: [name.to_owned()].into_iter().chain(programs(&words)).collect(), began })
 }
 
-/// The files that a command line begins with: a program, or what runs it and then the program.
+/// Returns the names of the files that a command line begins with: the program, or its interpreter and the program.
 #[cfg(target_os = "linux")]
 fn programs(words: &[String]) -> Vec<String> {
     let files = words.iter().take_while(|word| !word.starts_with('-'));
     files.filter_map(|word| Some(std::path::Path::new(word).file_name()?.to_str()?.to_owned())).collect()
 }
 
-/// The name and the start, in clock ticks since the boot, in a process's `stat`: its 2nd and 22nd fields (proc(5)).
+/// Returns the name and the start, in clock ticks since the boot, from a process's `stat`: its 2nd and 22nd fields (proc(5)).
 #[cfg(target_os = "linux")]
 fn name_and_start(stat: &str) -> Option<(&str, u64)> {
-    // The name in parentheses may hold anything; the fields are counted behind it.
+    // The name in parentheses may hold anything; the fields are counted from the last parenthesis.
     let (before, fields) = stat.rsplit_once(')')?;
     let (_, name) = before.split_once('(')?;
     Some((name, fields.split_whitespace().nth(19)?.parse().ok()?))
 }
 
-/// A process's name and when it began; `None` where the system does not tell both. macOS and Windows name its executable.
+/// Returns the name and the start of a process; `None` if the system does not report both. macOS and Windows name its executable.
 #[cfg(not(target_os = "linux"))]
 pub fn process(pid: u32, _now: SystemTime) -> Option<Process> {
     let (name, began) = look_up(pid, sysinfo::ProcessRefreshKind::nothing(), |process| {
         (process.name().to_string_lossy().into_owned(), process.start_time())
     })?;
-    // Zero stands for a process that this user may not open.
+    // A start of zero stands for a process that this user may not open.
     (began > 0 && !name.is_empty())
         .then(|| Process { names: vec![name], began: SystemTime::UNIX_EPOCH + Duration::from_secs(began) })
 }
 
-/// What the system tells of one process.
+/// Reads from the system's data about one process.
 #[cfg(not(target_os = "linux"))]
 fn look_up<T>(pid: u32, what: sysinfo::ProcessRefreshKind, tell: impl FnOnce(&sysinfo::Process) -> T) -> Option<T> {
     let pid = sysinfo::Pid::from_u32(pid);
@@ -135,37 +135,37 @@ pub struct Parent(Option<rustix::process::Pid>);
 
 #[cfg(unix)]
 impl Parent {
-    /// That of this process.
+    /// Returns the parent of this process.
     pub fn ours() -> Self {
         Self(rustix::process::getppid())
     }
 
-    /// Whether it has ended: the system then gives this process another one.
+    /// Whether the parent has ended: the system then gives this process another parent.
     pub fn has_ended(&self) -> bool {
         rustix::process::getppid() != self.0
     }
 }
 
-/// The process that started this one: the client, or a launcher. Its pid, and when it began.
+/// The process that started this one: the client, or a launcher. Its pid and its start, in seconds since 1970.
 #[cfg(not(unix))]
 #[derive(Debug)]
 pub struct Parent(Option<(u32, u64)>);
 
 #[cfg(not(unix))]
 impl Parent {
-    /// That of this process.
+    /// Returns the parent of this process.
     pub fn ours() -> Self {
         let parent = seen(std::process::id()).and_then(|(parent, _)| parent);
         Self(parent.and_then(|pid| seen(pid).map(|(_, began)| (pid, began))))
     }
 
-    /// Whether it has ended. Windows leaves this process the pid of a parent that has, and may give that to another process.
+    /// Whether the parent has ended. Windows keeps the pid of an ended parent, and may give that pid to another process.
     pub fn has_ended(&self) -> bool {
         self.0.is_some_and(|(pid, began)| is_seen(pid) == Some(false) || seen(pid).is_some_and(|(_, now)| now != began))
     }
 }
 
-/// A process's parent, and when it began, in seconds since 1970.
+/// Returns a process's parent and its start, in seconds since 1970.
 #[cfg(not(unix))]
 fn seen(pid: u32) -> Option<(Option<u32>, u64)> {
     look_up(pid, sysinfo::ProcessRefreshKind::nothing(), |process| {
@@ -192,7 +192,7 @@ mod tests {
         let now = crate::platform::host::Host::now(&crate::platform::host::RealHost);
         let ours = process(std::process::id(), now).unwrap();
         assert!(ours.names.iter().any(|name| name.starts_with("holdfast")), "{ours:?}");
-        // Other systems tell whole seconds.
+        // Other systems report whole seconds.
         let began = ours.began.checked_sub(Duration::from_secs(2)).unwrap();
         let age = now.duration_since(began).unwrap();
         assert!(age < Duration::from_secs(3600), "{age:?}");
@@ -218,7 +218,7 @@ mod tests {
         #[cfg(target_os = "linux")]
         {
             use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-            // Waits for its end without taking its remains away.
+            // Waits for the end, and leaves the zombie.
             let id = Pid::from_raw(pid.cast_signed()).unwrap();
             waitid(WaitId::Pid(id), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
             assert_eq!(liveness(pid), Liveness::Dead, "the remains count as dead");

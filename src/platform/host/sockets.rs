@@ -1,7 +1,7 @@
-//! Who listens on a port, on Linux, when somebody in particular is expected: one process is looked at instead of all.
+//! Finds the process that listens on a port, on Linux, if a certain process is expected: only that process is looked at.
 //!
-//! The kernel tells a listening socket's inode at once; finding the process that holds it means reading the descriptors of
-//! every process, milliseconds on a desktop, and a reconnect would pay that each time.
+//! The kernel reports a listening socket's inode at once. To find the process that holds it, the descriptors of every process
+//! have to be read. That takes milliseconds on a desktop, and each reconnect would pay for it.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -10,16 +10,16 @@ use std::path::Path;
 /// The state LISTEN in the kernel's socket tables (`include/net/tcp_states.h`).
 const LISTEN: &str = "0A";
 
-/// Whether this process holds the socket that answers on this loopback port.
+/// Whether this process holds the socket that accepts connections to this loopback port.
 pub fn listens(pid: u32, port: u16) -> bool {
     !listens_among(pid, port..=port).is_empty()
 }
 
-/// On which of these loopback ports this process holds the socket that answers. The tables are read once: the kernel walks all its
-/// sockets for that, which takes it milliseconds.
+/// Returns those of these loopback ports for which this process holds the accepting socket. The tables are read only once: the
+/// kernel walks all its sockets for that, which takes milliseconds.
 pub fn listens_among(pid: u32, ports: RangeInclusive<u16>) -> Vec<u16> {
     let table = |name: &str| std::fs::read_to_string(Path::new("/proc/net").join(name)).unwrap_or_default();
-    // A connect to 127.0.0.1 goes to the listener of the nearest address.
+    // A connect to 127.0.0.1 reaches the listener with the nearest address.
     let mut nearest = BTreeMap::<u16, (u8, u64)>::new();
     for name in ["tcp", "tcp6"] {
         for (port, distance, inode) in sockets(&table(name), &ports) {
@@ -45,8 +45,8 @@ pub fn listens_among(pid: u32, ports: RangeInclusive<u16>) -> Vec<u16> {
     found
 }
 
-/// Listening sockets on these ports that a connect to 127.0.0.1 can meet: the port, how far the address is from that one, and the
-/// inode.
+/// Returns the listening sockets on these ports that a connect to 127.0.0.1 can reach: the port, the distance of the address from
+/// 127.0.0.1, and the inode.
 ///
 /// Source: `Documentation/networking/proc_net_tcp.rst` in the kernel; each 32-bit word of an address is in the host's order.
 fn sockets(table: &str, ports: &RangeInclusive<u16>) -> Vec<(u16, u8, u64)> {

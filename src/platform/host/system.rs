@@ -1,11 +1,11 @@
-//! The operating system, as far as folders and paths go. A value, so that what holds on one system is tested on another.
+//! The operating system, as far as it decides folders and paths. A value, so that tests can check one system's rules on another.
 
 use std::path::Path;
 
 /// An operating system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum System {
-    /// Linux and its kin.
+    /// Linux, and every system that is neither Windows nor macOS.
     Linux,
     /// macOS.
     Macos,
@@ -14,7 +14,7 @@ pub enum System {
 }
 
 impl System {
-    /// The one this runs on.
+    /// The system on which this runs.
     pub const HERE: Self = if cfg!(windows) {
         Self::Windows
     } else if cfg!(target_os = "macos") {
@@ -23,8 +23,8 @@ impl System {
         Self::Linux
     };
 
-    /// Whether a path names its place without a working directory. Exact for the system this runs on; for another one, which only
-    /// tests ask for, a `/` or a drive at its beginning decides.
+    /// Whether a path is absolute. Exact for the system on which this runs. For another one, which only tests ask for, a `/` or a
+    /// drive at the beginning decides.
     pub fn is_absolute(self, path: &Path) -> bool {
         if self == Self::HERE {
             return path.is_absolute();

@@ -1,4 +1,4 @@
-//! Watching files whose folders come and go: Unity removes `Temp/` when it quits and makes it anew when it starts.
+//! Watches files whose folders are removed and created again: Unity removes `Temp/` when it quits and creates it when it starts.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use tokio::sync::mpsc;
 use super::interface::{Host, Watch, run};
 use crate::limits::WATCH_SPACING;
 
-/// Tells of changes of these files, [`WATCH_SPACING`] apart: an editor that writes many at once is one piece of news. Ends where
-/// files cannot be watched.
+/// Calls `changed` after changes of these files, at most once per [`WATCH_SPACING`], as an editor may write many files at once.
+/// Returns if files cannot be watched.
 pub async fn follow(host: &Arc<dyn Host>, files: &[PathBuf], changed: impl Fn()) {
     let mut is_first = true;
     loop {
         let (looking, wanted) = (Arc::clone(host), files.to_vec());
         let Some(Some(mut watch)) = run(&**host, move || looking.watch(&wanted)).await else { return };
-        // Told when it is watched anew, not before: whoever looks now sees what came before that.
+        // After each further watch has begun, `changed` is called: a look from then on sees what changed before the watch.
         let mut news = !std::mem::take(&mut is_first);
         loop {
             if news {
@@ -37,7 +37,7 @@ pub async fn follow(host: &Arc<dyn Host>, files: &[PathBuf], changed: impl Fn())
     }
 }
 
-/// Watches files of this machine.
+/// Watches files of the real machine.
 pub(super) fn real(files: &[PathBuf]) -> Option<Watch> {
     let (sender, changes) = mpsc::channel(1);
     let folders: BTreeSet<&Path> = files.iter().filter_map(|file| file.parent()).collect();
@@ -52,10 +52,10 @@ pub(super) fn real(files: &[PathBuf]) -> Option<Watch> {
         if moved {
             flag.store(true, Ordering::Release);
         }
-        // Without paths: something was lost on the way, and may have been a change.
+        // An event without paths means that events were lost, which may have been changes.
         let changed = event.paths.is_empty() || event.paths.iter().any(|path| wanted.contains(path));
         if moved || changed && !matches!(event.kind, EventKind::Access(_)) {
-            // Full means that a change is reported already and not yet taken.
+            // If the channel is full, an earlier change has not been received yet.
             let _ = sender.try_send(());
         }
     })
@@ -66,13 +66,13 @@ pub(super) fn real(files: &[PathBuf]) -> Option<Watch> {
             || watcher.watch(folder, RecursiveMode::NonRecursive).is_ok() && watched.insert(folder.to_path_buf())
     };
     for folder in folders {
-        // The nearest folder that exists tells when the next one is made, and the one above tells when this one goes: not every
-        // system says so to a watch of the folder itself.
+        // If a folder is missing, the nearest existing folder above it is watched, to see the next one appear. If it exists, the
+        // folder above is watched too, because not every system reports the removal of a folder to a watch of the folder itself.
         let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !aim(folder)).collect();
         if missing.is_empty() {
             folder.parent().map(&mut aim);
         }
-        // What was made before its parent was watched.
+        // Folders that were created before their parent was watched.
         let _ = missing.into_iter().rev().all(&mut aim);
     }
     (!watched.is_empty()).then(|| Watch { changes, outdated, _guard: Box::new(watcher) })
@@ -100,7 +100,7 @@ mod tests {
         let files = vec![lock.clone(), project.join("holdfast.toml")];
         let following = tokio::spawn(async move { follow(&host, &files, || _ = tell.try_send(())).await });
         let mut heard_of = async |what: &str, act: &dyn Fn()| {
-            // It is done again until it is seen: nothing says when a watch has begun.
+            // The change is repeated until it is reported, as nothing shows when a watch has begun.
             let seen = async {
                 loop {
                     act();
@@ -108,7 +108,7 @@ mod tests {
                         break;
                     }
                 }
-                // What else of it is on its way.
+                // Further reports of the same change.
                 while tokio::time::timeout(3 * WATCH_SPACING, told.recv()).await.is_ok() {}
             };
             tokio::time::timeout(std::time::Duration::from_secs(30), seen).await.expect(what);

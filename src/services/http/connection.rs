@@ -1,4 +1,4 @@
-//! One connection: hyper reads its request and writes its answer; every wait is bounded here.
+//! Serves one connection: hyper reads the request and writes the answer; every wait is bounded here.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,10 +21,10 @@ use super::service::Service;
 use crate::limits::{SERVED_HEAD_MAX_BYTES, SERVED_HEADERS_MAX, SERVED_LINGER, SERVED_TIMEOUT};
 use crate::net::{BoxFuture, BoxStream};
 
-/// Bytes read from a connection at once: a whole request of a usual length.
+/// The number of bytes read from a connection at once: a whole request of a usual length.
 const READ_BYTES: usize = 4096;
 
-/// How far a connection is.
+/// The progress of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// No head has been read.
@@ -37,12 +37,12 @@ enum Stage {
     Writing,
 }
 
-/// The peer is owed nothing.
+/// The request gets no answer.
 #[derive(Debug, thiserror::Error)]
 #[error("no answer")]
 struct NoAnswer;
 
-/// Reads one request, answers it, and ends the connection.
+/// Reads one request, answers it, and closes the connection.
 pub(super) async fn answer<S: Service>(service: Arc<S>, stream: BoxStream, own: SocketAddr) {
     let came_by = Instant::now() + SERVED_TIMEOUT;
     let (stage, mut stages) = watch::channel(Stage::Head);
@@ -53,7 +53,7 @@ pub(super) async fn answer<S: Service>(service: Arc<S>, stream: BoxStream, own: 
     });
     let mut connection = Builder::new()
         .keep_alive(false)
-        // Who has said all may end its side before it hears the answer.
+        // A client may close its sending side before it reads the answer.
         .half_close(true)
         .title_case_headers(true)
         .auto_date_header(false)
@@ -78,7 +78,7 @@ pub(super) async fn answer<S: Service>(service: Arc<S>, stream: BoxStream, own: 
     let mut stream = connection.into_parts().io.stream;
     let refused = match (ended, *stages.borrow()) {
         (None, Stage::Head | Stage::Body) => Some(Refused::TooSlow),
-        // It does not read its answer, which is lost; its place is free.
+        // The client does not read its answer, which is lost. Its place is free again.
         (None, Stage::Answering | Stage::Writing) => return,
         (Some(Err(error)), Stage::Head) if error.is_parse_too_large() => Some(Refused::HeadTooLarge),
         (Some(Err(error)), Stage::Head) if error.is_parse() => Some(Refused::NotHttp),
@@ -92,7 +92,7 @@ pub(super) async fn answer<S: Service>(service: Arc<S>, stream: BoxStream, own: 
     linger(stream).await;
 }
 
-/// Has the service answer what hyper has read.
+/// Passes the request that hyper has read to the service.
 async fn respond<S: Service>(
     service: Arc<S>,
     request: hyper::Request<Incoming>,
@@ -112,14 +112,14 @@ async fn respond<S: Service>(
     Ok(reply.ok_or(NoAnswer)?.into_response())
 }
 
-/// Takes what the peer still sends: a stream that is closed with bytes unread may take its answer back.
+/// Reads what the client still sends: closing a stream with unread bytes may discard the answer on its way.
 async fn linger(mut stream: BoxStream) {
     let mut rest = [0; 1024];
     let drained = async { while matches!(stream.read(&mut rest).await, Ok(1..)) {} };
     let _ = timeout(SERVED_LINGER, drained).await;
 }
 
-/// A stream as hyper takes one.
+/// A stream with the traits that hyper needs.
 struct Io {
     stream: BoxStream,
     stages: watch::Receiver<Stage>,
@@ -142,8 +142,8 @@ impl Read for Io {
 
 impl Write for Io {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        // To what is no request hyper answers a bare status, without asking the service. The service's own words go out instead,
-        // when hyper is done.
+        // hyper answers an invalid request with a bare status, without asking the service. That is discarded, and the service's
+        // own answer is written after hyper has ended.
         if *self.stages.borrow() == Stage::Head {
             return Poll::Ready(Ok(bytes.len()));
         }
@@ -155,7 +155,7 @@ impl Write for Io {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // The stream is ended after hyper, behind what it may not have said.
+        // The stream is closed by `answer`, after hyper and after what the service adds.
         Poll::Ready(Ok(()))
     }
 }

@@ -1,10 +1,10 @@
 //! The one HTTP server of the gateway: hyper's HTTP/1.1 over the seam of [`net`](crate::net).
 //!
-//! *Owns*: the connections of one listener. *Serves*: one request a connection, which is closed after its answer. *Bounds*: the
-//! number of connections, the head in bytes and headers, the body, and the time for a request to come and for its answer to go.
+//! *Owns*: the connections of one listener. *Serves*: one request per connection, which is closed after its answer. *Bounds*: the
+//! number of connections, the bytes and headers of the head, the body, and the times for the request and for its answer.
 //!
-//! It answers no name but this machine's: a web page whose name was made to point at 127.0.0.1 (DNS rebinding) would read what is
-//! nobody else's business. What else a service takes, and what its answers look like, is the service's own: [`Service`].
+//! Only requests to this machine's own names are answered: otherwise a web page whose name was made to point at 127.0.0.1 (DNS
+//! rebinding) could read private data. Each service decides what else it accepts and what its answers look like: [`Service`].
 
 mod connection;
 mod reply;
@@ -26,7 +26,7 @@ pub use self::service::Service;
 use crate::limits::ACCEPT_PAUSE;
 use crate::net::Listener;
 
-/// Accepts, and answers each connection once. A panic over a connection costs that connection; this ends by a panic only.
+/// Accepts connections and answers one request on each. A panic over a connection closes that connection. Never returns.
 pub async fn serve(service: Arc<impl Service>, listener: Arc<dyn Listener>) {
     let rules = service.rules();
     let places = Arc::new(Semaphore::new(rules.connections_max));
@@ -52,7 +52,7 @@ pub async fn serve(service: Arc<impl Service>, listener: Arc<dyn Listener>) {
                 connection::answer(service, stream, own).await;
             });
         } else if let Some(reply) = service.refuse(Refused::Busy) {
-            // Into the empty buffer of a new connection: it waits for nobody.
+            // The buffer of a new connection is empty, so the write does not block.
             let _ = reply.write(&mut stream).await;
         }
     }

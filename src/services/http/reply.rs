@@ -1,4 +1,4 @@
-//! An answer, and how it is written.
+//! An answer of the HTTP server.
 
 use std::io;
 
@@ -10,26 +10,26 @@ use tokio::io::AsyncWriteExt as _;
 
 use crate::net::BoxStream;
 
-/// An answer: one body of a known length. No other page may read it, and nobody keeps it.
+/// An answer: one body of a known length. Its headers keep other sites from reading it and caches from storing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// Its status.
+    /// The status code.
     pub status: StatusCode,
-    /// Its content type.
+    /// The content type.
     pub kind: &'static str,
-    /// Further headers.
+    /// Additional headers.
     pub extra: Vec<(HeaderName, HeaderValue)>,
-    /// Its body.
+    /// The body.
     pub body: String,
 }
 
 impl Reply {
-    /// An answer without further headers.
+    /// Returns an answer without additional headers.
     pub fn new(status: StatusCode, kind: &'static str, body: impl Into<String>) -> Self {
         Self { status, kind, extra: Vec::new(), body: body.into() }
     }
 
-    /// The same with one header more.
+    /// Adds a header.
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.extra.push((name, value));
         self
@@ -47,7 +47,7 @@ impl Reply {
         fixed.into_iter().chain(self.extra.drain(..)).collect()
     }
 
-    /// The same for hyper, which writes it behind a request that it has read.
+    /// Converts the answer for hyper, which writes it after a request that it has read.
     pub(super) fn into_response(mut self) -> Response<Full<Bytes>> {
         let headers = self.headers();
         let mut response = Response::new(Full::from(self.body));
@@ -56,7 +56,7 @@ impl Reply {
         response
     }
 
-    /// Writes it where hyper has read no request, and ends the stream.
+    /// Writes the answer if hyper has not read a request, and closes the stream.
     pub(super) async fn write(mut self, stream: &mut BoxStream) -> io::Result<()> {
         let mut bytes = format!("HTTP/1.1 {}\r\n", self.status).into_bytes();
         for (name, value) in &self.headers() {
@@ -71,7 +71,7 @@ impl Reply {
     }
 }
 
-/// A header's name as hyper writes it.
+/// Spells a header's name as hyper writes it.
 fn title_case(name: &HeaderName) -> String {
     let mut begins = true;
     let letters = name.as_str().chars().map(|letter| {

@@ -1,4 +1,4 @@
-//! A request, and who may send one.
+//! A request, and the check of its sender.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,13 +9,13 @@ use hyper::{Method, Uri};
 
 use super::rules::Rules;
 
-/// A request that may be answered.
+/// A request that passed the checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Its method.
+    /// The method.
     pub method: Method,
     target: Uri,
-    /// Its body, where the rules take one.
+    /// The body; empty if the rules accept no bodies.
     pub body: Bytes,
 }
 
@@ -23,33 +23,33 @@ pub struct Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Refused {
-    /// No request of HTTP/1, or one for another server.
+    /// Not a request of HTTP/1, or its target is not a path of this server.
     NotHttp,
-    /// The peer ended before it had sent all of it.
+    /// The client closed the connection before the request was complete.
     CutOff,
-    /// Its head is too long or has too many headers.
+    /// The head is too long or has too many headers.
     HeadTooLarge,
-    /// Its body is longer than the rules take.
+    /// The body is longer than the rules allow.
     BodyTooLarge,
-    /// A body without a length.
+    /// A body without `Content-Length`.
     NoLength,
-    /// The service has no such method.
+    /// The service does not have this method.
     BadMethod,
-    /// Another host's name, or none, or two.
+    /// The `Host` header names another host or port, is missing, or occurs twice.
     BadHost,
-    /// A page in a browser sent it.
+    /// A web page sent the request: it has an `Origin` header.
     FromAPage,
-    /// It did not come in time.
+    /// The request was not complete in time.
     TooSlow,
     /// There are too many connections.
     Busy,
 }
 
 impl Request {
-    /// The path as it was written.
+    /// Returns the path as it was sent.
     ///
     /// # Errors
-    /// The target is no path of this server.
+    /// [`Refused::NotHttp`] if the target is not a path of this server.
     pub fn path(&self) -> Result<&str, Refused> {
         let path = self.target.path();
         if self.target.authority().is_some() || !path.starts_with('/') {
@@ -58,22 +58,22 @@ impl Request {
         Ok(path)
     }
 
-    /// The path's parts without their percent signs: `/logs/a%2Fb` has `logs` and `a/b`.
+    /// Returns the decoded segments of the path: `/logs/a%2Fb` has `logs` and `a/b`.
     ///
     /// # Errors
-    /// The target is no path of this server, or its percent signs are broken.
+    /// [`Refused::NotHttp`] if the target is not a path of this server, or its percent encoding is invalid.
     pub fn parts(&self) -> Result<Vec<String>, Refused> {
         self.path()?.split('/').skip(1).map(|part| decoded(part).ok_or(Refused::NotHttp)).collect()
     }
 
-    /// A number in the query.
+    /// Returns the number that the query has under this name.
     pub fn number(&self, name: &str) -> Option<u64> {
         let mut pairs = self.target.query()?.split('&').filter_map(|pair| pair.split_once('='));
         pairs.find(|(known, _)| *known == name).and_then(|(_, value)| value.parse().ok())
     }
 }
 
-/// Reads a request as far as the rules take it.
+/// Checks the head and reads the body, if the rules accept one.
 pub(super) async fn read(
     request: hyper::Request<Incoming>,
     own: SocketAddr,
@@ -82,14 +82,14 @@ pub(super) async fn read(
     let (head, body) = request.into_parts();
     check(&head.method, &head.headers, body.size_hint().exact(), own, rules)?;
     let body = match rules.body_max {
-        // Its length was announced, and is what hyper reads.
+        // The announced length was checked, and hyper reads no more than that.
         Some(_) => body.collect().await.map_err(|_| Refused::CutOff)?.to_bytes(),
         None => Bytes::new(),
     };
     Ok(Request { method: head.method, target: head.uri, body })
 }
 
-/// Looks at a head before anything of the body is read. `length`: the body's, where it was announced.
+/// Checks a head before any of the body is read. `length`: the announced length of the body.
 fn check(
     method: &Method,
     headers: &HeaderMap,
@@ -98,7 +98,7 @@ fn check(
     rules: &Rules,
 ) -> Result<(), Refused> {
     let has = |name: HeaderName| headers.contains_key(name);
-    // The host first: to somebody else's page not even the method is worth a word.
+    // The host is checked first: a web page of another host learns nothing, not even which methods exist.
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next().and_then(|host| host.to_str().ok());
     if !host.is_some_and(|host| is_loopback_host(host.trim(), own.port())) || hosts.next().is_some() {
@@ -117,7 +117,7 @@ fn check(
     }
 }
 
-/// Whether a `Host` header names this machine's loopback: a literal address of it, or `localhost`; without a port, or with this one.
+/// Whether a `Host` header names this machine's loopback: a literal address or `localhost`, without a port or with this one.
 fn is_loopback_host(host: &str, port: u16) -> bool {
     let (name, given) = match host.rsplit_once(':') {
         Some((name, given)) if !given.contains(']') => (name, Some(given)),
@@ -129,7 +129,7 @@ fn is_loopback_host(host: &str, port: u16) -> bool {
     loopback && given.is_none_or(ours)
 }
 
-/// A part of a path without its percent signs; `None` if it is broken or no UTF-8.
+/// Decodes one segment of a path; `None` if its percent encoding is invalid or the result is not UTF-8.
 fn decoded(part: &str) -> Option<String> {
     let mut pieces = part.split('%');
     let mut bytes = pieces.next()?.as_bytes().to_vec();

@@ -1,23 +1,23 @@
-//! What a service takes.
+//! The requests that a service accepts.
 
-/// What a service takes.
+/// The requests that a service accepts.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
-    /// Its largest body; `None`: it reads no bodies.
+    /// The largest body in bytes; `None`: bodies are not read.
     pub body_max: Option<usize>,
-    /// Requests of web pages, which name their origin, are taken.
+    /// Whether requests of web pages, which have an `Origin` header, are accepted.
     pub pages: bool,
-    /// How many connections it has at once.
+    /// The highest number of connections at once.
     pub connections_max: usize,
-    /// What happens to those beyond that number.
+    /// What happens to connections beyond that number.
     pub beyond: Beyond,
 }
 
-/// What happens to one connection too many.
+/// What happens to a connection beyond the highest number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beyond {
-    /// It is told to come again.
+    /// It is refused, with an answer that says so.
     Refused,
-    /// It waits in the listener's own queue.
+    /// It waits in the listener's queue.
     Waits,
 }

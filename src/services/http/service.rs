@@ -1,15 +1,15 @@
-//! What a service does with the requests that it is given.
+//! The interface between the HTTP server and a service.
 
 use super::reply::Reply;
 use super::request::{Refused, Request};
 use super::rules::Rules;
 
-/// What is answered at one listener.
+/// Answers the requests at one listener.
 pub trait Service: Send + Sync + 'static {
-    /// What it takes.
+    /// The requests that the service accepts.
     fn rules(&self) -> Rules;
     /// Answers a request that the rules allow.
     fn answer(&self, request: Request) -> impl Future<Output = Result<Reply, Refused>> + Send;
-    /// Answers what is no request, or none that is taken. `None`: the peer is owed nothing.
+    /// Answers a request that was refused. `None`: the request gets no answer.
     fn refuse(&self, why: Refused) -> Option<Reply>;
 }

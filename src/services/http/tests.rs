@@ -18,7 +18,7 @@ const POSTS: Rules = Rules { body_max: Some(BODY_MAX), pages: false, connections
 const PAGES: Rules = Rules { body_max: None, pages: true, connections_max: 2, beyond: Beyond::Refused };
 const GET: &str = "GET /logs HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-/// A service that keeps what it was asked, and says why it refuses.
+/// A service that records its requests, and answers a refusal with the reason.
 struct Echo {
     rules: Rules,
     asked: Mutex<Vec<Request>>,
@@ -71,7 +71,7 @@ impl Listener for Door {
     }
 }
 
-/// A server, until this falls.
+/// A server, which ends when this is dropped.
 struct Stage {
     service: Arc<Echo>,
     comes: mpsc::Sender<BoxStream>,
@@ -92,11 +92,11 @@ impl Stage {
         near
     }
 
-    /// What is answered to these bytes, in these pieces, after which the peer ends its side.
+    /// Returns the answer to these bytes, written in these pieces, after which the client closes its side.
     async fn hears<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
         let mut socket = self.connect().await;
         for piece in pieces {
-            // It may have been refused already.
+            // The write fails if the server has already refused the request.
             let _ = socket.write_all(piece).await;
             tokio::task::yield_now().await;
         }
@@ -158,13 +158,13 @@ async fn an_answer_has_its_length_and_its_headers_and_ends_the_connection() {
                    Cross-Origin-Resource-Policy: same-origin\r\n\r\n";
     let found = format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n{headers}GET logs 0");
     assert_eq!(stage.says(GET).await, found);
-    // A second request on the same connection is not looked at.
+    // A second request on the same connection is ignored.
     assert_eq!(stage.says(&format!("{GET}{GET}")).await, found);
     assert_eq!(stage.asked().len(), 2);
     let refused =
         format!("HTTP/1.1 418 I'm a teapot\r\nContent-Type: text/plain\r\nContent-Length: 8\r\n{headers}not_http");
     assert_eq!(stage.says("nonsense\r\n\r\n").await, refused);
-    // In the peer's version, and without a body where none was asked for.
+    // The answer has the client's HTTP version, and no body for HEAD.
     let old = "HEAD /logs HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n";
     let text = stage.says(old).await;
     assert!(text.starts_with("HTTP/1.0 200 OK\r\n") && text.contains("\r\nContent-Length: 11\r\n"), "{text}");
@@ -183,7 +183,7 @@ async fn who_waits_for_a_word_before_the_body_gets_it() {
     socket.write_all(b"{}").await.unwrap();
     assert_eq!(body(&end(socket).await), "POST logs|a 2");
     assert_eq!(stage.says(head).await, "HTTP/1.1 100 Continue\r\n\r\n", "it said no more, and is owed nothing");
-    // Nobody is asked for a body that is refused.
+    // A client whose body is refused gets no `100 Continue`.
     for refused in [
         head.replace("Content-Length: 2", "Content-Length: 65"),
         head.replace("localhost", "evil.example"),
@@ -278,7 +278,7 @@ async fn a_peer_that_goes_before_it_has_said_all_is_owed_nothing() {
         assert_eq!(stage.says(&whole[..cut]).await, "", "cut at {cut}");
         let refused = stage.refusals();
         assert!(refused.iter().all(|why| *why == Refused::CutOff), "cut at {cut}: {refused:?}");
-        // Who said nothing at all is no matter.
+        // A client that sent nothing causes no refusal.
         assert_eq!(refused.len(), usize::from(cut > 0), "cut at {cut}");
     }
     assert_eq!(body(&stage.says(whole).await), "POST logs|a 2");
@@ -290,7 +290,7 @@ async fn a_slow_peer_has_its_place_for_a_bounded_time() {
     for begun in ["", "GET / HT", "POST /a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{"] {
         let mut socket = stage.connect().await;
         let began = Instant::now();
-        // A byte now and then buys it no time.
+        // A byte now and then does not extend the time limit.
         for byte in begun.bytes() {
             socket.write_all(&[byte]).await.unwrap();
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -299,7 +299,7 @@ async fn a_slow_peer_has_its_place_for_a_bounded_time() {
         let took = began.elapsed();
         assert!((SERVED_TIMEOUT..SERVED_TIMEOUT + Duration::from_millis(50)).contains(&took), "{begun}: {took:?}");
     }
-    // The service may take its time.
+    // The service's own time is not limited.
     let mut socket = stage.connect().await;
     socket.write_all(GET.replace("/logs", "/slow").as_bytes()).await.unwrap();
     tokio::time::sleep(10 * SERVED_TIMEOUT).await;
@@ -316,7 +316,7 @@ async fn a_peer_that_does_not_read_loses_its_answer_and_its_place() {
     assert_eq!(body(&stage.says(GET).await), "GET logs 0");
     assert!(began.elapsed() < SERVED_TIMEOUT + Duration::from_millis(50), "{:?}", began.elapsed());
     assert!(end(deaf).await.len() < 1 << 20, "it was cut");
-    // One that reads gets all of it.
+    // A client that reads gets all of the answer.
     assert_eq!(body(&stage.says(&GET.replace("/logs", "/large")).await).len(), 1 << 20);
 }
 
@@ -364,13 +364,13 @@ async fn what_is_still_sent_is_taken_so_that_the_answer_is_heard() {
     let stage = Stage::new(POSTS);
     let mut socket = stage.connect().await;
     let head = format!("POST /logs HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", 1 << 20);
-    // More than the pipe holds: the rest is written only because somebody reads it.
+    // More than the pipe holds: the write can only finish because the server still reads.
     socket.write_all(head.as_bytes()).await.unwrap();
     tokio::time::timeout(SERVED_LINGER / 2, socket.write_all(&[b'x'; 1 << 19])).await.expect("it is taken").unwrap();
     assert_eq!(body(&end(socket).await), "body_too_large");
 }
 
-/// Pieces of requests, good and bad.
+/// Pieces of requests, valid and invalid.
 fn hostile() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just(b"POST /a%20b?limit=3 HTTP/1.1\r\n".to_vec()),
@@ -392,8 +392,9 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Any bytes in any pieces have at most one answer, which is whole, and it is the same one. What is no head is told so only if
-    /// it comes at once or has a head's end: a head in pieces is looked at when its end is there.
+    /// Any bytes get at most one answer, which is complete and does not depend on how they are cut into pieces. The exception is
+    /// an invalid head: it is refused only if it arrives in one piece or is complete, since hyper parses a partial head when its
+    /// end arrives.
     #[test]
     fn any_bytes_have_at_most_one_whole_answer(bytes in hostile(), size in 1usize..100, posts: bool) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
@@ -408,7 +409,7 @@ proptest! {
             assert!(refusals.len() <= 2 && stage.asked().len() <= 2);
             let rest = whole.strip_prefix("HTTP/1.1 100 Continue\r\n\r\n").unwrap_or(&whole);
             if rest.is_empty() {
-                // It ended before it had said all, or said nothing.
+                // The client closed its side before the request was complete, or sent nothing.
                 assert!(refusals.iter().all(|why| *why == Refused::CutOff), "{refusals:?}");
                 return;
             }

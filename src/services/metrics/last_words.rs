@@ -1,5 +1,5 @@
-//! The last words: what a gateway counted, for the textfile collector of a node exporter. A session that is shorter than a scrape
-//! leaves at least this. Gauges only, since the next process's counts have nothing to do with them.
+//! Writes the last counts of a gateway for the textfile collector of a node exporter. A session that is shorter than a scrape
+//! interval leaves at least this. All are gauges, since the next process counts from zero.
 
 use std::fmt::Write as _;
 
@@ -9,9 +9,9 @@ use crate::core::shutdown::ShutdownReason;
 use crate::telemetry::flight::seconds;
 use crate::telemetry::metrics::{Id, PREFIX};
 
-/// The file's name in the folder of the records.
+/// The name of the file, in the folder of the records.
 const FILE: &str = "holdfast_last_exit.prom";
-/// The counts that are worth keeping.
+/// The counts that are kept.
 const KEPT: [Id; 9] = [
     Id::McpRequests,
     Id::ToolCalls,
@@ -24,7 +24,7 @@ const KEPT: [Id; 9] = [
     Id::Shutdowns,
 ];
 
-/// Writes them. Trouble here is told and holds nothing up.
+/// Writes the file. A failure is logged and does not delay the exit.
 pub(super) fn write(shown: &impl Shown, why: ShutdownReason) {
     let Some(folder) = target::folder(shown) else { return };
     let (host, lived) = (shown.host(), shown.began().elapsed().as_secs_f64());
@@ -34,7 +34,7 @@ pub(super) fn write(shown: &impl Shown, why: ShutdownReason) {
     }
 }
 
-/// The gauges, out of what a scrape would have seen.
+/// Converts the text of a scrape into the gauges.
 fn words(scrape: &str, why: ShutdownReason, now: f64, lived: f64) -> String {
     let mut text = String::new();
     let mut gauge = |name: &str, help: &str, samples: &[(String, String)]| {

@@ -1,7 +1,7 @@
 //! The exporter: `/metrics` for Prometheus, a status page for people.
 //!
-//! A file of the state folder tells Prometheus where it is (`file_sd`), and at the end the last words go into another, for the
-//! textfile collector of a node exporter.
+//! A file in the state folder tells Prometheus the address (`file_sd`). At the end, the last counts are written into another
+//! file, for the textfile collector of a node exporter.
 
 mod last_words;
 mod pages;
@@ -25,21 +25,21 @@ use crate::limits::{CLOCK_JUMP_MIN, METRICS_UPKEEP_EVERY, SCRAPERS_MAX};
 use crate::net::Listener;
 use crate::telemetry::metrics::labels::{ClockDirection, ScrapeResult};
 
-/// Its name in logs and labels.
+/// The exporter's name in logs and labels.
 const NAME: &str = "exporter";
 
-/// The running exporter, or none.
+/// The running exporter; empty if it is off.
 #[derive(Debug, Default)]
 pub struct Exporter(Option<Keeper>);
 
 impl Exporter {
-    /// Starts it, if the configuration says so.
+    /// Starts the exporter if the configuration asks for it.
     pub fn start(shown: &Arc<impl Shown>) -> Self {
         let Some(address) = shown.metrics_address() else { return Self(None) };
         Self(Some(Keeper::start(shown, "exporter", |stopped| keep(Arc::clone(shown), address, stopped))))
     }
 
-    /// Ends it: nobody is sent here any more, and the last words are written.
+    /// Ends the exporter: removes the record of its address, and writes the last counts.
     pub async fn end(self, shown: &Arc<impl Shown>, why: ShutdownReason) {
         let Some(keeper) = self.0 else { return };
         keeper.end().await;
@@ -47,7 +47,7 @@ impl Exporter {
     }
 }
 
-/// Binds, and runs one life after the other until it is stopped.
+/// Binds the address, and restarts the exporter after each failure until it is stopped.
 async fn keep(shown: Arc<impl Shown>, address: SocketAddr, mut stopped: oneshot::Receiver<()>) {
     let mut life = None;
     let lives = async {
@@ -57,7 +57,7 @@ async fn keep(shown: Arc<impl Shown>, address: SocketAddr, mut stopped: oneshot:
         let mut ends = 0;
         loop {
             events.actor_started(NAME);
-            // It ends only by a bug of ours.
+            // The exporter ends only by a bug of ours.
             life.insert(Life::begin(live(Arc::clone(&shown), Arc::clone(&listener)))).over().await;
             events.actor_down(NAME);
             events.actor_restarting(NAME, EndReason::Failed);
@@ -70,13 +70,13 @@ async fn keep(shown: Arc<impl Shown>, address: SocketAddr, mut stopped: oneshot:
         _ = &mut stopped => {}
         () = lives => {}
     }
-    // What it keeps on disk goes with it.
+    // Stopping also drops the record on disk.
     if let Some(life) = &mut life {
         life.stop().await;
     }
 }
 
-/// One life: a panic in any part of it ends all of it, so that no part is missing afterwards.
+/// Runs all parts of the exporter. A panic in one part ends all of them, so that none is missing afterwards.
 async fn live(shown: Arc<impl Shown>, listener: Arc<dyn Listener>) {
     let address = listener.local_addr();
     tokio::join!(
@@ -86,7 +86,7 @@ async fn live(shown: Arc<impl Shown>, listener: Arc<dyn Listener>) {
     );
 }
 
-/// A port that is taken may be free again: another gateway's end is the usual reason.
+/// Binds the address, and retries while that fails: the port may become free, usually because another gateway ends.
 async fn bind(shown: &impl Shown, address: SocketAddr) -> Arc<dyn Listener> {
     let mut attempts = 0;
     loop {
@@ -107,12 +107,12 @@ async fn bind(shown: &impl Shown, address: SocketAddr) -> Arc<dyn Listener> {
     }
 }
 
-/// The pages, as the HTTP server asks for them.
+/// The service that the HTTP server calls for the pages.
 struct Pages<S>(Arc<S>);
 
 impl<S: Shown> http::Service for Pages<S> {
     fn rules(&self) -> Rules {
-        // The status page itself asks for its data.
+        // The status page requests its own data.
         Rules { body_max: None, pages: true, connections_max: SCRAPERS_MAX, beyond: Beyond::Refused }
     }
 
@@ -148,7 +148,7 @@ impl<S: Shown> http::Service for Pages<S> {
                 plain(StatusCode::SERVICE_UNAVAILABLE, "too many connections; come again\n")
                     .with(header::RETRY_AFTER, HeaderValue::from_static("1")),
             ),
-            // Bodies are not read, and requests of pages are taken.
+            // The last three do not occur: bodies are not read, and requests of web pages are accepted.
             Refused::NotHttp | Refused::CutOff | Refused::BodyTooLarge | Refused::NoLength | Refused::FromAPage => {
                 (ScrapeResult::BadRequest, plain(StatusCode::BAD_REQUEST, "this is no request of HTTP/1.1\n"))
             }
@@ -162,7 +162,7 @@ fn plain(status: StatusCode, text: &str) -> Reply {
     Reply::new(status, "text/plain; charset=utf-8", text)
 }
 
-/// Looks at the clocks every second, and keeps what was recorded small.
+/// Checks the clocks every [`METRICS_UPKEEP_EVERY`], and sorts recorded values into buckets, so that they do not pile up.
 async fn watch(shown: Arc<impl Shown>) {
     let (events, host) = (shown.events(), shown.host());
     loop {

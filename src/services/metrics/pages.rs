@@ -1,14 +1,14 @@
-//! What is served under which path.
+//! The pages and their paths.
 
 use super::shown::{Shown, render};
 use crate::limits::PICTURE_WINDOW;
 use crate::services::http::header::{self, HeaderValue};
 use crate::services::http::{Reply, StatusCode};
 
-/// The status page: it reads `/status.json` and nothing else, from nowhere else.
+/// The status page. It requests `/status.json` from this server, and nothing else.
 const STATUS_PAGE: &str = include_str!("page.html");
 
-/// The status page under a policy that runs its own script and no other, and lets that script make no markup out of text.
+/// Returns the status page with a security policy that runs only the page's own script, and lets it make no markup from text.
 fn status_page(shown: &impl Shown) -> Reply {
     let nonce = uuid::Builder::from_random_bytes(shown.host().random()).into_uuid().simple().to_string();
     let body = STATUS_PAGE.replace("{nonce}", &nonce).replace("{window}", &PICTURE_WINDOW.as_secs().to_string());
@@ -22,7 +22,7 @@ fn status_page(shown: &impl Shown) -> Reply {
         .with(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
 }
 
-/// What this path gives, if anything.
+/// Returns the page of a path, or `None`.
 pub(super) fn page(shown: &impl Shown, path: &str) -> Option<Reply> {
     let (kind, body) = match path {
         "/metrics" => ("text/plain; version=0.0.4; charset=utf-8", render(shown)),

@@ -1,4 +1,4 @@
-//! What is shown of the gateway.
+//! What the exporter needs of the gateway.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,23 +12,23 @@ use crate::services::Gateway;
 use crate::survey::Survey;
 use crate::telemetry::events::Sample;
 
-/// What is shown of the gateway.
+/// What the exporter needs of the gateway.
 pub trait Shown: Gateway {
-    /// Where it is shown, if anywhere.
+    /// The address to serve at; `None`: the exporter is off.
     fn metrics_address(&self) -> Option<SocketAddr>;
-    /// The folder of its state, if anything is kept on disk.
+    /// The state folder; `None`: nothing is kept on disk.
     fn state_dir(&self) -> Option<PathBuf>;
-    /// When it began.
+    /// The start time of the gateway.
     fn began(&self) -> Instant;
-    /// The last look around, and each one that follows.
+    /// The last survey, and each later one.
     fn survey(&self) -> watch::Receiver<Option<Arc<Survey>>>;
-    /// What is not counted as it happens, as it is now.
+    /// The present values of what is not counted by events.
     fn sample(&self) -> Sample;
-    /// The status page's data, as they are now.
+    /// The present data of the status page.
     fn status(&self) -> Value;
 }
 
-/// All numbers as they are now, as Prometheus reads them.
+/// Renders all metrics in the text format of Prometheus.
 pub fn render(shown: &impl Shown) -> String {
     shown.events().render(|| shown.sample())
 }

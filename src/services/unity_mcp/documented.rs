@@ -1,4 +1,4 @@
-//! What these services need of the gateway, and the shape of their replies.
+//! What these services need of the gateway, and the form of their replies.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,29 +20,29 @@ use crate::services::http::{Reply, StatusCode};
 
 /// What these services need of the gateway.
 pub trait Documented: Gateway {
-    /// Where a service is to listen, if it was asked for.
+    /// The address of a service; `None`: it was not asked for.
     fn address(&self, companion: Companion) -> Option<SocketAddr>;
-    /// Waits until the editor's package has such a service, or has none.
+    /// Waits until the editor's package has the service (`wanted`), or does not have it.
     fn is_spoken(&self, companion: Companion, wanted: bool) -> impl Future<Output = ()> + Send;
-    /// Says what keeps a service from its work, with the fix, or that nothing does any more.
+    /// Reports what keeps a service from working, with the fix; `None`: it works again.
     fn set_trouble(&self, companion: Companion, what: Option<String>);
-    /// Calls a tool for one who waits so long. `None` if more such calls are open than may be: nothing was sent.
+    /// Calls a tool for a caller with this patience. Returns `None` if too many such calls are open; then nothing was sent.
     fn call(self: &Arc<Self>, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<Call>;
     /// Whether a call has not been sent yet.
     fn is_held(&self, id: CallId) -> bool;
-    /// What is known of a call's result.
+    /// Looks up a call's result.
     fn look_up(&self, id: CallId) -> Lookup;
-    /// An id that was never used before.
+    /// Returns an id that was never used before.
     fn new_id(&self) -> CallId;
-    /// Reads or writes the logs.
+    /// Reads or changes the logs.
     fn logbook<T>(&self, operation: impl FnOnce(&mut Logbook) -> T) -> T;
 }
 
-/// A call that was taken.
+/// A call that was accepted.
 pub struct Call {
-    /// Its identity: under it the result can be fetched later.
+    /// The id under which the result can be fetched later.
     pub id: CallId,
-    /// Its answer, or `None` if that was lost by a bug of ours. Who does not wait for it loses nothing of the call.
+    /// The answer, or `None` if a bug of ours lost it. Dropping the future does not cancel the call.
     pub answer: BoxFuture<'static, Option<Answer>>,
 }
 
@@ -52,21 +52,21 @@ impl std::fmt::Debug for Call {
     }
 }
 
-/// How such a call ended.
+/// The end of such a call.
 #[derive(Debug)]
 pub struct Answer {
-    /// Its verdict.
+    /// The verdict of the call.
     pub verdict: Verdict,
-    /// The editor's answer, or the verdict in words.
+    /// The editor's answer, or a text about the verdict.
     pub result: ToolResult,
 }
 
-/// A success.
+/// The reply of a success.
 pub(super) fn ok(body: &impl Serialize) -> Reply {
     reply(StatusCode::OK, body)
 }
 
-/// An error, in the shape of the package's logger.
+/// The reply of an error, in the form of the package's logger.
 pub(super) fn error(status: StatusCode, error: &str) -> Reply {
     reply(status, &json!({"status": "error", "error": error}))
 }

@@ -1,7 +1,7 @@
-//! The HTTP API of Unity-MCP's documents (docs/03 to 06 and 12 at a7c083e), in front of this gateway's own calls.
+//! The HTTP API of Unity-MCP's documents (docs/03 to 06 and 12 at a7c083e), on top of this gateway's calls.
 //!
-//! No code of that project ever spoke it. Its paths and members are those of the documents; what they leave open is decided for
-//! honesty: a call that may have run is never answered with a status that makes a program send it again.
+//! No code of that project ever used this API. Paths and fields are those of the documents. Where the documents are silent,
+//! honesty decides: a call that may have run is never answered with a status that makes a program send it again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,12 +41,12 @@ pub(super) async fn reply_to(gateway: &Arc<impl Documented>, request: &Request, 
     }
 }
 
-/// An error, in the shape of the API.
+/// An error, in the form of the API.
 fn failed(status: StatusCode, error: &str) -> Reply {
     reply(status, &json!({"success": false, "error": error}))
 }
 
-/// What is answered of a call.
+/// The body of the reply to a call.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Told<'a> {
@@ -66,20 +66,20 @@ impl Told<'_> {
     }
 }
 
-/// A call that has not ended.
+/// The reply for a call that has not ended.
 fn open(id: CallId, message: &str) -> Reply {
     let log_id = id.to_string();
     Told { success: true, result: None, log_id, complete: false, message: Some(message), error: None }
         .reply(StatusCode::OK)
 }
 
-/// A call that ended without the editor's own answer.
+/// The reply for a call that ended without the editor's own answer.
 fn ended(id: CallId, status: StatusCode, success: bool, what: &str) -> Reply {
     let (message, error) = if success { (Some(what), None) } else { (None, Some(what)) };
     Told { success, result: None, log_id: id.to_string(), complete: true, message, error }.reply(status)
 }
 
-/// The envelope in which this dialect's answers come.
+/// The envelope of this dialect's answers.
 #[derive(Debug, Deserialize)]
 struct Envelope {
     #[serde(default)]
@@ -88,7 +88,7 @@ struct Envelope {
     message: String,
 }
 
-/// The editor's own answer.
+/// The reply with the editor's own answer.
 fn answered(id: CallId, text: &str, is_error: bool) -> Reply {
     let Ok(envelope) = serde_json::from_str::<Envelope>(text) else {
         return ended(id, StatusCode::OK, !is_error, text);
@@ -120,14 +120,14 @@ async fn call(gateway: &Arc<impl Documented>, tool: &str, member: &str, body: &[
     };
     let wait = match wait {
         None => DOCUMENTED_WAIT,
-        // A negative one, too large a one, and what is no number.
+        // `try_from_secs_f64` fails for a negative number, a number that is too large, and NaN.
         Some(ms) => Duration::try_from_secs_f64(ms / 1000.0).unwrap_or(DOCUMENTED_WAIT).min(RUNNING_MAX),
     };
     let Ok(arguments) = to_raw_value(&json!({member: text})) else {
         return failed(StatusCode::BAD_REQUEST, "The body could not be read. Not executed");
     };
     let began = Instant::now();
-    // What is held for an editor that returns is held as long as an unknown client's call would be, and no less than was asked.
+    // A call is held for an absent editor as long as an unknown client's call, and at least as long as the caller waits.
     let patience = PATIENCE_UNKNOWN.max(wait + PATIENCE_MARGIN);
     let Some(Call { id, answer }) = gateway.call(tool, arguments, patience) else {
         return failed(
@@ -149,7 +149,7 @@ async fn call(gateway: &Arc<impl Documented>, tool: &str, member: &str, body: &[
             Verdict::NotExecuted(Cause::Policy) => ended(id, StatusCode::FORBIDDEN, false, &text_of(&result)),
             Verdict::NotExecuted(_) => ended(id, StatusCode::SERVICE_UNAVAILABLE, false, &text_of(&result)),
             Verdict::StillRunning => open(id, &still_open(&**gateway, id, tool, began)),
-            // Not a 5xx: some programs send those again by themselves.
+            // Not a 5xx status: some programs retry those by themselves.
             Verdict::OutcomeUnknown(_) | Verdict::Cancelled => ended(id, StatusCode::OK, false, &text_of(&result)),
         },
     }
@@ -157,13 +157,13 @@ async fn call(gateway: &Arc<impl Documented>, tool: &str, member: &str, body: &[
 
 fn text_of(result: &ToolResult) -> String {
     match result.content.as_slice() {
-        // The envelope; what may stand beside it is told of a reload and for a person.
+        // The first text is the envelope. Further content is a note about a reload, for people.
         [Content::Text(text), ..] => text.clone(),
         _ => result.file_text().into_owned(),
     }
 }
 
-/// Whether it waits for Unity or runs in it, and how its result is fetched.
+/// Says whether the call is held or runs in Unity, and how to fetch its result.
 fn still_open(gateway: &impl Documented, id: CallId, tool: &str, began: Instant) -> String {
     let what = if gateway.is_held(id) {
         "has not been sent to Unity yet, and is when Unity is ready"
@@ -173,7 +173,7 @@ fn still_open(gateway: &impl Documented, id: CallId, tool: &str, began: Instant)
     format!("{tool} {what} (after {}). Ask GET /api/result/{id} for its result.", user_text::seconds(began.elapsed()))
 }
 
-/// A late result, as the ledger keeps it: the result of an MCP call.
+/// A late result as the ledger keeps it: the result of an MCP call.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Kept {

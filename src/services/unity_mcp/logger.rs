@@ -1,7 +1,7 @@
-//! The logger of Unity-MCP: named logs, written and read by HTTP.
+//! The logger of Unity-MCP: named logs, which are written and read over HTTP.
 //!
-//! The service itself is another project's and was not to be had; its paths and answers are those that both sides of
-//! TSavo/Unity-MCP use at a7c083e. The editor posts there what it does while it starts.
+//! The original service is another project's and was not available. Paths and answers are those that both sides of
+//! TSavo/Unity-MCP use at a7c083e. The editor posts its actions there while it starts.
 
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -35,14 +35,14 @@ pub(super) fn reply_to(gateway: &impl Documented, request: &Request, path: &[&st
     }
 }
 
-/// A name is foreign text: it is shown to people and to models.
+/// Whether a name may be shown to people and models: it is foreign text.
 fn is_name(name: &str) -> bool {
     (1..=LOG_NAME_MAX_BYTES).contains(&name.len()) && !name.chars().any(char::is_control)
 }
 
 fn write(gateway: &impl Documented, name: &str, body: &[u8]) -> Reply {
     let json = std::str::from_utf8(body).ok().filter(|text| depth_ok(text.as_bytes(), JSON_DEPTH_MAX));
-    // On one line: what is read here is written to the client's stdout some day.
+    // On one line, because the entry may later be written to the client's stdout.
     let data = json
         .and_then(|text| serde_json::from_str::<&RawValue>(text).ok())
         .and_then(|json| RawValue::from_string(compact(json.get()).into_owned()).ok());

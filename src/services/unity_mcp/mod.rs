@@ -1,8 +1,8 @@
-//! The HTTP services that the documents of TSavo/Unity-MCP name beside the package's own server, in whose place the gateway can
-//! listen: the logger that its editor posts to, and the HTTP API of its documents. Only while an editor of a package that has them is
-//! served.
+//! The HTTP services that the documents of TSavo/Unity-MCP name beside the package's own server: the logger to which its editor
+//! posts, and the HTTP API of its documents. The gateway can serve them in their place, but only while the editor's package has
+//! them.
 //!
-//! A port that is taken is told once, in the log and in `holdfast_status`, and tried again.
+//! A port that is taken is reported once, in the log and in `holdfast_status`, and binding is retried.
 
 mod documented;
 mod documented_api;
@@ -22,12 +22,12 @@ use crate::limits::{COMPANION_BIND_EVERY, COMPANION_CONNECTIONS_MAX, DOCUMENTED_
 use crate::net::Listener;
 use crate::protocol::dialect::Companion;
 
-/// Those services that the configuration asks for.
+/// The services that the configuration asks for.
 #[derive(Debug, Default)]
 pub struct Companions(Vec<Keeper>);
 
 impl Companions {
-    /// Starts their keepers.
+    /// Starts the keepers of the services.
     pub fn start(gateway: &Arc<impl Documented>) -> Self {
         let both = [Companion::Logger, Companion::DocumentedHop];
         let asked = both.into_iter().filter_map(|companion| Some((companion, gateway.address(companion)?)));
@@ -37,7 +37,7 @@ impl Companions {
         Self(keepers.collect())
     }
 
-    /// Ends them; their ports are free afterwards.
+    /// Ends the services. Their ports are free afterwards.
     pub async fn end(self) {
         for keeper in self.0 {
             keeper.end().await;
@@ -45,7 +45,7 @@ impl Companions {
     }
 }
 
-/// Serves while the editor's package has such a service, until it is stopped.
+/// Serves while the editor's package has the service, until it is stopped.
 async fn keep(
     gateway: Arc<impl Documented>,
     companion: Companion,
@@ -69,14 +69,14 @@ async fn keep(
     }
 }
 
-/// Binds, and runs one life after the other.
+/// Binds the address, and restarts the service after each failure.
 async fn lives(gateway: &Arc<impl Documented>, companion: Companion, address: SocketAddr) {
     let listener = bind(gateway, companion, address).await;
     gateway.events().companion_listening(companion, listener.local_addr());
     let mut ends = 0;
     loop {
         let service = Arc::new(Service { gateway: Arc::clone(gateway), companion });
-        // It ends only by a bug of ours.
+        // The service ends only by a bug of ours.
         Life::begin(http::serve(service, Arc::clone(&listener))).over().await;
         gateway.events().companion_restarting(companion);
         keeper::pause(&**gateway, ends).await;
@@ -84,7 +84,7 @@ async fn lives(gateway: &Arc<impl Documented>, companion: Companion, address: So
     }
 }
 
-/// A port that is taken may be free again: another gateway's end is the usual reason.
+/// Binds the address, and retries while that fails: the port may become free, usually because another gateway ends.
 async fn bind(gateway: &Arc<impl Documented>, companion: Companion, address: SocketAddr) -> Arc<dyn Listener> {
     let mut told = false;
     loop {
@@ -122,7 +122,7 @@ fn not_bound(companion: Companion, address: SocketAddr, error: &std::io::Error) 
     }
 }
 
-/// One of the services, as the HTTP server asks it.
+/// The service that the HTTP server calls.
 struct Service<G> {
     gateway: Arc<G>,
     companion: Companion,
@@ -136,10 +136,10 @@ impl<G: Documented> http::Service for Service<G> {
         };
         Rules {
             body_max: Some(body_max),
-            // Neither Unity nor a tool names an origin.
+            // Neither Unity nor a tool sends an `Origin` header.
             pages: false,
             connections_max: COMPANION_CONNECTIONS_MAX,
-            // A log line comes late rather than never.
+            // A log line that waits is better than a lost one.
             beyond: Beyond::Waits,
         }
     }
@@ -155,7 +155,7 @@ impl<G: Documented> http::Service for Service<G> {
 
     fn refuse(&self, why: Refused) -> Option<Reply> {
         let (status, what) = match why {
-            // It went before it had said all.
+            // The client closed the connection before the request was complete.
             Refused::CutOff => return None,
             Refused::NotHttp => (StatusCode::BAD_REQUEST, "this is no request of HTTP/1.1 with an absolute path"),
             Refused::HeadTooLarge => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the request's head is too large"),

@@ -1,4 +1,4 @@
-//! What happens between the client and the gateway: messages, requests, calls.
+//! The events between the client and the gateway: messages, requests and calls.
 
 use std::time::Duration;
 
@@ -42,14 +42,14 @@ impl Events {
         self.check_line(line);
     }
 
-    /// A message for the client must be one line.
+    /// Reports a broken promise if a message for the client is not one line. Checked only if metrics are recorded.
     pub fn check_line(&self, line: &str) {
         if self.counted() && memchr::memchr2(b'\n', b'\r', line.as_bytes()).is_some() {
             self.violated(Invariant::BrokenLine, "");
         }
     }
 
-    /// Something was written to stdout.
+    /// Bytes were written to stdout.
     pub fn stdout_written(&self) {
         if self.counted() {
             self.metrics().set(Id::StdoutWritten, [], seconds(self.now()));
@@ -66,7 +66,7 @@ impl Events {
         );
     }
 
-    /// A line of the client that is no request of MCP, or a request that is not opened.
+    /// The client sent a line that is not an MCP request, or a request that was refused at once.
     pub fn bad_line(&self, fault: &'static str) {
         if let Some(left_out) = self.0.bad_lines.admit() {
             tracing::warn!(event = "bad_client_line", session = self.session(), fault, left_out);
@@ -74,10 +74,11 @@ impl Events {
         self.metrics().count(Id::McpInvalid, [fault]);
     }
 
-    /// A request was answered, or taken back.
+    /// A request was answered or cancelled.
     pub fn request_ended(&self, method: Method, outcome: Outcome, took: Duration) {
         self.metrics().count(Id::McpRequests, [method.into(), outcome.into()]);
-        // A subscription lasts as long as its client.
+        // A cancelled request has no answer, and a subscription lasts as long as its client: neither has a duration worth
+        // recording.
         if outcome != Outcome::Cancelled && method != Method::Listen {
             self.metrics().record(Id::McpRequestDuration, [method.into()], took.as_secs_f64());
         }
@@ -90,7 +91,7 @@ impl Events {
         tracing::debug!(event = "call_accepted", link = self.link(), session, %call, tool = %clean(tool), mcp_id = %clean(request), trace_id);
     }
 
-    /// A call was claimed for a connection: its bytes leave now.
+    /// A call was claimed for a connection: its bytes are about to be written.
     pub fn call_sent(&self, call: CallId, epoch: Epoch, wire: u64, sending: Option<Sending>) {
         tracing::debug!(event = "call_sent", link = self.link(), %call, epoch = epoch.0, wire);
         let Some(Sending { waited, waited_for, nth, lost, repeatable }) = sending else { return };
@@ -126,15 +127,15 @@ impl Events {
         self.metrics().record(Id::ToolResultBytes, [], as_f64(bytes));
     }
 
-    /// A call that has an answer had no request that waited for it, though nobody took that back.
+    /// A call was answered, but no open request waited for it, although it was not cancelled: a promise is broken.
     pub fn answer_for_nobody(&self, call: CallId) {
         self.violated(Invariant::AnswerForNobody, &call.to_string());
     }
 
-    /// What became of a call whose client waits no more.
+    /// The end of a call whose client no longer waits.
     pub fn call_noted(&self, call: CallId, tool: &str, verdict: Verdict) {
         tracing::info!(event = "call_noted", link = self.link(), %call, tool = %clean(tool), verdict = verdict.label());
-        // Any other call was counted when its client was answered.
+        // Calls with other verdicts were counted when their clients were answered.
         if verdict == Verdict::Cancelled {
             self.call_ended(tool, verdict);
         }
@@ -153,7 +154,7 @@ impl Events {
         }
     }
 
-    /// Clients see these tools now, in names that fit any client.
+    /// Clients now get these tools, under names that fit every client.
     pub fn tools_published<'a>(&self, names: impl Iterator<Item = &'a str>) {
         self.metrics().tools_listed(names);
     }
@@ -168,7 +169,7 @@ impl Events {
         tracing::warn!(event = "audit_failed", trouble = %clean(trouble));
     }
 
-    /// Something in the project's files is wrong.
+    /// A file of the project has a problem.
     pub fn project_problem(&self, problem: &str) {
         tracing::warn!(event = "project_problem", link = self.link(), problem = %clean(problem));
     }

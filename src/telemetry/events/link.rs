@@ -1,4 +1,4 @@
-//! What happens between the gateway and the editor: dials, connections, frames, reloads, pushes.
+//! The events between the gateway and the editor: dials, connections, frames, reloads and push messages.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -21,7 +21,7 @@ impl Events {
         self.1.story.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A reply that belongs to nothing that is open on its connection.
+    /// The editor sent a reply that matches no open request of its connection.
     pub fn reply_unmatched(&self, epoch: Epoch, stray: Stray, what: &str) {
         if let Some(left_out) = self.0.strays.admit() {
             tracing::warn!(event = "reply_unmatched", link = self.link(), epoch = epoch.0, what = %clean(what), left_out);
@@ -29,14 +29,15 @@ impl Events {
         self.metrics().count(Id::Unmatched, [stray.into()]);
     }
 
-    /// A dial was accepted at `accepted`, and greeted just now.
+    /// A dial succeeded: the editor accepted it at `accepted`, and has just answered the greeting.
     pub fn dial_succeeded(&self, dialled: Instant, accepted: Instant) {
         self.metrics().count(Id::ConnectAttempts, [DialResult::Ok.into()]);
         self.metrics().record(Id::ConnectDuration, [], dialled.elapsed().as_secs_f64());
         self.story().accepted = Some(accepted);
     }
 
-    /// A connection to the editor is usable. `waited_for`: calls are held for it; `back`: what it tells of its absence.
+    /// A connection to the editor is usable. `waited_for`: calls are held for it. `back`: what the greeting shows of the editor's
+    /// absence.
     pub fn link_up(&self, epoch: Epoch, port: u16, source: &'static str, waited_for: bool, back: Return) {
         let editor: &'static str = back.into();
         tracing::info!(event = "link_up", link = self.link(), epoch = epoch.0, port, source, editor);
@@ -57,7 +58,7 @@ impl Events {
         }
     }
 
-    /// What took the connection counts as a reload, and is over.
+    /// The outage that has ended counts as a domain reload.
     fn reload_ended(&self, result: ReloadResult) {
         let label: &'static str = result.into();
         tracing::info!(event = "reload_ended", link = self.link(), result = label);
@@ -70,7 +71,7 @@ impl Events {
         }
     }
 
-    /// A dial gave no usable connection.
+    /// A dial led to no usable connection.
     pub fn dial_failed(&self, port: u16, failure: ConnectFailure, detail: &str) {
         let reason: &'static str = failure.into();
         tracing::debug!(event = "dial_failed", link = self.link(), port, reason, detail = %clean(detail));
@@ -83,7 +84,7 @@ impl Events {
         self.metrics().count(Id::ConnectAttempts, [DialResult::Unfinished.into()]);
     }
 
-    /// A connection that was up ended: once for each [`link_up`](Self::link_up), whoever saw it end.
+    /// An established connection ended. Called once for each [`link_up`](Self::link_up), whichever part noticed the end.
     pub fn link_down(&self, epoch: Epoch, loss: Loss) {
         let reason: &'static str = loss.into();
         tracing::info!(event = "link_down", link = self.link(), epoch = epoch.0, reason);
@@ -94,7 +95,7 @@ impl Events {
         story.back = None;
     }
 
-    /// What callers may expect of the link changed.
+    /// The availability of the link changed.
     pub fn availability_changed(&self, availability: Availability) {
         let mut story = self.story();
         if story.lost.is_none() {
@@ -116,12 +117,12 @@ impl Events {
         }
     }
 
-    /// The bridge waits so long before it dials again.
+    /// The bridge waits for `delay` before it dials again.
     pub fn backing_off(&self, delay: Duration) {
         *self.0.dial_delay.lock().unwrap_or_else(PoisonError::into_inner) = delay;
     }
 
-    /// News cut that wait short.
+    /// An event cut that wait short.
     pub fn wait_cut_short(&self, by: &Event) {
         let hint = match by {
             Event::HintReceived(_) => Hint::Push,
@@ -131,18 +132,18 @@ impl Events {
         self.metrics().count(Id::BackoffShortcuts, [hint.into()]);
     }
 
-    /// What listens on the port is no bridge of this dialect.
+    /// The program that listens on the port is not a bridge of this dialect.
     pub fn wrong_peer(&self, port: u16, said: &str) {
         tracing::warn!(event = "wrong_peer", link = self.link(), port, said = %clean(said));
         self.metrics().count(Id::ConnectAttempts, [DialResult::WrongPeer.into()]);
     }
 
-    /// A request to an editor that takes a connection for each could not be sent: not a byte of it left.
+    /// A request over HTTP, which has a connection of its own, could not be sent: not a byte of it left.
     pub fn request_unsent(&self, port: u16, why: &str) {
         tracing::debug!(event = "request_unsent", link = self.link(), port, why = %clean(why));
     }
 
-    /// The editor sent bytes that are not its protocol.
+    /// The editor sent bytes that violate its protocol.
     pub fn frame_error(&self, epoch: Epoch, fault: &'static str, what: &str) {
         tracing::warn!(event = "frame_error", link = self.link(), epoch = epoch.0, fault, what = %clean(what));
         self.metrics().count(Id::FrameErrors, [fault]);
@@ -156,14 +157,14 @@ impl Events {
         }
     }
 
-    /// The editor's journal said what became of a call.
+    /// The editor's journal reported the outcome of a call.
     pub fn outcome_told(&self, call: CallId, outcome: &JournalOutcome) {
         let outcome: &'static str = outcome.into();
         tracing::info!(event = "outcome_told", link = self.link(), %call, outcome);
         self.metrics().count(Id::JournalOutcomes, [outcome]);
     }
 
-    /// The editor said how it is, so long after it was asked, and how old its last frame is.
+    /// The editor sent a heartbeat: how long after the question, and how old its last frame is.
     pub fn heartbeat_felt(&self, took: Duration, frame_age: Duration) {
         if self.counted() {
             self.metrics().record(Id::Heartbeat, [], took.as_secs_f64());
@@ -187,19 +188,19 @@ impl Events {
         self.metrics().count(Id::PushEvents, [what.into(), PushResult::Delivered.into()]);
     }
 
-    /// A push message that means nothing to us, or a push line that is none.
+    /// A push message is unknown, or a push line is not a message.
     pub fn push_rejected(&self, why: &str) {
         tracing::debug!(event = "push_ignored", link = self.link(), why = %clean(why));
         self.metrics().count(Id::PushEvents, [PushEvent::Unknown.into(), PushResult::Rejected.into()]);
     }
 
-    /// A push message, or a push socket, that was one too many.
+    /// A push message or a push socket was beyond its limit.
     pub fn push_dropped(&self, what: PushEvent, why: &str) {
         tracing::debug!(event = "push_ignored", link = self.link(), why = %clean(why));
         self.metrics().count(Id::PushEvents, [what.into(), PushResult::Dropped.into()]);
     }
 
-    /// Push messages that never came; they count as dropped.
+    /// Push messages are known to be missing; they count as dropped.
     pub fn push_missed(&self, count: u64) {
         tracing::debug!(event = "push_missed", link = self.link(), count);
         self.metrics().count(Id::PushEvents, [PushEvent::Unknown.into(), PushResult::Dropped.into()]);

@@ -1,28 +1,28 @@
-//! What must be remembered from one event of the link to the next.
+//! The state that the events of a link keep from one to the next.
 
 use tokio::time::Instant;
 
-/// How much speaks for a domain reload.
+/// How strong the signs of a domain reload are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Suspicion {
-    /// Nothing.
+    /// No sign.
     #[default]
     None,
-    /// The bridge of a package that announces nothing stopped.
+    /// The connection ended while the editor's process lives, and its package announces nothing.
     Presumed,
-    /// The editor or its files said so.
+    /// The editor or its files reported a reload.
     Told,
 }
 
-/// What must be remembered from one event of the link to the next.
+/// The state that the events of a link keep from one to the next.
 #[derive(Debug, Default)]
 pub(super) struct LinkStory {
-    /// A greeted connection ended, and no other is greeted yet.
+    /// When the last greeted connection ended; `None` while a greeted one is open.
     pub(super) lost: Option<Instant>,
-    /// Whether a reload is behind it, as far as is known.
+    /// The signs that this loss is a domain reload.
     pub(super) reload: Suspicion,
-    /// When the editor accepted the newest connection that was greeted.
+    /// When the editor accepted the newest greeted connection.
     pub(super) accepted: Option<Instant>,
-    /// The editor accepted a connection after a loss, and no call has left on it yet.
+    /// When the editor accepted a connection after a loss, until the first call is sent on it.
     pub(super) back: Option<Instant>,
 }

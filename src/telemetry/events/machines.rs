@@ -1,4 +1,4 @@
-//! What happens inside: machines, actors, supervisors, promises.
+//! The events inside the gateway: machines, actors, supervisors, services and broken promises.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ impl Events {
         self.0.flight.started(M::NAME, state.into(), self.now());
     }
 
-    /// What a machine did with an event, in this state.
+    /// A machine handled an event in this state.
     pub fn stepped<M: Machine>(&self, out: &Outbox<M>, state: M::State, event: &M::Event) {
         for (from, to) in &out.transitions {
             let (from, to): (&'static str, &'static str) = ((*from).into(), (*to).into());
@@ -44,45 +44,45 @@ impl Events {
         }
     }
 
-    /// An actor was started, again or for the first time.
+    /// An actor was started, for the first time or again.
     pub fn actor_started(&self, actor: &'static str) {
         tracing::debug!(event = "actor_started", link = self.link(), session = self.session(), actor);
         self.metrics().count(Id::ActorStarts, [actor]);
         self.metrics().set(Id::ActorUp, [actor], 1.0);
     }
 
-    /// An actor is gone.
+    /// An actor has ended.
     pub fn actor_down(&self, actor: &'static str) {
         self.metrics().set(Id::ActorUp, [actor], 0.0);
     }
 
-    /// An actor ended and is started again.
+    /// An actor ended and is restarted.
     pub fn actor_restarting(&self, actor: &'static str, reason: EndReason) {
         let reason: &'static str = reason.into();
         tracing::error!(event = "actor_restarting", link = self.link(), session = self.session(), actor, reason);
         self.metrics().count(Id::ActorRestarts, [actor, reason]);
     }
 
-    /// An actor took so long for one message.
+    /// An actor handled a message in this time.
     pub fn message_handled(&self, actor: &'static str, took: Duration) {
         self.metrics().record(Id::ActorHandle, [actor], took.as_secs_f64());
     }
 
-    /// A supervisor gave up.
+    /// A supervisor gave up, because its actors failed too often.
     pub fn escalated(&self, supervisor: &'static str) {
         tracing::error!(event = "supervisor_escalated", link = self.link(), session = self.session(), supervisor);
         self.metrics().count(Id::Escalations, [supervisor]);
         self.dump();
     }
 
-    /// Main builds the tree again.
+    /// Main rebuilds the tree of actors.
     pub fn rebuilding(&self, nth: usize, after: Duration) {
         let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
         tracing::error!(event = "tree_rebuilding", link = self.link(), session = self.session(), nth, after_ms);
         self.metrics().count(Id::TreeRebuilds, []);
     }
 
-    /// A promise was seen broken.
+    /// A promise was found broken.
     pub(super) fn violated(&self, invariant: Invariant, what: &str) {
         let name: &'static str = invariant.into();
         tracing::error!(event = "invariant_violated", invariant = name, what = %clean(what));
@@ -90,7 +90,7 @@ impl Events {
         self.dump();
     }
 
-    /// The last steps of every machine, into the log.
+    /// Writes the last steps of every machine into the log.
     fn dump(&self) {
         for timeline in self.timelines(Duration::MAX, FLIGHT_LINE_STEPS) {
             tracing::error!(
@@ -101,51 +101,51 @@ impl Events {
         }
     }
 
-    /// The exporter answered (or did not).
+    /// The exporter answered or refused a request.
     pub fn scraped(&self, result: ScrapeResult) {
         self.metrics().count(Id::Scrapes, [result.into()]);
     }
 
-    /// The exporter cannot do what it is for.
+    /// The exporter cannot work.
     pub fn exporter_trouble(&self, what: &str) {
         tracing::warn!(event = "exporter_trouble", what = %clean(what));
     }
 
-    /// Metrics are served.
+    /// The exporter is listening.
     pub fn exporter_listening(&self, address: std::net::SocketAddr) {
         tracing::info!(event = "exporter_listening", address = %address);
     }
 
-    /// A service beside the tree listens.
+    /// A service beside the tree is listening.
     pub fn companion_listening(&self, companion: Companion, address: std::net::SocketAddr) {
         let companion: &'static str = companion.into();
         tracing::info!(event = "companion_listening", companion, address = %address);
     }
 
-    /// A service beside the tree cannot do what it is for.
+    /// A service beside the tree cannot work.
     pub fn companion_trouble(&self, companion: Companion, what: &str) {
         let companion: &'static str = companion.into();
         tracing::warn!(event = "companion_trouble", companion, what = %clean(what));
     }
 
-    /// A service beside the tree ended by a bug of ours and is started again.
+    /// A service beside the tree ended by a bug of ours and is restarted.
     pub fn companion_restarting(&self, companion: Companion) {
         let companion: &'static str = companion.into();
         tracing::error!(event = "companion_restarting", companion);
     }
 
-    /// A service beside the tree did not take a request.
+    /// A service beside the tree refused a request.
     pub fn companion_refused(&self, companion: Companion, why: &'static str) {
         let companion: &'static str = companion.into();
         tracing::debug!(event = "companion_refused", companion, why);
     }
 
-    /// An entry of so many bytes was written to a log from outside.
+    /// An entry of `bytes` bytes was posted to a log over HTTP.
     pub fn log_posted(&self, name: &str, bytes: usize) {
         tracing::debug!(event = "log_posted", name = %clean(name), bytes);
     }
 
-    /// A timer of one second was so late.
+    /// A timer of one second fired this late.
     pub fn lagged(&self, lag: Duration) {
         self.metrics().record(Id::RuntimeLag, [], lag.as_secs_f64());
     }
@@ -155,7 +155,7 @@ impl Events {
         self.metrics().count(Id::ClockJumps, [direction.into()]);
     }
 
-    /// The gateway ends.
+    /// The gateway is ending.
     pub fn ending(&self, why: ShutdownReason) {
         let reason: &'static str = why.into();
         tracing::info!(event = "gateway_ending", reason);

@@ -1,8 +1,8 @@
-//! Every event that is told, one function each: its log line and, beside it, its metric. No line holds arguments, results or
-//! tokens; what comes from a peer is cleaned.
+//! All events, one function each: it writes the log line and updates the metric. No line has arguments, results or tokens. Texts
+//! from a peer are cleaned.
 //!
-//! An [`Events`] belongs to one gateway: its numbers and its flight recorder are that gateway's. Each link and each session that it
-//! opens has one that names it in its lines.
+//! An [`Events`] belongs to one gateway and shares that gateway's metrics and flight recorder. Each link and each session that is
+//! opened gets one whose log lines name it.
 
 mod calls;
 mod link;
@@ -26,16 +26,16 @@ use super::metrics::Metrics;
 use crate::platform::host::Host;
 use crate::protocol::ids::{LinkId, SessionId};
 
-/// See the module's documentation. Clones share it. The default counts nothing.
+/// The events of a gateway, a link or a session. Clones share their state. The default counts nothing.
 #[derive(Clone)]
 pub struct Events(Arc<Inner>, Arc<Part>);
 
-/// Whose the events are, and what must be remembered of them.
+/// The link or session of the events, and the state that they keep.
 #[derive(Default)]
 struct Part {
-    /// For its lines; none for the link that is there from the start.
+    /// The link in log lines; `None` for the first link.
     link: Option<u32>,
-    /// The same of a session.
+    /// The session in log lines; `None` for the first session.
     session: Option<u32>,
     story: Mutex<LinkStory>,
 }
@@ -44,15 +44,15 @@ struct Inner {
     metrics: Metrics,
     flight: FlightRecorder,
     host: Option<Arc<dyn Host>>,
-    /// How long a bridge waits before it dials again, if one does.
+    /// The last delay before a dial.
     dial_delay: Mutex<Duration>,
     session: Mutex<Option<super::metrics::labels::Row>>,
     logs: OnceLock<LogCounts>,
-    /// Lines about what a peer sends: it decides how many there could be.
+    /// Limits the lines about messages of a peer, which decides how many it sends.
     bad_lines: Quota,
     strays: Quota,
     began: SystemTime,
-    /// A scrape at a time: what it samples must belong together.
+    /// Held during a scrape: the values of one sample must belong together.
     scraping: Mutex<()>,
 }
 
@@ -69,7 +69,7 @@ impl std::fmt::Debug for Events {
 }
 
 impl Events {
-    /// The events of a gateway on this machine, counted if `counted`.
+    /// The events of a gateway on this machine. Metrics are recorded if `counted`.
     pub fn new(host: Arc<dyn Host>, counted: bool) -> Self {
         let metrics = if counted { Metrics::recording() } else { Metrics::default() };
         Self::of(metrics, Some(host))
@@ -94,13 +94,13 @@ impl Events {
         events
     }
 
-    /// The same for a link that is opened: its lines name it, and what it loses and finds again is its own.
+    /// The events of a link that is opened: their lines name the link, and losses and returns are kept for it alone.
     #[must_use]
     pub fn of_link(&self, link: LinkId) -> Self {
         Self(Arc::clone(&self.0), Arc::new(Part { link: Some(link.0), ..Part::default() }))
     }
 
-    /// The same for a session that is opened.
+    /// The events of a session that is opened: their lines name the session.
     #[must_use]
     pub fn of_session(&self, session: SessionId) -> Self {
         Self(Arc::clone(&self.0), Arc::new(Part { session: Some(session.0), ..Part::default() }))
@@ -114,22 +114,22 @@ impl Events {
         self.1.session
     }
 
-    /// Whether anything is counted.
+    /// Whether metrics are recorded.
     pub fn counted(&self) -> bool {
         self.metrics().is_on()
     }
 
-    /// What every machine did within this window; at most `most` transitions of each, the newest.
+    /// Returns what every machine did within this window, with at most the `most` newest transitions of each.
     pub fn timelines(&self, window: Duration, most: usize) -> Vec<Timeline> {
         self.0.flight.timelines(window, most, self.now())
     }
 
-    /// Hears of every transition of a machine.
+    /// Returns a receiver that changes with every transition of a machine.
     pub fn transitions(&self) -> watch::Receiver<()> {
         self.0.flight.subscribe()
     }
 
-    /// Whose log lines are counted.
+    /// Sets the counters of log lines that a scrape shows.
     pub fn watch_logs(&self, counts: LogCounts) {
         // Set once, at the start of a process.
         let _ = self.0.logs.set(counts);

@@ -1,5 +1,5 @@
-//! So many log lines of one kind in a while, and no more: a peer that sends nonsense at full speed must not fill the disk on which
-//! its client keeps our stderr. Metrics count all of them.
+//! Limits the log lines of one kind per time: a peer that floods us with nonsense must not fill the disk on which its client
+//! keeps our stderr. Metrics count every event.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::limits::{LOG_REPEATS_MAX, LOG_REPEATS_WINDOW};
 
-/// See the module's documentation.
+/// Allows [`LOG_REPEATS_MAX`] lines in each [`LOG_REPEATS_WINDOW`].
 #[derive(Debug, Default)]
 pub(super) struct Quota(Mutex<Window>);
 
@@ -19,7 +19,7 @@ struct Window {
 }
 
 impl Quota {
-    /// Whether a line may be written now; with it, how many were left out since the last one.
+    /// Returns the number of lines left out since the last one if a line may be written now, else `None`.
     pub(super) fn admit(&self) -> Option<u64> {
         let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if window.since.is_none_or(|since| since.elapsed() >= LOG_REPEATS_WINDOW) {

@@ -1,34 +1,34 @@
-//! What is not counted as it happens.
+//! Values that are read at each scrape instead of being counted by events.
 
 use std::collections::BTreeMap;
 
 use crate::telemetry::metrics::labels::{Instance, Part};
 
-/// What is read off the gateway for one scrape.
+/// The values of a gateway that are read for one scrape. With several sessions and links they are sums.
 #[derive(Debug, Clone)]
 pub struct Sample {
-    /// Requests of the client that are open.
+    /// Open requests of the clients.
     pub requests_open: usize,
-    /// Lines that wait for stdout.
+    /// Lines in the queues to stdout.
     pub stdout_queued: usize,
-    /// Notifications dropped for a slow reader.
+    /// Notifications dropped because the client read too slowly.
     pub stdout_dropped: u64,
-    /// Answers to requests that were not open any more.
+    /// Answers to requests that were no longer open.
     pub stdout_surplus: u64,
-    /// Calls that have not been sent.
+    /// Calls that are held.
     pub calls_held: usize,
-    /// Calls that were sent and have no answer.
+    /// Calls that were sent and not yet answered.
     pub calls_in_flight: usize,
-    /// Calls that were answered a second time.
+    /// Calls that were answered a second time: a broken promise.
     pub answered_twice: u64,
-    /// Events that no state of a call decides, by the state.
+    /// Events that a call's state does not expect, by that state.
     pub calls_undecided: BTreeMap<&'static str, u64>,
-    /// Messages on their way to each part.
+    /// Messages in the mailbox of each part.
     pub mailboxes: [(Part, usize); 3],
-    /// Pushes that wait.
+    /// Push messages in mailboxes.
     pub pushes: usize,
-    /// The epoch of the connection that is open, or 0.
+    /// The highest epoch of the open connections; 0 without one.
     pub epoch: u64,
-    /// Editors that were found, by what is thought of them.
+    /// Ports and projects that surveys found, by what may be done with them.
     pub instances: [(Instance, usize); 4],
 }

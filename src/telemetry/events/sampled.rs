@@ -1,4 +1,4 @@
-//! What is not counted as it happens but read off when somebody asks: depths, states, timestamps, the process.
+//! Values that are read at each scrape instead of being counted by events: queues, states, timestamps, the process.
 
 use std::sync::PoisonError;
 
@@ -15,7 +15,7 @@ use crate::telemetry::metrics::{Id, as_f64};
 use crate::telemetry::process;
 
 impl Events {
-    /// What never changes.
+    /// Sets the values that never change.
     pub(super) fn announce(&self) {
         if !self.counted() {
             return;
@@ -34,8 +34,8 @@ impl Events {
         }
     }
 
-    /// All numbers as they are now, as Prometheus reads them. The sample is taken only if anything is counted, and no other one
-    /// comes in between.
+    /// Renders all metrics in the text format of Prometheus. The sample is taken only if metrics are recorded, and one scrape at
+    /// a time.
     pub fn render(&self, sample: impl FnOnce() -> Sample) -> String {
         let _one_at_a_time = self.0.scraping.lock().unwrap_or_else(PoisonError::into_inner);
         if self.counted() {
@@ -44,7 +44,7 @@ impl Events {
         self.metrics().render()
     }
 
-    /// Sorts recorded sizes into their buckets, which a scrape does too.
+    /// Sorts recorded values into their histogram buckets, which a scrape does as well.
     pub fn tidy(&self) {
         self.metrics().tidy();
     }

@@ -38,16 +38,16 @@ async fn a_reload_is_one_that_was_announced_or_was_seen_while_the_editor_was_awa
     events.link_down(Epoch(1), Loss::Reload);
     advance(Duration::from_secs(4)).await;
     up(&events);
-    // A bare end, of which the lock file then says what it was.
+    // The connection ends without a reason, and the lock file then shows that it was a reload.
     events.link_down(Epoch(2), Loss::Disconnect);
     events.availability_changed(Availability::Coming(Cause::Reloading));
     advance(Duration::from_secs(4)).await;
     up(&events);
-    // A bare end, of which nothing is ever known.
+    // The connection ends without a reason, and none is ever found.
     events.link_down(Epoch(3), Loss::Disconnect);
     events.availability_changed(Availability::Coming(Cause::Lost));
     up(&events);
-    // One that took the editor with it, told once.
+    // The reload takes the editor with it, which is reported once.
     events.link_down(Epoch(4), Loss::Reload);
     events.availability_changed(Availability::Absent(Cause::Crashed));
     events.availability_changed(Availability::Absent(Cause::Closed));

@@ -1,4 +1,4 @@
-//! The values of metric labels that no other type has: what happened, each from a closed set.
+//! Label values that only metrics need, as closed enums.
 
 use crate::fsm::bridge;
 use crate::fsm::cause::Cause;
@@ -16,18 +16,18 @@ macro_rules! label {
 }
 
 label! {
-    /// How a request of the client ended.
+    /// How a client's request ended.
     Outcome {
         /// With a result.
         Ok,
         /// With an error.
         Error,
-        /// The client took it back: it has no answer.
+        /// The client cancelled it, so it has no answer.
         Cancelled,
     }
 }
 label! {
-    /// Whether something came or went.
+    /// The direction of bytes or messages.
     Direction {
         /// From the peer.
         Rx,
@@ -49,13 +49,13 @@ label! {
 label! {
     /// What a call waited for before it was sent.
     Wait {
-        /// The editor had to be found or dialled.
+        /// For the editor to be found or connected.
         Connect,
-        /// It reloaded its domain.
+        /// For the end of a domain reload.
         Reload,
-        /// It compiled.
+        /// For the end of a compilation.
         Compile,
-        /// Another call, or the list, had its place.
+        /// For a place, because another call or the tool list had it.
         Queue,
     }
 }
@@ -66,145 +66,146 @@ label! {
         Reconnect,
         /// The editor reloaded.
         Reload,
-        /// An editor turned it away unrun.
+        /// An editor turned the call away: it ran nothing.
         TurnedAway,
     }
 }
 label! {
-    /// How a dial of the editor ended.
+    /// How a dial to the editor ended.
     DialResult {
-        /// Greeted.
+        /// The greeting was answered.
         Ok,
-        /// Nothing listens there.
+        /// No process listens on the port.
         Refused,
-        /// The connect did not end in time.
+        /// The connection was not established in time.
         TimedOut,
         /// The port belongs to another project's editor.
         WrongProject,
-        /// Nothing proves whose port it is.
+        /// Nothing proves whose editor owns the port.
         Unproven,
-        /// What listens there is no bridge.
+        /// The program that listens there is not a bridge.
         WrongPeer,
-        /// The former connection had not fallen.
+        /// The previous connection was not yet released.
         PermitHeld,
-        /// This process had no descriptor left.
+        /// This process had no file descriptor left.
         NoDescriptors,
-        /// Connected, and ended before the greeting was answered.
+        /// The connection was established, and ended before the greeting was answered.
         Unfinished,
     }
 }
 label! {
-    /// What cut a wait short.
+    /// What cut a wait before a dial short.
     Hint {
         /// A file of the project or of the editor changed.
         InstanceRecord,
-        /// The push channel said so.
+        /// A push message arrived.
         Push,
-        /// Somebody needs the editor.
+        /// A call or a user needs the editor.
         User,
     }
 }
 label! {
-    /// What an unmatched reply was.
+    /// Why a reply matches no open request.
     Stray {
-        /// Its number belongs to no open request of the connection: unknown, or answered before.
+        /// Its id belongs to no open request of the connection: unknown, or already answered.
         UnknownId,
-        /// It names no request at all.
+        /// It has no id.
         NoId,
-        /// Its call owes nothing to this connection any more.
+        /// The connection no longer waits for the reply of this call.
         Late,
     }
 }
 label! {
-    /// How a reload ended.
+    /// How a domain reload ended.
     ReloadResult {
-        /// The editor was greeted again. Announced, seen in a file of the project, or told by the greeting.
+        /// The editor was greeted again after a reload that it announced, that a file of the project showed, or that the greeting
+        /// shows.
         Completed,
-        /// The same process was greeted again. Its package announces nothing: most likely it was a reload.
+        /// The editor was greeted again, and its package announces no reloads: most likely it was one.
         Presumed,
-        /// Nothing speaks for its return any more.
+        /// The editor is gone, or another process was greeted.
         NotReturned,
     }
 }
 label! {
-    /// Editors that a look around found.
+    /// The ports and projects that a survey found.
     Instance {
-        /// May be called.
+        /// A port that may be connected to.
         Callable,
-        /// Two projects fit, and nobody guesses.
+        /// A project among several that fit equally well.
         Ambiguous,
-        /// Somebody listens, and may not be called.
+        /// A port that may not be connected to, with a known owner.
         Refused,
-        /// Named by a file, and nobody listens.
+        /// A port that may not be connected to, without a known owner.
         Stale,
     }
 }
 label! {
-    /// What became of a push message.
+    /// The result of a push message.
     PushResult {
         /// It was passed on.
         Delivered,
-        /// Too many came, or too many sockets were open.
+        /// It was dropped: too many messages came, or too many sockets were open.
         Dropped,
-        /// It was no message that is known.
+        /// It was not a known message.
         Rejected,
     }
 }
 label! {
-    /// The parts that are supervised.
+    /// The supervised parts.
     Part {
-        /// The root.
+        /// The root of the tree.
         Gateway,
         /// The tool catalogue.
         Registry,
-        /// The supervisor of one editor.
+        /// The supervisor of one editor's actors.
         Link,
-        /// Where the editor is.
+        /// The search for the editor.
         Discovery,
-        /// The connection.
+        /// The connection to the editor.
         Bridge,
         /// The push listener.
         Push,
-        /// MCP.
+        /// The client's session.
         Session,
-        /// This endpoint.
+        /// The exporter of these metrics.
         Exporter,
     }
 }
 label! {
-    /// Promises that are watched while the gateway runs.
+    /// The promises that are checked while the gateway runs.
     Invariant {
         /// A call was answered a second time.
         AnsweredTwice,
-        /// A call that was answered had no request that waited for it, and was not cancelled.
+        /// A call was answered, but no open request waited for it, and it was not cancelled.
         AnswerForNobody,
-        /// A call that may have run was claimed again without being declared repeatable.
+        /// A call that may have run was sent again although it is not repeatable.
         UnsafeResend,
         /// A message for stdout was not one line.
         BrokenLine,
     }
 }
 label! {
-    /// What a request to the exporter got.
+    /// The result of a request to the exporter.
     ScrapeResult {
-        /// What it asked for.
+        /// The page that it asked for.
         Ok,
-        /// Refused: another host's name.
+        /// Refused: the `Host` header names another host.
         BadHost,
         /// Refused: a method other than GET and HEAD.
         BadMethod,
-        /// No such path.
+        /// The path does not exist.
         NotFound,
-        /// Not HTTP, or too large a head.
+        /// Not HTTP, too large a head, or a connection that ended early.
         BadRequest,
-        /// It did not send its head in time.
+        /// The head was not complete in time.
         TimedOut,
         /// Too many connections were open.
         Busy,
     }
 }
 label! {
-    /// Which way the wall clock jumped.
+    /// The direction in which the wall clock jumped.
     ClockDirection {
         /// Ahead: the machine slept, or the clock was set.
         Forward,
@@ -215,15 +216,15 @@ label! {
 label! {
     /// Why a log line is missing.
     LogDrop {
-        /// Too many waited.
+        /// The queue to stderr was full.
         QueueFull,
-        /// stderr could not be written.
+        /// The write to stderr failed.
         SinkError,
     }
 }
 
 impl Wait {
-    /// What a cause of holding means here.
+    /// Returns the value for the cause of holding a call.
     pub fn of(cause: Cause) -> Self {
         match cause {
             Cause::Reloading => Self::Reload,

@@ -1,4 +1,4 @@
-//! The closed values of every label. They come from the enums that the code itself works with; none ever comes from a peer.
+//! The closed values of every label. They come from enums of the code, never from a peer.
 
 use strum::VariantArray;
 
@@ -13,26 +13,26 @@ use crate::protocol::mcp::{self, Method, ProtocolVersion};
 /// The values of one label.
 pub type Values = fn() -> Vec<&'static str>;
 
-/// The values of one series' labels, in the order of the labels' names; what is not needed is empty.
+/// The label values of one series, in the order of the labels' names; unused places are empty.
 pub type Row = [&'static str; 3];
 
-/// Which labels a metric has, and which series.
+/// The labels of a metric, and its series.
 #[derive(Debug, Clone, Copy)]
 pub enum Labels {
-    /// None: one series.
+    /// No label: one series.
     Plain,
-    /// Every combination of these values.
+    /// A series for every combination of these values.
     Each(&'static [(&'static str, Values)]),
-    /// These combinations.
+    /// A series for each of these combinations.
     Rows(&'static [&'static str], fn() -> Vec<Row>),
-    /// Combinations that appear as they are met, of these values (a tool's name is one that an editor listed).
+    /// Combinations of these values, added when they first occur (a tool's name is one that an editor listed).
     Late(&'static [(&'static str, Values)]),
-    /// One series, whose values are this build's.
+    /// One series with the values of this build.
     Open(&'static [&'static str]),
 }
 
 impl Labels {
-    /// The labels' names.
+    /// Returns the names of the labels.
     pub fn names(&self) -> Vec<&'static str> {
         match self {
             Self::Plain => Vec::new(),
@@ -41,7 +41,7 @@ impl Labels {
         }
     }
 
-    /// The values of each label.
+    /// Returns the possible values of each label.
     pub fn values(&self) -> Vec<(&'static str, Vec<&'static str>)> {
         match self {
             Self::Plain => Vec::new(),
@@ -63,7 +63,7 @@ impl Labels {
         }
     }
 
-    /// The series that stand at zero from the start.
+    /// Returns the series that exist from the start, at zero.
     pub fn rows(&self) -> Vec<Row> {
         match self {
             Self::Plain => vec![Row::default()],
@@ -88,7 +88,7 @@ fn with(mut row: Row, at: usize, value: &'static str) -> Row {
     row
 }
 
-/// A row of one or more values.
+/// Returns a row with these values; the rest is empty.
 pub fn row<const N: usize>(values: [&'static str; N]) -> Row {
     let mut row = Row::default();
     for (place, value) in row.iter_mut().zip(values) {
@@ -131,11 +131,11 @@ values! {
     end_causes = ShutdownReason;
 }
 
-/// What a line of the client can be refused for beside [`Fault`](crate::protocol::jsonrpc::Fault).
+/// The fault of a client's line in addition to those of [`Fault`](crate::protocol::jsonrpc::Fault): an id that is already in use.
 pub const DUPLICATE_ID: &str = "duplicate_id";
-/// See [`DUPLICATE_ID`].
+/// The fault of a request beyond the number of open ones.
 pub const TOO_MANY_REQUESTS: &str = "too_many_requests";
-/// The tool of a call that is not among the listed ones with a series of their own.
+/// The `tool` label for tools that have no series of their own.
 pub const OTHER: &str = "other";
 
 pub(super) fn invalid_messages() -> Vec<&'static str> {
@@ -143,7 +143,7 @@ pub(super) fn invalid_messages() -> Vec<&'static str> {
     faults.iter().copied().chain([DUPLICATE_ID, TOO_MANY_REQUESTS]).collect()
 }
 
-/// What a journal may say of a call.
+/// The outcomes that a journal may report of a call.
 pub fn journal_outcomes() -> Vec<&'static str> {
     <JournalOutcome as strum::VariantNames>::VARIANTS.to_vec()
 }
@@ -154,7 +154,7 @@ pub(super) fn frame_errors() -> Vec<&'static str> {
     frames.iter().chain(messages).copied().collect()
 }
 
-/// A session's era of MCP.
+/// Returns the era of an MCP version.
 pub fn era(version: ProtocolVersion) -> &'static str {
     if version.is_stateless() { "stateless" } else { "handshake" }
 }
@@ -168,7 +168,7 @@ pub(super) fn protocols() -> Vec<&'static str> {
 }
 
 pub(super) fn clients() -> Vec<&'static str> {
-    // Who does not tell its name is counted as unknown.
+    // A client that sends no name is counted as unknown.
     let known = mcp::clients::known_clients().iter().filter(|client| !client.names.is_empty());
     let known = known.map(|client| client.label);
     known.chain([mcp::clients::UNKNOWN_CLIENT.name]).collect()
@@ -201,17 +201,17 @@ pub(super) fn verdicts_with_causes() -> Vec<Row> {
     all.map(|verdict| row([verdict.label(), verdict.cause().unwrap_or("")])).collect()
 }
 
-/// Supervisors.
+/// The parts that are supervisors.
 pub(super) fn supervisors() -> Vec<&'static str> {
     [Part::Gateway, Part::Link].map(Into::into).to_vec()
 }
 
-/// Parts that handle messages one by one.
+/// The parts that handle messages.
 pub(super) fn handlers() -> Vec<&'static str> {
     [Part::Registry, Part::Discovery, Part::Bridge, Part::Push, Part::Session].map(Into::into).to_vec()
 }
 
-/// Parts to which messages come from outside, which take a permit.
+/// The parts whose mailboxes require a permit for messages from outside.
 pub(super) fn edged_actors() -> Vec<&'static str> {
     [Part::Bridge, Part::Push, Part::Session].map(Into::into).to_vec()
 }
@@ -223,9 +223,9 @@ pub(super) fn push_events() -> Vec<Row> {
     kinds.flat_map(results).collect()
 }
 
-/// The machines of which there is one each, with their states in the order of their charts and the one they start in.
-/// (A supervisor's and a call's are not among them: there are several of the one and many of the other at a time. Restarts and
-/// escalations, and verdicts and waits, say the same by what came of them.)
+/// The machines of which each link or session has one, with their states in the order of their charts and their first states.
+/// Supervisors and calls are not listed, because there are several or many at a time. Their effects have metrics of their own:
+/// restarts and escalations, verdicts and waits.
 pub fn machine_states() -> [(&'static str, Vec<&'static str>, &'static str); 5] {
     fn of_machine<M: crate::fsm::Machine>() -> (&'static str, Vec<&'static str>, &'static str)
     where
@@ -251,7 +251,7 @@ pub(super) fn states() -> Vec<Row> {
     machines.flat_map(|(machine, states, _)| states.into_iter().map(move |state| row([machine, state]))).collect()
 }
 
-/// The states of a call's machine too.
+/// The states of all machines, the call's included.
 pub(super) fn all_states() -> Vec<Row> {
     let calls = of::<call::State>().into_iter().map(|state| row([<call::Call as crate::fsm::Machine>::NAME, state]));
     states().into_iter().chain(calls).collect()

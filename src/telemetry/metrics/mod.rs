@@ -1,8 +1,7 @@
-//! The numbers: every series of the [`table`] registered, described and at zero from the start, and rendered for a scrape.
+//! The metrics: every series of the [`table`] is registered, described and at zero from the start, and rendered for a scrape.
 //!
-//! The recorder belongs to one gateway, not to the process, so that tests have as many as they have gateways. Who counts holds
-//! the handles: an event finds its own by a binary search over a handful of labels, without a lock, a hash or an allocation.
-//! Without `--metrics` nothing is recorded.
+//! The recorder belongs to one gateway, not to the process, so that each gateway in a test has its own. An event finds its handle
+//! by a binary search over a few labels, without a lock, a hash or an allocation. Without `--metrics` nothing is recorded.
 
 mod edges;
 mod label_values;
@@ -28,21 +27,21 @@ enum Handle {
     Histogram(metrics::Histogram),
 }
 
-/// The numbers of one gateway; or nothing, which counts nothing.
+/// The metrics of one gateway. The default records nothing.
 #[derive(Default)]
 pub struct Metrics(Option<Recording>);
 
 struct Recording {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
-    /// By [`Id`]: the series, sorted by their labels.
+    /// The series of each metric, indexed by [`Id`] and sorted by their labels.
     families: Vec<Vec<(Row, Handle)>>,
     late: Mutex<BTreeMap<(usize, Row), Handle>>,
-    /// The tools with series of their own, the last of them [`labels::OTHER`].
+    /// The tools with series of their own. The last one is [`labels::OTHER`].
     tools: Mutex<Vec<ToolSeries>>,
 }
 
-/// The series of one tool, by verdict.
+/// The counters of one tool, by verdict.
 struct ToolSeries {
     tool: String,
     verdicts: Vec<(&'static str, metrics::Counter)>,
@@ -55,7 +54,7 @@ impl std::fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// Numbers that are recorded, all at zero.
+    /// Returns metrics that are recorded, all at zero.
     pub fn recording() -> Self {
         let mut builder = PrometheusBuilder::new();
         for metric in TABLE {
@@ -91,24 +90,24 @@ impl Metrics {
         Self(Some(Recording { recorder, handle, families, late: Mutex::default(), tools }))
     }
 
-    /// Whether anything is recorded.
+    /// Whether metrics are recorded.
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Counts one.
+    /// Adds one to a counter.
     pub fn count<const N: usize>(&self, id: Id, row: [&'static str; N]) {
         self.add(id, row, 1);
     }
 
-    /// Counts some.
+    /// Adds `by` to a counter.
     pub fn add<const N: usize>(&self, id: Id, row: [&'static str; N], by: u64) {
         if let Some(Handle::Counter(counter)) = self.find(id, labels::row(row)) {
             counter.increment(by);
         }
     }
 
-    /// Takes over a count that somebody else keeps.
+    /// Sets a counter to a total that is counted elsewhere.
     pub fn total<const N: usize>(&self, id: Id, row: [&'static str; N], total: u64) {
         if let Some(Handle::Counter(counter)) = self.find(id, labels::row(row)) {
             counter.absolute(total);
@@ -122,7 +121,7 @@ impl Metrics {
         }
     }
 
-    /// Records a size.
+    /// Records a value in a histogram.
     pub fn record<const N: usize>(&self, id: Id, row: [&'static str; N], value: f64) {
         if let Some(Handle::Histogram(histogram)) = self.find(id, labels::row(row)) {
             histogram.record(value);
@@ -136,7 +135,7 @@ impl Metrics {
         family.get(found.ok()?).map(|(_, handle)| handle)
     }
 
-    /// Sets a gauge whose combinations of closed values appear as they are met. Their number is bounded.
+    /// Sets a gauge whose label combinations are added when they first occur, at most [`LATE_SERIES_MAX`] of them per metric.
     pub fn set_late(&self, id: Id, row: Row, value: f64) {
         let Some(recording) = &self.0 else { return };
         let mut late = recording.late.lock().unwrap_or_else(PoisonError::into_inner);
@@ -151,7 +150,7 @@ impl Metrics {
         }
     }
 
-    /// Gives the first [`METRIC_TOOLS_MAX`] tools that are ever listed series of their own, at zero.
+    /// Gives the first [`METRIC_TOOLS_MAX`] tools that are listed series of their own, at zero.
     pub fn tools_listed<'a>(&self, listed: impl Iterator<Item = &'a str>) {
         let Some(recording) = &self.0 else { return };
         let mut tools = recording.tools.lock().unwrap_or_else(PoisonError::into_inner);
@@ -166,7 +165,7 @@ impl Metrics {
         }
     }
 
-    /// Counts a call of a tool.
+    /// Counts a call of a tool, under [`labels::OTHER`] if the tool has no series of its own.
     pub fn count_tool(&self, tool: &str, verdict: &'static str) {
         let Some(recording) = &self.0 else { return };
         let tools = recording.tools.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,19 +176,19 @@ impl Metrics {
         }
     }
 
-    /// All series as Prometheus reads them; empty when nothing is recorded.
+    /// Renders all series in the text format of Prometheus. Empty if nothing is recorded.
     pub fn render(&self) -> String {
         self.0.as_ref().map(|recording| recording.handle.render()).unwrap_or_default()
     }
 
-    /// Sorts recorded sizes into their buckets: without it they pile up between two scrapes.
+    /// Sorts recorded values into their histogram buckets. Otherwise they would pile up between two scrapes.
     pub fn tidy(&self) {
         if let Some(recording) = &self.0 {
             recording.handle.run_upkeep();
         }
     }
 
-    /// Registers what no table can know: this build.
+    /// Sets the labels of this build, which the table cannot know.
     pub fn set_build(&self, version: &str, revision: &str, protocol: &str) {
         let Some(recording) = &self.0 else { return };
         let row = [version, revision, protocol].map(str::to_owned);
@@ -221,7 +220,7 @@ fn register(recorder: &PrometheusRecorder, metric: &Metric, row: &[String; 3]) -
     }
 }
 
-/// A count as Prometheus takes it; exact up to 2^53.
+/// Converts a count for Prometheus. Exact up to 2^53.
 #[expect(clippy::cast_precision_loss, reason = "counts and sizes stay far below 2^53")]
 pub(in crate::telemetry) fn as_f64(count: usize) -> f64 {
     count as f64

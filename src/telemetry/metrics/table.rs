@@ -1,25 +1,25 @@
-//! The one table of metrics: what each is called, what it means, which values its labels can take.
+//! The one table of metrics: the name, meaning and labels of each.
 //!
-//! From it everything is registered, described, set to zero at the start, and written for people (`docs/metrics.md`) and for
-//! the check of the dashboards (`dashboards/metrics.json`).
+//! Metrics are registered, described and set to zero from this table. `docs/metrics.md` for people and `dashboards/metrics.json`
+//! for the check of the dashboards are generated from it.
 
 use super::labels::{self, Labels};
 
-/// What every name of ours begins with.
+/// The prefix of all names except the standard ones of a process.
 pub const PREFIX: &str = "holdfast_";
 
-/// What kind of series a metric has.
+/// The kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// Rises, from zero at the start of the process.
+    /// Only rises, from zero at the start of the process.
     Counter,
-    /// Goes up and down.
+    /// Rises and falls.
     Gauge,
-    /// Counts by size: the upper bounds of its buckets.
+    /// Counts values by size. The list has the upper bounds of its buckets.
     Histogram(&'static [f64]),
 }
 
-/// What a metric is measured in; its name ends so.
+/// The unit of a metric. A name ends with its unit, `Count` excepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Unit {
@@ -34,45 +34,45 @@ pub enum Unit {
 /// One metric.
 #[derive(Debug, Clone, Copy)]
 pub struct Metric {
-    /// Its name without [`PREFIX`]; a standard name of a process has none.
+    /// The name without [`PREFIX`]. Standard names of a process (`process_…`) do not get the prefix.
     pub name: &'static str,
-    /// Its kind.
+    /// The kind of the metric.
     pub kind: Kind,
-    /// Its unit.
+    /// The unit of the metric.
     pub unit: Unit,
-    /// What it says, for people: one sentence.
+    /// The meaning for people, in one sentence.
     pub help: &'static str,
-    /// Its labels.
+    /// The labels of the metric.
     pub labels: Labels,
 }
 
 impl Metric {
-    /// Its full name.
+    /// Returns the name with [`PREFIX`], or without it for a standard name of a process.
     pub fn full_name(&self) -> String {
         if self.name.starts_with("process_") { self.name.to_owned() } else { format!("{PREFIX}{}", self.name) }
     }
 }
 
-/// From a call or a request to its answer. The bounds are those that OpenTelemetry gives for MCP.
+/// The time from a call or a request to its answer. OpenTelemetry proposes these bounds for MCP.
 const ANSWER: &[f64] = &[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
-/// What takes microseconds when all is well.
+/// The time to handle a message, which normally takes microseconds.
 const HANDLE: &[f64] = &[0.0001, 0.001, 0.005, 0.01, 0.1, 1.0];
-/// How late a timer is.
+/// The lateness of a timer.
 const LAG: &[f64] = &[0.001, 0.005, 0.01, 0.05, 0.1, 1.0];
-/// From a dial to the greeting's answer.
+/// The time from a dial to the answer of the greeting.
 const CONNECT: &[f64] = &[0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 30.0];
-/// A reload of a small project takes seconds, of a large one minutes.
+/// The length of a domain reload: seconds for a small project, minutes for a large one.
 const RELOAD: &[f64] = &[0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0, 34.0, 60.0, 120.0, 300.0];
-/// From an editor that listens again to the first call on its way; 1 s is the promise.
+/// The time from an editor that listens again to the first call that is sent. The promise is 1 s.
 const RECOVERY: &[f64] = &[0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 30.0];
-/// How long a machine stays in a state: from a dial to an afternoon.
+/// The time that a machine stays in a state, from the length of a dial to an hour.
 const DWELL: &[f64] = &[0.01, 0.1, 1.0, 10.0, 60.0, 120.0, 600.0, 3600.0];
-/// Sizes of results: small texts to what goes into a file.
+/// Sizes of results, from small texts to results that are written into files.
 const RESULT: &[f64] = &[256.0, 1024.0, 4096.0, 16384.0, 65536.0, 262_144.0, 1_048_576.0, 6_291_456.0];
 
 macro_rules! metrics {
     ($($id:ident: $kind:expr, $unit:ident, $name:literal, $labels:expr, $help:literal;)*) => {
-        /// Names a metric of the table.
+        /// The metrics of the table.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::VariantArray)]
         pub enum Id {
             $(#[doc = $help] $id,)*
@@ -218,7 +218,7 @@ metrics! {
 }
 
 impl Id {
-    /// Its row of the table.
+    /// Returns the metric's row of the table.
     pub fn metric(self) -> &'static Metric {
         &TABLE[self as usize]
     }
