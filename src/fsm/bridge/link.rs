@@ -209,7 +209,7 @@ impl Up {
         }
     }
 
-    /// Handles bytes from the editor that answered nothing.
+    /// Handles bytes or a heartbeat from the editor, which may still owe answers.
     pub(super) fn heard(&self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         self.link.peer.heard(out);
         if self.outstanding() > 0 {
