@@ -106,8 +106,8 @@ impl<C> BridgeCore<C> {
         Self { driver, connection: None, told: None, list_awaited: false }
     }
 
-    /// Returns the first event to feed. `draining`: the gateway stops, and the order to stop may have gone to this bridge's
-    /// predecessor.
+    /// Returns the first event to feed. `draining`: the gateway stops,
+    /// and the order to stop may have gone to this bridge's predecessor.
     pub fn first_event(draining: bool, wanted: bool, ledger: &mut impl LedgerAccess) -> Option<Event> {
         if draining {
             Some(Event::StopRequested)

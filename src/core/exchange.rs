@@ -129,7 +129,7 @@ pub enum Outcome {
 pub enum Unsendable {
     /// The call can never be sent.
     Refused(Cause),
-    /// A policy forbids the call.
+    /// The policy or the audit refuses the call, with these grounds.
     TurnedDown(Cause, Grounds),
 }
 
@@ -302,8 +302,8 @@ impl Exchange {
         if self.places == Places::Closed {
             return Err(free_place(ledger, Vec::new()));
         }
-        // Calls that are held for another project wait for another connection. `more: false` keeps the bridge from ordering them
-        // here.
+        // Calls that are held for another project wait for another
+        // connection. `more: false` keeps the bridge from ordering them here.
         let free = || Settled { settlements: Vec::new(), events: vec![Event::WorkFinished { more: false }] };
         ledger.reserve(self.epoch).ok_or_else(free)
     }
@@ -367,8 +367,8 @@ impl Exchange {
 
     // ---- replies ----
 
-    /// Returns the message that a reply with this number answers. `refusal`: the kind of refusal, if the editor refused the
-    /// message.
+    /// Returns the message that a reply with this number answers.
+    /// `refusal`: the kind of refusal, if the editor refused the message.
     pub fn reply(&mut self, number: u64, refusal: Option<Refusal>) -> Answers {
         match self.open.get(&number) {
             Some(Answers::Call(call, _)) if refusal == Some(Refusal::Double) => Answers::Doubled(*call),
@@ -452,8 +452,8 @@ impl Exchange {
     }
 }
 
-/// Applies the journal's record of one sending to the ledger. Records of calls that the ledger does not seek any more are
-/// ignored.
+/// Applies the journal's record of one sending to the ledger. Records
+/// of calls that the ledger does not seek any more are ignored.
 pub fn outcome(call: CallId, key: &JournalKey, outcome: Outcome, ledger: &mut Ledger, now: Instant) -> Vec<Settlement> {
     if !ledger.seeks(call, key) {
         return Vec::new();

@@ -21,8 +21,8 @@ pub enum Roots {
     None,
     /// The client was asked for its roots and has not answered, or nobody has searched the roots for projects yet.
     Awaited,
-    /// The Unity projects found in the roots, reduced to the meant one where the roots tell which it is. Empty if there is no
-    /// Unity project.
+    /// The Unity projects found in the roots, reduced to the meant one where
+    /// the roots tell which it is. Empty if there is no Unity project.
     Hold(Vec<PathBuf>),
 }
 

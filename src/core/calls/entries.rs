@@ -1,8 +1,8 @@
-//! The open calls in the order of their arrival, with indexes by id, by request and by deadline, and of the calls that may be
-//! sent.
+//! The open calls in the order of their arrival, with indexes by id,
+//! by request and by deadline, and of the calls that may be sent.
 //!
-//! An entry can only be changed through [`EntryMut`] or [`Entries::change_all`]. Both update the indexes, so no operation can
-//! forget to.
+//! An entry can only be changed through [`EntryMut`] or [`Entries::change_all`].
+//! Both update the indexes, so no operation can forget to.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};

@@ -9,8 +9,8 @@ use super::types::{Late, Record};
 use crate::limits::{FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, LOG_FIELD_MAX_BYTES};
 use crate::protocol::ids::CallId;
 
-/// Bounded by [`FINISHED_CALLS_MAX`] records, [`LATE_RESULTS_MAX_BYTES`] bytes of late results and [`LATE_RESULT_MAX_AGE`] for
-/// each.
+/// Bounded by [`FINISHED_CALLS_MAX`] records, [`LATE_RESULTS_MAX_BYTES`]
+/// bytes of late results and [`LATE_RESULT_MAX_AGE`] for each.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Finished {
     /// The records in the order in which their calls ended.

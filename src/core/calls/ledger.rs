@@ -436,8 +436,8 @@ impl Ledger {
         }
     }
 
-    /// Whether the connection sends this call next, since no tool list, other call or hindrance delays it. Then there is no cause
-    /// to report.
+    /// Whether the connection sends this call next, since no tool list,
+    /// other call or hindrance delays it. Then there is no cause to report.
     fn is_about_to_leave(&self, entry: &Entry) -> bool {
         let free = !self.awaits_list && !self.is_busy_beside(entry) && self.hindrance().is_none();
         entry.state() == State::Held

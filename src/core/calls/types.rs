@@ -49,8 +49,8 @@ pub struct Terms {
     pub recovery: Recovery,
     /// The tool's own time limit; zero if it has none.
     pub tool_timeout: Duration,
-    /// Whether the live tool list declares the tool read-only or idempotent. A list from disk is not enough: it may be of another
-    /// version.
+    /// Whether the live tool list declares the tool read-only or idempotent.
+    /// A list from disk is not enough: it may be of another version.
     pub repeatable: bool,
 }
 
@@ -175,10 +175,10 @@ pub struct Answer {
     pub profile: ClientProfile,
 }
 
-/// A call that the policy of the user or the project refused.
+/// A call that the policy or the audit refused.
 #[derive(Debug, Clone)]
 pub struct Refused {
-    /// The rule that refused the call.
+    /// Why the call was refused.
     pub grounds: Grounds,
     /// The arguments of the call.
     pub arguments: Arc<RawValue>,

@@ -218,8 +218,8 @@ fn an_editor_that_leaves_is_told_of_before_the_place_is_free() {
     assert!(verdicts(&answered.settled.settlements).is_empty(), "it is held again");
 }
 
-/// The announcement may follow a reply directly: before the next call is reserved or claimed, and before the bridge gets the
-/// event.
+/// The announcement may follow a reply directly: before the next call
+/// is reserved or claimed, and before the bridge gets the event.
 #[test]
 fn no_call_goes_to_an_editor_that_has_said_goodbye() {
     let mut desk = Desk::new(1);

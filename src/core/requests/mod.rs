@@ -58,7 +58,7 @@ pub struct Open {
     pub hold: Hold,
     /// The changes that the client wants to be notified of, if the request is a subscription.
     pub subscription: Option<Filter>,
-    /// Its method.
+    /// The request's method.
     pub method: Method,
     /// Who asks, if the request itself says so (stateless era).
     pub caller: Option<Arc<Caller>>,
@@ -257,8 +257,8 @@ impl Requests {
 
     // ---- the queue ----
 
-    /// Queues the lines that were announced with [`render`](Self::render), [`cancel`](Self::cancel) or
-    /// [`end_batches`](Self::end_batches).
+    /// Queues the lines that were announced with [`render`](Self::render),
+    /// [`cancel`](Self::cancel) or [`end_batches`](Self::end_batches).
     pub fn rendered(&mut self, lines: Vec<String>) {
         self.rendering -= 1;
         self.push(lines);

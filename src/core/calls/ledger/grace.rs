@@ -26,8 +26,8 @@ enum Signs {
 }
 
 impl Ledger {
-    /// Handles the editor's reply to a call that a reload may follow. Returns false if the call owes no answer on that
-    /// connection.
+    /// Handles the editor's reply to a call that a reload may follow.
+    /// Returns false if the call owes no answer on that connection.
     pub fn withhold(
         &mut self,
         call: CallId,

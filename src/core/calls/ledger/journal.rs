@@ -25,8 +25,8 @@ impl Ledger {
         self.feed_call(call, &Event::OutcomeLost, None, now)
     }
 
-    /// Handles the reply that the editor is about to leave and ran nothing. Returns false if the call owes no answer on that
-    /// connection.
+    /// Handles the reply that the editor is about to leave and ran nothing.
+    /// Returns false if the call owes no answer on that connection.
     pub fn postponed(&mut self, call: CallId, epoch: Epoch, now: Instant) -> (bool, Vec<Settlement>) {
         let open = self.open_epochs.contains_key(&epoch);
         let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
@@ -76,9 +76,9 @@ impl Ledger {
         })
     }
 
-    /// Ends the wait of clients for calls of another project than the wanted one, since nobody asks that project's editor for
-    /// outcomes. A result file is still read. After an answer "still running", the editor is asked once its project is wanted
-    /// again.
+    /// Ends the wait of clients for calls of another project than the wanted one, since
+    /// nobody asks that project's editor for outcomes. A result file is still read. After
+    /// an answer "still running", the editor is asked once its project is wanted again.
     pub(super) fn give_up_elsewhere(&mut self, now: Instant) -> Vec<Settlement> {
         self.forget_those(now, |entry, wanted| {
             !entry.settled

@@ -1,5 +1,5 @@
-//! The project that calls are for: a call runs only in the project that was wanted when it came, and only while that project is
-//! wanted.
+//! The project that calls are for: a call runs only in the project that
+//! was wanted when it came, and only while that project is wanted.
 
 use std::path::PathBuf;
 

@@ -47,8 +47,8 @@ impl Ledger {
         &self.surprises
     }
 
-    /// Returns the number of held calls, and of the sent calls that have not ended. A call whose answer is withheld counts among
-    /// the latter.
+    /// Returns the number of held calls, and of the sent calls that have
+    /// not ended. A call whose answer is withheld counts among the latter.
     pub fn counts(&self) -> (usize, usize) {
         let held = self.entries.iter().filter(|entry| entry.state() == State::Held).count();
         let flying = |state| matches!(state, State::Sent | State::Recovering | State::Abandoned | State::Cancelled);
