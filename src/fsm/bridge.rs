@@ -104,8 +104,8 @@ impl Bridge {
         Self { at: Place::Idle(Absence::UNKNOWN) }
     }
 
-    /// Like [`new`](Self::new), for the successor of a bridge that lost an editor a moment ago. The shell must arm
-    /// [`Timer::Hope`].
+    /// Like [`new`](Self::new), for the successor of a bridge that lost
+    /// an editor a moment ago. The shell must arm [`Timer::Hope`].
     pub fn after_loss() -> Self {
         let past = Past::Connected { recently_lost: true, cut_off: false };
         Self { at: Place::Idle(Absence { cause: Cause::Lost, past, ..Absence::UNKNOWN }) }
@@ -183,9 +183,9 @@ impl Bridge {
         match link.unproven {
             // Survey at once: the files show what happened, and a quick reload may be over.
             None if link.steady && end.cause != Cause::Reloading => return self.go(Place::Seeking(absence)),
-            // An announced reload takes time, and a listener that is about to close still accepts connections. A connection that
-            // worked and did not last also waits: two gateways whose editor takes only one must not displace each other at full
-            // speed.
+            // An announced reload takes time, and a listener that is about to close still
+            // accepts connections. A connection that worked and did not last also waits: two
+            // gateways whose editor takes only one must not displace each other at full speed.
             None => {}
             // The connection never worked. A crash loop is dialled no faster than the backoff allows.
             Some(attempt) => absence.attempt = attempt,

@@ -26,8 +26,8 @@ pub enum Cause {
     Starting,
     /// The connection ended without an announcement, and no reason is known.
     Lost,
-    /// Like [`Lost`](Self::Lost), for a package that announces nothing, while the editor's process lives: most likely a domain
-    /// reload.
+    /// Like [`Lost`](Self::Lost), for a package that announces nothing,
+    /// while the editor's process lives: most likely a domain reload.
     BridgeStopped,
     /// The editor's process is gone without the announcement that its package sends.
     Crashed,
@@ -173,8 +173,8 @@ impl Availability {
         }
     }
 
-    /// Whether nothing is wrong with the editor: it is connected, or was disconnected only because the wanted project is not
-    /// settled.
+    /// Whether nothing is wrong with the editor: it is connected, or
+    /// was disconnected only because the wanted project is not settled.
     pub fn is_no_absence(self) -> bool {
         matches!(self, Self::Open | Self::Coming(Cause::ProjectUnsettled))
     }

@@ -11,9 +11,9 @@
 //! Events of answers have no number here: the shell drops every answer except the one to its last request on the current epoch.
 //! So a list of an old connection is never taken for a list of the new one.
 //!
-//! A published catalogue stays published until the project changes: a lost link makes a live list stale, and a failed request
-//! changes nothing, since an old list is better for a client than none. Every state except `refreshing` is named after what is
-//! published.
+//! A published catalogue stays published until the project changes: a lost link makes a
+//! live list stale, and a failed request changes nothing, since an old list is better for
+//! a client than none. Every state except `refreshing` is named after what is published.
 
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ pub enum Timer {
     Retry,
 }
 
-/// What can happen.
+/// What can happen to the registry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The file was read.
@@ -113,7 +113,7 @@ pub enum Event {
     Elapsed(Timer),
 }
 
-/// What can be ordered.
+/// What the shell must do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
     /// Read the catalogue of an earlier session.

@@ -75,11 +75,11 @@ pub struct Session {
     pub likelihood: Likelihood,
     /// Whether the catalogue on disk is still being read.
     pub disk_awaited: bool,
-    /// Whether the client was asked for its roots. They may name the project, so what is known of an editor may concern another
-    /// one.
+    /// Whether the client was asked for its roots. They may name the
+    /// project, so what is known of an editor may concern another one.
     pub roots_awaited: bool,
-    /// Whether the first list of this handshake was answered. After a crash of the session's actor, the value that outlived it is
-    /// used.
+    /// Whether the first list of this handshake was answered. After a
+    /// crash of the session's actor, the value that outlived it is used.
     pub first_list_served: bool,
 }
 

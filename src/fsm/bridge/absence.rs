@@ -18,8 +18,8 @@ pub(super) struct Absence {
     pub(super) past: Past,
     /// Whether the last survey found signs of an editor.
     pub(super) evidence: bool,
-    /// Whether the last peer that accepted a connection closed it during the greeting. Then an accepted connection is no sign of
-    /// an editor.
+    /// Whether the last peer that accepted a connection closed it during
+    /// the greeting. Then an accepted connection is no sign of an editor.
     pub(super) greeting_dropped: bool,
     /// The number of failed rounds of dialling, up to `ATTEMPT_CAP`.
     pub(super) attempt: u8,
@@ -34,9 +34,9 @@ pub(super) enum Past {
     Connected {
         /// Whether the loss is recent, so that a return is likely.
         recently_lost: bool,
-        /// Whether the editor's side ended the connection without an announcement, and its process was not seen alive since. Then
-        /// a process that is gone announced nothing. A process that was alive without a connection may have quit without our
-        /// notice.
+        /// Whether the editor's side ended the connection without an announcement, and its
+        /// process was not seen alive since. Then a process that is gone announced nothing.
+        /// A process that was alive without a connection may have quit without our notice.
         cut_off: bool,
     },
 }
@@ -136,8 +136,8 @@ impl Absence {
         self.attempt = (self.attempt + 1).min(ATTEMPT_CAP);
     }
 
-    /// Handles a hint. It may name the cause of an absence whose cause is unknown. It does not decide whether the editor comes
-    /// back.
+    /// Handles a hint. It may name the cause of an absence whose cause
+    /// is unknown. It does not decide whether the editor comes back.
     pub(super) fn hear(&mut self, hint: PushEvent, out: &mut Outbox<impl Machine<Effect = Effect>>) {
         match hint {
             PushEvent::DomainReload if matches!(self.cause, Cause::Lost | Cause::BridgeStopped) && self.likely() => {
@@ -168,8 +168,8 @@ impl Absence {
         out: &mut Outbox<impl Machine<Effect = Effect>>,
     ) {
         self.learn(evidence, out);
-        // An editor that was connected and is out of sight keeps its better-known cause. And if its process lives, the editor
-        // does run.
+        // An editor that was connected and is out of sight keeps its
+        // better-known cause. And if its process lives, the editor does run.
         let known = self.cause.is_gone() || matches!(self.cause, Cause::Reloading | Cause::Compiling);
         match cause {
             Cause::NotRunning if known => {}

@@ -141,8 +141,8 @@ impl Up {
         self.link.owed().count()
     }
 
-    /// Whether calls wait for a tool list. A list request takes one of the editor's places, which delays calls if the window is
-    /// 1.
+    /// Whether calls wait for a tool list. A list request takes one
+    /// of the editor's places, which delays calls if the window is 1.
     pub(super) fn awaits_list(&self) -> bool {
         let only = self.window == 1;
         self.list_wanted || (self.link.listing && only) || self.link.unproven.is_some()
