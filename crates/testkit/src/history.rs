@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use holdfast_fake_unity::FakeDialect;
 
-/// Contained in the arguments and results of the client's calls and nowhere else. If it is found elsewhere, one of them has
-/// leaked.
+/// Contained in the arguments and results of the client's calls and
+/// nowhere else. If it is found elsewhere, one of them has leaked.
 pub const SECRET: &str = "canary";
 
 /// A client's request.

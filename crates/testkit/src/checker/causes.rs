@@ -17,8 +17,8 @@ pub(super) fn grounded(run: &Run<'_>) -> Verdict {
     let events: Vec<(Duration, &Event)> = run.events().collect();
     let reloads: Vec<Duration> =
         events.iter().filter(|(_, event)| is_reload(run.dialect, event)).map(|(at, _)| *at).collect();
-    // When the current or last connection was dialled, and the one before it: the editor's report of a reload in between may
-    // arrive late.
+    // When the current or last connection was dialled, and the one before
+    // it: the editor's report of a reload in between may arrive late.
     let (mut dialed, mut came, mut episode) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     let mut paused = false;
     for (at, event) in &events {
@@ -50,8 +50,8 @@ pub(super) fn grounded(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// Whether the editor reloaded. turbokettle has no switch for its bridge: if the bridge restarts on another port, the domain is
-/// another one.
+/// Whether the editor reloaded. turbokettle has no switch for its bridge:
+/// if the bridge restarts on another port, the domain is another one.
 fn is_reload(dialect: FakeDialect, event: &Event) -> bool {
     match event {
         Event::Reloads => true,

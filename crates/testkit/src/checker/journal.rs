@@ -1,5 +1,5 @@
-//! The promises if the editor keeps a journal: the editor follows its protocol, and the gateway never guesses what it could have
-//! asked.
+//! The promises if the editor keeps a journal: the editor follows its
+//! protocol, and the gateway never guesses what it could have asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -185,9 +185,9 @@ pub(super) fn right_editor(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I8: there are never two live connections. Over HTTP each request has its own connection: the greeting before a call has one
-/// beside the call's, and one more, which carries nothing, shows when the editor leaves. There, at most one connection has an
-/// unanswered request.
+/// I8: there are never two live connections. Over HTTP each request has its own connection:
+/// the greeting before a call has one beside the call's, and one more, which carries nothing,
+/// shows when the editor leaves. There, at most one connection has an unanswered request.
 pub(super) fn one_connection(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I8 one-connection");
     let mut live = BTreeSet::new();

@@ -8,9 +8,9 @@ use holdfast_fake_unity::FakeDialect;
 use super::run::{Answer, Run, SLACK, Said, Verdict, answered_id, text_of};
 use crate::history::{Event, History, field};
 
-/// Returns how long after the healing the editor's first whole frame came: the time that the gateway itself needs, without the
-/// work that then waits in its queue. If the editor's listener started later, by the editor's own report, the time counts from
-/// there.
+/// Returns how long after the healing the editor's first whole frame came: the time that
+/// the gateway itself needs, without the work that then waits in its queue. If the editor's
+/// listener started later, by the editor's own report, the time counts from there.
 pub fn reached(history: &History) -> Option<Duration> {
     after_the_healing(history, |event| matches!(event, Event::FrameIn(..)))
 }
@@ -43,8 +43,8 @@ fn after_the_healing(history: &History, is_it: impl Fn(&Event) -> bool) -> Optio
     None
 }
 
-/// Returns for how much of the time after the healing the gateway had no actors, because its tree was to be rebuilt after a
-/// pause.
+/// Returns for how much of the time after the healing the gateway
+/// had no actors, because its tree was to be rebuilt after a pause.
 pub fn rebuilding(history: &History) -> Duration {
     let mut healed = None;
     let mut ends = Duration::ZERO;

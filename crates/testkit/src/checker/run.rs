@@ -133,9 +133,9 @@ impl<'a> Run<'a> {
         ask.allowed.saturating_sub(SESSION_ABSENCE_MAX + SLACK)
     }
 
-    /// Whether the client closed stdin and then read nothing for as long as the last answers may take to be written. Its answers
-    /// are then in the pipe, the last line perhaps in part: nobody can deliver to a client that does not read, and the gateway
-    /// must end.
+    /// Whether the client closed stdin and then read nothing for as long as the last answers
+    /// may take to be written. Its answers are then in the pipe, the last line perhaps in
+    /// part: nobody can deliver to a client that does not read, and the gateway must end.
     pub(super) fn ended_unread(&self) -> bool {
         let ended = self.events().find_map(|(at, event)| matches!(event, Event::Ended(_)).then_some(at));
         let (Some(closed), Some(ended)) = (self.input_closed, ended) else { return false };
@@ -144,8 +144,8 @@ impl<'a> Run<'a> {
             .any(|(at, event)| matches!(event, Event::ReadingPaused(span) if at <= since && at + *span >= ended))
     }
 
-    /// Returns, for each call, the number of sendings that the editor proved it did not run: by turning them away, or by its
-    /// journal.
+    /// Returns, for each call, the number of sendings that the editor
+    /// proved it did not run: by turning them away, or by its journal.
     pub(super) fn spared(&self) -> BTreeMap<&'a str, u64> {
         let mut sendings: BTreeMap<&str, &str> = BTreeMap::new();
         let mut spared: BTreeSet<(&str, &str)> = BTreeSet::new();

@@ -309,8 +309,8 @@ fn truth_rejects_a_log_that_does_not_balance() {
     assert_eq!(run(vec![refused(), refused(), said()]), ["I14 truth"]);
     assert_eq!(run(vec![noted("ok"), said()]), ["I14 truth"]);
     assert_eq!(run(vec![refused(), got(1, "Outcome unknown: lost", true)]), ["I14 truth"]);
-    // An id that is used twice: the call that was not cancelled belongs to the second request, and the cancelled request has no
-    // other call.
+    // An id that is used twice: the call that was not cancelled belongs
+    // to the second request, and the cancelled request has no other call.
     const FIRST: &str = "0a0a0a0a-6a0f-40f3-bd32-16ac3afd7786";
     let again = |events: Vec<Event>| {
         let allowed = Duration::from_millis(100);
