@@ -52,8 +52,8 @@ impl fmt::Display for Fault {
 #[derive(Debug, Clone, Default)]
 struct Request {
     cancelled: bool,
-    /// How often the id was used again while the request was open. Each of these requests must be refused, in addition to the
-    /// answer.
+    /// How often the id was used again while the request was open. Each
+    /// of these requests must be refused, in addition to the answer.
     doubled: usize,
 }
 

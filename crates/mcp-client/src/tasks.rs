@@ -278,8 +278,8 @@ impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> 
         names(&self.result(&id).await)
     }
 
-    /// Checks the session against the protocol: no fault, one answer to each request that was not cancelled, and no answer to a
-    /// cancelled one.
+    /// Checks the session against the protocol: no fault, one answer to each
+    /// request that was not cancelled, and no answer to a cancelled one.
     ///
     /// # Panics
     /// Panics if a check fails.
