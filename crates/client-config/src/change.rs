@@ -175,9 +175,9 @@ impl Plan {
     }
 }
 
-/// Returns the files that a wish concerns. The first one is the file that the client reads. [`Wish::Lack`] also concerns the
-/// client's former files that contain our entry. A former file that cannot be read is left alone, as the client no longer reads
-/// it either.
+/// Returns the files that a wish concerns. The first one is the file that the client
+/// reads. [`Wish::Lack`] also concerns the client's former files that contain our entry. A
+/// former file that cannot be read is left alone, as the client no longer reads it either.
 pub fn files(client: &Client, places: &Places, wish: Wish<'_>) -> Vec<PathBuf> {
     let Some(file) = places.file(client) else { return Vec::new() };
     let former = if wish == Wish::Lack { places.former_files(client) } else { Vec::new() };

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Two operations that the standard library does not do well on Windows. They are functions so that a program does each in one
-/// way only.
+/// Two operations that the standard library does not do well on Windows.
+/// They are functions so that a program does each in one way only.
 #[derive(Debug, Clone, Copy)]
 pub struct Disk {
     /// Returns the canonical form of a path as people write it (on Windows without the prefix `\\?\` if it can be left out), or

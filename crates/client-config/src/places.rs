@@ -135,8 +135,8 @@ impl Places {
         candidates.iter().find(|path| path.symlink_metadata().is_ok()).or(candidates.first()).cloned()
     }
 
-    /// Returns the client's other existing files: it read them before it had a newer one, or before it was installed as a
-    /// package.
+    /// Returns the client's other existing files: it read them before
+    /// it had a newer one, or before it was installed as a package.
     pub(crate) fn former_files(&self, client: &Client) -> Vec<PathBuf> {
         let real = |path: &Path| (self.disk.canonical)(path);
         let read = self.file(client).and_then(|file| real(&file));

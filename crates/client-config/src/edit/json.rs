@@ -202,8 +202,8 @@ impl<'a> Tree<'a> {
         let end = comma.map_or(end, |at| at + 1);
         let before = self.tokens.iter().rfind(|token| token.range.end <= start);
         let from = match before {
-            // Keep the line break after a `//` comment. Otherwise the text after the removed member would become part of the
-            // comment.
+            // Keep the line break after a `//` comment. Otherwise the text
+            // after the removed member would become part of the comment.
             Some(TokenAndRange { token: Token::CommentLine(_), .. }) if !ends_line(text, end) => start,
             Some(token) => token.range.start + text[token.range.start..token.range.end].trim_end().len(),
             None => start,

@@ -120,8 +120,8 @@ fn prove(
     if as_wanted && rest(before, slot) == rest(&after, slot) { Ok(()) } else { Err(unusual()) }
 }
 
-/// Returns the meaning of a text apart from our entry. A map that contains nothing else counts as absent, since it is unknown who
-/// made it.
+/// Returns the meaning of a text apart from our entry. A map that contains
+/// nothing else counts as absent, since it is unknown who made it.
 fn rest(meaning: &Value, slot: Slot<'_>) -> Value {
     fn without(value: &mut Value, keys: &[&str], name: &str) {
         let Some(map) = value.as_object_mut() else { return };
