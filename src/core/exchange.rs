@@ -253,8 +253,8 @@ impl Exchange {
     }
 
     /// Prepares a question to this editor's journal, under this number, and returns the keys to ask for. Calls that only another
-    /// journal knew are settled as lost. Returns `None` if there is nothing to ask, or if a question is still open; then the
-    /// question is repeated after its answer. An open question older than `OUTCOMES_ASKED_EVERY` is given up.
+    /// journal knew are settled as lost. Returns `None` if there is nothing to ask. If a question is still open, nothing is settled,
+    /// and the question is repeated after its answer; an open question older than `OUTCOMES_ASKED_EVERY` is given up.
     pub fn asks_outcomes(
         &mut self,
         number: u64,
