@@ -1,7 +1,7 @@
 //! The bridge without its sockets and timers: its machine, its connection's epoch, and what its decisions mean for the calls.
 //!
-//! A value without I/O. The bridge actor feeds it events and carries out its [`Command`]s; the model checker does the same with
-//! a world of its own. Whatever concerns the calls is decided here, on the ledger that the caller lends.
+//! A value without I/O. The bridge actor feeds it events and carries out its [`Command`]s. The model checker does the same in a
+//! simulated world. Every decision about calls is made here, on the ledger that the caller lends.
 
 use std::time::Duration;
 
@@ -12,46 +12,47 @@ use crate::fsm::cause::{Availability, Loss};
 use crate::fsm::{Driver, Outbox};
 use crate::protocol::ids::Epoch;
 
-/// What is to be carried out for the bridge, in this order.
+/// What the caller must carry out for the bridge. The order of the commands matters.
 #[derive(Debug)]
 pub enum Command<C> {
     /// Ask discovery for targets.
     AskTargets,
-    /// Connect to this target of the offer; then [`BridgeCore::dialled`], or [`Event::ConnectFailed`] if that is not even begun.
+    /// Connect to this target of the offer. Then call [`BridgeCore::dialled`], or feed [`Event::ConnectFailed`] if the attempt
+    /// could not begin.
     Dial {
-        /// Its place in the offer.
+        /// The target's position in the offer.
         target: u8,
     },
-    /// Give the connection an order.
+    /// Pass an order to the connection.
     Order(Order),
-    /// Have the connection keep the places of answered calls.
+    /// Tell the connection to leave free places to the bridge.
     KeepPlaces,
-    /// Let the connection go. Its epoch is closed in the ledger already.
+    /// Drop the connection. The ledger has already closed its epoch.
     HangUp {
-        /// The connection.
+        /// The connection's handle.
         connection: C,
-        /// Its epoch.
+        /// The connection's epoch.
         epoch: Epoch,
-        /// Why.
+        /// Why the connection is dropped.
         loss: Loss,
     },
-    /// Carry out what the ledger ordered.
+    /// Carry out the settlements of the ledger.
     Settle(Vec<Settlement>),
-    /// Tell that the connection is usable.
+    /// Report that the connection is usable.
     TellUp,
-    /// Tell that it no longer is.
+    /// Report that the connection is no longer usable.
     TellDown,
-    /// Tell that the editor's tools changed.
+    /// Report that the editor's tools changed.
     TellToolsChanged,
-    /// Look whether the editor's process lives.
+    /// Check whether the editor's process lives.
     CheckEditor,
-    /// Say [`Event::NobodyWaits`] once no client waits for what was sent on this connection.
+    /// Feed [`Event::NobodyWaits`] once no client waits for a call that was sent on this connection.
     AwaitClients,
-    /// Arm [`Timer::Retry`] by the rule of [`retry`](crate::fsm::retry).
+    /// Arm [`Timer::Retry`] with a delay from [`retry`](crate::fsm::retry).
     Retry {
-        /// Failed rounds so far.
+        /// The number of failed rounds so far.
         attempt: u8,
-        /// An editor is likely, or calls are held.
+        /// Whether an editor is likely, or calls are held.
         likely: bool,
     },
     /// Bring a running [`Timer::Retry`] forward, as soon as the spacing of dials allows.
@@ -62,29 +63,29 @@ pub enum Command<C> {
     Disarm(Timer),
 }
 
-/// What one event led to.
+/// The result of one event.
 #[derive(Debug)]
 #[must_use]
 pub struct Step<C> {
-    /// The state before.
+    /// The machine's state before the event.
     pub before: State,
-    /// The machine's transitions, and whether it decided the event. Its effects are the commands.
+    /// The machine's transitions, and whether it decided the event. `effects` is empty: `commands` replaces it.
     pub out: Outbox<Bridge>,
-    /// What is to be carried out.
+    /// What the caller must carry out.
     pub commands: Vec<Command<C>>,
 }
 
-/// What may be expected of the link from now on.
+/// What callers may expect of the link from now on.
 #[derive(Debug)]
 #[must_use]
 pub struct Expectation {
-    /// The machine's state.
+    /// The label of the machine's state.
     pub state: &'static str,
     /// What callers may expect.
     pub availability: Availability,
-    /// Nothing speaks for or against an editor yet.
+    /// Whether nothing yet speaks for or against an editor.
     pub undecided: bool,
-    /// What the ledger ordered; `None` if only the state's name changed.
+    /// The settlements of the ledger; `None` if only the state's name changed.
     pub changed: Option<Vec<Settlement>>,
 }
 
@@ -94,18 +95,19 @@ pub struct BridgeCore<C> {
     driver: Driver<Bridge>,
     connection: Option<(Epoch, C)>,
     told: Option<(&'static str, Availability, bool)>,
-    /// The ledger knows that the calls wait for the tool list.
+    /// Whether the ledger was told that the calls wait for the tool list.
     list_awaited: bool,
 }
 
 impl<C> BridgeCore<C> {
-    /// A bridge that begins. `after_loss`: its predecessor lost an editor a moment ago; then [`Timer::Hope`] is to be armed.
+    /// Starts a bridge. `after_loss`: its predecessor lost an editor a moment ago. The caller must then arm [`Timer::Hope`].
     pub fn new(after_loss: bool) -> Self {
         let (driver, _) = Driver::start(if after_loss { Bridge::after_loss() } else { Bridge::new() });
         Self { driver, connection: None, told: None, list_awaited: false }
     }
 
-    /// What it is fed first. `draining`: the gateway stops, and the order to stop may have gone to a predecessor.
+    /// Returns the first event to feed. `draining`: the gateway stops,
+    /// and the order to stop may have gone to this bridge's predecessor.
     pub fn first_event(draining: bool, wanted: bool, ledger: &mut impl LedgerAccess) -> Option<Event> {
         if draining {
             Some(Event::StopRequested)
@@ -116,32 +118,32 @@ impl<C> BridgeCore<C> {
         }
     }
 
-    /// The machine.
+    /// Returns the machine.
     pub fn machine(&self) -> &Bridge {
         self.driver.machine()
     }
 
-    /// The machine's state.
+    /// Returns the machine's state.
     pub fn state(&self) -> State {
         self.driver.state()
     }
 
-    /// The connection, if there is one.
+    /// Returns the current connection.
     pub fn connection(&self) -> Option<&C> {
         self.connection.as_ref().map(|(_, connection)| connection)
     }
 
-    /// Its epoch.
+    /// Returns the current connection's epoch.
     pub fn epoch(&self) -> Option<Epoch> {
         self.connection.as_ref().map(|(epoch, _)| *epoch)
     }
 
-    /// A connection is being opened.
+    /// Records the connection that is being opened.
     pub fn dialled(&mut self, epoch: Epoch, connection: C) {
         self.connection = Some((epoch, connection));
     }
 
-    /// Feeds what a connection says. `None`: it is not the current one, whose epoch is closed.
+    /// Feeds an event that a connection sent. Returns `None` if the connection is not the current one: its epoch is closed.
     pub fn hear(&mut self, epoch: Epoch, event: Event, ledger: &mut impl LedgerAccess) -> Option<Step<C>> {
         if self.epoch() != Some(epoch) {
             return None;
@@ -155,7 +157,7 @@ impl<C> BridgeCore<C> {
     /// Feeds an event.
     pub fn feed(&mut self, event: Event, ledger: &mut impl LedgerAccess) -> Step<C> {
         let mut commands = Vec::new();
-        // A journal dies with its process.
+        // A journal is lost with its editor's process.
         let dead = |evidence: Evidence| evidence.editor == Sign::Dead;
         if matches!(event, Event::TargetsOffered { evidence, .. } | Event::NothingOffered { evidence, .. } if dead(evidence))
         {
@@ -187,7 +189,7 @@ impl<C> BridgeCore<C> {
             Effect::AskPulse => Command::Order(Order::Heartbeat),
             Effect::HangUp(loss) => {
                 let Some((epoch, connection)) = self.connection.take() else { return };
-                // The ledger first: from here on no claim, write or frame of that epoch counts. Then the socket falls.
+                // The ledger first: from here on every claim, write or frame of that epoch is ignored. Then the socket is closed.
                 commands.push(Command::Settle(ledger.with(|ledger, now| ledger.close_epoch(epoch, loss, now))));
                 if loss == Loss::Quit {
                     commands.push(journals_gone(ledger));
@@ -213,7 +215,7 @@ impl<C> BridgeCore<C> {
         commands.push(command);
     }
 
-    /// What may be expected of the link, if that has changed since it was asked last; the ledger goes by it at once.
+    /// Returns what may be expected of the link, if that has changed since the last call, and reports it to the ledger.
     pub fn expectation(&mut self, ledger: &mut impl LedgerAccess) -> Option<Expectation> {
         let state: &'static str = self.driver.state().into();
         let availability = self.machine().availability();

@@ -1,12 +1,12 @@
-//! What one connection to an editor may write, and what a reply on it settles.
+//! What one connection to an editor may write, and what each reply on it completes.
 //!
-//! A value without I/O, time or lock. Its task reads and writes bytes, and asks here what they mean; the model checker drives the
-//! same code. The bridge gives it orders. It keeps what was asked and not answered, takes calls from the ledger, claims each as
-//! the last step before its first byte, and turns replies into answers of the ledger. What the bridge must hear comes back as
-//! events of its machine ([`Settled::events`]), in order.
+//! A value without I/O, clock or lock. The connection's task reads and writes the bytes and asks this value what they mean. The
+//! model checker drives the same code. An exchange gets its orders from the bridge, remembers the messages that are not answered,
+//! and takes calls from the ledger. It claims each call as the last step before the call's first byte, and passes replies on to
+//! the ledger. Events for the bridge's machine are returned in order, in [`Settled::events`].
 //!
-//! Orders cannot pile up: of each kind at most one waits, calls are bounded by the window that the bridge keeps, and withdrawals
-//! beyond [`CANCELS_MAX`] are dropped, since they are only a courtesy.
+//! The queue of orders is bounded: at most one order of each kind waits, calls are bounded by the bridge's window, and
+//! withdrawals beyond [`CANCELS_MAX`] are dropped, since a call's verdict does not depend on them.
 
 #[cfg(test)]
 mod tests;
@@ -23,46 +23,46 @@ use crate::protocol::dialect::{EditorAnswer, JournalKey, LeaveReason, Met, Recov
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::policy::Grounds;
 
-/// What the bridge wants written.
+/// What the bridge wants the connection to write.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Order {
     /// The next message of the greeting.
     Greeting,
-    /// A request for the tool list, by the step-th method that the dialect knows.
+    /// A request for the tool list, by the `step`-th method that the dialect knows.
     List {
         /// See [`ListTools`](crate::protocol::dialect::Order::ListTools).
         step: usize,
     },
-    /// The next call of the ledger.
+    /// The next held call of the ledger.
     Call,
-    /// The question what became of the calls that the editor's journal knows.
+    /// A question to the editor's journal for the outcomes of the calls that it knows.
     Outcomes,
-    /// Word that a call is not wanted any more, where the dialect has one.
+    /// The withdrawal of a call that no client waits for, if the dialect has such a message.
     Cancel(JournalKey),
-    /// The question how the editor is.
+    /// A question for the editor's heartbeat.
     Heartbeat,
 }
 
-/// What a call's answer may have behind it.
+/// What else comes with the answer of a call, or after it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct After {
-    /// It is also written into a file.
+    /// The editor also writes the answer into a result file.
     pub in_file: bool,
-    /// A domain reload that nobody announces.
+    /// A domain reload may follow the answer without an announcement.
     pub reload: bool,
 }
 
-/// The journal's question that is open: the calls, and under what the journal knows them.
+/// An open question to the journal: the calls that it asks for, and their keys in the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Question {
-    /// What was asked for.
+    /// The calls that the question asks for.
     pub sought: Vec<(CallId, JournalKey)>,
     asked: Instant,
-    /// The outcomes were wanted once more meanwhile.
+    /// Outcomes were ordered again while this question was open.
     again: bool,
 }
 
-/// What a reply answers. It is not awaited any more, but for [`Answers::Doubled`].
+/// The message that a reply answers. The message is not awaited any more, except with [`Answers::Doubled`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Answers {
     /// The greeting.
@@ -74,16 +74,16 @@ pub enum Answers {
     },
     /// A call.
     Call(CallId, After),
-    /// A second sending of a call that the editor has already: the answer to the first is still to come.
+    /// A second sending of a call that the editor already has: the answer to the first sending is still to come.
     Doubled(CallId),
     /// The question for outcomes.
     Outcomes(Question),
-    /// The question how the editor is.
+    /// The question for the editor's heartbeat.
     Heartbeat {
         /// When it was asked.
         asked: Instant,
     },
-    /// Nothing that is awaited here.
+    /// No message that this connection awaits an answer to.
     Nothing,
 }
 
@@ -91,9 +91,9 @@ pub enum Answers {
 #[derive(Debug, Default)]
 #[must_use]
 pub struct Settled {
-    /// What the ledger ordered.
+    /// The settlements that the ledger returned.
     pub settlements: Vec<Settlement>,
-    /// What the bridge is told, in this order.
+    /// The events for the bridge, in this order.
     pub events: Vec<Event>,
 }
 
@@ -101,46 +101,47 @@ pub struct Settled {
 #[derive(Debug)]
 #[must_use]
 pub struct Answered {
-    /// The call owed an answer to this connection.
+    /// Whether this connection owed an answer to the call.
     pub known: bool,
-    /// What follows.
+    /// The settlements and events that follow.
     pub settled: Settled,
-    /// The connection leads to another editor than its files said: it ends.
+    /// The connection leads to another editor than the project's files said, so it must be closed.
     pub hang_up: bool,
 }
 
-/// What the journal says of one sending.
+/// The journal's record of one sending of a call.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It ended with this answer.
+    /// The call ended with this answer.
     Ended(EditorAnswer),
-    /// It waits or runs.
+    /// The call waits or runs.
     Running,
-    /// It has not run and will not.
+    /// The call has not run and will not run.
     NotRun,
-    /// A domain reload cut it.
+    /// A domain reload interrupted the call.
     Interrupted,
-    /// The journal cannot tell.
+    /// The journal has no record of the call.
     Forgotten,
 }
 
 /// Why a call is not sent.
 #[derive(Debug)]
 pub enum Unsendable {
-    /// It never can be.
+    /// The call can never be sent.
     Refused(Cause),
-    /// It may not be, and why.
+    /// The policy or the audit refuses the call, with these grounds.
     TurnedDown(Cause, Grounds),
 }
 
-/// What becomes of the places of calls.
+/// Who uses a place that becomes free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Places {
-    /// A place that becomes free is the bridge's to give.
+    /// The bridge decides about each place that becomes free.
     Kept,
-    /// It goes to the next held call: the bridge has ordered calls and not said otherwise since.
+    /// A free place goes to the next held call: the bridge has ordered a call and not taken that back with `keep_places`.
     PassedOn,
-    /// The editor has said that it leaves: no call goes to it any more, also none that the bridge ordered before it heard of that.
+    /// The editor has announced that it leaves. No call is sent to it any more, not even one that the bridge ordered before it
+    /// got the announcement.
     Closed,
 }
 
@@ -149,32 +150,32 @@ enum Places {
 pub struct Exchange {
     epoch: Epoch,
     places: Places,
-    /// What the greeting told of the editor; `None` until it is greeted.
+    /// What the greeting said of the editor; `None` until the greeting is complete.
     met: Option<Met>,
     orders: VecDeque<Order>,
-    /// What was asked and not answered, by the number of its message.
+    /// The messages that are not answered, by message number.
     open: BTreeMap<u64, Answers>,
 }
 
 impl Exchange {
-    /// A connection on which nothing was said.
+    /// Returns the exchange of a connection on which nothing was sent.
     pub fn new(epoch: Epoch) -> Self {
         Self { epoch, places: Places::Kept, met: None, orders: VecDeque::new(), open: BTreeMap::new() }
     }
 
-    /// The connection's epoch.
+    /// Returns the connection's epoch.
     pub fn epoch(&self) -> Epoch {
         self.epoch
     }
 
-    /// What the greeting told of the editor; `None` until it is greeted.
+    /// Returns what the greeting said of the editor; `None` until the greeting is complete.
     pub fn met(&self) -> Option<&Met> {
         self.met.as_ref()
     }
 
     // ---- orders ----
 
-    /// Takes an order. One that says nothing new is dropped.
+    /// Queues an order, unless the same one already waits.
     pub fn order(&mut self, order: Order) {
         let stands = match &order {
             Order::Call => {
@@ -186,7 +187,7 @@ impl Exchange {
             Order::Cancel(_) => {
                 self.orders.iter().filter(|known| matches!(known, Order::Cancel(_))).count() >= CANCELS_MAX
             }
-            // One that is not answered ends the connection soon; more of them would only pile up.
+            // An unanswered heartbeat question ends the connection soon; further questions would only pile up.
             Order::Heartbeat => {
                 self.orders.contains(&order) || self.awaits(|open| matches!(open, Answers::Heartbeat { .. }))
             }
@@ -197,15 +198,15 @@ impl Exchange {
         }
     }
 
-    /// From now on a place that becomes free is the bridge's to give, until it orders the next call.
+    /// From now on the bridge decides about each place that becomes free, until it orders the next call.
     pub fn keep_places(&mut self) {
         if self.places == Places::PassedOn {
             self.places = Places::Kept;
         }
     }
 
-    /// The editor says that it leaves: nothing is claimed for it from now on. Returns what the bridge is told. A goodbye before the
-    /// greeting counts for nothing, here and there.
+    /// Handles the editor's announcement that it leaves: from now on no call is claimed on this connection. Returns the event for
+    /// the bridge. An announcement before the end of the greeting is ignored, here and by the bridge.
     pub fn leaves(&mut self, why: LeaveReason) -> Event {
         if self.met.is_some() {
             self.places = Places::Closed;
@@ -213,47 +214,47 @@ impl Exchange {
         Event::LeavingAnnounced(why)
     }
 
-    /// The next order to be carried out.
+    /// Removes and returns the next order.
     pub fn next_order(&mut self) -> Option<Order> {
         self.orders.pop_front()
     }
 
-    /// The next order, which stays.
+    /// Returns the next order without removing it.
     pub fn peek(&self) -> Option<&Order> {
         self.orders.front()
     }
 
     // ---- what is asked ----
 
-    /// A message of the greeting goes out under this number.
+    /// Records that a message of the greeting is sent under this number.
     pub fn asks_greeting(&mut self, number: u64) {
         self.open.insert(number, Answers::Greeting);
     }
 
-    /// The editor is greeted.
+    /// Records that the greeting is complete.
     pub fn greeted(&mut self, met: Met) {
         self.met = Some(met);
     }
 
-    /// The revision of the tools that the greeting told. It holds for the first list that is wanted; later ones are wanted because
-    /// they changed.
+    /// Takes the revision of the tools that the greeting named. The revision is valid only for the first request of the tool
+    /// list: later requests are made because the tools changed.
     pub fn take_revision(&mut self) -> Option<String> {
         self.met.as_mut()?.tools_revision.take()
     }
 
-    /// A request for the tool list goes out under this number.
+    /// Records that a request for the tool list is sent under this number.
     pub fn asks_list(&mut self, number: u64, step: usize) {
         self.open.insert(number, Answers::List { step });
     }
 
-    /// A question how the editor is goes out under this number.
+    /// Records that a heartbeat question is sent under this number.
     pub fn asks_pulse(&mut self, number: u64, now: Instant) {
         self.open.insert(number, Answers::Heartbeat { asked: now });
     }
 
-    /// Asks under this number what became of the calls that this editor's journal knows; those that only another journal knew are
-    /// lost. `None`: there is nothing to ask, or a question is under way, behind which another follows. One that was not answered
-    /// for long is given up.
+    /// Prepares a question to this editor's journal, under this number, and returns the keys to ask for. Calls that only another
+    /// journal knew are settled as lost. Returns `None` if there is nothing to ask. If a question is still open, nothing is settled,
+    /// and the question is repeated after its answer; an open question older than `OUTCOMES_ASKED_EVERY` is given up.
     pub fn asks_outcomes(
         &mut self,
         number: u64,
@@ -286,30 +287,32 @@ impl Exchange {
         (Some(keys), settlements)
     }
 
-    /// What was to go out under this number is not sent.
+    /// Records that the message with this number is not sent after all.
     pub fn not_asked(&mut self, number: u64) {
         self.open.remove(&number);
     }
 
     // ---- calls ----
 
-    /// The call for which a place was ordered; it is reserved for this connection.
+    /// Reserves the next held call for this connection, to use the place that the bridge ordered it for.
     ///
     /// # Errors
-    /// No call waits for this connection, or the editor leaves: the place is free.
+    /// Returns what frees the place, if no call waits for this connection or the editor leaves.
     pub fn reserve(&self, ledger: &mut Ledger) -> Result<HeldCall, Settled> {
         if self.places == Places::Closed {
             return Err(free_place(ledger, Vec::new()));
         }
-        // What is held for another project waits for another connection: more of it must not be asked for here.
+        // Calls that are held for another project wait for another
+        // connection. `more: false` keeps the bridge from ordering them here.
         let free = || Settled { settlements: Vec::new(), events: vec![Event::WorkFinished { more: false }] };
         ledger.reserve(self.epoch).ok_or_else(free)
     }
 
-    /// The last step before the first byte of a call.
+    /// Claims a call: the last step before its first byte.
     ///
     /// # Errors
-    /// Not a byte of it may leave: it was cancelled, has timed out, is another project's, the editor leaves, or the connection is over.
+    /// No byte of the call may be written: it was cancelled, has timed out, belongs to another project, the editor leaves, or the
+    /// connection has ended.
     pub fn claim(
         &mut self,
         number: u64,
@@ -327,7 +330,7 @@ impl Exchange {
             Ok(settlements) => {
                 self.open.insert(number, Answers::Call(call, after));
                 let mut events = vec![Event::CallSent { running_max }];
-                // For bridges that take more than one at once.
+                // For a bridge whose window is larger than one call.
                 if ledger.has_held() {
                     events.push(Event::CallsWaiting);
                 }
@@ -343,12 +346,12 @@ impl Exchange {
         }
     }
 
-    /// Not a byte of a claimed call was written.
+    /// Takes a claim back: no byte of the call was written.
     pub fn not_written(&mut self, call: CallId, ledger: &mut Ledger, now: Instant) -> Vec<Settlement> {
         ledger.revoke_claim(call, self.epoch, now)
     }
 
-    /// A reserved call cannot or may not be sent.
+    /// Settles a reserved call that cannot or may not be sent.
     pub fn unsendable(&self, call: CallId, why: Unsendable, ledger: &mut Ledger, now: Instant) -> Settled {
         let settlements = match why {
             Unsendable::Refused(cause) => ledger.refuse(call, cause, now),
@@ -357,14 +360,15 @@ impl Exchange {
         free_place(ledger, settlements)
     }
 
-    /// The place of a call is free that was answered elsewhere.
+    /// Frees the place of a call that was answered in another way than by this connection.
     pub fn gave_back(&self, ledger: &Ledger) -> Settled {
         free_place(ledger, Vec::new())
     }
 
     // ---- replies ----
 
-    /// What a reply with this number answers. `refusal`: as what the editor refused what it was asked.
+    /// Returns the message that a reply with this number answers.
+    /// `refusal`: the kind of refusal, if the editor refused the message.
     pub fn reply(&mut self, number: u64, refusal: Option<Refusal>) -> Answers {
         match self.open.get(&number) {
             Some(Answers::Call(call, _)) if refusal == Some(Refusal::Double) => Answers::Doubled(*call),
@@ -372,22 +376,22 @@ impl Exchange {
         }
     }
 
-    /// The number of the only message that is not answered, for replies that name none.
+    /// Returns the number of the only unanswered message, for replies that carry no number.
     pub fn only_open(&self) -> Option<u64> {
         self.open.keys().next().copied().filter(|_| self.open.len() == 1)
     }
 
-    /// Whether the greeting is not answered.
+    /// Whether the greeting is still unanswered.
     pub fn awaits_greeting(&self) -> bool {
         self.awaits(|open| matches!(open, Answers::Greeting))
     }
 
-    /// Whether what comes next may be for a client.
+    /// Whether the next reply may concern a client's call.
     pub fn owes_answers(&self) -> bool {
         self.awaits(|open| matches!(open, Answers::Call(..) | Answers::Outcomes(_)))
     }
 
-    /// Whether anything that was asked is not answered.
+    /// Whether any message is unanswered.
     pub fn awaits_reply(&self) -> bool {
         !self.open.is_empty()
     }
@@ -396,7 +400,7 @@ impl Exchange {
         self.open.values().any(what)
     }
 
-    /// The editor replied to a call. `names_it`: the call said which editor it was meant for.
+    /// Handles the editor's reply to a call. `names_it`: the call named the editor that it was meant for.
     pub fn answered(
         &mut self,
         (call, after): (CallId, After),
@@ -411,14 +415,14 @@ impl Exchange {
                 let (known, settlements) = ledger.postponed(call, self.epoch, now);
                 let mut settled = Settled { settlements, events: Vec::new() };
                 if known {
-                    // Before the place is free. It does not say why.
+                    // The announcement comes before the free place. The reply does not give the reason.
                     settled.events.push(self.leaves(LeaveReason::Unknown));
                     settled.free_place(ledger);
                 }
                 return Answered { known: true, settled, hang_up: false };
             }
             Some(Refusal::WrongEditor) if names_it => {
-                // The place falls with the connection.
+                // The place ends with the connection.
                 let (known, settlements) = ledger.turned_away(call, self.epoch, answer, now);
                 return Answered { known, settled: Settled { settlements, events: Vec::new() }, hang_up: true };
             }
@@ -431,7 +435,7 @@ impl Exchange {
             ledger.reply(call, self.epoch, answer, now)
         };
         let settled = if self.places == Places::PassedOn && ledger.has_held() {
-            // It leaves as soon as the reply came; the bridge hears that it is sent.
+            // The next call is sent right after the reply. The bridge gets `CallSent` when the call is claimed.
             self.orders.push_back(Order::Call);
             Settled { settlements, events: Vec::new() }
         } else {
@@ -440,7 +444,7 @@ impl Exchange {
         Answered { known, settled, hang_up: false }
     }
 
-    /// A question for outcomes was answered: whether it is to be asked again.
+    /// Handles the answer to a question for outcomes: orders another question if one was wanted meanwhile.
     pub fn outcomes_told(&mut self, question: &Question) {
         if question.again {
             self.order(Order::Outcomes);
@@ -448,7 +452,8 @@ impl Exchange {
     }
 }
 
-/// The journal's word on one sending; only what is still sought counts.
+/// Applies the journal's record of one sending to the ledger. Records
+/// of calls that the ledger does not seek any more are ignored.
 pub fn outcome(call: CallId, key: &JournalKey, outcome: Outcome, ledger: &mut Ledger, now: Instant) -> Vec<Settlement> {
     if !ledger.seeks(call, key) {
         return Vec::new();

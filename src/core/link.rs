@@ -1,4 +1,4 @@
-//! What is known of the editor at the other end of a connection, and of the times without it.
+//! What is known of the editor at the other end of a connection, and of the times without a connection.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use tokio::time::Instant;
 
 use crate::fsm::cause::{Cause, Loss, Return};
 
-/// Which domain of which process a connection leads to.
+/// The editor process and the domain in it that a connection leads to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EditorIdentity {
-    /// The process, by the project's files.
+    /// The process id, from the project's files.
     pub pid: Option<u32>,
-    /// The domain, by the greeting ([`Met::domain`](crate::protocol::dialect::Met::domain)).
+    /// The domain's number, from the greeting ([`Met::domain`](crate::protocol::dialect::Met::domain)).
     pub domain: Option<u64>,
 }
 
 impl EditorIdentity {
-    /// What `now` tells of the time since this.
+    /// Compares this identity with the one after the next greeting: what happened to the editor in between.
     pub fn since(self, now: Self) -> Return {
         match (self.pid.zip(now.pid), self.domain.zip(now.domain)) {
             (Some((before, now)), _) if before != now => Return::OtherProcess,
@@ -27,30 +27,30 @@ impl EditorIdentity {
     }
 }
 
-/// A program on the editor's port that does not answer as an editor, or the editor itself while it does not answer.
+/// A program on the editor's port that does not answer as an editor. It may be the meant editor itself, while it does not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignPeer {
     /// The port.
     pub port: u16,
-    /// What it is, as far as its words tell; `None`: it says nothing.
+    /// What the program is, as far as its bytes tell. `None` if it sends nothing.
     pub what: Option<String>,
-    /// Its process, where the system tells.
+    /// The program's process, if the operating system names it.
     pub owner: Option<String>,
-    /// When it was told apart.
+    /// When the program was recognised as foreign.
     pub since: Instant,
-    /// It is the editor that is meant, by its process or its project: only its answer is missing.
+    /// Whether the program is the meant editor, by its process or its project, and only its answer is missing.
     pub ours: bool,
 }
 
-/// A time without the editor after it was there.
+/// A time without a connection, after an editor was connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outage {
     /// When the connection ended.
     pub at: Instant,
-    /// How it ended.
+    /// How the connection ended.
     pub loss: Loss,
-    /// What kept the editor away, as far as it was seen afterwards: a reload may be known only by its lock file.
+    /// What kept the editor away, as far as it was seen later: a reload may be known only by its lock file.
     pub cause: Option<Cause>,
-    /// How long it took until the next connection was greeted.
+    /// The time until the next connection was greeted.
     pub back_after: Option<Duration>,
 }

@@ -1,5 +1,5 @@
-//! The logs of a package that has a log for each operation, and of an editor that posts its own: named lists of entries, in
-//! memory, bounded. Outlives every actor.
+//! The logs that a package keeps for each operation, and the logs that an editor posts: named lists of entries, kept in memory
+//! with bounds. A `Logbook` outlives every actor.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,11 +12,11 @@ use crate::limits::{LOGBOOK_BYTES_MAX, LOGBOOK_ENTRIES_MAX, LOGS_SHOWN, LOGS_SHO
 /// One entry of a log.
 #[derive(Debug, Clone)]
 pub struct LogEntry {
-    /// Its own: the call's id where it tells of a call.
+    /// The entry's own id. It is the call's id if the entry records a call.
     pub id: String,
-    /// The log.
+    /// The name of the log that the entry belongs to.
     pub name: String,
-    /// Any JSON, on one line.
+    /// Any JSON value, on one line.
     pub data: Box<RawValue>,
     /// When it was written.
     pub at: SystemTime,
@@ -36,7 +36,8 @@ pub struct Logbook {
 }
 
 impl Logbook {
-    /// Adds an entry; the oldest go when there are too many, or too large ones. One that is larger than all may be is not kept.
+    /// Adds an entry. While there are more than `LOGBOOK_ENTRIES_MAX` entries or `LOGBOOK_BYTES_MAX` bytes, the oldest entries
+    /// are dropped. An entry that alone exceeds `LOGBOOK_BYTES_MAX` is not kept.
     pub fn write(&mut self, entry: LogEntry) {
         if entry.bytes() > LOGBOOK_BYTES_MAX {
             return;
@@ -49,17 +50,17 @@ impl Logbook {
         }
     }
 
-    /// The newest entry of each log, newest first.
+    /// Returns the newest entry of each log, newest first.
     pub fn newest(&self, limit: usize) -> Vec<LogEntry> {
         self.page(0, limit)
     }
 
-    /// The same without the first so many.
+    /// Like [`newest`](Self::newest), but skips the first `offset` logs.
     pub fn page(&self, offset: usize, limit: usize) -> Vec<LogEntry> {
         self.logs().skip(offset).take(limit).cloned().collect()
     }
 
-    /// How many logs there are.
+    /// Returns the number of logs.
     pub fn count(&self) -> usize {
         self.logs().count()
     }
@@ -69,12 +70,12 @@ impl Logbook {
         self.entries.iter().rev().filter(move |entry| seen.insert(entry.name.as_str()))
     }
 
-    /// The entries of one log, newest first.
+    /// Returns the entries of one log, newest first.
     pub fn of(&self, name: &str, limit: usize) -> Vec<LogEntry> {
         self.entries.iter().rev().filter(|entry| entry.name == name).take(limit).cloned().collect()
     }
 
-    /// Drops one log. False if there was none.
+    /// Drops one log. Returns false if there is no such log.
     pub fn clear(&mut self, name: &str) -> bool {
         let before = self.entries.len();
         self.entries.retain(|entry| entry.name != name);
@@ -82,28 +83,29 @@ impl Logbook {
         self.entries.len() < before
     }
 
-    /// The entry with this id.
+    /// Returns the newest entry with this id. ASCII case is ignored.
     pub fn find(&self, id: &str) -> Option<LogEntry> {
         self.entries.iter().rev().find(|entry| entry.id.eq_ignore_ascii_case(id)).cloned()
     }
 }
 
-/// Milliseconds since the epoch, as the package's documents write their times.
+/// Milliseconds since the Unix epoch, as in the package's documents; 0 for an earlier time.
 fn epoch_millis(at: SystemTime) -> u64 {
     at.duration_since(UNIX_EPOCH).map_or(0, |span| u64::try_from(span.as_millis()).unwrap_or(0))
 }
 
-/// The log in which one operation is kept, which ended at `at`.
+/// Returns the name of the log of one operation that ended at `at`.
 pub fn log_of_call(prefix: &str, at: SystemTime) -> String {
     format!("{prefix}-{}", epoch_millis(at))
 }
 
-/// How many entries are shown to one who asked for so many.
+/// Returns how many entries to show if `asked` entries were requested: `LOGS_SHOWN` by default, from 1 to `LOGS_SHOWN_MAX`.
 pub fn shown(asked: Option<u64>) -> usize {
     asked.and_then(|asked| usize::try_from(asked).ok()).unwrap_or(LOGS_SHOWN).clamp(1, LOGS_SHOWN_MAX)
 }
 
-/// An entry as the package's own logger shows it. Its data is passed on as it was written: a number may be larger than any of ours.
+/// An entry in the format of the package's own logger. `data` is passed on unparsed: it may contain a number that no Rust number
+/// type can hold.
 #[derive(Debug, Serialize)]
 pub struct ShownEntry<'a> {
     id: &'a str,
@@ -113,13 +115,13 @@ pub struct ShownEntry<'a> {
 }
 
 impl<'a> ShownEntry<'a> {
-    /// An entry.
+    /// Borrows an entry for output.
     pub fn of(entry: &'a LogEntry) -> Self {
         Self { id: &entry.id, name: &entry.name, data: &entry.data, timestamp: epoch_millis(entry.at) }
     }
 }
 
-/// What `GET /logs` of the package's logger answers: an entry of each log.
+/// The answer to `GET /logs` of the package's logger: the newest entry of each log.
 #[derive(Debug, Serialize)]
 pub struct NewestLogs<'a> {
     status: &'static str,
@@ -127,13 +129,13 @@ pub struct NewestLogs<'a> {
 }
 
 impl<'a> NewestLogs<'a> {
-    /// With these entries.
+    /// Builds the answer from these entries.
     pub fn of(entries: &'a [LogEntry]) -> Self {
         Self { status: "success", logs: entries.iter().map(ShownEntry::of).collect() }
     }
 }
 
-/// What `GET /logs/{name}` of it answers: the entries of one log.
+/// The answer to `GET /logs/{name}` of the package's logger: the entries of one log.
 #[derive(Debug, Serialize)]
 pub struct LogEntries<'a> {
     status: &'static str,
@@ -142,13 +144,13 @@ pub struct LogEntries<'a> {
 }
 
 impl<'a> LogEntries<'a> {
-    /// With these entries of this log.
+    /// Builds the answer from the entries of the log `name`.
     pub fn of(name: &'a str, entries: &'a [LogEntry]) -> Self {
         Self { status: "success", name, entries: entries.iter().map(ShownEntry::of).collect() }
     }
 }
 
-/// One entry, for the tool that shows one.
+/// The answer of the tool that shows a single entry.
 #[derive(Debug, Serialize)]
 pub struct LogDetails<'a> {
     status: &'static str,
@@ -156,7 +158,7 @@ pub struct LogDetails<'a> {
 }
 
 impl<'a> LogDetails<'a> {
-    /// With this entry.
+    /// Builds the answer from this entry.
     pub fn of(entry: &'a LogEntry) -> Self {
         Self { status: "success", log: ShownEntry::of(entry) }
     }

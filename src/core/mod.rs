@@ -1,4 +1,5 @@
-//! Values with rules and without I/O: open calls, whose editor a session means, what is known of the link, texts that users read. Time comes in as a value.
+//! Pure values with rules and without I/O: open calls, the choice of a session's editor, the state of the link, the texts that
+//! users read. Functions get the current time as an argument.
 
 pub mod bridge;
 pub mod calls;

@@ -1,36 +1,37 @@
-//! Which project's editor a session's requests go to. Pure, and it never guesses: where more than one fits, or only an editor of which
-//! the session has said nothing, the session is told of the candidates.
+//! Decides to which project's editor a session's requests go. The decision is pure and never a guess: if several projects fit, or
+//! if an editor runs but the session said nothing that points to it, the session gets the list of candidates.
 
 use std::path::PathBuf;
 
 /// The project that a session was started for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Named {
-    /// It was started for none.
+    /// The session was started for no particular project.
     None,
-    /// This one.
+    /// The session was started for this project.
     Project(PathBuf),
-    /// One that is not there (yet).
+    /// The session was started for a project that does not exist (yet).
     Missing,
 }
 
 /// What a client's roots say.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Roots {
-    /// The client has none.
+    /// The client has no roots.
     None,
-    /// It was asked for them and has not answered, or they have not been looked at.
+    /// The client was asked for its roots and has not answered, or nobody has searched the roots for projects yet.
     Awaited,
-    /// These projects are there, as far as the roots can tell which is meant; none, if no Unity project is.
+    /// The Unity projects found in the roots, reduced to the meant one where
+    /// the roots tell which it is. Empty if there is no Unity project.
     Hold(Vec<PathBuf>),
 }
 
 /// An editor that is connected.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Running {
-    /// Its project.
+    /// The project that the editor has open.
     pub project: PathBuf,
-    /// Its identity was checked or proven; not merely assumed, of a port that the user named.
+    /// Whether the editor's identity was checked or proven. False if it is only assumed because the user named the port.
     pub is_known: bool,
 }
 
@@ -39,26 +40,26 @@ pub struct Running {
 pub enum Route {
     /// To the editor of this project.
     To(PathBuf),
-    /// That is not known yet.
+    /// The project is not known yet.
     Wait,
-    /// To none: the session is told of these.
+    /// To no editor. The session gets this list of candidate projects.
     Nobody(Vec<PathBuf>),
 }
 
-/// Picks the editor: of the project that the session was started for; else of its roots; else the only one that runs, if the session
-/// says nothing of where it works and that editor is known to be what it says.
+/// Picks the editor's project: the one that the session was started for; else the only one in its roots; else, if the session
+/// names no project and has no roots, the only editor that runs, provided its identity is known.
 pub fn route(named: &Named, roots: &Roots, running: &[Running]) -> Route {
     let mut projects: Vec<PathBuf> = running.iter().map(|editor| editor.project.clone()).collect();
     projects.sort();
     projects.dedup();
     match (named, roots) {
         (Named::Project(project), _) => Route::To(project.clone()),
-        // Not even if its roots hold another: it said which.
+        // Even if the roots hold another project: the session was started for a certain one.
         (Named::Missing, _) => Route::Nobody(projects),
         (Named::None, Roots::Awaited) => Route::Wait,
         (Named::None, Roots::Hold(found)) => match found.as_slice() {
             [one] => Route::To(one.clone()),
-            // The editors that run have other projects open.
+            // The editors that run have other projects open than those in the roots.
             [] => Route::Nobody(projects),
             several => Route::Nobody(several.to_vec()),
         },
@@ -81,7 +82,7 @@ mod tests {
         Running { project: path(name), is_known }
     }
 
-    /// Every input, of two projects that run or not and one more that the session may mean.
+    /// Every combination of inputs, with two projects that may run and a third one that the session may mean.
     fn inputs() -> Vec<(Named, Roots, Vec<Running>)> {
         let named = [Named::None, Named::Project(path("a")), Named::Project(path("c")), Named::Missing];
         let hold = |names: &[&str]| Roots::Hold(names.iter().copied().map(path).collect());

@@ -6,10 +6,10 @@
 pub enum ShutdownReason {
     /// stdin ended: the client closed the session.
     InputEnded,
-    /// A signal.
+    /// A signal asked the gateway to stop.
     Signal,
     /// The client died, or its end of a pipe is gone.
     ClientGone,
-    /// The tree gave up, or a task beside it panicked: our bug.
+    /// The supervision tree gave up, or a task outside of it panicked. This is a bug of ours.
     Exhausted,
 }

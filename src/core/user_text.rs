@@ -1,5 +1,5 @@
-//! What an AI or a person reads when a call did not simply succeed. Every text says three things: what happened, whether the
-//! tool ran, and what to do next. None ever suggests to end Unity.
+//! The texts that an AI or a person reads when a call did not simply succeed. Every text says three things: what happened,
+//! whether the tool ran, and what to do next. No text suggests to end Unity.
 
 mod span;
 mod verdicts;
@@ -24,11 +24,11 @@ use crate::protocol::ids::CallId;
 use crate::protocol::mcp::ClientTraits;
 use crate::protocol::text::clean;
 
-/// What stands beside "no editor" where the project has nothing that holdfast could speak to.
+/// Added to "no editor" if the project has no package that holdfast speaks to.
 pub const NO_PACKAGE: &str =
-    "No Unity package that holdfast speaks is in the project: `holdfast unity install` places its own.";
+    "No Unity package that holdfast supports is in the project: `holdfast unity install` installs holdfast's own.";
 
-/// What is done about a call whose connection ended before its answer.
+/// Says what is done about a call whose connection ended before its answer.
 pub fn looked_for(loss: Loss) -> &'static str {
     if loss == Loss::Reload {
         "Unity reloads its domain; looking up what became of the call"
@@ -37,7 +37,7 @@ pub fn looked_for(loss: Loss) -> &'static str {
     }
 }
 
-/// Why a call waits or the editor is away, as a phrase.
+/// Says as a phrase why a call waits or the editor is away.
 pub fn cause(cause: Cause) -> String {
     let phrase = match cause {
         Cause::Connecting => "connecting to Unity",
@@ -69,7 +69,7 @@ pub fn cause(cause: Cause) -> String {
     phrase.to_owned()
 }
 
-/// Who was met on the editor's port.
+/// Describes the program on the editor's port.
 pub fn foreign_peer(foreign_peer: &ForeignPeer, now: Instant) -> String {
     let ForeignPeer { port, what, owner, since, ours } = foreign_peer;
     if *ours {
@@ -94,7 +94,7 @@ pub fn foreign_peer(foreign_peer: &ForeignPeer, now: Instant) -> String {
     }
 }
 
-/// The projects among which nobody chooses, each as it is named on the command line.
+/// Lists the candidate projects, each with the command-line option that names it. `None` if there are none.
 pub fn candidates(projects: &[PathBuf]) -> Option<String> {
     let named = |path: &PathBuf| format!("--project {}", clean(&quoted(path)));
     let shown: Vec<String> = projects.iter().take(CANDIDATES_NAMED_MAX).map(named).collect();
@@ -103,13 +103,13 @@ pub fn candidates(projects: &[PathBuf]) -> Option<String> {
     (!shown.is_empty()).then(|| format!("One of these: {}{more}.", shown.join(" or ")))
 }
 
-/// A path as one word of a command line.
+/// Formats a path as one word of a command line.
 pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     if text.contains(char::is_whitespace) { format!("\"{text}\"") } else { text }
 }
 
-/// The text for a request beyond the bound of open requests.
+/// The text for a request beyond `OPEN_REQUESTS_MAX`.
 pub fn overload() -> String {
     format!(
         "Not executed: {OPEN_REQUESTS_MAX} requests are open, more are not kept. Nothing was sent to Unity. Wait for some of them \
@@ -117,7 +117,7 @@ pub fn overload() -> String {
     )
 }
 
-/// The text for a call whose arguments have no room beside those of the calls that are open.
+/// The text for a call whose arguments do not fit beside those of the open calls. `most`: the limit in bytes.
 pub fn too_many_bytes(most: usize) -> String {
     format!(
         "Not executed: busy. The arguments of the calls that are open have {} MiB together, and no more is kept. Nothing was sent to \
@@ -126,7 +126,7 @@ pub fn too_many_bytes(most: usize) -> String {
     )
 }
 
-/// The text for a subscription beyond the bound.
+/// The text for a subscription beyond `SUBSCRIPTIONS_MAX`.
 pub fn too_many_subscriptions() -> String {
     format!(
         "{SUBSCRIPTIONS_MAX} requests of subscriptions/listen are open, more are not kept. Cancel one of them, or use it: each \
@@ -134,28 +134,28 @@ pub fn too_many_subscriptions() -> String {
     )
 }
 
-/// The text for a request on which a part of the gateway failed before it became a call.
+/// The text for a request that was lost, before it became a call, because a part of the gateway failed.
 pub const INTERNAL: &str = "A part of holdfast failed while it handled this request (our fault, please report it). It was not \
                             sent to Unity, so nothing changed. Make the same request again.";
 
-/// The text for a request that was still open when the gateway ended in order.
+/// The text for a request that was still open when the gateway shut down.
 pub const SHUT_DOWN: &str = "holdfast was shut down before it answered this request. Nothing of it was sent to Unity.";
 
-/// The text for a call that Unity answered and whose large result was not in its file when the gateway ended.
+/// The text for a call whose large result was not yet in its file when the gateway shut down.
 pub const RESULT_NOT_STORED: &str = "Unity answered this call, but holdfast was shut down before the large result was stored. The \
                                      tool ran; check its effect before you repeat it.";
 
-/// The text for an answer that was to go to a file and was lost on the way there.
+/// The text for an answer that was lost while it was written to a file.
 pub const NOT_SPILLED: &str = "Unity answered, so the tool ran; but its answer is larger than a client takes, and holdfast failed \
                                to put it into a file (our fault, please report it). Do not repeat the call for that: ask for \
                                less at once.";
 
-/// A session's project is known, and no link to its editor can be opened.
+/// The text for a session whose project is known, if no more links can be opened.
 pub fn too_many_links() -> String {
     format!("holdfast is connected to {LINKS_MAX} editors and takes no more: end sessions for other projects first.")
 }
 
-/// A large result that is not sent, because its client reads nothing of what it is sent and other clients wait behind it.
+/// The text in place of a large result that is kept back because its client does not read and other clients wait behind it.
 pub fn withheld(call: CallId) -> String {
     format!(
         "Unity answered, so the tool ran; but its answer is large and this client was not reading, so it was kept back. Fetch it with \
@@ -163,7 +163,7 @@ pub fn withheld(call: CallId) -> String {
     )
 }
 
-/// What is wrong with a list of tools that is longer than the client shows, if it is.
+/// Returns a warning if more tools are listed than the client shows.
 pub fn too_many_tools(client: &ClientTraits, listed: usize) -> Option<String> {
     let most = client.tools_max.filter(|most| listed > *most)?;
     Some(format!(
@@ -173,19 +173,19 @@ pub fn too_many_tools(client: &ClientTraits, listed: usize) -> Option<String> {
     ))
 }
 
-/// What of a connected editor does not move.
+/// What is at a standstill in a connected editor, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Still {
-    /// It has not said how it is, although it was asked, for so long.
+    /// The editor has not answered the heartbeat question for this time.
     Silent(Duration),
-    /// Its main thread has drawn no frame for so long.
+    /// The main thread has drawn no frame for this time.
     MainThread(Duration),
-    /// It has had this call for so long; whether it works on it cannot be told.
+    /// The editor has had this call for this time. Whether it works on the call is unknown.
     Call(Arc<str>, Duration),
 }
 
 impl Still {
-    /// What stands still of an editor with this heartbeat, and with this call since then.
+    /// Returns what is at a standstill, from the last heartbeat and its age, and from the running call and its time.
     pub fn of(heartbeat: Option<(Heartbeat, Duration)>, call: Option<(Arc<str>, Duration)>) -> Option<Self> {
         let call = call.filter(|(_, since)| *since >= STILL_AFTER);
         let patience = if call.is_some() { STILL_AFTER } else { FRAME_OLD };
@@ -199,7 +199,7 @@ impl Still {
         }
     }
 
-    /// For how long.
+    /// Returns how long the standstill has lasted.
     pub fn span(&self) -> Duration {
         match self {
             Self::Silent(span) | Self::MainThread(span) | Self::Call(_, span) => *span,
@@ -218,7 +218,7 @@ impl std::fmt::Display for Still {
     }
 }
 
-/// How many calls wait.
+/// Says how many calls wait.
 pub fn calls_wait(count: impl Into<u64>) -> String {
     match count.into() {
         1 => "1 call waits".to_owned(),
@@ -226,7 +226,7 @@ pub fn calls_wait(count: impl Into<u64>) -> String {
     }
 }
 
-/// How an editor is, in words: what it was asked `ago`, and what its main thread makes of it.
+/// Says how the editor is, from a heartbeat that was received `ago`.
 pub fn heartbeat(heartbeat: Heartbeat, ago: Duration) -> String {
     let Heartbeat { state, frame_age, importing, compile_errors, queued, running, .. } = heartbeat;
     let still = frame_age + ago;
@@ -236,7 +236,7 @@ pub fn heartbeat(heartbeat: Heartbeat, ago: Duration) -> String {
         EditorState::Reloading => "it is about to reload its domain".to_owned(),
         EditorState::Stopping => "it is about to quit".to_owned(),
         _ if importing => "it imports assets".to_owned(),
-        // Its last frame is that old, and it was asked off the main thread.
+        // The heartbeat is answered off the main thread, so an old frame shows a busy or blocked main thread.
         _ if frame_age >= FRAME_OLD && running > 0 => {
             format!("its main thread has been busy with a call for {}", seconds(still))
         }
@@ -245,7 +245,7 @@ pub fn heartbeat(heartbeat: Heartbeat, ago: Duration) -> String {
              (or it imports); somebody has to look there",
             seconds(still)
         ),
-        // Too short for a guess at the reason.
+        // The time is too short to guess the reason.
         _ if frame_age >= STILL_AFTER && running + queued > 0 => Still::MainThread(still).to_string(),
         EditorState::Playing => "it is in play mode".to_owned(),
         EditorState::Ready | EditorState::Unknown => "it is ready".to_owned(),
@@ -255,7 +255,7 @@ pub fn heartbeat(heartbeat: Heartbeat, ago: Duration) -> String {
     format!("{doing}{waiting}{errors}")
 }
 
-/// What stands for a result that the editor's journal no longer has; `why` says so.
+/// Returns the answer in place of a result that the editor's journal no longer has. `why` says why.
 pub fn unkept(why: &str) -> EditorAnswer {
     let text = format!(
         "Executed: the tool ran to its end while the connection was away, but {why}. Do not repeat the call for that: look at its \
@@ -264,7 +264,7 @@ pub fn unkept(why: &str) -> EditorAnswer {
     EditorAnswer { is_error: true, body: AnswerBody::Text(text) }
 }
 
-/// What `holdfast_result` says of a call that is not finished. `state` is its machine's label.
+/// Returns what `holdfast_result` says of a call that is not finished. `state` is the label of the call's machine.
 pub fn not_finished(call: CallId, tool: &str, state: &str, since: Duration) -> String {
     let what = match state {
         "accepted" | "held" => "it waits to be sent",
@@ -279,7 +279,7 @@ pub fn not_finished(call: CallId, tool: &str, state: &str, since: Duration) -> S
     )
 }
 
-/// What `holdfast_result` says of a call that ended without a late result.
+/// Returns what `holdfast_result` says of a call that ended without a late result.
 pub fn ended(call: CallId, tool: &str, verdict: Option<Verdict>) -> String {
     let label = verdict.map_or("unknown", Verdict::label).replace('_', " ");
     let what = match verdict {

@@ -1,8 +1,9 @@
-//! The one connection to an editor: away, up, or ending; and why.
+//! The machine of the one connection to an editor: whether the editor is away, connected or ending, and why.
 //!
-//! Fed by its shell (sockets, timers), by discovery (where an editor may be, and what its files say), by the push listener
-//! (hints) and by whoever has work for the editor. It decides when to dial, what to send next within the bridge's window, when
-//! a silent editor counts as lost, and what callers may expect ([`Bridge::availability`]). It knows no clock, address or dialect.
+//! The machine is fed by its shell (sockets, timers), by discovery (where an editor may be, and what its files say), by the push
+//! listener (hints) and by everything that has work for the editor. It decides when to dial, what to send next within the
+//! bridge's window, when a silent editor counts as lost, and what callers may expect ([`Bridge::availability`]). It uses no
+//! clock, address or wire format.
 
 mod absence;
 mod alphabet;
@@ -19,13 +20,13 @@ use super::{Charted, Outbox, Outcome, statig_machine};
 use crate::limits::{LIKELY_AFTER_CRASH, LIKELY_AFTER_LOSS};
 use crate::protocol::dialect::{Activity, LeaveReason, PushEvent};
 
-/// The connection: where it stands, with what is known there.
+/// The connection: its state, and what is known in that state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Bridge {
     at: Place,
 }
 
-/// Each [`State`] with what it carries: it is dropped with the state.
+/// Each [`State`] with its data, which is dropped with the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
     Idle(Absence),
@@ -35,9 +36,9 @@ enum Place {
     BackingOff(Absence),
     Ready(Up),
     Stalled(Up),
-    /// With why it goes, in its own words.
+    /// With the reason that the editor gave on the connection.
     Leaving(Link, LeaveReason),
-    /// With what the editor announced about its leaving: in its own words, or by a hint.
+    /// With the reason that the editor announced, on the connection or by a hint.
     Parting(Peer, Option<LeaveReason>),
     Draining(Owed),
     Stopped,
@@ -98,23 +99,24 @@ impl Default for Bridge {
 }
 
 impl Bridge {
-    /// Nobody was met yet.
+    /// A bridge that has not met an editor.
     pub fn new() -> Self {
         Self { at: Place::Idle(Absence::UNKNOWN) }
     }
 
-    /// As [`new`](Self::new), for the successor of one that had an editor a moment ago. Its shell arms [`Timer::Hope`].
+    /// Like [`new`](Self::new), for the successor of a bridge that lost
+    /// an editor a moment ago. The shell must arm [`Timer::Hope`].
     pub fn after_loss() -> Self {
         let past = Past::Connected { recently_lost: true, cut_off: false };
         Self { at: Place::Idle(Absence { cause: Cause::Lost, past, ..Absence::UNKNOWN }) }
     }
 
-    /// Connected, and no call is sent before a tool list has come.
+    /// Whether the editor is connected and calls wait for a tool list.
     pub fn awaits_list(&self) -> bool {
         matches!(self.at, Place::Ready(up) | Place::Stalled(up) if up.awaits_list())
     }
 
-    /// What callers may expect now.
+    /// Returns what callers may expect now.
     pub fn availability(&self) -> Availability {
         match self.at {
             Place::Draining(_) | Place::Stopped => Availability::Absent(Cause::ShuttingDown),
@@ -133,12 +135,12 @@ impl Bridge {
         }
     }
 
-    /// True when nothing speaks for or against an editor yet: the first survey and the first dials are under way.
+    /// Whether nothing speaks for or against an editor yet, because the first survey and the first dials are under way.
     pub fn undecided(&self) -> bool {
         self.at.absence().is_some_and(|absence| absence.cause == Cause::Connecting)
     }
 
-    /// The target that is dialled or connected, by its place in the offer; 0 while there is none.
+    /// Returns the target that is dialled or connected, as its position in the offer; 0 if there is none.
     pub fn target(&self) -> u8 {
         match self.at {
             Place::Dialing(_, round) | Place::Greeting(_, round) => round.target,
@@ -146,12 +148,12 @@ impl Bridge {
         }
     }
 
-    /// Calls and list requests that the editor owes an answer.
+    /// Returns the number of calls and list requests that the editor has not answered.
     pub fn outstanding(&self) -> u8 {
         self.at.owed().count()
     }
 
-    /// The only way to another state: what is stored and what statig holds stay the same.
+    /// Changes the state. No other function may, so that the stored data and statig's state stay consistent.
     fn go(&mut self, to: Place) -> Outcome<State> {
         self.at = to;
         Outcome::Transition(to.state())
@@ -166,7 +168,7 @@ impl Bridge {
         }
     }
 
-    /// A greeted connection is lost: say why.
+    /// Ends a greeted connection, with the reason.
     fn lost(&mut self, link: Link, end: End, out: &mut Outbox<Self>) -> Outcome<State> {
         out.order(Effect::HangUp(end.loss));
         let recently_lost = end.cause != Cause::Closed;
@@ -179,19 +181,20 @@ impl Bridge {
         let past = Past::Connected { recently_lost, cut_off: end.cut_off };
         let mut absence = Absence { cause: end.cause, past, ..Absence::UNKNOWN };
         match link.unproven {
-            // Look at once: the files say what happened, and a quick reload may be over.
+            // Survey at once: the files show what happened, and a quick reload may be over.
             None if link.steady && end.cause != Cause::Reloading => return self.go(Place::Seeking(absence)),
-            // An announced reload takes its time, and a listener that is about to close still takes connections. Or it worked and did
-            // not last: two gateways whose editor takes only one must not chase each other at full speed.
+            // An announced reload takes time, and a listener that is about to close still
+            // accepts connections. A connection that worked and did not last also waits: two
+            // gateways whose editor takes only one must not displace each other at full speed.
             None => {}
-            // It never did anything for us: a crash loop gets no faster than the backoff.
+            // The connection never worked. A crash loop is dialled no faster than the backoff allows.
             Some(attempt) => absence.attempt = attempt,
         }
         absence.count_attempt();
         self.go(Place::BackingOff(absence))
     }
 
-    /// Another project is wanted: the connection ends as soon as no client waits for what was sent on it.
+    /// Handles a change of the wanted project: the connection ends as soon as no client waits for a call on it.
     fn part(&mut self, peer: Peer, announced: Option<LeaveReason>, out: &mut Outbox<Self>) -> Outcome<State> {
         if peer.in_flight == 0 {
             self.leave_project(Loss::ProjectChanged, out)
@@ -200,25 +203,25 @@ impl Bridge {
         }
     }
 
-    /// The connection to the former project's editor ends, and the wanted one's is looked for.
+    /// Ends the connection to the former project's editor and looks for the wanted one's.
     fn leave_project(&mut self, loss: Loss, out: &mut Outbox<Self>) -> Outcome<State> {
         out.order(Effect::HangUp(loss));
         self.begin_anew(out)
     }
 
-    /// What is known is of the former project's editor, and says nothing of the wanted one's.
+    /// Drops what is known of the former project's editor, which says nothing of the wanted one's.
     fn begin_anew(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
         out.order(Effect::Disarm(Timer::Hope));
         self.go(Place::Seeking(Absence::UNKNOWN))
     }
 
-    /// The end, with whatever connection there is.
+    /// Stops, and ends any connection.
     fn stop(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
         out.order(Effect::HangUp(Loss::Shutdown));
         self.go(Place::Stopped)
     }
 
-    /// The editor has said something: a stall is over.
+    /// Ends a stall, because the editor sent something.
     fn unstall(&mut self) -> Outcome<State> {
         match self.at {
             Place::Stalled(up) => self.go(Place::Ready(up)),

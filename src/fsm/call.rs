@@ -1,30 +1,30 @@
-//! One call's life and the promise: exactly one answer, and nothing that may have run is run again.
+//! One call's life and its promise: exactly one answer, and nothing that may have run is run again.
 //!
-//! The ledger owns one of these per call and feeds it what the bridge, the client and the clock report. A call is *claimed* by
-//! the task that writes it, as the last step before the first byte; from then on it may have run. It ends in one verdict. What
-//! the editor answers after the client was already told "still running" is kept as a late result.
+//! The ledger owns one of these machines for each call and feeds it what the bridge, the client and the clock report. The task
+//! that writes a call *claims* it as the last step before the first byte; from then on it may have run. The call ends in one
+//! verdict. An answer of the editor after "still running" is kept as a late result.
 
 use super::cause::{Cause, Loss};
 use super::{Charted, Machine, Outbox, Outcome, statig_machine};
 use crate::limits::{SENDINGS_MAX, UNRUN_MAX};
 
-/// Where a call stands.
+/// The state of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
-    /// In the ledger, not yet queued.
+    /// In the ledger, not queued yet.
     Accepted,
-    /// Waiting; no byte of it has left.
+    /// Waiting to be sent, or to be sent again.
     Held,
     /// Claimed for a connection: it may have run.
     Sent,
-    /// Its connection ended; the outcome is being looked for.
+    /// The connection ended, and the outcome is being looked for. Or the answer is withheld.
     Recovering,
     /// Ended with the editor's answer, or not executed.
     Answered,
-    /// Ended: the outcome is unknown.
+    /// Ended with an unknown outcome.
     Uncertain,
-    /// The client was told "still running"; the editor still owes the answer.
+    /// The client was answered "still running". The editor still owes the answer.
     Abandoned,
     /// The client cancelled it.
     Cancelled,
@@ -34,35 +34,35 @@ pub enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Group {
-    /// Nothing has left the gateway.
+    /// The call is not with an editor.
     Waiting,
-    /// It may have run.
+    /// The call may have run.
     Flying,
     /// Nothing more is owed to the client.
     Done,
-    /// Nobody decided.
+    /// The root: no handler decided the event.
     Root,
 }
 
-/// How a call ended, as the client is told.
+/// How a call ended, as reported to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// The editor's own answer.
     Ok,
-    /// The editor's own answer: the tool failed.
+    /// The editor's own answer, which says that the tool failed.
     ToolError,
-    /// No byte of it left the gateway.
+    /// The call did not run: it was not sent, or an editor said that it ran nothing.
     NotExecuted(Cause),
-    /// It may have run; no answer can come.
+    /// The call may have run, and no answer can come.
     OutcomeUnknown(Loss),
-    /// Sent; the client's patience ends before the editor.
+    /// The call was sent, and the client's patience ended before the editor answered.
     StillRunning,
-    /// Cancelled by the client (never sent as an answer).
+    /// The client cancelled the call. Never sent as an answer.
     Cancelled,
 }
 
 impl Verdict {
-    /// The word for it in logs, metrics and `holdfast_calls`.
+    /// Returns the label in logs, metrics and `holdfast_calls`.
     pub fn label(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -74,7 +74,7 @@ impl Verdict {
         }
     }
 
-    /// The cause beside the word, where there is one.
+    /// Returns the label of the cause or loss, if the verdict has one.
     pub fn cause(self) -> Option<&'static str> {
         match self {
             Self::NotExecuted(cause) => Some(cause.into()),
@@ -87,78 +87,78 @@ impl Verdict {
 /// What happened to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// It joined the queue for the editor.
+    /// The call joined the queue for the editor.
     Queued,
-    /// It cannot or may not be sent.
+    /// The call cannot or may not be sent.
     Refused(Cause),
-    /// The writer claimed it for a connection.
+    /// The writer claimed the call for a connection.
     Claimed {
-        /// Its outcome may be learned after a loss.
+        /// Whether the outcome may be learned after a loss.
         recoverable: bool,
-        /// The live list declares it read-only or idempotent.
+        /// Whether the live tool list declares the tool read-only or idempotent.
         repeatable: bool,
     },
-    /// Proof that no byte of it was written: the claim is taken back.
+    /// It is proven that no byte of the call was written: the claim is taken back.
     ClaimRevoked,
     /// The editor replied.
     ReplyArrived {
-        /// The reply says that the tool failed.
+        /// Whether the reply says that the tool failed.
         error: bool,
     },
-    /// The editor replied, and what the client is told waits for the reload that may follow.
+    /// The editor replied, and the answer is withheld until a reload that may follow is over.
     ReplyWithheld,
-    /// The editor replied that it is not the one the call was meant for: it ran nothing.
+    /// The editor replied that the call was meant for another editor, and ran nothing.
     TurnedAway,
-    /// The editor says that nothing of it ran and that it will not.
+    /// The editor says that the call did not run and will not run.
     NotRunProven,
-    /// The editor says that it had begun, and that a reload cut it.
+    /// The editor says that a reload interrupted the call.
     FoundInterrupted,
-    /// The connection it was claimed for ended.
+    /// The connection that the call was claimed for ended.
     EpochClosed(Loss),
-    /// A record outside the connection told the outcome.
+    /// The outcome was found in a result file or in the editor's journal, or a withheld answer is sent now.
     OutcomeLearned {
-        /// It says that the tool failed.
+        /// Whether the outcome says that the tool failed.
         error: bool,
     },
-    /// No record of the outcome can be had.
+    /// No record of the outcome can be found.
     OutcomeLost,
-    /// It was held as long as it may be.
+    /// The call was held for as long as it may be.
     HoldEnded(Cause),
-    /// The client must be answered now, or it gives up.
+    /// The client must be answered now, before it gives up.
     PatienceEnded,
-    /// The client cancelled it.
+    /// The client cancelled the call.
     CancelledByClient,
 }
 
-/// What the ledger is to do.
+/// What the ledger must do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// Answer the client, once.
     Answer(Verdict),
-    /// Look for the outcome outside the connection.
+    /// Look for the outcome after the loss of the connection.
     Recover,
-    /// Tell the editor that it is not wanted any more.
+    /// Tell the editor that nobody waits for the call any more.
     Withdraw,
-    /// Keep the editor's late answer for whoever asks by call id.
+    /// Keep the editor's late answer, which can be asked for by call id.
     KeepLate,
-    /// Note how it ended, without answering anybody.
+    /// Record how the call ended, without an answer to the client.
     Note(Verdict),
 }
 
 /// The storage of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Call {
-    /// Declared read-only or idempotent when it was sent: may be sent again after a loss.
+    /// Whether the tool was declared read-only or idempotent when the call was sent. Then it may be sent again after a loss.
     pub repeatable: bool,
-    /// Its outcome may be learned after a loss.
+    /// Whether the outcome may be learned after a loss.
     pub recoverable: bool,
-    /// How often it was claimed.
+    /// The number of claims that were not revoked.
     pub sendings: u8,
-    /// Sendings of which the editor said that nothing ran.
+    /// The number of sendings that the editor said it did not run.
     pub unrun: u8,
-    /// Why the connection of its last sending ended, while the outcome is looked for.
+    /// Why the connection of the last sending ended, while the outcome is being looked for.
     pub cut: Option<Loss>,
-    /// Why the outcome of a sending cannot be known: it may have run.
+    /// Why the outcome of an earlier sending cannot be known, so that it may have run.
     pub loss: Option<Loss>,
 }
 
@@ -167,7 +167,7 @@ impl Call {
         if error { Verdict::ToolError } else { Verdict::Ok }
     }
 
-    /// What can be learned is asked for first; only what cannot is sent again, if it may be.
+    /// A recoverable call is looked for first. Any other is given up, which sends it again if it is repeatable.
     fn lose(&mut self, loss: Loss, out: &mut Outbox<Self>) -> Outcome<State> {
         if self.recoverable && loss != Loss::Shutdown {
             self.cut = Some(loss);
@@ -178,7 +178,7 @@ impl Call {
         }
     }
 
-    /// The outcome of the last sending cannot be known.
+    /// Gives up the outcome of the last sending. A repeatable call is held to be sent again.
     fn give_up(&mut self, loss: Loss, out: &mut Outbox<Self>) -> Outcome<State> {
         self.cut = None;
         self.loss = Some(loss);
@@ -190,7 +190,7 @@ impl Call {
         Outcome::Transition(State::Uncertain)
     }
 
-    /// Nothing of the last sending ran: it is as if it had never been sent, but for the count.
+    /// Holds the call again after a sending that did not run. After `UNRUN_MAX` such sendings the call ends.
     fn spare(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
         self.cut = None;
         self.unrun += 1;
@@ -202,7 +202,7 @@ impl Call {
         Outcome::Transition(if self.loss.is_some() { State::Uncertain } else { State::Answered })
     }
 
-    /// What cut it off, as far as it is known.
+    /// Returns why the call was interrupted, as far as it is known.
     pub fn known_loss(&self) -> Loss {
         self.cut.or(self.loss).unwrap_or(Loss::Disconnect)
     }
@@ -279,7 +279,7 @@ impl Machine for Call {
                 out.order(Effect::Answer(Self::verdict(error)));
                 Outcome::Transition(State::Answered)
             }
-            // Most likely the same editor after a reload, known by files from before it: the next look finds it.
+            // This is most likely the same editor after a reload, while the files are from before it. The next survey finds it.
             (State::Sent, Event::TurnedAway) if self.sendings < SENDINGS_MAX => Outcome::Transition(State::Held),
             (State::Sent, Event::NotRunProven) => self.spare(out),
             (State::Sent, Event::TurnedAway) => {
@@ -379,7 +379,7 @@ impl Machine for Call {
                 out.order(Effect::Note(Verdict::OutcomeUnknown(Loss::Interrupted)));
                 Outcome::Transition(State::Uncertain)
             }
-            // Its client was told to wait for a result: it is not sent anew behind its back.
+            // The client was told to wait for a result, so the call is not sent again without the client's knowledge.
             (State::Abandoned, Event::NotRunProven) => {
                 let verdict = self.loss.map_or(Verdict::NotExecuted(Cause::Reloading), Verdict::OutcomeUnknown);
                 out.order(Effect::Note(verdict));
@@ -393,7 +393,7 @@ impl Machine for Call {
             }
 
             (State::Cancelled, Event::ReplyArrived { error } | Event::OutcomeLearned { error }) => {
-                // The client hears nothing more of it, but the record says what became of it.
+                // The client gets no answer any more, but the record shows how the call ended.
                 out.order(Effect::KeepLate);
                 out.order(Effect::Note(Self::verdict(error)));
                 Outcome::Handled
@@ -423,7 +423,7 @@ impl Machine for Call {
     fn on_group(&mut self, group: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match (group, *event) {
             (Group::Waiting, Event::Refused(cause) | Event::HoldEnded(cause)) => {
-                // A call that was sent before and is held to be repeated may have run.
+                // A call that is held to be sent again may have run.
                 let verdict = match self.loss {
                     Some(loss) => Verdict::OutcomeUnknown(loss),
                     None => Verdict::NotExecuted(cause),

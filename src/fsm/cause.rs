@@ -1,4 +1,4 @@
-//! Why something waits, was not executed, or was lost: one vocabulary for machines, answers, logs and metrics.
+//! Why something waits, was not executed, or was lost. Machines, answers, logs and metrics share these values.
 
 /// Why a call waits, or why it was not executed.
 #[derive(
@@ -16,57 +16,58 @@
 )]
 #[strum(serialize_all = "snake_case")]
 pub enum Cause {
-    /// The editor is being looked for or dialled for the first time.
+    /// The editor is being looked for or connected to for the first time.
     Connecting,
-    /// The editor reloads its domain: it announced that, or a file of its project says so.
+    /// The editor reloads its domain: it announced the reload, or a file of its project shows it.
     Reloading,
     /// The editor compiles scripts.
     Compiling,
-    /// The editor's bridge is starting, by its lock file.
+    /// The editor's bridge is starting, as its lock file shows.
     Starting,
-    /// The connection ended without a word, and nothing tells why.
+    /// The connection ended without an announcement, and no reason is known.
     Lost,
-    /// As [`Lost`](Self::Lost), of a package that announces nothing, while the editor's process lives: most likely a domain reload.
+    /// Like [`Lost`](Self::Lost), for a package that announces nothing,
+    /// while the editor's process lives: most likely a domain reload.
     BridgeStopped,
-    /// The editor's process is gone without the goodbye that its package says.
+    /// The editor's process is gone without the announcement that its package sends.
     Crashed,
-    /// The editor's process is gone, and no goodbye could be heard: its package says none, or the connection was lost before. It may
-    /// have quit or crashed.
+    /// The editor's process is gone, and no announcement was possible: its package sends none, or the connection was lost before.
+    /// The editor may have quit or crashed.
     ProcessGone,
     /// The editor quit, or its user stopped the bridge.
     Closed,
-    /// No editor was ever reached, and no process of it is known.
+    /// No editor was ever reached, and no editor process is known.
     NotRunning,
     /// The editor's process lives, but its bridge does not listen.
     BridgeDown,
-    /// What listens there is not this editor's bridge.
+    /// The program on the editor's port is not this editor's bridge.
     WrongPeer,
-    /// What listens there belongs to another project, or its editor said so.
+    /// The editor on the port belongs to another project, by the port's owner or by its own statement.
     WrongProject,
     /// Something listens, but nothing proves that it is this project's editor.
     Unproven,
     /// The gateway's process has no file descriptor left, so nothing can be said of the editor.
     NoDescriptors,
-    /// Two editors fit; nobody guesses.
+    /// More than one editor, project or package fits, and holdfast does not guess.
     Ambiguous,
-    /// Which project is meant is not settled: the client is asked for its roots, they are being looked at, or the former
+    /// The wanted project is not settled: the client was asked for its roots, the roots are being searched, or the former
     /// project's editor still has calls.
     ProjectUnsettled,
-    /// Another project is meant, or more than one fits, since before the call could be sent.
+    /// Since the call came, another project became the wanted one, or more than one fits.
     ProjectChanged,
-    /// The editor works on another call; its bridge takes one at a time.
+    /// Another call has the editor's place.
     Busy,
     /// The editor has been silent on an outstanding call for a while.
     Stalled,
-    /// The live tool list is being fetched, and the tool is not known without it.
+    /// Calls wait for the live tool list, which is being fetched.
     Listing,
     /// The live tool list has no such tool.
     UnknownTool,
     /// The request is larger than the editor accepts.
     TooLarge,
-    /// Policy refuses the tool.
+    /// The policy refuses the tool.
     Policy,
-    /// The audit that was asked for cannot record the call.
+    /// The requested audit cannot record the call.
     Audit,
     /// More requests are open than the gateway keeps.
     Overload,
@@ -75,12 +76,12 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// The editor's process is gone, or said that it goes.
+    /// Whether the editor's process is gone, or has announced that it quits.
     pub fn is_gone(self) -> bool {
         matches!(self, Self::Crashed | Self::ProcessGone | Self::Closed)
     }
 
-    /// True when the same call can succeed later without anybody changing it.
+    /// Whether the same call can succeed later without a change to the call.
     pub fn passes(self) -> bool {
         match self {
             Self::Connecting
@@ -120,17 +121,17 @@ impl Cause {
 pub enum Loss {
     /// The editor reloaded its domain.
     Reload,
-    /// The editor had begun the call, and says that a domain reload cut it.
+    /// The editor had begun the call, and says that a domain reload interrupted it.
     Interrupted,
     /// The editor quit.
     Quit,
-    /// The connection ended without a word.
+    /// The connection ended without an announcement.
     Disconnect,
     /// The editor sent bytes that are not its protocol.
     Protocol,
     /// Nothing came from the editor for too long.
     Silence,
-    /// Another project is meant since, and the former one's editor was left before it answered.
+    /// Another project became the wanted one, and the former project's editor was disconnected before it answered.
     ProjectChanged,
     /// A part of the gateway crashed.
     Gateway,
@@ -138,33 +139,33 @@ pub enum Loss {
     Shutdown,
 }
 
-/// What an editor that is back after a loss tells of its absence.
+/// What is known of an editor's absence, once it is back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Return {
-    /// Nothing.
+    /// Nothing is known.
     Unknown,
-    /// It is the same process in another domain: it has reloaded.
+    /// The same process in another domain: the editor has reloaded.
     Reloaded,
-    /// It is the same domain: whatever it was, it was no reload.
+    /// The same domain: the cause of the absence was not a reload.
     SameDomain,
-    /// It is another process.
+    /// Another process.
     OtherProcess,
 }
 
 /// What callers may expect of the link now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Availability {
-    /// Connected: calls go out as the bridge's window allows.
+    /// Connected: calls are sent as the bridge's window allows.
     Open,
     /// Not connected, with evidence that the editor returns: calls are held.
     Coming(Cause),
-    /// Not connected, and nothing says that it will be: calls are answered at once.
+    /// Not connected, without evidence that the editor returns: calls are answered at once.
     Absent(Cause),
 }
 
 impl Availability {
-    /// The cause, while not open.
+    /// Returns the cause, unless the link is open.
     pub fn cause(self) -> Option<Cause> {
         match self {
             Self::Open => None,
@@ -172,7 +173,8 @@ impl Availability {
         }
     }
 
-    /// Nothing is wrong with the editor itself: it is connected, or was left alone while its project is in question.
+    /// Whether nothing is wrong with the editor: it is connected, or
+    /// was disconnected only because the wanted project is not settled.
     pub fn is_no_absence(self) -> bool {
         matches!(self, Self::Open | Self::Coming(Cause::ProjectUnsettled))
     }

@@ -1,9 +1,9 @@
-//! The walk over everything a machine can do, and its chart.
+//! The walk over everything a machine can do, and the chart of it.
 //!
 //! [`walk`] feeds every specimen event into every configuration (storage and state) that can be reached from the machine's
-//! starts: a search in breadth, so that the way to each configuration is a shortest one. Storages are small by
-//! contract, so the walk ends; if it does not, it says so. [`render`] turns a walk into the Markdown under `src/fsm/charts/`.
-//! The tests compare the two and hold the promises that are the same for every machine.
+//! starts. It is a breadth-first search, so the path to each configuration is a shortest one. Storages must be small, so the walk
+//! ends; if it finds too many configurations, it panics. [`render`] turns a walk into the Markdown under `src/fsm/charts/`. The
+//! tests compare the two and check the promises that hold for every machine.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::{Debug, Write};
@@ -13,7 +13,7 @@ use strum::VariantArray;
 use super::{Charted, Driver, Hosted, Machine, Outbox};
 use crate::limits::WALK_CONFIGURATIONS_MAX;
 
-/// A machine that can be walked over and drawn: its states and groups are listed in the order of their declaration.
+/// A machine that can be walked and drawn. Its states and groups are listed in the order of their declaration.
 pub trait Walkable: Hosted + Charted + Machine<State: VariantArray, Group: VariantArray> {}
 impl<M: Hosted + Charted + Machine<State: VariantArray, Group: VariantArray>> Walkable for M {}
 
@@ -22,11 +22,11 @@ impl<M: Hosted + Charted + Machine<State: VariantArray, Group: VariantArray>> Wa
 pub struct Walk<M: Walkable> {
     /// The specimen events, in the order of [`Charted::specimens`].
     pub events: Vec<M::Event>,
-    /// What starting ordered, one for each of [`Charted::starts`]; they are also the first configurations.
+    /// The orders of each of [`Charted::starts`], which are also the first configurations.
     pub starts: Vec<Vec<M::Effect>>,
     /// The configurations that can be reached, nearest first.
     pub configurations: Vec<Configuration<M>>,
-    /// What each event does in each state: index state * events + event, states in the order of their declaration.
+    /// The steps of each event in each state, at index state * events + event. States are in the order of their declaration.
     cells: Vec<Vec<Step<M>>>,
 }
 
@@ -35,22 +35,22 @@ pub struct Walk<M: Walkable> {
 pub struct Configuration<M: Walkable> {
     /// The machine, ready to be fed.
     pub driver: Driver<M>,
-    /// The configuration and the event it was first reached from, as indices; `None` for a start.
+    /// The configuration and the event that it was first reached from, as indices; `None` for a start.
     pub via: Option<(usize, usize)>,
 }
 
-/// What an event did in a state. Storages that lead to equal steps share one.
+/// What an event did in a state. Equal steps of several storages are stored once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step<M: Walkable> {
     /// The state afterwards.
     pub to: M::State,
-    /// A transition was made, if only to the same state.
+    /// Whether a transition was made, even to the same state.
     pub moved: bool,
-    /// The orders.
+    /// The orders that were given.
     pub effects: Vec<M::Effect>,
-    /// Why it was decided to do nothing.
+    /// Why the event was deliberately ignored.
     pub ignored: Option<&'static str>,
-    /// Nobody decided it.
+    /// Whether no handler decided the event.
     pub unexpected: bool,
 }
 
@@ -62,13 +62,13 @@ impl<M: Walkable> Step<M> {
 }
 
 impl<M: Walkable> Walk<M> {
-    /// The different things that an event (by index) does in a state; empty when the state is never reached.
+    /// Returns the different steps of an event (by index) in a state; empty if the state is never reached.
     pub fn cell(&self, state: M::State, event: usize) -> &[Step<M>] {
         let row = M::State::VARIANTS.iter().position(|&other| other == state);
         row.and_then(|row| self.cells.get(row * self.events.len() + event)).map_or(&[], Vec::as_slice)
     }
 
-    /// The events that lead to a configuration (by index) from its start.
+    /// Returns the events that lead from a start to a configuration (by index).
     pub fn path(&self, mut configuration: usize) -> Vec<&M::Event> {
         let mut path = Vec::new();
         while let Some((from, event)) = self.configurations[configuration].via {
@@ -79,7 +79,7 @@ impl<M: Walkable> Walk<M> {
         path
     }
 
-    /// A shortest way to a state, for a person.
+    /// Returns a shortest path to a state, as text.
     pub fn way_to(&self, state: M::State) -> String {
         match self.configurations.iter().position(|place| place.driver.state() == state) {
             Some(found) => format!("{:?}", self.path(found)),
@@ -91,8 +91,8 @@ impl<M: Walkable> Walk<M> {
 /// Walks over everything a machine can do.
 ///
 /// # Panics
-/// When there are more than [`WALK_CONFIGURATIONS_MAX`] configurations: the storage counts without bound. And when the machine
-/// panics.
+/// Panics if there are more than [`WALK_CONFIGURATIONS_MAX`] configurations, since the storage then counts without bound; and if
+/// the machine panics.
 pub fn walk<M: Walkable>() -> Walk<M> {
     let events = M::specimens();
     let cells = vec![Vec::new(); M::State::VARIANTS.len() * events.len()];
@@ -132,14 +132,14 @@ pub fn walk<M: Walkable>() -> Walk<M> {
     walk
 }
 
-/// The name of an event without its payload; timers are told apart.
+/// Returns the name of an event without its payload. Only timers keep theirs.
 pub fn name(event: &impl Debug) -> String {
     let text = format!("{event:?}");
     let end = if text.starts_with("Elapsed(") { None } else { text.find([' ', '(', '{']) };
     text[..end.unwrap_or(text.len())].to_owned()
 }
 
-/// Some of the specimens, for a person: only the name where all specimens of that name are among them.
+/// Returns labels for some of the specimens: only the name if they include all specimens of that name.
 fn labels<E: Debug>(all: &[E], some: &BTreeSet<usize>) -> Vec<String> {
     let mut labels = Vec::new();
     for &index in some {
@@ -153,7 +153,7 @@ fn labels<E: Debug>(all: &[E], some: &BTreeSet<usize>) -> Vec<String> {
     labels
 }
 
-/// The chart of a machine as Markdown: a Mermaid diagram, and the table of every state and event.
+/// Returns the chart of a machine as Markdown: a Mermaid diagram, and the table of every state and event.
 pub fn render<M: Walkable>(walk: &Walk<M>) -> String {
     let mut text = String::new();
     write_chart(walk, &mut text).unwrap_or_else(|error| unreachable!("a String takes every text: {error}"));
@@ -265,7 +265,7 @@ fn label(of: impl Into<&'static str>) -> &'static str {
     of.into()
 }
 
-/// A machine that has seen some events.
+/// Returns a machine after these events.
 #[cfg(test)]
 pub(crate) fn after<M: Hosted>(machine: M, events: &[M::Event]) -> Driver<M> {
     let (mut driver, _) = Driver::start(machine);

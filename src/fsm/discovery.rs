@@ -1,23 +1,23 @@
-//! Discovery: where is the editor?
+//! Discovery: decides when to look for the editor, and what the bridge may connect to.
 //!
-//! Fed by its shell: the bridge asks for targets (`Wanted`), the client's roots came (`RootsHinted`), a watched file changed
-//! (`FilesChanged`), and a survey (configured port, instance and status files, the walk up from the working directory, pids,
-//! owners of ports) is done (`Surveyed`). It decides when to survey and what the bridge is told: targets that may be
-//! called, or why there are none. It never guesses: candidates that nothing proves, or two editors that fit alike, are listed
-//! for a person (by `holdfast status`) and not called.
+//! The shell feeds: the bridge asks for targets (`Wanted`), the client's roots came (`RootsHinted`), a watched file changed
+//! (`FilesChanged`), and a survey is done (`Surveyed`). A survey looks at the configured port, instance and status files, the
+//! folders above the working directory, process ids, and owners of ports. Discovery decides when to survey and what to report to
+//! the bridge: targets that may be called, or why there are none. It never guesses. If nothing proves a candidate, or if two
+//! editors fit equally well, a person can list them (`holdfast status`), and none is called.
 //!
-//! One survey runs at a time, and one more is remembered. Each finding is told at once even if another survey follows, or a
-//! burst of file changes would keep the bridge waiting for as long as it lasts.
+//! One survey runs at a time, and one more is remembered. Each finding is reported at once, even if another survey follows.
+//! Otherwise a burst of file changes would keep the bridge waiting until it ends.
 //!
-//! A finding that the bridge did not ask for and that can be called is good news: it cuts the bridge's wait short. One that it
-//! did ask for never does, also when it asked during a survey: the bridge's answer to a cut wait is to ask, and the
-//! two would chase each other.
+//! Targets that the bridge did not ask for are good news and shorten the bridge's wait. A survey that the bridge asked for never
+//! does, even if the bridge asked during another survey: after a shortened wait the bridge asks again, so the two would trigger
+//! each other without end.
 //!
-//! A survey opens files of a folder that may be on a disk that never answers. One that takes too long is given up: its thread cannot
-//! be ended, so few may hang at once, and the next one begins a while later.
+//! A survey opens files in a folder that may be on a disk that never answers. A survey that takes too long is given up. Its
+//! thread cannot be ended, so at most `SURVEYS_HANGING_MAX` may hang at once, and the next survey begins after `SURVEY_AGAIN`.
 //!
-//! The watch starts with the first question, before the first survey, so that no change falls between them; the shell aims
-//! it anew with each survey.
+//! Watching starts with the first request, before the first survey, so that no change is missed between them. With each survey
+//! the shell updates what is watched.
 
 use std::time::Duration;
 
@@ -30,20 +30,20 @@ pub enum Cause {
     /// The bridge asked.
     #[default]
     Asked,
-    /// Something changed.
+    /// A file or the client's roots changed, or a survey hung or was outdated.
     News,
 }
 
 /// The storage of discovery.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Discovery {
-    /// Why the survey that runs (or ran last) was made.
+    /// Why the current or last survey was made.
     pub cause: Cause,
-    /// Another survey follows the one that runs, and why.
+    /// Set if another survey follows the current one, with its reason.
     pub again: Option<Cause>,
-    /// Files are being watched.
+    /// Whether files are being watched.
     pub watching: bool,
-    /// Surveys that were given up and have not ended.
+    /// The number of surveys that were given up and have not ended.
     pub hanging: u8,
 }
 
@@ -53,27 +53,27 @@ pub struct Discovery {
 pub enum Timer {
     /// The longest wait for the client's roots.
     Roots,
-    /// State timeout of `scanning`: the survey takes too long.
+    /// Timeout of `scanning`: the survey takes too long.
     Survey,
-    /// State timeout of `stuck`: try again.
+    /// Timeout of `stuck`: survey again.
     Again,
 }
 
-/// Where discovery stands.
+/// The state of discovery.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
-    /// Nobody asked yet.
+    /// No targets were asked for yet.
     Idle,
     /// A survey runs.
     Scanning,
     /// The last survey was given up.
     Stuck,
-    /// The last survey found something to call.
+    /// The last survey found a target.
     Offering,
-    /// The last survey found nothing to call; waiting for news.
+    /// The last survey found no target; waiting for changes.
     Watching,
-    /// Over.
+    /// The end.
     Stopped,
 }
 
@@ -81,9 +81,9 @@ pub enum State {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Group {
-    /// A survey has been made, none runs.
+    /// A survey has been made, and none runs.
     Surveyed,
-    /// Above all.
+    /// The root.
     Root,
 }
 
@@ -92,39 +92,39 @@ pub enum Group {
 pub enum Finding {
     /// Targets that may be called.
     Callable {
-        /// How many; 0 counts as [`Finding::Nothing`].
+        /// The number of targets; 0 is treated as [`Finding::Nothing`].
         count: u8,
     },
-    /// Only candidates that nothing proves to be this project's editor.
+    /// Only candidates that are not proven to be this project's editor.
     OnlyUnproven,
-    /// Several that fit alike.
+    /// Several editors fit equally well.
     Ambiguous,
     /// No trace of an editor.
     Nothing,
-    /// Nothing that counts: the client has named other roots meanwhile.
+    /// The result is outdated: the client named other roots meanwhile.
     Outdated,
 }
 
-/// Why there is nothing to call.
+/// Why there is no target.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum WhyNothing {
-    /// Only candidates that nothing proves to be this project's editor.
+    /// Only candidates that are not proven to be this project's editor.
     OnlyUnproven,
-    /// Several that fit alike.
+    /// Several editors fit equally well.
     Ambiguous,
     /// No trace of an editor.
     Nothing,
 }
 
-/// What can happen.
+/// What can happen to discovery.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The bridge asks for targets.
     Wanted,
     /// The client was asked for its roots.
     RootsAsked,
-    /// The client named no other roots than are known.
+    /// The client named no other roots than the known ones.
     RootsKept,
     /// The client named its roots.
     RootsHinted,
@@ -132,7 +132,7 @@ pub enum Event {
     FilesChanged,
     /// The survey is done.
     Surveyed(Finding),
-    /// A survey that was given up has ended after all.
+    /// A survey that was given up has ended later.
     HangingEnded,
     /// A timer fired.
     Elapsed(Timer),
@@ -140,18 +140,18 @@ pub enum Event {
     StopRequested,
 }
 
-/// What can be ordered.
+/// What the shell must do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
     /// Make a survey.
     Survey,
-    /// Tell the bridge the targets of the last survey.
+    /// Report the targets of the last survey to the bridge.
     Offer,
-    /// Tell the bridge what the last survey that ended had found, if it still holds.
+    /// Report the result of the last survey that ended to the bridge again, if it is still valid.
     OfferAgain,
-    /// Expect nothing more of the survey that runs, and say that it hangs.
+    /// Expect nothing more of the running survey, and log that it hangs.
     GiveUp,
-    /// Tell the bridge that there is nothing to call.
+    /// Report to the bridge that there is no target.
     OfferNothing(WhyNothing),
     /// Start watching files.
     Watch,
@@ -159,11 +159,11 @@ pub enum Effect {
     ShortenWait,
     /// Stop watching files.
     Unwatch,
-    /// The client does not say its roots: go on with those that are known.
+    /// The client does not name its roots: continue with the known ones.
     ForgoRoots,
     /// Start a timer.
     Arm(Timer, Duration),
-    /// Forget a timer.
+    /// Stop a timer.
     Disarm(Timer),
 }
 
@@ -173,7 +173,7 @@ impl Discovery {
         Outcome::Transition(State::Scanning)
     }
 
-    /// What is decided alike wherever discovery stands.
+    /// Handles the events that are handled alike in every state.
     fn anywhere(&mut self, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match event {
             Event::RootsAsked => out.order(Effect::Arm(Timer::Roots, ROOTS_WAIT)),
@@ -263,7 +263,7 @@ impl Machine for Discovery {
                 Event::Surveyed(finding) => self.tell(*finding, out),
                 Event::Elapsed(Timer::Survey) => {
                     self.hanging = self.hanging.saturating_add(1);
-                    // What is asked meanwhile is answered by the next one.
+                    // The next survey answers requests that came meanwhile.
                     self.again = None;
                     out.order(Effect::GiveUp);
                     Outcome::Transition(State::Stuck)
@@ -317,13 +317,13 @@ impl Machine for Discovery {
     fn on_group(&mut self, group: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match (group, event) {
             (Group::Surveyed, Event::Wanted) => self.scan(Cause::Asked),
-            // While offering too: the port or the editor's activity may have changed.
+            // Also while offering: the port or the editor's activity may have changed.
             (Group::Surveyed, Event::RootsHinted | Event::FilesChanged) => self.scan(Cause::News),
             (Group::Surveyed, Event::StopRequested) => Outcome::Transition(State::Stopped),
             (Group::Surveyed, Event::RootsAsked | Event::RootsKept | Event::HangingEnded | Event::Elapsed(_)) => {
                 self.anywhere(event, out)
             }
-            // Two surveys at once would be the shell's mistake.
+            // Two surveys at once would be a bug of the shell.
             (Group::Surveyed, Event::Surveyed(_)) | (Group::Root, _) => Outcome::Super,
         }
     }
@@ -392,7 +392,7 @@ mod tests {
     const FOUND: Event = Event::Surveyed(Finding::Callable { count: 1 });
     const NOTHING: Event = Event::Surveyed(Finding::Nothing);
 
-    /// What is ordered beside timers.
+    /// Returns the orders other than timers.
     fn orders(it: &mut Driver<Discovery>, event: &Event) -> Vec<Effect> {
         let timer = |effect: &Effect| matches!(effect, Effect::Arm(..) | Effect::Disarm(_));
         it.feed(event).effects.into_iter().filter(|effect| !timer(effect)).collect()

@@ -1,14 +1,14 @@
-//! The state machines: State x Event -> State', Effects. Values only.
+//! The state machines: (state, event) to (state, effects). Values only.
 //!
-//! *Events* are facts in the past tense, *effects* are orders that a shell in `actors` carries out. A machine asks for timers
-//! by name (`Arm`, `Disarm`) and hears `Elapsed(timer)`; the shell keeps their generations and drops stale firings.
-//! Randomness and time come in as values.
+//! *Events* are facts in the past tense. *Effects* are orders that a shell in `actors` carries out. A machine starts and stops
+//! timers by name (`Arm`, `Disarm`) and gets `Elapsed(timer)`. The shell numbers the timers and drops outdated firings.
+//! Randomness and time are passed in as values.
 //!
-//! A machine is written against [`Machine`] and handed to statig by `statig_machine!`. Each leaf state may belong to a
-//! group (a superstate), each group and each free leaf to the group `Root`. A handler answers with statig's [`Outcome`]:
-//! `Handled`, `Transition(state)`, or `Super` to hand the event up. What reaches the root was not decided by anybody: it is
-//! reported as [`Outbox::unexpected`] and counted. A cell that is decided to do nothing says why ([`Outbox::ignore`]); the
-//! reason stands in the generated chart (`src/fsm/charts/`).
+//! A machine implements [`Machine`], and `statig_machine!` connects it to statig. A leaf state may belong to a group (a
+//! superstate). Every group, and every leaf state without a group, belongs to the group `Root`. A handler returns statig's
+//! [`Outcome`]: `Handled`, `Transition(state)`, or `Super` to pass the event to the group above. An event that reaches the root
+//! was not handled: it is reported as [`Outbox::unexpected`] and counted. A handler that deliberately does nothing gives a reason
+//! ([`Outbox::ignore`]), which is shown in the generated chart (`src/fsm/charts/`).
 
 pub mod bridge;
 pub mod call;
@@ -26,16 +26,16 @@ use std::hash::Hash;
 
 pub use statig::Outcome;
 
-/// What a machine tells the shell after one event.
+/// What a machine returns to the shell after one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outbox<M: Machine> {
-    /// Orders, in the order in which they are carried out.
+    /// The orders, in the order in which they must be carried out.
     pub effects: Vec<M::Effect>,
-    /// Transitions that were made: from, to.
+    /// The transitions that were made: from, to.
     pub transitions: Vec<(M::State, M::State)>,
-    /// Why the event was decided to do nothing.
+    /// Why the event was deliberately ignored.
     pub ignored: Option<&'static str>,
-    /// Nobody decided the event: it reached the root.
+    /// Whether no handler decided the event, so that it reached the root.
     pub unexpected: bool,
 }
 
@@ -44,61 +44,61 @@ impl<M: Machine> Outbox<M> {
         Self { effects: Vec::new(), transitions: Vec::new(), ignored: None, unexpected: false }
     }
 
-    /// Gives an order.
+    /// Adds an order.
     pub fn order(&mut self, effect: M::Effect) {
         self.effects.push(effect);
     }
 
-    /// Decides to do nothing, and says why.
+    /// Ignores the event, and gives the reason.
     pub fn ignore(&mut self, why: &'static str) -> Outcome<M::State> {
         self.ignored = Some(why);
         Outcome::Handled
     }
 }
 
-/// A state machine. `self` is what it keeps beside the state: small, hashable, without time. A machine whose states keep different
-/// things stores an enum with a variant for each state (`bridge`): what is kept is dropped with its state.
+/// A state machine. `self` is the storage beside the state: small, hashable, without time. If the states keep different data, the
+/// storage is an enum with a variant for each state (as in `bridge`), so that the data is dropped with its state.
 pub trait Machine: Clone + Eq + Hash + Debug + Send + 'static {
-    /// Its name in charts, logs and labels.
+    /// The machine's name in charts, logs and labels.
     const NAME: &'static str;
-    /// The group above all others. Nothing is decided there: what reaches it is counted as unexpected.
+    /// The group above all others. It has no handler: an event that reaches it counts as unexpected.
     const ROOT: Self::Group;
     /// The leaf states; `Into<&'static str>` gives the label.
     type State: Copy + Eq + Hash + Debug + Into<&'static str> + Send + 'static;
     /// The superstates; one of them is [`ROOT`](Machine::ROOT).
     type Group: Copy + Eq + Hash + Debug + Into<&'static str> + Send + 'static;
-    /// What can happen.
+    /// What can happen to the machine.
     type Event: Clone + Debug + Send;
-    /// What can be ordered.
+    /// What the machine can order.
     type Effect: Clone + PartialEq + Debug + Send;
 
-    /// The first state.
+    /// Returns the first state.
     fn initial() -> Self::State;
-    /// The group a state belongs to.
+    /// Returns the group that a state belongs to.
     fn group(state: Self::State) -> Self::Group;
-    /// Decides an event in a leaf state.
+    /// Handles an event in a leaf state.
     fn on(&mut self, state: Self::State, event: &Self::Event, out: &mut Outbox<Self>) -> Outcome<Self::State>;
-    /// Decides an event that a leaf of the group handed up. Never called for the root.
+    /// Handles an event that a leaf state of the group passed up. Never called for the root.
     fn on_group(&mut self, group: Self::Group, event: &Self::Event, out: &mut Outbox<Self>) -> Outcome<Self::State>;
-    /// A leaf state was entered (also from itself).
+    /// Called when a leaf state was entered (also from itself).
     fn entered(&mut self, _state: Self::State, _out: &mut Outbox<Self>) {}
-    /// A leaf state is left (also to itself).
+    /// Called when a leaf state is left (also to itself).
     fn left(&mut self, _state: Self::State, _out: &mut Outbox<Self>) {}
-    /// A group was entered from outside.
+    /// Called when a group was entered from outside.
     fn entered_group(&mut self, _group: Self::Group, _out: &mut Outbox<Self>) {}
-    /// A group was left.
+    /// Called when a group was left.
     fn left_group(&mut self, _group: Self::Group, _out: &mut Outbox<Self>) {}
 }
 
-/// What the chart generator and the model checker walk over.
+/// What the chart generator and the model checker need to walk a machine.
 pub trait Charted: Machine {
-    /// One or more of every event variant, with every payload that is decided differently.
+    /// Returns one or more events of every variant, with every payload that is handled differently.
     fn specimens() -> Vec<Self::Event>;
-    /// The storages a walk starts from.
+    /// Returns the storages that a walk starts from.
     fn starts() -> Vec<Self>;
 }
 
-/// statig's half of a machine; implemented by `statig_machine!`.
+/// The part of a machine that runs on statig; implemented by `statig_machine!`.
 pub trait Hosted: Machine {
     /// The statig state machine.
     type Running: Clone + Send;
@@ -106,9 +106,9 @@ pub trait Hosted: Machine {
     fn boot(self, out: &mut Outbox<Self>) -> Self::Running;
     /// Runs one event to completion.
     fn handle(running: &mut Self::Running, event: &Self::Event, out: &mut Outbox<Self>);
-    /// The current leaf state.
+    /// Returns the current leaf state.
     fn state(running: &Self::Running) -> Self::State;
-    /// The storage.
+    /// Returns the storage.
     fn storage(running: &Self::Running) -> &Self;
 }
 
@@ -119,26 +119,26 @@ pub struct Driver<M: Hosted> {
 }
 
 impl<M: Hosted> Driver<M> {
-    /// Starts the machine in its first state; the outbox holds what entering it ordered.
+    /// Starts the machine in its first state. The outbox contains the orders of entering it.
     pub fn start(machine: M) -> (Self, Outbox<M>) {
         let mut out = Outbox::new();
         let running = machine.boot(&mut out);
         (Self { running }, out)
     }
 
-    /// Feeds one event; run to completion.
+    /// Feeds one event and runs it to completion.
     pub fn feed(&mut self, event: &M::Event) -> Outbox<M> {
         let mut out = Outbox::new();
         M::handle(&mut self.running, event, &mut out);
         out
     }
 
-    /// The current leaf state.
+    /// Returns the current leaf state.
     pub fn state(&self) -> M::State {
         M::state(&self.running)
     }
 
-    /// The storage beside the state.
+    /// Returns the storage.
     pub fn machine(&self) -> &M {
         M::storage(&self.running)
     }
@@ -165,10 +165,10 @@ impl<M: Hosted> Debug for Driver<M> {
     }
 }
 
-/// Hands a [`Machine`] to statig: `statig_machine!(Machine, State, Group)`.
+/// Connects a [`Machine`] to statig: `statig_machine!(Machine, State, Group)`.
 ///
-/// Written without statig's own attribute macro, which orders the state enum by a hash map and takes no derives with helper
-/// attributes. The states must be enums: statig tells them apart by discriminant.
+/// It replaces statig's own attribute macro, which orders the state enum by a hash map and takes no derives with helper
+/// attributes. The states must be enums: statig distinguishes them by discriminant.
 macro_rules! statig_machine {
     ($machine:ty, $state:ty, $group:ty) => {
         impl statig::blocking::IntoStateMachine for $machine {

@@ -1,14 +1,14 @@
-//! The push listener: the socket that the editor connects to, to tell what it is about to do.
+//! The push listener: the socket that the editor connects to, to announce what it is about to do.
 //!
-//! Fed by its shell: the link wants it (`Wanted`), the kernel answers (`Bound`, `BindFailed`), the editor comes and goes
-//! (`Attached`, `Detached`) and talks (`HintReceived`). It decides when to bind, what to publish as the endpoint that the
+//! The shell feeds: the link wants the listener (`Wanted`), the kernel answers (`Bound`, `BindFailed`), the editor connects and
+//! disconnects (`Attached`, `Detached`) and sends hints (`HintReceived`). The machine decides when to bind and which endpoint the
 //! greeting names, and passes hints on.
 //!
-//! A push may refresh, shorten a wait or name a cause; it never closes, holds or delays anything. Anybody on this machine can
-//! connect to the listener, a hint may be late or doubled, and no stock package sends one reliably: so no hint moves this
-//! machine, and an editor that never attaches costs nothing.
+//! A hint may refresh something, shorten a wait or name a cause. It never closes, holds or delays anything. Any program on this
+//! machine can connect to the listener, a hint may be late or doubled, and no stock package sends hints reliably. So no hint
+//! changes the state of this machine, and an editor that never connects has no disadvantage.
 //!
-//! A bind that failed is tried again for ever, ever more rarely. It is tried without jitter: it hits nobody but our own kernel.
+//! A failed bind is repeated without end, at growing intervals. There is no jitter, since only our own kernel is concerned.
 
 use std::time::Duration;
 
@@ -18,17 +18,17 @@ use crate::protocol::dialect::PushEvent;
 /// The storage of the push listener.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Push {
-    /// Sockets that are open; saturating (the shell opens at most `PUSH_CONNECTIONS_MAX`).
+    /// The number of open sockets; saturating (the shell opens at most `PUSH_CONNECTIONS_MAX`).
     pub sockets: u8,
-    /// Binds that failed in a row; saturating. Above 0 in `closed` the rebind timer is armed.
+    /// The number of failed binds in a row; saturating. If it is above 0 in `closed`, the rebind timer is armed.
     pub attempt: u8,
 }
 
-/// Where the listener stands.
+/// The state of the listener.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
-    /// Nobody wants it, or it waits to be bound again.
+    /// The listener is not wanted, or waits for the next bind.
     Closed,
     /// A bind is under way.
     Binding,
@@ -36,7 +36,7 @@ pub enum State {
     Listening,
     /// At least one socket is open.
     Attached,
-    /// Over.
+    /// The end.
     Stopped,
 }
 
@@ -46,7 +46,7 @@ pub enum State {
 pub enum Group {
     /// Everything before the end.
     Running,
-    /// Above all.
+    /// The root.
     Root,
 }
 
@@ -54,18 +54,18 @@ pub enum Group {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Timer {
-    /// Until the next bind after a failed one.
+    /// The wait for the next bind after a failed one.
     Rebind,
 }
 
-/// What can happen.
+/// What can happen to the listener.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The link wants a push listener.
     Wanted,
     /// The listener is bound.
     Bound {
-        /// Its port on loopback.
+        /// The listener's port on loopback.
         port: u16,
     },
     /// The listener could not be bound.
@@ -74,7 +74,7 @@ pub enum Event {
     Attached,
     /// A socket ended.
     Detached,
-    /// A socket said something.
+    /// A socket received a message.
     HintReceived(PushEvent),
     /// A timer fired.
     Elapsed(Timer),
@@ -82,20 +82,20 @@ pub enum Event {
     StopRequested,
 }
 
-/// What can be ordered.
+/// What the shell must do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Bind to a free port on loopback (or take the listener that outlived our predecessor).
+    /// Bind to a free port on loopback (or take over the listener of a predecessor).
     Bind,
     /// Start a timer.
     Arm(Timer, Duration),
-    /// Forget a timer.
+    /// Stop a timer.
     Disarm(Timer),
-    /// The port that greetings name from now on; `None` when there is no listener.
+    /// Set the port that greetings name from now on; `None` if there is no listener.
     PublishEndpoint(Option<u16>),
-    /// Tell the link what the editor said.
+    /// Pass a hint on to the link.
     PassHint(PushEvent),
-    /// Count a message of a type that is not known.
+    /// Count a message of an unknown type.
     CountUnknown,
     /// Close the listener and every socket.
     CloseSockets,
@@ -178,7 +178,7 @@ impl Machine for Push {
                     self.sockets = 1;
                     Outcome::Transition(State::Attached)
                 }
-                // Read from a socket just before it ended: still as good as any hint.
+                // The hint was read from a socket just before the socket ended. It is as good as any other.
                 Event::HintReceived(hint) => Self::hint(*hint, out),
                 Event::Bound { .. }
                 | Event::BindFailed
@@ -202,7 +202,7 @@ impl Machine for Push {
                 }
             },
             State::Stopped => match event {
-                // The kernel's answer crossed the stop: nothing may stay open.
+                // The kernel's answer came after the stop: nothing may stay open.
                 Event::Bound { .. } | Event::Attached => {
                     out.order(Effect::CloseSockets);
                     Outcome::Handled

@@ -1,18 +1,19 @@
-//! The tool catalogue: where what is published comes from, and when the editor is asked again.
+//! The tool catalogue: which source is published, and when the editor is asked again.
 //!
-//! Fed by its shell: the file of the last session (`DiskRead`), the bridge (`LinkReady`, `LinkLost`, `ListReceived`,
-//! `ListFailed`) and hints from either connection that the list changed (`ChangeHinted`). It decides what is published, when a
-//! list is asked for and when clients are told.
+//! The shell feeds the machine from the file of an earlier session (`DiskRead`), the bridge (`LinkReady`, `LinkLost`,
+//! `ListReceived`, `ListFailed`), hints on either connection that the list changed (`ChangeHinted`), and a change of the wanted
+//! project (`ProjectChanged`). The machine decides what is published, when a list is requested and when clients are notified.
 //!
-//! One refresh runs at a time, and one more is remembered (`again`): an editor that announces fifty changes during an import
-//! is asked twice. Whether a list differs is compared by the shell, by content, against the catalogue it holds; the machine only
-//! hears `changed`. So a reload that brings the same tools back publishes `live` again and disturbs nobody.
+//! One refresh runs at a time, and at most one more is remembered (`again`): an editor that announces fifty changes during an
+//! import is asked twice. The shell compares the content of a list with the catalogue it holds, and the machine only gets
+//! `changed`. So a reload that brings back the same tools publishes `live` again and notifies no client.
 //!
-//! An answer carries no name here: the shell drops the answer to any question but the last one (its own number and the
-//! connection's epoch), so that an old connection's list never passes for the new one's.
+//! Events of answers have no number here: the shell drops every answer except the one to its last request on the current epoch.
+//! So a list of an old connection is never taken for a list of the new one.
 //!
-//! What was published stays published: a lost link makes a live list stale and a failed list changes nothing, since an old
-//! list serves a client better than none. The states other than `refreshing` are named after what is published.
+//! A published catalogue stays published until the project changes: a lost link makes a
+//! live list stale, and a failed request changes nothing, since an old list is better for
+//! a client than none. Every state except `refreshing` is named after what is published.
 
 use std::time::Duration;
 
@@ -25,33 +26,33 @@ use crate::limits::LIST_RETRY_AFTER;
 )]
 #[strum(serialize_all = "snake_case")]
 pub enum Source {
-    /// There is none: only the gateway's own tools.
+    /// No catalogue: only the gateway's own tools.
     #[default]
     None,
     /// From the file of an earlier session.
     Disk,
     /// From the editor, and the link is up.
     Live,
-    /// From the editor in this process; the link is down.
+    /// From the editor, in this gateway's lifetime; the link is down.
     Stale,
 }
 
 /// The storage of the registry.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Registry {
-    /// What is published.
+    /// What is published now.
     pub published: Source,
-    /// The link is up.
+    /// Whether the link is up.
     pub link_up: bool,
-    /// The retry timer is armed.
+    /// Whether the retry timer is armed.
     pub retrying: bool,
-    /// Another refresh follows the one that runs.
+    /// Whether another refresh follows the running one.
     pub again: bool,
-    /// The file was asked for; once in a life.
+    /// Whether the file was asked for. It is read once for each project.
     pub disk_asked: bool,
 }
 
-/// Where the registry stands.
+/// The state of the registry.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
@@ -73,7 +74,7 @@ pub enum State {
 pub enum Group {
     /// No refresh runs.
     Resting,
-    /// Above all.
+    /// The root.
     Root,
 }
 
@@ -81,58 +82,58 @@ pub enum Group {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Timer {
-    /// Until a failed list is asked for again.
+    /// The wait before a failed list is requested again.
     Retry,
 }
 
-/// What can happen.
+/// What can happen to the registry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The file was read.
     DiskRead {
-        /// It holds a usable catalogue.
+        /// Whether the file contains a usable catalogue.
         found: bool,
     },
-    /// The editor was greeted: it can be asked.
+    /// The greeting is complete, so the editor can be asked.
     LinkReady,
     /// The editor cannot be asked any more.
     LinkLost,
-    /// Something says that the editor's list changed.
+    /// A hint says that the editor's list changed.
     ChangeHinted,
     /// The editor's list came.
     ListReceived {
-        /// It differs by content from the catalogue that is published.
+        /// Whether the list's content differs from the published catalogue.
         changed: bool,
     },
     /// The editor's list did not come, or cannot be used.
     ListFailed,
-    /// Another project is looked at: what is published is of no use for it.
+    /// Another project is wanted. The published catalogue is useless for it.
     ProjectChanged,
     /// A timer fired.
     Elapsed(Timer),
 }
 
-/// What can be ordered.
+/// What the shell must do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
     /// Read the catalogue of an earlier session.
     ReadDisk,
     /// Ask the editor for its list.
     RequestList,
-    /// Publish the catalogue at hand, with where it comes from.
+    /// Publish the current catalogue with this source.
     Publish(Source),
-    /// Tell that the catalogue changed.
+    /// Notify clients that the catalogue changed.
     Announce,
-    /// Write the catalogue.
+    /// Write the catalogue to disk.
     SaveDisk,
     /// Start a timer.
     Arm(Timer, Duration),
-    /// Forget a timer.
+    /// Stop a timer.
     Disarm(Timer),
 }
 
 impl Registry {
-    /// The state that is named after what is published.
+    /// Returns the state that is named after the published source.
     fn rest(&self) -> State {
         match self.published {
             Source::None => State::Empty,
@@ -153,7 +154,7 @@ impl Registry {
         }
     }
 
-    /// What is known is another project's, and so is the link.
+    /// Drops the catalogue and the link, which belong to the former project.
     fn change_project(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
         self.link_up = false;
         self.again = false;
@@ -203,7 +204,7 @@ impl Registry {
                 let again = std::mem::take(&mut self.again);
                 Outcome::Transition(if again { State::Refreshing } else { State::Live })
             }
-            // The hint is younger than the question that failed: no reason to wait.
+            // The hint is newer than the request that failed, so there is no reason to wait.
             Event::ListFailed if std::mem::take(&mut self.again) => Outcome::Transition(State::Refreshing),
             Event::ListFailed => {
                 self.retrying = true;
@@ -248,7 +249,7 @@ impl Machine for Registry {
             }
             (_, Event::DiskRead { found: false }) => out.ignore("there is nothing to publish"),
             (State::Live | State::Stale, Event::DiskRead { found: true }) => out.ignore("what is published is newer"),
-            // The file is read once.
+            // The file is read once for each project.
             (State::Cached | State::Refreshing, Event::DiskRead { found: true }) => Outcome::Super,
             (State::Live, Event::LinkLost) => {
                 self.link_lost(out);

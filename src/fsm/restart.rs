@@ -1,50 +1,49 @@
-//! A supervisor's policy: one-for-one, with an intensity.
+//! A supervisor's policy: one-for-one restarts, with a limit on their rate.
 //!
-//! Fed by a supervisor shell with every end of a child, whatever the reason: a panic, an error from a handler, a kill, a stop
-//! that nobody here ordered, and a start that failed (which ractor reports to nobody, so the shell does). All children
-//! counted here are permanent, so each end is a bug of ours and is fixed by a new incarnation, at once. When more than
-//! `max` children end within `window`, new incarnations do not fix it: the children are stopped (in reverse order, by the
-//! shell) and the end is handed to the next supervisor above, exactly once.
+//! A supervisor shell feeds every end of a child, whatever the reason: a panic, an error from a handler, a kill, a stop that this
+//! supervisor did not order, and a failed start (which ractor does not report, so the shell does). All children counted here are
+//! permanent, so each end is a bug of ours and is answered with a restart at once. When more than `max` children end within
+//! `window`, restarts do not help: the shell stops the children in reverse order, and the end is escalated to the next supervisor
+//! above, exactly once.
 //!
-//! `stopping` is a state of its own because the children end in it too: without it, every child of an orderly shutdown would
-//! be started anew.
+//! `stopping` is a separate state because children end in it too. Without it, an orderly shutdown would restart every child.
 //!
-//! Times are durations since the supervisor's own start, taken when the shell hears of the end. One that lies before an
-//! earlier one counts as simultaneous with it: a clock that steps back must not hide a crash loop.
+//! Times are durations since the supervisor's own start, taken when the shell is notified of the end. A time that lies before an
+//! earlier one is treated as equal to it: a clock that steps back must not hide a crash loop.
 
 use std::time::Duration;
 
 use super::{Charted, Machine, Outbox, Outcome, statig_machine};
 use crate::limits::{LEAF_RESTARTS_MAX, LEAF_WINDOW, ROOT_RESTARTS_MAX, ROOT_WINDOW};
 
-/// The policy and the ends it remembers.
+/// The policy, and the ends that it remembers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Restart {
-    /// Ends within [`window`](Restart::window) that are fixed by a restart; one more escalates.
+    /// The number of ends within [`window`](Restart::window) that are answered with a restart. One more escalates.
     pub max: usize,
-    /// The window, both ends included.
+    /// The window, including both of its limits.
     pub window: Duration,
     /// The counted ends, oldest first; at most `max` while counting.
     pub deaths: Vec<Duration>,
 }
 
 impl Restart {
-    /// A policy without a past.
+    /// Returns a policy that has counted nothing yet.
     pub fn new(max: usize, window: Duration) -> Self {
         Self { max, window, deaths: Vec::new() }
     }
 
-    /// The policy for the leaves under the link.
+    /// Returns the policy for the leaves under the link.
     pub fn of_leaves() -> Self {
         Self::new(LEAF_RESTARTS_MAX, LEAF_WINDOW)
     }
 
-    /// The policy for the children of the root.
+    /// Returns the policy for the children of the root.
     pub fn of_root() -> Self {
         Self::new(ROOT_RESTARTS_MAX, ROOT_WINDOW)
     }
 
-    /// Counts an end; true when there are now too many.
+    /// Counts an end. Returns true if there are now too many.
     fn count(&mut self, at: Duration) -> bool {
         let now = self.deaths.last().map_or(at, |&last| last.max(at));
         self.deaths.retain(|&death| now - death <= self.window);
@@ -53,23 +52,23 @@ impl Restart {
     }
 }
 
-/// Where the supervisor stands.
+/// The state of the supervisor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
-    /// Restarting what ends, and counting.
+    /// Restarts children that end, and counts the ends.
     Counting,
-    /// Too many ends: the supervisor is on its way out.
+    /// Too many ends: the supervisor is ending.
     Exhausted,
-    /// An orderly shutdown: what ends was told to.
+    /// An orderly shutdown: children end because they were told to.
     Stopping,
 }
 
-/// No groups but the root.
+/// There is no group but the root.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Group {
-    /// Above all.
+    /// The root.
     Root,
 }
 
@@ -81,31 +80,31 @@ pub enum EndReason {
     Panicked,
     /// A handler returned an error.
     Failed,
-    /// It was killed.
+    /// The child was killed.
     Killed,
-    /// It stopped.
+    /// The child stopped.
     Stopped,
-    /// It did not come to life.
+    /// The child failed to start.
     StartFailed,
 }
 
-/// What can happen.
+/// What can happen to the supervisor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A child ended.
     ChildEnded {
-        /// The supervisor's own number of the child.
+        /// The supervisor's own number for the child.
         child: u8,
-        /// When the supervisor heard of it, since its own start.
+        /// When the supervisor was notified, since its own start.
         at: Duration,
-        /// How.
+        /// How the child ended.
         reason: EndReason,
     },
     /// The supervisor was told to stop.
     StopRequested,
 }
 
-/// What can be ordered.
+/// What the shell must do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
     /// Join the dead child, then start its successor.
@@ -113,12 +112,12 @@ pub enum Effect {
         /// The child.
         child: u8,
     },
-    /// Fail towards the supervisor above.
+    /// Report the failure to the supervisor above.
     Escalate {
-        /// The child whose end was one too many.
+        /// The child whose end exceeded the limit.
         child: u8,
     },
-    /// Stop the children that live, in reverse order of their start, and wait for them.
+    /// Stop the living children, in reverse order of their start, and wait for them.
     StopChildren,
 }
 
@@ -268,7 +267,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the plain reading of the rule: escalate at the first end that has `max` others within the window before it.
+        /// Compares with the plain rule: escalate at the first end that has `max` others within the window before it.
         #[test]
         fn counting_child_ended_escalates_exactly_when_the_rule_says(
             gaps in prop::collection::vec(0u64..12, 0..40), max in 0usize..5, window in 0u64..30,

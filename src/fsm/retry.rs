@@ -1,13 +1,13 @@
 //! The delay before the next connection attempt, computed from the attempt, how likely the editor returns, and a random number.
 //!
-//! This is the only file that uses the `backoff` crate, and it uses only its growth. The attempt is counted in a machine and the random
+//! This is the only file that uses the `backoff` crate, and it uses only its growth. A machine counts the attempts and the random
 //! number is passed in, so the crate's own state and randomness are not used. Three of its habits are worked around:
 //!
 //! * It gives up after 15 minutes by default; a gateway never does (`max_elapsed_time` is `None`).
-//! * It draws a random number even for a jitter of 0, which can move the *returned* delay by a nanosecond. What is read here
-//!   is `current_interval`, which grows without dice.
-//! * It notes the time when it is built and at each step. That serves `max_elapsed_time` alone, and std has no way to make an
-//!   `Instant` without a clock; the value is thrown away with the struct and nothing here depends on it.
+//! * It draws a random number even for a jitter of 0, which can move the *returned* delay by a nanosecond. `current_interval`,
+//!   which is read here, grows without randomness.
+//! * It reads the time when it is built and at each step. Only `max_elapsed_time` needs that, and std can make an `Instant` only
+//!   from a clock. The value is dropped with the struct, and nothing here depends on it.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ use backoff::backoff::Backoff;
 
 use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_LIKELY_MAX, RETRY_UNLIKELY_MAX};
 
-/// How long to wait before the next attempt.
+/// Returns how long to wait before the next attempt.
 ///
-/// Doubles from [`RETRY_FIRST`] (attempt 0) to [`RETRY_LIKELY_MAX`] or [`RETRY_UNLIKELY_MAX`], then moves by up to
-/// [`RETRY_JITTER`] of itself either way: `random` 0 is the shortest, 0.5 exact, 1 the longest. A value outside 0..=1 is clamped,
-/// NaN counts as 0.5. The delay is never zero, and for the same `random` never shorter for a later attempt.
+/// The delay doubles from [`RETRY_FIRST`] (attempt 0) to [`RETRY_LIKELY_MAX`] or [`RETRY_UNLIKELY_MAX`], and is then changed by
+/// up to [`RETRY_JITTER`] of itself: `random` 0 gives the shortest delay, 0.5 the exact one, 1 the longest. A value outside 0..=1
+/// is clamped, and NaN counts as 0.5. The delay is never zero, and for the same `random` a later attempt never has a shorter one.
 pub fn delay(attempt: u32, likely: bool, random: f64) -> Duration {
     let cap = if likely { RETRY_LIKELY_MAX } else { RETRY_UNLIKELY_MAX };
     let mut growth = ExponentialBackoffBuilder::new()

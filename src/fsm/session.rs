@@ -1,22 +1,22 @@
-//! The MCP session: when a request of the client is answered, and with how much patience for the tool list.
+//! The MCP session: when a client's request is answered, and how long the first tool list may wait.
 //!
-//! Fed by its shell with the client's requests (already parsed), with what the registry publishes, with how likely an editor
-//! is, and with the end: of stdin, by a signal, of the calls that ran. The machine knows no request ids: the shell keeps the
-//! waiting requests, and an order such as `AnswerLists` is for all of them.
+//! The shell feeds the client's requests (already parsed), what the registry publishes, how likely an editor is, and the end: of
+//! stdin, by a signal, of the running calls. The machine knows no request ids: the shell keeps the waiting requests, and an order
+//! such as `AnswerLists` applies to all of them.
 //!
-//! The one wait is the first tool list. A *sync* client never looks at `list_changed`, so what it is told first is all it
-//! will ever know. Its list waits at most [`TOOLS_WAIT`] for the live list, and only while an editor may be there or the list of an
-//! earlier session is still being read. An *async* client hears of changes; it waits only where nothing is known of the tools, not even
-//! from an earlier session, and at most [`TOOLS_WAIT_HEARING`]. Every later list is answered at once with what is known. Leaving
-//! `waiting_for_tools`, by whatever event, answers the lists that wait: no way out forgets them.
+//! Only the first tool list may wait. A *sync* client ignores `list_changed`, so the first list is all that it ever learns. That
+//! list waits at most [`TOOLS_WAIT`] for the live list, and only while an editor may be there, the list of an earlier session is
+//! still being read, or the client was asked for its roots. An *async* client follows changes. Its list waits only if no tools
+//! are known, not even from an earlier session, and at most [`TOOLS_WAIT_HEARING`]. Every later list is answered at once with
+//! what is known. Every way out of `waiting_for_tools` answers the waiting lists.
 //!
-//! Requests of the era without a handshake open the session by themselves: before the first `tools/*` request of that kind the
-//! shell feeds `Opened`, and `AnswerOpen` then has nothing to answer. The same holds for a session that follows a
-//! crashed one: its shell feeds `Opened` from the client data that main keeps. A mere `server/discover` does not open, since a
-//! probe must not dial.
+//! Requests of the era without a handshake open the session themselves: before the first `tools/*` request of that kind the shell
+//! feeds `Opened`, and `AnswerOpen` then has nothing to answer. After a crash of the session's actor, the next shell feeds
+//! `Opened` from the client data that outlived it. `server/discover` alone does not open the session, since a probe must not make
+//! the bridge dial.
 //!
-//! At the end the machine always passes through `draining`; a shell that knows of nothing sent feeds `CallsSettled` at once, and
-//! the process is gone within milliseconds.
+//! The end of an open session passes through `draining`. A shell without unanswered calls feeds `CallsSettled` at once, and the
+//! process ends within milliseconds. A session that was never opened ends directly.
 
 use std::time::Duration;
 
@@ -31,10 +31,10 @@ use crate::limits::{DRAIN_MAX, TOOLS_WAIT, TOOLS_WAIT_HEARING};
 )]
 #[strum(serialize_all = "snake_case")]
 pub enum Kind {
-    /// It does not, or is unknown: its first list must be complete.
+    /// The client does not, or is unknown: its first list must be complete.
     #[default]
     IgnoresChanges,
-    /// It does.
+    /// The client does.
     HonoursChanges,
 }
 
@@ -44,17 +44,17 @@ pub enum Kind {
 )]
 #[strum(serialize_all = "snake_case")]
 pub enum Likelihood {
-    /// Nobody looked yet.
+    /// No survey has been made yet.
     #[default]
     Unknown,
-    /// Something says that one is there or comes back.
+    /// There are signs that an editor is there or comes back.
     Likely,
-    /// Nothing does.
+    /// There are no such signs.
     Unlikely,
 }
 
 impl Likelihood {
-    /// What the link's availability means to a session; `undecided`: nothing speaks for or against an editor yet.
+    /// Derives the likelihood from the link's availability. `undecided`: nothing speaks for or against an editor yet.
     pub fn of_link(availability: cause::Availability, undecided: bool) -> Self {
         match availability {
             _ if undecided => Self::Unknown,
@@ -67,21 +67,23 @@ impl Likelihood {
 /// The storage of the session.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Session {
-    /// The client's kind.
+    /// Whether the client acts on `list_changed`.
     pub kind: Kind,
     /// Where the published catalogue comes from.
     pub source: Source,
     /// How likely an editor is.
     pub likelihood: Likelihood,
-    /// The catalogue on disk is still being looked for.
+    /// Whether the catalogue on disk is still being read.
     pub disk_awaited: bool,
-    /// The client was asked for its roots, which may name the project: what is known of an editor is of no project yet.
+    /// Whether the client was asked for its roots. They may name the
+    /// project, so what is known of an editor may concern another one.
     pub roots_awaited: bool,
-    /// The first list of this handshake is answered. A session that follows a crashed one starts with what main remembers.
+    /// Whether the first list of this handshake was answered. After a
+    /// crash of the session's actor, the value that outlived it is used.
     pub first_list_served: bool,
 }
 
-/// Where the session stands.
+/// The state of the session.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
@@ -91,9 +93,9 @@ pub enum State {
     WaitingForTools,
     /// Every request is answered or accepted at once.
     Serving,
-    /// No new requests; what runs may answer.
+    /// New requests are refused. Running calls may still be answered.
     Draining,
-    /// Over.
+    /// The end.
     Closed,
 }
 
@@ -103,7 +105,7 @@ pub enum State {
 pub enum Group {
     /// The client has opened the session.
     Open,
-    /// Above all.
+    /// The root.
     Root,
 }
 
@@ -111,13 +113,13 @@ pub enum Group {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Timer {
-    /// The longest wait of a first list.
+    /// The longest wait of the first list.
     ToolsWait,
     /// The longest wait for running calls at the end.
     Drain,
 }
 
-/// What can happen.
+/// What can happen to the session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The client opened the session, or opened it again.
@@ -126,60 +128,61 @@ pub enum Event {
     ListRequested,
     /// The client called a tool.
     CallRequested,
-    /// The client asked to be told of changes (`subscriptions/listen`): of the tools, or of nothing that changes here.
+    /// The client asked to be notified of changes (`subscriptions/listen`).
     ListenRequested {
-        /// Of the tools.
+        /// Whether it asked for changes of the tools.
         tools: bool,
     },
     /// The registry published a catalogue.
     CataloguePublished(Source),
-    /// The catalogue changed by content.
+    /// The catalogue's content changed.
     CatalogueChanged,
-    /// The catalogue on disk was read (and published, if it is of use), or there is none to read.
+    /// The catalogue on disk was read (and published, if it is usable), or there is none to read.
     DiskRead,
     /// How likely an editor is.
     LikelihoodChanged(Likelihood),
-    /// The client was asked for its roots; or its answer tells nothing new.
+    /// True: the client was asked for its roots. False: its answer says nothing new.
     RootsAwaited(bool),
     /// stdin ended.
     InputEnded,
-    /// A signal, or the gateway stops.
+    /// A signal was received, or the gateway stops.
     StopRequested,
-    /// Nothing sent is unanswered any more.
+    /// All sent calls are answered.
     CallsSettled,
     /// A timer fired.
     Elapsed(Timer),
 }
 
-/// What can be ordered.
+/// What the shell must do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Answer the handshake, if one waits for it.
+    /// Answer the handshake, if there is one to answer.
     AnswerOpen,
-    /// Have the editor dialled, if nobody has. Said with each request for tools: a link that was rebuilt meanwhile hears it too.
+    /// Have the bridge connect to the editor, if it does not yet. Ordered with each request for tools, so that a restarted link
+    /// gets it too.
     WantEditor,
-    /// Answer every list that waits, with what is published.
+    /// Answer every waiting list with what is published.
     AnswerLists,
-    /// Hand the call to the ledger.
+    /// Pass the call to the ledger.
     AcceptCall,
     /// Begin the subscription.
     AcceptListen,
-    /// Refuse the request: the session is not open. Nothing ran.
+    /// Refuse the request, because the session is not open. Nothing ran.
     RefuseUnopened,
-    /// Refuse the request: the session ends. Nothing ran.
+    /// Refuse the request, because the session ends. Nothing ran.
     RefuseDraining,
     /// Send `notifications/tools/list_changed`.
     AnnounceChange,
     /// Start a timer.
     Arm(Timer, Duration),
-    /// Forget a timer.
+    /// Stop a timer.
     Disarm(Timer),
-    /// End the process's session: everything is answered that will be.
+    /// End the session: no more answers will come.
     Finish,
 }
 
 impl Session {
-    /// A list asked for now had better wait.
+    /// Whether a list that is requested now should wait.
     fn list_waits(&self) -> bool {
         let known = match self.kind {
             Kind::IgnoresChanges => self.source == Source::Live,
@@ -190,7 +193,7 @@ impl Session {
             && (self.likelihood != Likelihood::Unlikely || self.disk_awaited || self.roots_awaited)
     }
 
-    /// Where a session with waiting lists goes after news: on, if nothing speaks for waiting any more.
+    /// Returns the next state of a session with waiting lists: `serving` if there is no more reason to wait.
     fn wait_or_serve(&self) -> Outcome<State> {
         if self.list_waits() { Outcome::Handled } else { Outcome::Transition(State::Serving) }
     }
@@ -247,7 +250,7 @@ impl Session {
         match event {
             Event::Opened(kind) => {
                 self.open(*kind, out);
-                // It may be another client behind the same pipe, with another patience.
+                // It may be another client on the same pipe, with another limit.
                 out.order(self.tools_wait());
                 self.wait_or_serve()
             }
@@ -285,7 +288,7 @@ impl Session {
     fn serving(&mut self, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match event {
             Event::Opened(kind) => {
-                // A new handshake may be a new client behind the same pipe.
+                // A new handshake may come from a new client on the same pipe.
                 self.first_list_served = false;
                 self.open(*kind, out);
                 Outcome::Handled

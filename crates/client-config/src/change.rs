@@ -1,4 +1,4 @@
-//! A change of a client's file. It is thought out first, and then shown or made.
+//! A change of a client's file. It is planned first, and then shown or made.
 
 use std::path::{Path, PathBuf};
 
@@ -10,14 +10,14 @@ use crate::limits::ATTEMPTS_MAX;
 use crate::old_servers::{self, OldServer};
 use crate::places::Places;
 
-/// How a client's file is to be.
+/// The wanted content of a client's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish<'a> {
-    /// It holds our entry, which starts this.
+    /// The file has our entry, which starts this program.
     Have(&'a Launch),
-    /// The same, and it holds no entry that starts the server of a package that holdfast speaks.
+    /// Like `Have`, and the file has no entry that starts the server of a package that holdfast speaks.
     Replace(&'a Launch),
-    /// It holds no entry of ours.
+    /// The file has no entry of ours.
     Lack,
 }
 
@@ -31,18 +31,18 @@ impl<'a> Wish<'a> {
     }
 }
 
-/// Why nothing was done.
+/// Why a change was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
     /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The file cannot be understood, or not edited.
+    /// The file's text cannot be parsed, or cannot be edited.
     #[error("{}, {error}", .path.display())]
     Edit {
         /// The file.
         path: PathBuf,
-        /// Why it is not edited.
+        /// Why the text is not edited.
         error: EditError,
     },
     /// The file could not be written.
@@ -50,36 +50,36 @@ pub enum ChangeError {
     Write(#[from] WriteError),
 }
 
-/// A change that is thought out.
+/// A planned change.
 #[derive(Debug)]
 pub struct Plan {
     original: Original,
-    /// The text that is to stand there; `None` if the file is to go.
+    /// The wanted text; `None` if the file is to be deleted.
     text: Option<String>,
-    /// Whether the copy of the first state has nothing left to tell.
+    /// Whether the copy of the file's first state is no longer needed.
     backup_done: bool,
-    /// The old servers' entries in the file, which go if that is the wish.
+    /// The old servers' entries in the file, which are removed with [`Wish::Replace`].
     pub old: Vec<OldServer>,
 }
 
 /// What was done.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Done {
-    /// It is as wanted, and no byte was touched.
+    /// The file was already as wanted, and no byte was written.
     Already,
     /// The file was written.
     Wrote(Written),
-    /// The file is as it was before the first change, and the copy of that is gone.
+    /// The file is as it was before the first change, and the copy of that state is deleted.
     Restored,
-    /// The file held nothing but our entry, and is gone.
+    /// The file contained only our entry, and is deleted.
     Deleted,
 }
 
 impl Plan {
-    /// Thinks out a change of one file of a client, a path that [`files`] returned.
+    /// Plans a change of one file of a client. `file` is a path that [`files`] returned.
     ///
     /// # Errors
-    /// [`ChangeError`]; nothing was written.
+    /// Returns [`ChangeError`]. Nothing was written.
     pub fn of(client: &Client, file: &Path, places: &Places, wish: Wish<'_>) -> Result<Self, ChangeError> {
         let original = Original::of(client, file, places)?;
         let refused = |error| ChangeError::Edit { path: original.path.clone(), error };
@@ -108,12 +108,12 @@ impl Plan {
                 if bare == text {
                     return Ok(Self { text: Some(bare), original, backup_done: false, old: Vec::new() });
                 }
-                // What a parser cannot tell, whether an empty map was there before, the copy of the first state can.
+                // A parser cannot tell whether an empty map was there before. The copy of the first state can.
                 let meaning = edit::meaning(format, text).map_err(refused)?;
                 let fields =
                     edit::entry(&meaning, slot).and_then(|there| there.as_object()).cloned().unwrap_or_default();
                 let bare_after = |before: &str| {
-                    // Where an earlier holdfast stood before the first change, the first state is not one without us.
+                    // If an earlier holdfast wrote the file before the first change, the first state also contains our entry.
                     let had_us = edit::entry(&edit::meaning(format, before).ok()?, slot).is_some();
                     let with_us = edit::put(format, before, slot, &fields).ok()?;
                     edit::take(format, &with_us, slot).ok().filter(|_| !had_us)
@@ -131,12 +131,12 @@ impl Plan {
         }
     }
 
-    /// Returns where the file really lies, behind links.
+    /// Returns the file's real path, with links resolved.
     pub fn path(&self) -> &Path {
         &self.original.path
     }
 
-    /// Whether anything is to change.
+    /// Whether the plan changes anything.
     pub fn changes(&self) -> bool {
         match &self.text {
             Some(text) => text != self.original.text(),
@@ -144,12 +144,12 @@ impl Plan {
         }
     }
 
-    /// Returns the text that is there, without a byte order mark, or `None` if there is no file.
+    /// Returns the current text without a byte order mark, or `None` if there is no file.
     pub fn before(&self) -> Option<&str> {
         self.original.exists().then(|| self.original.text())
     }
 
-    /// Returns the text that is to be there, or `None` if the file is to go.
+    /// Returns the wanted text, or `None` if the file is to be deleted.
     pub fn after(&self) -> Option<&str> {
         self.text.as_deref()
     }
@@ -166,7 +166,7 @@ impl Plan {
         let written = self.original.replace(text)?;
         match self.original.backup() {
             Some(backup) if self.backup_done && backup.text() == text => {
-                // The file itself has all it tells. If it cannot go, it does no harm.
+                // The file now has the same content. A copy that cannot be deleted does no harm.
                 let _ = backup.delete();
                 Ok(Done::Restored)
             }
@@ -175,8 +175,9 @@ impl Plan {
     }
 }
 
-/// Returns the files that a wish is about, the one that the client reads first. [`Wish::Lack`] is also about the client's former files
-/// that hold our entry; one that cannot be read is left alone, as the client no longer reads it either.
+/// Returns the files that a wish concerns. The first one is the file that the client
+/// reads. [`Wish::Lack`] also concerns the client's former files that contain our entry. A
+/// former file that cannot be read is left alone, as the client no longer reads it either.
 pub fn files(client: &Client, places: &Places, wish: Wish<'_>) -> Vec<PathBuf> {
     let Some(file) = places.file(client) else { return Vec::new() };
     let former = if wish == Wish::Lack { places.former_files(client) } else { Vec::new() };
@@ -187,10 +188,11 @@ pub fn files(client: &Client, places: &Places, wish: Wish<'_>) -> Vec<PathBuf> {
     std::iter::once(file).chain(former.into_iter().filter(|file| ours(file).is_some())).collect()
 }
 
-/// Thinks out a change and makes it; anew if another program wrote the file in between.
+/// Plans a change and makes it. It is planned again if another program wrote the file in between.
 ///
 /// # Errors
-/// [`ChangeError`]; nothing was written.
+/// Returns [`ChangeError`]. The file is unchanged, unless a write in place failed halfway; a copy of its first state is then
+/// beside it.
 pub fn make(client: &Client, file: &Path, places: &Places, wish: Wish<'_>) -> Result<(Plan, Done), ChangeError> {
     let mut attempt = 1;
     loop {
@@ -212,7 +214,7 @@ mod tests {
     use crate::disk::Disk;
     use crate::places::System;
 
-    /// Claude Desktop on a Windows that was set up before its package came, and what lies in its former file.
+    /// Claude Desktop on Windows, set up before its package was installed, and what its former file contains.
     #[test]
     fn taking_the_entry_out_is_also_about_the_file_that_was_read_before_the_package_came() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,17 +1,17 @@
-//! The AI clients, as data: where each keeps its list of MCP servers, what an entry looks like, and where that is known from.
+//! The AI clients as data: where each keeps its list of MCP servers, what an entry looks like, and the source of these facts.
 
 use crate::edit::Format;
 
-/// Folders that paths start from. [`Places`](crate::Places) knows where they are.
+/// The folders that paths start from. [`Places`](crate::Places) resolves them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base {
-    /// The user's home.
+    /// The user's home folder.
     Home,
     /// XDG_CONFIG_HOME, else `.config` in the home, on every system.
     Config,
     /// [`Base::Config`] on Linux, else `.config` in the home.
     DotConfig,
-    /// Where desktop programs keep settings: `Library/Application Support`, [`Base::Config`], or %APPDATA%.
+    /// The settings of desktop programs: `Library/Application Support` on macOS, [`Base::Config`] on Linux, %APPDATA% on Windows.
     AppData,
     /// %LOCALAPPDATA%, for the programs that use it on Windows.
     LocalAppData,
@@ -23,7 +23,7 @@ pub enum Base {
     Project,
 }
 
-/// The systems a path holds for.
+/// The systems that a path applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum On {
     /// Linux, macOS and Windows.
@@ -32,19 +32,19 @@ pub enum On {
     Unix,
     /// Windows.
     Windows,
-    /// Windows, where this package is installed: the path begins with the package's folder. It sees its own copy of %APPDATA% and
-    /// no other, so that no other place is meant then.
+    /// Windows, if this package is installed: the path begins with the package's folder. The package sees only its own copy of
+    /// %APPDATA%, so no other path applies then.
     Package,
 }
 
 /// A file or folder of a client.
 #[derive(Debug, Clone, Copy)]
 pub struct Spot {
-    /// Where it is so.
+    /// The systems that the path applies to.
     pub on: On,
-    /// The folder it lies in.
+    /// The folder that the path starts from.
     pub base: Base,
-    /// The way from there, with `/`.
+    /// The path from there, separated by `/`.
     pub path: &'static str,
 }
 
@@ -64,16 +64,16 @@ const fn package(path: &'static str) -> Spot {
     Spot { on: On::Package, base: Base::LocalAppData, path }
 }
 
-/// A field of a new entry that says nothing of what is started. A user's other choice is kept.
+/// A field of a new entry that does not concern what is started. If the user changes it later, it is kept.
 #[derive(Debug, Clone, Copy)]
 pub enum Given {
     /// A text.
     Text(&'static str),
-    /// A switch.
+    /// A boolean.
     Switch(bool),
     /// A number.
     Number(u32),
-    /// A list of one text.
+    /// A list with one text.
     List(&'static str),
 }
 
@@ -82,11 +82,11 @@ pub enum Given {
 pub struct Shape {
     /// The field with the program.
     pub command: &'static str,
-    /// The field with its arguments; without one the program's field is a list that holds them too.
+    /// The field with the program's arguments. Without it, the program's field is a list that also contains the arguments.
     pub args: Option<&'static str>,
-    /// Fields before the program.
+    /// The fields before the program.
     pub before: &'static [(&'static str, Given)],
-    /// Fields after it.
+    /// The fields after the program.
     pub after: &'static [(&'static str, Given)],
 }
 
@@ -96,33 +96,33 @@ const STDIO: Shape = Shape { before: &[("type", Given::Text("stdio"))], ..PLAIN 
 /// A client.
 #[derive(Debug, Clone, Copy)]
 pub struct Client {
-    /// The word for it, in lower case, with `-` between its parts.
+    /// The client's name, in lower case, with `-` between its parts.
     pub name: &'static str,
-    /// Other words for it.
+    /// Other names for the client.
     pub aliases: &'static [&'static str],
-    /// The user's own configuration. The first that exists is meant, else the first.
+    /// The places of the user's own configuration. The first file that exists is used, or else the first place.
     pub user: &'static [Spot],
-    /// A project's configuration, likewise; empty if the client has none.
+    /// The places of a project's configuration, likewise; empty if the client has none.
     pub project: &'static [Spot],
-    /// How both are written.
+    /// The format of both configurations.
     pub format: Format,
-    /// The way to the map of servers.
+    /// The path of keys to the map of servers.
     pub keys: &'static [&'static str],
-    /// What an entry looks like.
+    /// The layout of an entry.
     pub shape: Shape,
-    /// What is there when the client is installed.
+    /// Files and folders that exist if the client is installed.
     pub signs: &'static [Spot],
-    /// Its programs, as they are named on PATH.
+    /// The client's programs, as they are named on PATH.
     pub programs: &'static [&'static str],
-    /// What a person does next.
+    /// What the user must do next.
     pub afterwards: &'static str,
-    /// Whether it starts servers in a project's folder or tells them its roots; otherwise the entry has to name the project.
+    /// Whether the client starts servers in a project's folder or sends them its roots. If not, the entry must name the project.
     pub tells_project: bool,
-    /// Where this is known from, and what of it is not certain.
+    /// The source of these facts, and what is uncertain about them.
     pub source: &'static str,
 }
 
-/// The client of that name.
+/// Returns the client with this name or alias. Case is ignored, and spaces and underscores count as `-`.
 pub fn named(word: &str) -> Option<&'static Client> {
     let word = word.to_ascii_lowercase().replace([' ', '_'], "-");
     CLIENTS.iter().find(|client| client.name == word || client.aliases.contains(&word.as_str()))

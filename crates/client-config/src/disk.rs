@@ -1,21 +1,22 @@
-//! What this crate leaves to its user's own layer over the file system.
+//! The file operations that the caller must provide.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Two operations that the standard library leaves rough on Windows, as functions so that a program has one way to do each.
+/// Two operations that the standard library does not do well on Windows.
+/// They are functions so that a program does each in one way only.
 #[derive(Debug, Clone, Copy)]
 pub struct Disk {
-    /// Returns the canonical form of a path as people write it (on Windows without the prefix `\\?\` where it can be left out), or
-    /// `None` if nothing is there.
+    /// Returns the canonical form of a path as people write it (on Windows without the prefix `\\?\` if it can be left out), or
+    /// `None` if the path does not exist.
     pub canonical: fn(&Path) -> Option<PathBuf>,
-    /// Moves a file onto another one. Windows refuses that for a moment while a virus scanner has one of them open.
+    /// Moves a file onto another one. Windows refuses this for a moment while a virus scanner has one of them open.
     pub rename: fn(&Path, &Path) -> io::Result<()>,
 }
 
 #[cfg(test)]
 impl Disk {
-    /// What the standard library does.
+    /// The standard library's operations.
     pub(crate) const PLAIN: Self =
         Self { canonical: |path| path.canonicalize().ok(), rename: |from, to| std::fs::rename(from, to) };
 }

@@ -1,30 +1,30 @@
-//! Our entry in a client's list of servers: what it starts, and how that is written for each client.
+//! Our entry in a client's list of servers: what it starts, and how it is written for each client.
 
 use serde_json::{Map, Value, json};
 
 use crate::clients::{Client, Given, Shape};
 use crate::edit::{self, Format, Slot};
 
-/// The key of our entry. Never a name that Unity packages look for, and never with UNITY_TCP_PORT in the entry: uLoopMCP's editor side
-/// rewrites entries that carry it.
+/// The key of our entry. It is never a name that Unity packages look for, and the entry never contains UNITY_TCP_PORT: uLoopMCP's
+/// editor side rewrites entries that contain it.
 pub const ENTRY_NAME: &str = "holdfast";
 
-/// What a client is to start.
+/// The program that a client is to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// The program, an absolute path: clients start servers with an almost empty PATH, and expand neither `~` nor variables.
+    /// The program's absolute path: clients start servers with an almost empty PATH, and expand neither `~` nor variables.
     pub program: String,
-    /// Its arguments. None means: those that are there, or none.
+    /// The arguments. If empty, an existing entry keeps its own.
     pub args: Vec<String>,
 }
 
-/// Where our entry stands in a client's file.
+/// Returns the place of our entry in a client's file.
 pub(crate) fn slot(client: &Client) -> Slot<'static> {
     Slot { keys: client.keys, name: ENTRY_NAME }
 }
 
-/// The fields that our entry has to have: all of a new one; of one that is there only what is started, since the rest is the
-/// user's by now (clients store there what was approved or switched off).
+/// Returns the fields to write into our entry. A new entry gets all of them. An existing one gets only what is started, since the
+/// rest belongs to the user (clients store there what was approved or switched off).
 pub(crate) fn fields(shape: &Shape, launch: &Launch, there: Option<&Value>) -> Map<String, Value> {
     let mut fields = Map::new();
     if there.is_none() {
@@ -65,20 +65,20 @@ fn given(fields: &'static [(&'static str, Given)]) -> impl Iterator<Item = (Stri
     })
 }
 
-/// The program that an entry starts.
+/// Returns the program that an entry starts.
 pub(crate) fn program<'v>(shape: &Shape, entry: &'v Value) -> Option<&'v str> {
     let command = entry.get(shape.command)?;
     command.as_str().or_else(|| command.as_array()?.first()?.as_str())
 }
 
-/// Returns the text that a person pastes who has no such file yet, or one that is not edited here.
+/// Returns the text for a user to paste, who has no such file yet or one that this crate cannot edit.
 pub fn snippet(client: &Client, launch: &Launch) -> String {
     let fields = fields(&client.shape, launch, None);
-    // An empty text takes any entry.
+    // Any entry can be put into an empty text.
     edit::put(client.format, "", slot(client), &fields).unwrap_or_default()
 }
 
-/// Returns the same for a client that is not known: what most of them read.
+/// Like [`snippet`], for an unknown client: the format that most clients read.
 pub fn common_snippet(launch: &Launch) -> String {
     let fields =
         Map::from_iter([("command".to_owned(), json!(launch.program)), ("args".to_owned(), json!(launch.args))]);

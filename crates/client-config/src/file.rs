@@ -1,4 +1,4 @@
-//! A configuration on disk: read whole, replaced whole, with a copy of the first state beside it.
+//! A configuration on disk: read as a whole and replaced as a whole, with a copy of its first state beside it.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -13,51 +13,51 @@ use crate::places::Places;
 
 const BOM: &str = "\u{feff}";
 
-/// Why a file is not read.
+/// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The system refused.
+    /// The system refused to read the file.
     #[error("{} cannot be read ({error})", .path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// The system's words.
+        /// The system's message.
         error: io::Error,
     },
-    /// It is a folder, a pipe or a device.
+    /// The path is a folder, a pipe or a device.
     #[error("{} is not a regular file", .0.display())]
     NotAFile(PathBuf),
-    /// It is larger than what any client writes.
+    /// The file is larger than any client's configuration.
     #[error("{} is larger than {FILE_MAX_BYTES} bytes", .0.display())]
     TooLarge(PathBuf),
-    /// Its bytes are no UTF-8: Notepad's UTF-16, or something else.
+    /// The file is not UTF-8, for example UTF-16 from Notepad.
     #[error("{} is not UTF-8 text", .0.display())]
     NotUtf8(PathBuf),
-    /// It is a link (the first path) to a place where nothing is (the second).
+    /// The first path is a link to the second, which does not exist.
     #[error("{} is a link to {}, which does not exist", .0.display(), .1.display())]
     Dangling(PathBuf, PathBuf),
-    /// It (the first path) lies in a project and leads out of it (to the second): a project must not lead to a file of somebody else.
+    /// The first path is in a project and leads to the second, outside of it. A project must not lead to somebody else's file.
     #[error("{} lies outside of the project, at {}, through a link in it; a project's links are not followed out of it", .0.display(), .1.display())]
     Outside(PathBuf, PathBuf),
 }
 
-/// A file as it was read.
+/// A file in the state in which it was read.
 #[derive(Debug)]
 pub struct Original {
-    /// Where it really lies. The user's own links are followed: people keep their configurations in a folder of their own and
-    /// link to them, and a rename over the link would cut it.
+    /// The real path. The user's own links are followed: people keep configurations in a separate folder and link to them, and a
+    /// rename onto the link would replace it.
     pub path: PathBuf,
-    /// Its content; `None` if there is no file.
+    /// The file's content; `None` if there is no file.
     bytes: Option<Vec<u8>>,
     permissions: Option<Permissions>,
     disk: Disk,
 }
 
 impl Original {
-    /// Reads a file of a client. A project's own file is read only if it lies in the project.
+    /// Reads a client's file. A project's configuration is read only if it is inside the project.
     ///
     /// # Errors
-    /// [`ReadError`].
+    /// Returns [`ReadError`].
     pub fn of(client: &Client, named: &Path, places: &Places) -> Result<Self, ReadError> {
         Self::read(named, places.project.as_deref().filter(|_| places.of_project(client)), places.disk)
     }
@@ -77,7 +77,7 @@ impl Original {
             }
             Err(error) => return Err(unreadable(error)),
         };
-        // Before it is opened: opening a pipe waits for its writer.
+        // Checked before the file is opened: opening a pipe waits for its writer.
         if !meta.is_file() {
             return Err(ReadError::NotAFile(path));
         }
@@ -88,18 +88,18 @@ impl Original {
         Ok(Self { path, bytes: Some(bytes), permissions: Some(meta.permissions()), disk })
     }
 
-    /// Whether there is a file.
+    /// Whether the file exists.
     pub fn exists(&self) -> bool {
         self.bytes.is_some()
     }
 
-    /// Its text, without a byte order mark.
+    /// Returns the text without a byte order mark.
     pub fn text(&self) -> &str {
         let text = self.bytes.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
         text.strip_prefix(BOM).unwrap_or(text)
     }
 
-    /// The bytes of a new text: with the byte order mark that the old one had.
+    /// Returns the bytes of a new text, with a byte order mark if the old text had one.
     fn bytes_of(&self, text: &str) -> Vec<u8> {
         let marked = self.bytes.as_deref().is_some_and(|bytes| bytes.starts_with(BOM.as_bytes()));
         let mut bytes = if marked { BOM.as_bytes().to_vec() } else { Vec::new() };
@@ -107,14 +107,14 @@ impl Original {
         bytes
     }
 
-    /// Where the copy of the first state lies.
+    /// Returns the path of the copy of the first state.
     pub fn backup_path(&self) -> PathBuf {
         let mut name = self.path.file_name().map(OsString::from).unwrap_or_default();
         name.push(".holdfast-backup");
         self.path.with_file_name(name)
     }
 
-    /// The copy of the first state, if there is one that can be read.
+    /// Returns the copy of the first state, if it exists and can be read.
     pub fn backup(&self) -> Option<Self> {
         let path = self.backup_path();
         let meta = path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
@@ -123,10 +123,10 @@ impl Original {
         Some(Self { path, bytes: Some(bytes), permissions: Some(meta.permissions()), disk: self.disk })
     }
 
-    /// Puts a new text in its place, unless the file has changed since it was read.
+    /// Replaces the file's text, unless the file has changed since it was read.
     ///
     /// # Errors
-    /// [`WriteError`].
+    /// Returns [`WriteError`].
     pub fn replace(&self, text: &str) -> Result<Written, WriteError> {
         if self.permissions.as_ref().is_some_and(Permissions::readonly) {
             return Err(WriteError::ReadOnly(self.path.clone()));
@@ -142,7 +142,7 @@ impl Original {
                 let backup = self.backup_path();
                 match create(&backup, bytes, self.permissions.as_ref()) {
                     Ok(()) => {
-                        // If it stays ours, its bytes are there all the same.
+                        // If the copy stays ours, its content is saved all the same.
                         let _ = owner.give(&backup);
                         Written::BackedUp(backup)
                     }
@@ -154,7 +154,7 @@ impl Original {
         let temporary = folder.join(format!(".holdfast-{}-{:08x}.tmp", std::process::id(), fastrand::u32(..)));
         let bytes = self.bytes_of(text);
         let made = create(&temporary, &bytes, self.permissions.as_ref());
-        // A rename would cut the file's other names off, or make us its owner: then it is written where it lies.
+        // A rename would cut off the file's other names or make us its owner. In these cases the file is written in place.
         let in_place = self.exists() && made.is_ok() && (owner.other_names || owner.give(&temporary).is_err());
         let done = made.map_err(refused).and_then(|()| self.unchanged()).and_then(|()| {
             let done =
@@ -165,7 +165,7 @@ impl Original {
             let _ = fs::remove_file(&temporary);
         }
         if done.is_ok() && !self.exists() {
-            // If it stays ours, who started this can still read it.
+            // If the file stays ours, the user who started this can still read it.
             let _ = owner.give(&self.path);
         }
         done.map(|()| written)
@@ -174,7 +174,7 @@ impl Original {
     /// Removes the file, unless it has changed since it was read.
     ///
     /// # Errors
-    /// [`WriteError`].
+    /// Returns [`WriteError`].
     pub fn delete(&self) -> Result<(), WriteError> {
         self.unchanged()?;
         fs::remove_file(&self.path).map_err(|error| WriteError::Refused { path: self.path.clone(), error })
@@ -190,7 +190,7 @@ impl Original {
     }
 }
 
-/// Writes a file where it lies. A copy of its first state is beside it.
+/// Writes a file in place. A copy of its first state is beside it.
 fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = fs::OpenOptions::new().write(true).open(path)?;
     file.write_all(bytes)?;
@@ -198,37 +198,37 @@ fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// What writing left beside the file.
+/// What a write left beside the file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Written {
     /// There was no file before.
     New,
-    /// A copy of what was there, at this path.
+    /// A copy of the previous content, at this path.
     BackedUp(PathBuf),
-    /// An earlier copy, at this path. It is kept, as it is the state before the first change.
+    /// An earlier copy, at this path. It is kept, since it is the state before the first change.
     EarlierBackup(PathBuf),
 }
 
-/// Why nothing was written.
+/// Why a write failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// Another program wrote it meanwhile.
+    /// Another program wrote the file meanwhile.
     #[error("{} was changed by another program at the same time", .0.display())]
     Changed(PathBuf),
-    /// It is marked as read-only, on purpose.
+    /// The file is marked as read-only, presumably on purpose.
     #[error("{} is read-only", .0.display())]
     ReadOnly(PathBuf),
-    /// The system refused.
+    /// The system refused to write the file.
     #[error("{} cannot be written ({error})", .path.display())]
     Refused {
         /// The file.
         path: PathBuf,
-        /// The system's words.
+        /// The system's message.
         error: io::Error,
     },
 }
 
-/// The file behind links, which need not exist yet if no link leads to it.
+/// Resolves links. The file need not exist, unless a link leads to it.
 fn real(named: &Path, disk: Disk) -> Result<PathBuf, ReadError> {
     if let Some(path) = (disk.canonical)(named) {
         return Ok(path);
@@ -236,7 +236,7 @@ fn real(named: &Path, disk: Disk) -> Result<PathBuf, ReadError> {
     if let Ok(to) = fs::read_link(named) {
         return Err(ReadError::Dangling(named.to_path_buf(), to));
     }
-    // The nearest folder that exists tells where the rest will lie.
+    // The nearest existing folder determines the path of the rest.
     let mut missing = Vec::new();
     for folder in named.ancestors() {
         if let Some(found) = (disk.canonical)(folder) {
@@ -250,14 +250,14 @@ fn real(named: &Path, disk: Disk) -> Result<PathBuf, ReadError> {
     Ok(named.to_path_buf())
 }
 
-/// The whole file; `None` if it is too large.
+/// Returns the whole file; `None` if it is too large.
 fn bounded(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     fs::File::open(path)?.take(FILE_MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() <= FILE_MAX_BYTES).then_some(bytes))
 }
 
-/// A new file with these bytes, readable to whoever could read the old one; to its owner alone if there was none.
+/// Creates a file with these bytes. It gets the permissions of the old file; without one, only its owner can read it.
 fn create(path: &Path, bytes: &[u8], permissions: Option<&Permissions>) -> io::Result<()> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);

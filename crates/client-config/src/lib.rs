@@ -1,12 +1,13 @@
-//! Puts the entry of an MCP server into the configuration files of AI clients, and takes it out again, without touching another
-//! byte: comments, order, indentation, line endings, a byte order mark and trailing commas stay as they are.
+//! Adds the entry of an MCP server to the configuration files of AI clients, and removes it again, without changing another byte:
+//! comments, order, indentation, line endings, a byte order mark and trailing commas stay as they are.
 //!
-//! [`CLIENTS`] is the table of the clients: where each keeps its list of servers on each system, how the list is written (JSON with
-//! comments, TOML or YAML), and what an entry looks like. [`Places`] turns that into paths for one environment. A [`Plan`] is a change
-//! of one file that is thought out and can be shown; [`make`] carries it out. [`Standing`] says how each client stands.
+//! [`CLIENTS`] is the table of the clients: where each keeps its list of servers on each system, how the list is written (JSON
+//! with comments, TOML or YAML), and what an entry looks like. [`Places`] turns that into paths for one environment. A [`Plan`]
+//! is a planned change of one file, which can be shown; [`make`] carries it out. [`Standing`] is the setup state of a client.
 //!
-//! Every edit is proven by parsing its result before it is written. A file is replaced as a whole, keeps its mode, its owner and its
-//! names, and a copy of its first state lies beside it until the entry is gone again. What is not understood is never written.
+//! Every edit is proven by parsing its result before it is written. A file is replaced as
+//! a whole and keeps its mode, its owner and its names. A copy of its first state stays
+//! beside it until the entry is removed. A file that cannot be parsed is never written.
 //!
 //! ```
 //! use holdfast_client_config::{Launch, named, snippet};

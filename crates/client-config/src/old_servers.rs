@@ -1,5 +1,5 @@
-//! The servers that came with the packages which holdfast speaks: as those packages' own windows and documents write them into
-//! the clients' configurations. With such an entry beside ours the AI sees every tool twice.
+//! The servers that came with the packages that holdfast speaks, as the packages' own windows and documents write them into the
+//! clients' configurations. With such an entry beside ours the AI sees every tool twice.
 
 use serde_json::Value;
 
@@ -7,18 +7,19 @@ use crate::clients::Client;
 use crate::edit::{self, EditError, Slot};
 use crate::entry::ENTRY_NAME;
 
-/// An entry that starts such a server.
+/// An entry that starts one of these servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OldServer {
     /// The key of the entry.
     pub key: String,
-    /// The package whose server it is.
+    /// The package that the server belongs to.
     pub of: &'static str,
-    /// The command line that it starts.
+    /// The command line that the entry starts.
     pub starts: String,
 }
 
-/// Whether a word of an entry's command line is the server's program, and whose it is. `\` is written as `/`, all in lower case.
+/// Returns the package whose server a word of a command line starts, if any. The word must be in lower case, with `/` in place of
+/// `\`.
 ///
 /// Sources: McpConstants.cs and ServerBundleCopier.cs of uLoopMCP v0.5.0 to v2.1.1 (`TypeScriptServer~/dist/server.bundle.js`,
 /// `Library/uLoopMCP/server.bundle.js`); the README and `Server~/package.json` of turbokettle/unity-mcp; `package.json` and
@@ -37,7 +38,7 @@ fn owner(word: &str) -> Option<&'static str> {
     client.into_iter().any(file).then_some("TSavo/Unity-MCP")
 }
 
-/// The entries of a configuration that start such a server.
+/// Returns the entries of a configuration that start such a server.
 pub(crate) fn find(client: &Client, meaning: &Value) -> Vec<OldServer> {
     let Some(Value::Object(entries)) = client.keys.iter().try_fold(meaning, |value, key| value.get(key)) else {
         return Vec::new();
@@ -50,7 +51,7 @@ pub(crate) fn find(client: &Client, meaning: &Value) -> Vec<OldServer> {
     entries.iter().filter(|(key, _)| *key != ENTRY_NAME).filter_map(old).collect()
 }
 
-/// The command line of an entry.
+/// Returns the command line of an entry.
 fn words(client: &Client, entry: &Value) -> Vec<String> {
     let fields = [Some(client.shape.command), client.shape.args];
     let parts = fields.into_iter().flatten().filter_map(|field| entry.get(field));
@@ -62,10 +63,10 @@ fn words(client: &Client, entry: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A configuration without these entries.
+/// Returns a configuration without these entries.
 ///
 /// # Errors
-/// [`EditError`].
+/// Returns [`EditError`].
 pub(crate) fn taken_out(client: &Client, text: String, old: &[OldServer]) -> Result<String, EditError> {
     old.iter()
         .try_fold(text, |text, server| edit::take(client.format, &text, Slot { keys: client.keys, name: &server.key }))

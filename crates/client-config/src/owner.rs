@@ -4,12 +4,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The user and group that a file belongs to, or is to belong to. A command that runs under `sudo` must not take a user's files away.
+/// The user and group that own a file or should own it. A command under `sudo` must not change the owner of a user's files.
 #[derive(Debug, Clone, Copy)]
 pub struct Owner {
     #[cfg(unix)]
     ids: Option<(u32, u32)>,
-    /// The file has other names (hard links).
+    /// Whether the file has other names (hard links).
     pub(crate) other_names: bool,
 }
 
@@ -24,7 +24,7 @@ impl Owner {
         Self { ids: near.map(|meta| (meta.uid(), meta.gid())), other_names }
     }
 
-    /// Gives a file or folder that we made to this owner.
+    /// Gives a file or folder that we created to this owner.
     pub(crate) fn give(self, path: &Path) -> io::Result<()> {
         use std::os::unix::fs::MetadataExt as _;
         let Some((user, group)) = self.ids else { return Ok(()) };
@@ -33,16 +33,16 @@ impl Owner {
             return Ok(());
         }
         std::os::unix::fs::chown(path, Some(user), Some(group))?;
-        // Some systems take bits away with the owner.
+        // Some systems clear mode bits when the owner changes.
         fs::set_permissions(path, meta.permissions())
     }
 
-    /// Makes a folder and those above it that are missing, and gives them to this owner.
+    /// Creates a folder and its missing parents, and gives them to this owner.
     pub(crate) fn create_folders(self, folder: &Path) -> io::Result<()> {
         let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
         fs::create_dir_all(folder)?;
         for made in missing {
-            // If they stay ours, only who started this can write there.
+            // If a folder stays ours, only the user who started this can write there.
             let _ = self.give(made);
         }
         Ok(())
@@ -51,7 +51,7 @@ impl Owner {
 
 #[cfg(not(unix))]
 impl Owner {
-    /// Says nothing on this system.
+    /// Owners are not tracked on this system.
     pub fn of(_path: &Path) -> Self {
         Self { other_names: false }
     }
@@ -68,10 +68,10 @@ impl Owner {
 }
 
 impl Owner {
-    /// Gives a folder that we made to this owner, with all that is in it.
+    /// Gives a folder that we created to this owner, with everything in it.
     ///
     /// # Errors
-    /// As the system says.
+    /// Returns the system's error.
     pub fn give_all(self, folder: &Path) -> io::Result<()> {
         self.give(folder)?;
         for entry in fs::read_dir(folder)? {

@@ -1,4 +1,4 @@
-//! Where the clients' folders are: from the environment, read once, so that a test can give another.
+//! The paths of the clients' folders, from the environment. It is read once, so that a test can provide another.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::clients::{Base, Client, On, Spot};
 use crate::disk::Disk;
 
-/// Operating systems, by what they differ in for the clients.
+/// Operating systems, as far as they differ for the clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum System {
-    /// Linux and its kin.
+    /// Linux and similar systems.
     Linux,
     /// macOS.
     Macos,
@@ -18,7 +18,7 @@ pub enum System {
 }
 
 impl System {
-    /// The one this runs on.
+    /// The system that this program runs on.
     pub const HERE: Self = if cfg!(windows) {
         Self::Windows
     } else if cfg!(target_os = "macos") {
@@ -27,8 +27,8 @@ impl System {
         Self::Linux
     };
 
-    /// Whether a path names its place without a working directory. Exact for the system this runs on; for another one, which only
-    /// tests ask for, a `/` or a drive at its beginning decides.
+    /// Whether a path is absolute. Exact for the system that this runs on. For another system, which only tests use, a leading
+    /// `/` or drive decides.
     fn is_absolute(self, path: &Path) -> bool {
         if self == Self::HERE {
             return path.is_absolute();
@@ -38,7 +38,7 @@ impl System {
     }
 }
 
-/// The folders that a client's files lie in.
+/// The folders that contain the clients' files.
 #[derive(Debug, Clone)]
 pub struct Places {
     system: System,
@@ -51,14 +51,14 @@ pub struct Places {
     claude_config: PathBuf,
     codex_home: PathBuf,
     path: Vec<PathBuf>,
-    /// The project whose own configuration is meant, in place of the user's.
+    /// The project whose own configuration is used instead of the user's.
     pub project: Option<PathBuf>,
 }
 
 impl Places {
-    /// Returns the folders that an environment names, or `None` if it does not tell the user's home.
+    /// Returns the folders that an environment names, or `None` if it does not name the user's home.
     pub fn of(system: System, variable: impl Fn(&str) -> Option<OsString>, disk: Disk) -> Option<Self> {
-        // A relative path would mean another folder at each start: the programs that read these variables ignore it too.
+        // A relative path would mean another folder at each start. The programs that read these variables ignore it too.
         let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| system.is_absolute(path));
         let windows = system == System::Windows;
         let home = if windows { folder("USERPROFILE").or_else(|| folder("HOME")) } else { folder("HOME") }?;
@@ -84,12 +84,12 @@ impl Places {
         })
     }
 
-    /// Returns the folders that the environment of this process names, or `None` if it does not tell the user's home.
+    /// Returns the folders that this process's environment names, or `None` if it does not name the user's home.
     pub fn here(disk: Disk) -> Option<Self> {
         Self::of(System::HERE, |name| std::env::var_os(name).filter(|value| !value.is_empty()), disk)
     }
 
-    /// Where a spot is, on this system.
+    /// Returns the path of a spot on this system.
     fn resolve(&self, spot: &Spot) -> Option<PathBuf> {
         let windows = self.system == System::Windows;
         match spot.on {
@@ -119,13 +119,13 @@ impl Places {
         if self.of_project(client) { client.project } else { client.user }
     }
 
-    /// The files that the client, one of its versions, or its packaged version may read.
+    /// Returns the files that the client, one of its versions or its packaged version may read.
     fn candidates(&self, client: &Client) -> Vec<PathBuf> {
         self.spots(client).iter().filter_map(|spot| self.resolve(spot)).collect()
     }
 
-    /// Returns the file that the client reads: the project's, if one is meant and the client has such a file, else the user's. The
-    /// file need not exist. `None` if no file is known on this system.
+    /// Returns the file that the client reads: the project's, if a project is set and the client has such a file, else the
+    /// user's. The file need not exist. Returns `None` if no file is known on this system.
     pub fn file(&self, client: &Client) -> Option<PathBuf> {
         let mut packaged = self.spots(client).iter().filter(|spot| spot.on == On::Package);
         if let Some(file) = packaged.find_map(|spot| self.resolve(spot)) {
@@ -135,7 +135,8 @@ impl Places {
         candidates.iter().find(|path| path.symlink_metadata().is_ok()).or(candidates.first()).cloned()
     }
 
-    /// The files of the client that exist beside [`Self::file`]: it read them before it had a newer one, or was installed as a package.
+    /// Returns the client's other existing files: it read them before
+    /// it had a newer one, or before it was installed as a package.
     pub(crate) fn former_files(&self, client: &Client) -> Vec<PathBuf> {
         let real = |path: &Path| (self.disk.canonical)(path);
         let read = self.file(client).and_then(|file| real(&file));
@@ -163,7 +164,7 @@ impl Places {
     }
 }
 
-/// Parts of a path that name a package's folder: `Packages/NAME`.
+/// The number of path components that name a package's folder: `Packages/NAME`.
 const PACKAGE_PARTS: usize = 2;
 
 fn join(base: &Path, parts: &[&str]) -> PathBuf {

@@ -14,23 +14,23 @@ use crate::places::Places;
 /// The state of our entry in a client's file.
 #[derive(Debug)]
 pub enum State {
-    /// It starts the given program.
+    /// The entry starts the given program.
     Configured,
-    /// There is none.
+    /// There is no entry.
     NotConfigured,
-    /// It starts something that is not there.
+    /// The entry starts a program that does not exist.
     Stale {
-        /// What it starts, as it is written there.
+        /// The program as it is written in the entry.
         program: String,
     },
-    /// It starts another program.
+    /// The entry starts another program.
     Other {
-        /// Which, by its canonical path.
+        /// The canonical path of that program.
         program: PathBuf,
     },
     /// The entry exists but starts no program, so it was not written by us.
     NoProgram,
-    /// The file cannot be understood.
+    /// The file cannot be read or parsed.
     Broken(BrokenError),
 }
 
@@ -40,7 +40,7 @@ pub enum BrokenError {
     /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Its text is not in the format of its client.
+    /// The text is not in the client's format.
     #[error(transparent)]
     Edit(#[from] EditError),
 }
@@ -52,23 +52,23 @@ pub struct Standing {
     pub client: &'static Client,
     /// The file, folder or program that shows that the client is installed; `None` if nothing shows it.
     pub sign: Option<PathBuf>,
-    /// The file that it reads, which need not exist.
+    /// The file that the client reads, which need not exist.
     pub file: PathBuf,
     /// The project, if `file` is the project's own and not the user's.
     pub project: Option<PathBuf>,
     /// The state of our entry in the file.
     pub state: State,
-    /// The old servers' entries in it.
+    /// The old servers' entries in the file.
     pub old: Vec<OldServer>,
 }
 
 impl Standing {
-    /// Looks at all clients. `program` is the canonical path of the one that our entry is to start.
+    /// Returns the setup state of all clients. `program` is the canonical path of the program that our entry should start.
     pub fn all(places: &Places, program: &Path) -> Vec<Self> {
         CLIENTS.iter().filter_map(|client| Self::of(client, places, program)).collect()
     }
 
-    /// Looks at one client.
+    /// Returns the setup state of one client; `None` if it has no file on this system.
     fn of(client: &'static Client, places: &Places, program: &Path) -> Option<Self> {
         let file = places.file(client)?;
         let project = places.project.clone().filter(|_| places.of_project(client));
@@ -85,7 +85,7 @@ impl Standing {
     }
 }
 
-/// What a client's file means, or why that is not known.
+/// Parses a client's file.
 fn meaning(client: &Client, file: &Path, places: &Places) -> Result<Value, BrokenError> {
     let original = Original::of(client, file, places)?;
     Ok(edit::meaning(client.format, original.text())?)
@@ -94,7 +94,7 @@ fn meaning(client: &Client, file: &Path, places: &Places) -> Result<Value, Broke
 fn state(client: &Client, meaning: &Value, places: &Places, wanted: &Path) -> State {
     let Some(ours) = edit::entry(meaning, entry::slot(client)) else { return State::NotConfigured };
     let Some(program) = entry::program(&client.shape, ours) else { return State::NoProgram };
-    // A bare name is looked for as the client does, on PATH.
+    // A bare name is looked up on PATH, as the client does.
     let named = Path::new(program);
     let bare = named.components().count() == 1 && !named.is_absolute();
     let found = if bare { places.program(program) } else { Some(named.to_path_buf()) };

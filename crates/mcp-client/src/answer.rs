@@ -1,37 +1,37 @@
-//! An answer, read as an AI reads it.
+//! Reads an answer as an AI reads it.
 
 use serde_json::Value;
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// With a result.
+    /// A result.
     Ok,
-    /// With an error that the tool tells.
+    /// An error that the tool reported.
     ToolError,
-    /// It was not executed.
+    /// The call was not executed.
     NotExecuted,
-    /// Whether it was executed is not known.
+    /// It is unknown whether the call was executed.
     Unknown,
-    /// It runs on.
+    /// The call is still running.
     StillRunning,
-    /// With a JSON-RPC error.
+    /// A JSON-RPC error.
     Refused,
 }
 
-/// What is known of whether a call ran.
+/// Whether a call ran, as far as is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ran {
-    /// It ran.
+    /// The call ran.
     Yes,
-    /// It did not.
+    /// The call did not run.
     No,
-    /// It may have run.
+    /// The call may have run.
     Unknown,
 }
 
 impl Ran {
-    /// Whether the editor's own count of its runs bears it out. Nothing runs twice.
+    /// Whether this agrees with the editor's own count of the call's runs. More than one run never agrees.
     #[must_use]
     pub fn is_true(self, runs: u64) -> bool {
         match self {
@@ -43,7 +43,7 @@ impl Ran {
 }
 
 impl Verdict {
-    /// How a response says that the request ended: by the words that the AI reads.
+    /// Returns how the request ended, by the text of the response that the AI reads.
     #[must_use]
     pub fn of(message: &Value) -> Self {
         let Some(result) = message.get("result") else { return Self::Refused };
@@ -56,12 +56,12 @@ impl Verdict {
         let said = said.into_iter().find(|(start, _)| text.starts_with(start)).map(|(_, verdict)| verdict);
         match result.get("isError") == Some(&Value::Bool(true)) {
             true => said.unwrap_or(Self::ToolError),
-            // Still running is no error to the client, and says so.
+            // "Still running" is a result, not an error; its text says so.
             false => said.filter(|said| *said == Self::StillRunning).unwrap_or(Self::Ok),
         }
     }
 
-    /// What it says of whether the call ran.
+    /// Returns what the verdict says about whether the call ran.
     #[must_use]
     pub fn ran(self) -> Ran {
         match self {
@@ -77,34 +77,34 @@ fn texts(message: &Value) -> impl Iterator<Item = &str> {
     blocks.into_iter().flatten().filter_map(|block| block.get("text")?.as_str())
 }
 
-/// One answer: the whole message.
+/// One answer, as the whole message.
 #[derive(Debug, Clone)]
 pub struct Answer(pub Value);
 
 impl Answer {
-    /// The text of the result.
+    /// Returns the texts of the result, joined by line ends.
     #[must_use]
     pub fn text(&self) -> String {
         texts(&self.0).collect::<Vec<_>>().join("\n")
     }
 
-    /// The editor's own result.
+    /// Returns the editor's own result: the text parsed as JSON, or null.
     #[must_use]
     pub fn body(&self) -> Value {
         serde_json::from_str(&self.text()).unwrap_or(Value::Null)
     }
 
-    /// How the call ended.
+    /// Returns how the call ended.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         Verdict::of(&self.0)
     }
 }
 
-/// The names in a tool list, which is the result of `tools/list`.
+/// Returns the names in a tool list, which is the result of `tools/list`.
 ///
 /// # Panics
-/// If it is no tool list.
+/// Panics if `list` is not a tool list.
 #[must_use]
 pub fn names(list: &Value) -> Vec<String> {
     let tools = list["tools"].as_array().unwrap_or_else(|| panic!("no tools: {list}"));

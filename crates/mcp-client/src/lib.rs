@@ -1,9 +1,10 @@
-//! An MCP client that believes nothing, for the demo, the tests, the benchmarks and the chaos suite. It depends on nothing of holdfast's.
+//! An MCP client that checks everything, for the demo, the tests, the benchmarks and the chaos suite. It depends on no other
+//! crate of holdfast.
 //!
-//! [`mod@line`] writes what a client says. [`session`] remembers what was asked, pairs each answer with its request and notes every
-//! fault of the server; it does no I/O and takes time as a value. Two clients stand on it: [`tasks`] runs on tokio and its clock,
-//! which a test may pause; [`threads`] runs in real time. [`answer`] reads an answer as an AI reads it. [`wire`] records what is
-//! said for the schema check.
+//! [`mod@line`] writes a client's messages. [`session`] remembers the requests, pairs each answer with its request and records
+//! every fault of the server; it does no I/O and gets the time as a value. Two clients are built on it: [`tasks`] uses tokio and
+//! its clock, which a test may pause; [`threads`] runs in real time. [`answer`] reads an answer as an AI reads it. [`wire`]
+//! records the messages for the schema check.
 
 pub mod answer;
 pub mod line;

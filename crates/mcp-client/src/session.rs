@@ -1,8 +1,8 @@
-//! What a client asked and what it heard. Pairs each answer with its request, and notes every fault of the server. No I/O here;
-//! the time of a line is a value from outside.
+//! The requests and received lines of one client. A session pairs each answer with its request and records every fault of the
+//! server. It does no I/O; the caller passes in the time of each line.
 //!
-//! This is the one place that judges what may stand on a server's stdout. Clients ask it as they go; a checker of a finished history
-//! plays the history into a session and asks what is [`broken`](Session::broken).
+//! This is the only place that judges a server's stdout. Clients ask it while they run. A checker of a finished history replays
+//! the history into a session and asks which promises are [`broken`](Session::broken).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,35 +11,35 @@ use serde_json::Value;
 
 use crate::line;
 
-/// A message that came.
+/// A message that was received.
 #[derive(Debug, Clone)]
 pub struct Line<T> {
-    /// When it came.
+    /// When the message was received.
     pub at: T,
-    /// The message; a text if the line was no JSON.
+    /// The message; a string if the line was not JSON.
     pub value: Value,
 }
 
-/// Longest part of a line that a report shows.
+/// The number of characters of a line that a report shows.
 const SHOWN: usize = 300;
 
 /// What a server promises about its stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Promise {
-    /// A request is answered once, and nothing is answered that was not asked.
+    /// Each request gets one answer, and nothing else is answered.
     Answers,
-    /// A line is one JSON-RPC message.
+    /// Each line is one JSON-RPC message.
     Messages,
-    /// Progress is of a request that wants it, rises strictly, and ends before the answer.
+    /// Progress belongs to a request that asked for it, rises strictly, and ends before the answer.
     Progress,
 }
 
 /// A broken promise.
 #[derive(Debug, Clone)]
 pub struct Fault {
-    /// The promise.
+    /// The promise that was broken.
     pub promise: Promise,
-    /// What was said.
+    /// What happened.
     pub what: String,
 }
 
@@ -52,28 +52,29 @@ impl fmt::Display for Fault {
 #[derive(Debug, Clone, Default)]
 struct Request {
     cancelled: bool,
-    /// How often its id was used once more while it was open: each time a refusal is owed besides the answer.
+    /// How often the id was used again while the request was open. Each
+    /// of these requests must be refused, in addition to the answer.
     doubled: usize,
 }
 
-/// Progress under one token.
+/// The progress under one token.
 #[derive(Debug, Clone)]
 struct Progress {
-    /// The request that the token was given with.
+    /// The request that gave the token.
     of: String,
     last: Option<f64>,
 }
 
-/// See the module's documentation. Requests are known by the JSON text of their ids.
+/// See the module's documentation. Requests are identified by the JSON text of their ids.
 #[derive(Debug, Clone)]
 pub struct Session<T> {
     last_id: u64,
     requests: BTreeMap<String, Request>,
     tokens: BTreeMap<String, Progress>,
     lines: Vec<Line<T>>,
-    /// Answers by id, as places in `lines`.
+    /// The answers by id, as positions in `lines`.
     answers: BTreeMap<String, Vec<usize>>,
-    /// Answers under the id null that nobody took yet, as places in `lines`.
+    /// The answers with the id null that were not taken yet, as positions in `lines`.
     unaddressed: Vec<usize>,
     faults: Vec<Fault>,
     unasked: Vec<Fault>,
@@ -103,24 +104,24 @@ fn shown(message: &Value) -> String {
 impl<T> Session<T> {
     // ---- what is asked ----
 
-    /// The id of the next request that gets one here.
+    /// Returns the id of the next request whose id the session chooses.
     pub fn next_id(&self) -> u64 {
         self.last_id.wrapping_add(1)
     }
 
-    /// The next request gets this id; those behind it count up from it.
+    /// Sets the id of the next request. Later ids count up from it.
     pub fn count_from(&mut self, id: u64) {
         self.last_id = id.wrapping_sub(1);
     }
 
-    /// A request, which may be answered from now on: its id and its line.
+    /// Registers a request and returns its id and its line.
     pub fn request(&mut self, method: &str, params: &Value) -> (u64, String) {
         let id = self.next_id();
         self.last_id = id;
         (id, self.request_as(&id.into(), method, params))
     }
 
-    /// As [`request`](Self::request), under an id of the client's choice.
+    /// Like [`request`](Self::request), with an id that the caller chooses.
     pub fn request_as(&mut self, id: &Value, method: &str, params: &Value) -> String {
         self.requests.entry(id.to_string()).or_default();
         let token = &params["_meta"]["progressToken"];
@@ -130,13 +131,13 @@ impl<T> Session<T> {
         line::request(id, method, params)
     }
 
-    /// A request under an id that is still open.
+    /// Registers a request with an id that is still open, and returns its line.
     pub fn request_again(&mut self, id: &Value, method: &str, params: &Value) -> String {
         self.requests.entry(id.to_string()).or_default().doubled += 1;
         line::request(id, method, params)
     }
 
-    /// Takes a request back: the line that says so.
+    /// Registers the cancellation of a request and returns its line.
     pub fn cancel(&mut self, id: &Value) -> String {
         if let Some(request) = self.requests.get_mut(&id.to_string()) {
             request.cancelled = true;
@@ -146,7 +147,7 @@ impl<T> Session<T> {
 
     // ---- what is heard ----
 
-    /// A line came, without its end.
+    /// Records a received line, without its end.
     pub fn received(&mut self, line: &[u8], at: T) {
         let place = self.lines.len();
         let parsed = serde_json::from_slice::<Value>(line);
@@ -155,7 +156,7 @@ impl<T> Session<T> {
         self.lines.push(Line { at, value });
     }
 
-    /// The server's output ended in the middle of a line.
+    /// Records that the server's output ended in the middle of a line.
     pub fn cut(&mut self) {
         self.fault(Promise::Messages, "stdout ended in the middle of a line".to_owned());
     }
@@ -168,7 +169,7 @@ impl<T> Session<T> {
         self.unasked.push(Fault { promise, what });
     }
 
-    /// The server's output ended.
+    /// Records that the server's output ended.
     pub fn end(&mut self) {
         self.ended = true;
     }
@@ -235,7 +236,7 @@ impl<T> Session<T> {
 
     // ---- what is known ----
 
-    /// Everything that came so far.
+    /// Returns everything that was received.
     pub fn lines(&self) -> &[Line<T>] {
         &self.lines
     }
@@ -245,51 +246,51 @@ impl<T> Session<T> {
         self.ended
     }
 
-    /// The first answer to a request.
+    /// Returns the first answer to a request.
     pub fn answer(&self, id: &Value) -> Option<&Line<T>> {
         self.answers.get(&id.to_string())?.first().and_then(|place| self.lines.get(*place))
     }
 
-    /// Takes the last answer under the id null.
+    /// Takes the last answer with the id null.
     pub fn take_unaddressed(&mut self) -> Option<&Value> {
         let place = self.unaddressed.pop()?;
         self.lines.get(place).map(|line| &line.value)
     }
 
-    /// Notifications and requests of the server under this method.
+    /// Returns the server's notifications and requests with this method.
     pub fn told<'a>(&'a self, method: &'a str) -> impl DoubleEndedIterator<Item = &'a Line<T>> {
         self.lines.iter().filter(move |line| line.value["method"] == method)
     }
 
-    /// The end of what came, for a report.
+    /// Returns the last lines, newest first, for a report.
     pub fn tail(&self) -> Vec<String> {
         self.lines.iter().rev().take(5).map(|line| shown(&line.value)).collect()
     }
 
     // ---- what was wrong ----
 
-    /// What no server may say.
+    /// Returns the faults that no server may have.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
     }
 
-    /// Answers to requests, and progress under tokens, that this client did not send through here. A fault, unless the test wrote
-    /// lines of its own.
+    /// Returns answers to requests, and progress under tokens, that were not sent through this session. They are faults, unless
+    /// the test wrote lines of its own.
     pub fn unasked(&self) -> &[Fault] {
         &self.unasked
     }
 
-    /// How a promise was broken, by a session that is over and of which this client sent every request through here. `unread`: it
-    /// left without reading to the end, so that answers may lack.
+    /// Returns how a promise was broken, in a session that has ended and in which every request was sent through this value.
+    /// `unread`: the client left without reading to the end, so answers may be missing.
     pub fn broken(&self, promise: Promise, unread: bool) -> Vec<String> {
-        // Too many answers are told with those that lack.
+        // Too many answers are reported by `unpaired_if`, together with missing ones.
         let faults = self.faults.iter().filter(|_| promise != Promise::Answers).chain(&self.unasked);
         let said = faults.filter(|fault| fault.promise == promise).map(Fault::to_string);
         let unpaired = if promise == Promise::Answers { self.unpaired_if(unread) } else { Vec::new() };
         said.chain(unpaired).collect()
     }
 
-    /// Requests that have too few answers or too many, in words. One that was cancelled may have its answer and need not.
+    /// Describes the requests with too few or too many answers. A cancelled request may have an answer, but need not.
     pub fn unpaired(&self) -> Vec<String> {
         self.unpaired_if(false)
     }
@@ -308,7 +309,7 @@ impl<T> Session<T> {
         self.requests.iter().filter_map(wrong).collect()
     }
 
-    /// Requests that were answered although they were cancelled.
+    /// Returns the requests that were answered although they were cancelled.
     pub fn answered_though_cancelled(&self) -> Vec<&str> {
         let answered = |id: &String, request: &Request| self.answers.get(id).map_or(0, Vec::len) > request.doubled;
         let cancelled = self.requests.iter().filter(|(id, request)| request.cancelled && answered(id, request));

@@ -1,4 +1,4 @@
-//! A client on tokio. Time is tokio's, so a test with a paused clock decides how it passes. Every wait is bounded.
+//! A client on tokio. It uses tokio's time, so a test with a paused clock controls it. Every wait is bounded.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,14 +12,14 @@ use crate::answer::{Answer, names};
 use crate::wire::Recording;
 use crate::{line, session};
 
-/// A line that came.
+/// A received line.
 pub type Line = session::Line<Instant>;
 type Session = session::Session<Instant>;
 
-/// Waits for a fact.
+/// Waits for a future.
 ///
 /// # Panics
-/// If it does not come in this time.
+/// Panics if it does not complete within `patience`.
 pub async fn within<T>(patience: Duration, what: &str, future: impl Future<Output = T>) -> T {
     match timeout(patience, future).await {
         Ok(value) => value,
@@ -31,16 +31,16 @@ pub async fn within<T>(patience: Duration, what: &str, future: impl Future<Outpu
 pub struct Client<W, R> {
     patience: Duration,
     input: Option<W>,
-    /// Until it is read.
+    /// The server's output, until reading begins.
     output: Option<(R, watch::Sender<()>)>,
     session: Arc<Mutex<Session>>,
     wire: Arc<Recording>,
-    /// Changes with every line, and ends with the last one.
+    /// Changes with every line. Its sender is dropped after the last line.
     news: watch::Receiver<()>,
 }
 
 impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> {
-    /// A client of this program that does not [`read`](Self::read) yet. It waits so long for anything.
+    /// Creates a client of this program that does not [`read`](Self::read) yet. `patience` bounds each of its waits.
     pub fn new(program: &str, patience: Duration, input: W, output: R) -> Self {
         let (told, news) = watch::channel(());
         Self {
@@ -53,7 +53,7 @@ impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> 
         }
     }
 
-    /// Begins to take what stdout has.
+    /// Begins to read stdout.
     pub fn read(&mut self) {
         let Some((output, told)) = self.output.take() else { return };
         let (session, wire) = (Arc::clone(&self.session), Arc::clone(&self.wire));
@@ -74,7 +74,7 @@ impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> 
         });
     }
 
-    /// What was asked and heard so far.
+    /// Returns the record of requests and received lines.
     pub fn session(&self) -> MutexGuard<'_, Session> {
         enter(&self.session)
     }
@@ -84,7 +84,7 @@ impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> 
     /// Writes bytes.
     ///
     /// # Panics
-    /// If the server does not take them.
+    /// Panics if the server does not accept them in time, or if stdin was closed.
     pub async fn bytes(&mut self, bytes: &[u8]) {
         self.wire.sent(bytes);
         let input = self.input.as_mut().expect("stdin is open");
@@ -95,15 +95,15 @@ impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> 
         within(self.patience, "room in stdin", write).await.expect("the server reads");
     }
 
-    /// Writes a line as it is.
+    /// Writes a line unchanged.
     pub async fn line(&mut self, text: &str) {
         self.bytes(format!("{text}\n").as_bytes()).await;
     }
 
-    /// Writes a line without waiting longer than this for room; false if there is none.
+    /// Writes a line, but waits at most `at_most` for room. Returns false if there is no room.
     ///
     /// # Panics
-    /// If stdin was closed.
+    /// Panics if stdin was closed.
     pub async fn try_line(&mut self, text: &str, at_most: Duration) -> bool {
         let line = format!("{text}\n");
         self.wire.sent(line.as_bytes());
@@ -111,21 +111,21 @@ impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> 
         timeout(at_most, input.write_all(line.as_bytes())).await.is_ok()
     }
 
-    /// Ends stdin.
+    /// Closes stdin.
     pub async fn close_stdin(&mut self) {
         if let Some(mut input) = self.input.take() {
             let _ = input.shutdown().await;
         }
     }
 
-    /// Sends a request and gives its id.
+    /// Sends a request and returns its id.
     pub async fn request(&mut self, method: &str, params: Value) -> Value {
         let (id, line) = self.session().request(method, &params);
         self.line(&line).await;
         id.into()
     }
 
-    /// Sends a request with an id of the client's choice, and gives it.
+    /// Sends a request with an id that the caller chooses, and returns the id.
     pub async fn request_as(&mut self, id: Value, method: &str, params: Value) -> Value {
         let line = self.session().request_as(&id, method, &params);
         self.line(&line).await;
@@ -143,23 +143,23 @@ impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> 
         self.line(&line::notification(method, params)).await;
     }
 
-    /// Calls a tool; gives the request's id.
+    /// Calls a tool and returns the request's id.
     pub async fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.request("tools/call", line::call(tool, arguments)).await
     }
 
-    /// Calls a tool with a progress token; gives the request's id.
+    /// Calls a tool with a progress token and returns the request's id.
     pub async fn call_with_progress(&mut self, tool: &str, arguments: Value, token: &str) -> Value {
         self.request("tools/call", line::call_with_progress(tool, arguments, token)).await
     }
 
-    /// Takes a request back.
+    /// Cancels a request.
     pub async fn cancel(&mut self, id: &Value) {
         let line = self.session().cancel(id);
         self.line(&line).await;
     }
 
-    /// The handshake; gives the result of `initialize`.
+    /// Makes the handshake and returns the result of `initialize`.
     pub async fn open_as(&mut self, name: &str, version: &str, capabilities: Value) -> Value {
         let id = self.request("initialize", line::handshake(name, version, capabilities)).await;
         let result = self.result(&id).await;
@@ -169,25 +169,25 @@ impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> 
 
     // ---- from the server ----
 
-    /// What came so far.
+    /// Returns the lines received so far.
     pub fn lines(&self) -> Vec<Line> {
         self.session().lines().to_vec()
     }
 
-    /// Notifications of a method, so far.
+    /// Returns the notifications and requests with this method, so far.
     pub fn notifications(&self, method: &str) -> Vec<Line> {
         self.session().told(method).cloned().collect()
     }
 
-    /// The answer to a request, if it came.
+    /// Returns the answer to a request, if it was received.
     pub fn answered(&self, id: &Value) -> Option<Line> {
         self.session().answer(id).cloned()
     }
 
-    /// Waits for what `look` finds in the session.
+    /// Waits until `look` finds something in the session.
     ///
     /// # Panics
-    /// If it is not there in time, or cannot come any more.
+    /// Panics if nothing is found in time, or if stdout ends before.
     pub async fn wait<T>(&self, what: &str, mut look: impl FnMut(&mut Session) -> Option<T>) -> T {
         let mut news = self.news.clone();
         let found = async {
@@ -223,7 +223,7 @@ impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> 
     /// Waits for the result of a request.
     ///
     /// # Panics
-    /// If the answer is an error.
+    /// Panics if the answer is an error.
     pub async fn result(&self, id: &Value) -> Value {
         let mut answer = self.answer(id).await.value;
         match answer.get_mut("result") {
@@ -232,10 +232,10 @@ impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> 
         }
     }
 
-    /// Waits for a tool's result and gives its text and whether it says that it is an error.
+    /// Waits for a tool's result. Returns its text, and whether it is marked as an error.
     ///
     /// # Panics
-    /// If the answer is no result.
+    /// Panics if the answer is not a result.
     pub async fn text(&self, id: &Value) -> (String, bool) {
         let answer = Answer(self.answer(id).await.value);
         assert!(answer.0.get("result").is_some(), "an error: {}", answer.0);
@@ -253,7 +253,7 @@ impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> 
     /// Calls a tool that must succeed.
     ///
     /// # Panics
-    /// If it does not.
+    /// Panics if it does not.
     pub async fn ok(&mut self, tool: &str, arguments: Value) -> String {
         let id = self.call(tool, arguments).await;
         let (text, error) = self.text(&id).await;
@@ -261,10 +261,10 @@ impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> 
         text
     }
 
-    /// Pings; the answer must come without any time passing.
+    /// Pings. The answer must come without a wait of more than 1 ms on tokio's clock.
     ///
     /// # Panics
-    /// If it does not.
+    /// Panics if it does not.
     pub async fn ping(&mut self) {
         let began = Instant::now();
         let id = self.request("ping", json!({})).await;
@@ -272,17 +272,17 @@ impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> 
         assert!((answer.at - began).as_millis() <= 1, "a ping waited {:?}", answer.at - began);
     }
 
-    /// The names of the listed tools.
+    /// Lists the tools and returns their names.
     pub async fn tools(&mut self) -> Vec<String> {
         let id = self.request("tools/list", json!({})).await;
         names(&self.result(&id).await)
     }
 
-    /// Holds what was heard against the protocol: no fault, an answer to each request that was not cancelled, and none to one that
-    /// was.
+    /// Checks the session against the protocol: no fault, one answer to each
+    /// request that was not cancelled, and no answer to a cancelled one.
     ///
     /// # Panics
-    /// If it does not hold.
+    /// Panics if a check fails.
     pub fn check(&self) {
         let session = self.session();
         assert!(session.faults().is_empty(), "{:#?}", session.faults());

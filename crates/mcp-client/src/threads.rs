@@ -12,7 +12,7 @@ use crate::answer::{Answer, names};
 use crate::wire::Recording;
 use crate::{line, session};
 
-/// A line that came.
+/// A received line.
 pub type Line = session::Line<Instant>;
 type Session = session::Session<Instant>;
 
@@ -51,14 +51,14 @@ impl Ear {
 pub struct Client<W, R> {
     patience: Duration,
     input: Option<W>,
-    /// Until it is read.
+    /// The server's output, until reading begins.
     output: Option<R>,
     ear: Arc<Ear>,
     reading: bool,
 }
 
 impl<W: Write, R: Read + Send + 'static> Client<W, R> {
-    /// A client of this program that does not [`read`](Self::read) yet. It waits so long for anything.
+    /// Creates a client of this program that does not [`read`](Self::read) yet. `patience` is the usual bound of its waits.
     pub fn new(program: &str, patience: Duration, input: W, output: R) -> Self {
         let ear = Arc::new(Ear { wire: Recording::begin(program), ..Ear::default() });
         Self { patience, input: Some(input), output: Some(output), ear, reading: false }
@@ -71,48 +71,48 @@ impl<W: Write, R: Read + Send + 'static> Client<W, R> {
         std::thread::spawn(move || ear.listen(output));
     }
 
-    /// Whether stdout is read here.
+    /// Whether this client reads stdout.
     pub fn reads(&self) -> bool {
         self.reading
     }
 
-    /// What was asked and heard so far.
+    /// Returns the record of requests and received lines.
     pub fn session(&self) -> MutexGuard<'_, Session> {
         self.ear.lock()
     }
 
     // ---- to the server ----
 
-    /// Writes bytes as they are.
+    /// Writes bytes unchanged.
     ///
     /// # Errors
-    /// The server's end of the pipe is gone.
+    /// Fails if the server has closed its end of the pipe.
     ///
     /// # Panics
-    /// If stdin was closed or taken away.
+    /// Panics if stdin was closed or taken.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.ear.wire.sent(bytes);
         let input = self.input.as_mut().expect("stdin is open");
         input.write_all(bytes).and_then(|()| input.flush())
     }
 
-    /// Takes stdin away, to be written elsewhere.
+    /// Takes stdin out of the client, so that the caller can write it.
     ///
     /// # Panics
-    /// If it was closed or taken away.
+    /// Panics if stdin was closed or taken.
     pub fn take_stdin(&mut self) -> W {
         self.input.take().expect("stdin is open")
     }
 
-    /// Ends stdin.
+    /// Closes stdin.
     pub fn close_stdin(&mut self) {
         self.input = None;
     }
 
-    /// Takes away stdout that is not read here.
+    /// Takes stdout out of the client, if it is not being read.
     ///
     /// # Panics
-    /// If it is, or was taken away.
+    /// Panics if stdout is being read or was taken.
     pub fn take_stdout(&mut self) -> R {
         self.output.take().expect("nobody reads stdout")
     }
@@ -120,51 +120,51 @@ impl<W: Write, R: Read + Send + 'static> Client<W, R> {
     /// Writes a message.
     ///
     /// # Panics
-    /// If the server does not take it.
+    /// Panics if the server does not accept it.
     pub fn send(&mut self, message: &Value) {
         self.write(format!("{message}\n").as_bytes()).expect("the server reads stdin");
     }
 
-    /// The line of a request, and its id: it may be answered from now on.
+    /// Registers a request and returns its id and its line with the line end.
     pub fn request_line(&mut self, method: &str, params: &Value) -> (u64, String) {
         let (id, line) = self.session().request(method, params);
         (id, line + "\n")
     }
 
-    /// The first request gets this id; the next ones count up from it. To be said before the first.
+    /// Sets the id of the first request. Later ids count up from it. To be called before the first request.
     pub fn count_from(&mut self, first: u64) {
         self.session().count_from(first);
     }
 
-    /// Sends a request and gives its id.
+    /// Sends a request and returns its id.
     ///
     /// # Panics
-    /// If the server does not take it.
+    /// Panics if the server does not accept it.
     pub fn ask(&mut self, method: &str, params: &Value) -> u64 {
         let (id, line) = self.request_line(method, params);
         self.write(line.as_bytes()).expect("the server reads stdin");
         id
     }
 
-    /// Sends a call with a progress token, which is the request's id, and gives it.
+    /// Sends a call whose progress token is the request's id, and returns that id.
     pub fn call(&mut self, tool: &str, arguments: &Value) -> u64 {
         let token = self.session().next_id();
         self.ask("tools/call", &line::call_with_progress(tool, arguments.clone(), token))
     }
 
-    /// Takes a request back.
+    /// Cancels a request.
     ///
     /// # Panics
-    /// If the server does not read.
+    /// Panics if the server does not read.
     pub fn cancel(&mut self, id: u64) {
         let line = self.session().cancel(&id.into()) + "\n";
         self.write(line.as_bytes()).expect("the server reads stdin");
     }
 
-    /// The handshake; gives the answer to `initialize`.
+    /// Makes the handshake and returns the answer to `initialize`.
     ///
     /// # Panics
-    /// If the server does not take it.
+    /// Panics if the server does not accept it.
     pub fn open_as(&mut self, name: &str, version: &str, capabilities: Value) -> Answer {
         let id = self.ask("initialize", &line::handshake(name, version, capabilities));
         let answer = self.answer(id);
@@ -174,7 +174,7 @@ impl<W: Write, R: Read + Send + 'static> Client<W, R> {
 
     // ---- from the server ----
 
-    /// Looks at the session until something is found there, the time is up, or stdout has ended.
+    /// Waits until `look` finds something in the session. Returns `None` if the time is up or stdout has ended.
     pub fn wait<T>(&self, bound: Duration, mut look: impl FnMut(&mut Session) -> Option<T>) -> Option<T> {
         let until = Instant::now() + bound;
         let mut session = self.session();
@@ -190,15 +190,15 @@ impl<W: Write, R: Read + Send + 'static> Client<W, R> {
         }
     }
 
-    /// The answer to a request, within the usual bound.
+    /// Waits for the answer to a request, with the usual bound.
     pub fn answer(&self, id: u64) -> Answer {
         self.answer_within(id, self.patience)
     }
 
-    /// The answer to a request.
+    /// Waits for the answer to a request.
     ///
     /// # Panics
-    /// If it does not come in this time.
+    /// Panics if it does not come within `bound`.
     pub fn answer_within(&self, id: u64, bound: Duration) -> Answer {
         let answer = self.wait(bound, |session| session.answer(&id.into()).map(|line| line.value.clone()));
         Answer(answer.unwrap_or_else(|| panic!("request {id} has no answer within {bound:?}")))
@@ -209,7 +209,7 @@ impl<W: Write, R: Read + Send + 'static> Client<W, R> {
         self.session().has_ended()
     }
 
-    /// When the answer was heard.
+    /// Returns when the answer was received.
     pub fn answered_at(&self, id: u64) -> Option<Instant> {
         self.session().answer(&id.into()).map(|line| line.at)
     }
@@ -219,32 +219,32 @@ impl<W: Write, R: Read + Send + 'static> Client<W, R> {
         self.session().answer(&id.into()).is_some()
     }
 
-    /// Whether the answer comes within this time; asked where its absence is an answer too.
+    /// Whether the answer comes within `bound`. For tests in which a missing answer is a valid result.
     pub fn answered_before(&self, id: u64, bound: Duration) -> bool {
         self.wait(bound, |session| session.answer(&id.into()).map(|_| ())).is_some()
     }
 
-    /// What was told of a call's progress so far.
+    /// Returns the progress reports of a call so far.
     pub fn progress(&self, id: u64) -> Vec<Value> {
         let session = self.session();
         let told = session.told("notifications/progress").map(|line| &line.value["params"]);
         told.filter(|params| params["progressToken"] == id).cloned().collect()
     }
 
-    /// How often it was told by this method.
+    /// Returns the number of notifications and requests with this method.
     pub fn notified(&self, method: &str) -> usize {
         self.session().told(method).count()
     }
 
-    /// The id of a request that the server sent, if it did.
+    /// Returns the id of the first request of the server with this method, if there was one.
     pub fn asked_by_server(&self, method: &str) -> Option<Value> {
         self.session().told(method).next().map(|line| line.value["id"].clone())
     }
 
-    /// An answer under the id null.
+    /// Waits for an answer with the id null.
     ///
     /// # Panics
-    /// If none comes within the usual bound.
+    /// Panics if none comes within the usual bound.
     pub fn unaddressed(&self) -> Value {
         self.wait(self.patience, |session| session.take_unaddressed().cloned()).expect("an answer under null")
     }
@@ -257,26 +257,26 @@ impl<W: Write, R: Read + Send + 'static> Client<W, R> {
         self.answer(id)
     }
 
-    /// Names of the tools as listed now.
+    /// Lists the tools and returns their names.
     pub fn tools(&mut self) -> Vec<String> {
         let id = self.ask("tools/list", &json!({}));
         names(&self.answer(id).0["result"])
     }
 
-    /// Nothing was said that may not be said, so far.
+    /// Checks that the server has written nothing wrong so far.
     ///
     /// # Panics
-    /// If something was.
+    /// Panics if it has.
     pub fn check(&self) {
         let session = self.session();
         let said = [session.faults(), session.unasked()].concat();
         assert!(said.is_empty(), "{said:#?}");
     }
 
-    /// As [`check`](Self::check), and no request is without its answer.
+    /// Like [`check`](Self::check), and also checks that no request has too few or too many answers.
     ///
     /// # Panics
-    /// If one is.
+    /// Panics if a check fails.
     pub fn check_all(&self) {
         self.check();
         let wrong = self.session().unpaired();

@@ -1,5 +1,5 @@
-//! Records what a client and the gateway say to each other, for `tests/clients/wire_schema.mjs`, which holds every line of the
-//! gateway against the specification's JSON schema. Off unless `HOLDFAST_WIRE` names a folder.
+//! Records the messages between a client and the gateway. `tests/clients/wire_schema.mjs` checks every line of the gateway
+//! against the JSON schema of the specification. Off unless `HOLDFAST_WIRE` names a folder.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -8,33 +8,33 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// A longer line is recorded with its texts cut.
+/// In a longer line, the texts are shortened before it is recorded.
 const LONG_LINE: usize = 64 * 1024;
-/// What is left of a text then: to a schema its length says nothing.
+/// The length of a shortened text. The schema does not restrict the length.
 const LONG_TEXT: usize = 256;
-/// A line that a test sends to see how much is taken is not kept in memory here.
+/// A longer line that is sent is not recorded, to save memory: some tests send huge lines to find the limit.
 const LINE_MAX: usize = 1024 * 1024;
 
-/// The record of one session, in the order in which things were said.
+/// The record of one session, in the order of the messages.
 #[derive(Default)]
 pub struct Recording(Option<Mutex<Record>>);
 
 struct Record {
     file: File,
-    /// The beginning of a line whose end has not been sent yet; `None` when it is too long to be recorded.
+    /// The beginning of a line whose end was not sent yet; `None` if the line is too long to be recorded.
     sending: Option<Vec<u8>>,
 }
 
 impl Recording {
-    /// A new one, of a session that a test of this program has.
+    /// Begins the record of a session of a test of `program`.
     ///
     /// # Panics
-    /// If the folder cannot be written.
+    /// Panics if the folder cannot be written.
     #[must_use]
     pub fn begin(program: &str) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let Some(folder) = std::env::var_os("HOLDFAST_WIRE") else { return Self(None) };
-        // Tests run on threads that are named after them: the suite is the first part of that name.
+        // A test's thread has the test's name. The first part of that name is the suite.
         let thread = std::thread::current();
         let suite = thread.name().and_then(|name| name.split("::").next()).unwrap_or("unnamed");
         let (pid, number) = (std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -45,10 +45,10 @@ impl Recording {
         Self(Some(Mutex::new(Record { file, sending: Some(Vec::new()) })))
     }
 
-    /// Bytes that go to the gateway: before they are written, so that no answer stands before its question.
+    /// Records bytes for the gateway. To be called before they are written, so that no answer is recorded before its request.
     ///
     /// # Panics
-    /// If the file cannot be written.
+    /// Panics if the file cannot be written.
     pub fn sent(&self, bytes: &[u8]) {
         let Some(record) = &self.0 else { return };
         let mut record = record.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,10 +65,10 @@ impl Recording {
         }
     }
 
-    /// A line that came from the gateway, without its end.
+    /// Records a line from the gateway, without its end.
     ///
     /// # Panics
-    /// If the file cannot be written.
+    /// Panics if the file cannot be written.
     pub fn received(&self, line: &[u8]) {
         let Some(record) = &self.0 else { return };
         record.lock().unwrap_or_else(PoisonError::into_inner).write(b"<", line);

@@ -1,6 +1,6 @@
-//! The seam to the network: real sockets in the product, simulated ones in tests. Loopback only, literal addresses only.
+//! The network interface: real sockets in the product, simulated ones in tests. Only loopback and literal addresses.
 //!
-//! The gateway and the model of an editor both stand on it. The model must not know the gateway, so it is a crate of its own.
+//! The gateway and the editor model both use it. The model must not depend on the gateway, so this is a separate crate.
 
 use std::future::Future;
 use std::io;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A boxed future, so that the seams are object-safe.
+/// A boxed future, which makes the traits object-safe.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A connected byte stream.
@@ -23,19 +23,19 @@ pub type BoxStream = Box<dyn Stream>;
 
 /// A bound listener. Shared (`Arc`) so that a port can outlive the actor that accepts on it.
 pub trait Listener: Send + Sync {
-    /// The address it is bound to, with the real port.
+    /// Returns the bound address, with the real port.
     fn local_addr(&self) -> SocketAddr;
-    /// The next connection.
+    /// Waits for the next connection.
     fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>>;
 }
 
 /// Connects and binds.
 pub trait Net: Send + Sync + 'static {
-    /// Connects to `port` on the IPv4 loopback address. The caller bounds the time.
+    /// Connects to `port` on the IPv4 loopback address. The caller must bound the time.
     fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>>;
-    /// Binds `port` on the IPv4 loopback address; 0 lets the system choose.
+    /// Binds `port` on the IPv4 loopback address; 0 lets the system choose a port.
     fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>>;
-    /// Binds a loopback address that a user named; a net that knows only one knows no other.
+    /// Binds a loopback address that a user named. By default only 127.0.0.1 is supported.
     fn bind_at(&self, address: SocketAddr) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
         if address.ip() == IpAddr::V4(Ipv4Addr::LOCALHOST) {
             return self.bind(address.port());
@@ -52,7 +52,7 @@ impl Net for Tcp {
     fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
         Box::pin(async move {
             let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
-            // A dial to a port without a listener can meet itself (TCP simultaneous open) when the system happens to
+            // A connection to a port without a listener can connect to itself (TCP simultaneous open), if the system happens to
             // choose that port as the source.
             if stream.local_addr()? == stream.peer_addr()? {
                 return Err(io::ErrorKind::ConnectionRefused.into());

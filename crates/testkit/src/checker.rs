@@ -1,4 +1,4 @@
-//! The promises, one checker each. A checker reads a history and says how often it looked, and what it found broken.
+//! The promises, with one checker for each. A checker reads a history and reports how often it checked and what it found broken.
 
 mod bounds;
 mod causes;
@@ -16,7 +16,8 @@ use self::run::Run;
 pub use self::run::{PIPE, SLACK, Said, Verdict};
 use crate::history::History;
 
-/// All checkers on one history; where it is of several sessions or editors, each on those that it looks at.
+/// Runs all checkers on one history. If the history has several sessions
+/// or editors, each checker runs on the parts that it applies to.
 pub fn check(history: &History) -> Vec<Verdict> {
     if history.parts().is_empty() { check_one(history) } else { several::check(history) }
 }
@@ -49,7 +50,8 @@ fn check_one(history: &History) -> Vec<Verdict> {
     verdicts
 }
 
-/// Those that look at one session of several: at what its client asked and heard, and what the editors ran of it.
+/// Runs the checkers that apply to one of several sessions: to its
+/// client's requests and answers, and to what the editors ran for it.
 pub fn check_session(history: &History) -> Vec<Verdict> {
     promises::of_session(&Run::of(history))
 }

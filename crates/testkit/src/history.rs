@@ -1,4 +1,4 @@
-//! What happened in one run: one record for the checkers, for people, and for the hash that proves determinism.
+//! The events of one run: a record for the checkers, for people, and for the hash that proves determinism.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,65 +8,66 @@ use std::time::Duration;
 
 use holdfast_fake_unity::FakeDialect;
 
-/// Stands in the arguments and results of the client's calls, and nowhere else: where it is read, one of them has leaked.
+/// Contained in the arguments and results of the client's calls and
+/// nowhere else. If it is found elsewhere, one of them has leaked.
 pub const SECRET: &str = "canary";
 
-/// What a client asked for.
+/// A client's request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ask {
     /// The JSON-RPC method.
     pub method: &'static str,
     /// The tool of a call.
     pub tool: &'static str,
-    /// The key or text that no other request of the run has.
+    /// The key or text of the request, unique in the run.
     pub payload: String,
-    /// The tool is declared read-only: it may be sent again.
+    /// Whether the tool is declared read-only, so that the call may be sent again.
     pub repeatable: bool,
-    /// A progress token was given: the request's id.
+    /// Whether a progress token was given. It is the request's id.
     pub token: bool,
-    /// The id that it stands under on the wire, if an earlier, cancelled request had it first.
+    /// The id on the wire, if an earlier, cancelled request used it before.
     pub under: Option<u64>,
-    /// It must be answered within this, whatever happens.
+    /// The longest time until the answer, under any fault.
     pub allowed: Duration,
 }
 
-/// Sizes of what is bounded, at one moment.
+/// The sizes of what is bounded, at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sizes {
-    /// Requests open in the front.
+    /// Open client requests.
     pub open: usize,
     /// Lines waiting for stdout.
     pub queued: usize,
     /// Calls held in the ledger.
     pub held: usize,
-    /// Calls sent and not ended.
+    /// Calls that were sent and have not ended.
     pub flying: usize,
-    /// The fullest edge.
+    /// The number of messages in the fullest mailbox.
     pub edge: usize,
 }
 
-/// A sending that begins in the editor.
+/// A sending of a call that begins in the editor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Begun {
-    /// The connection it came over, by the editor's own number; 0 if it goes on after a reload.
+    /// The connection that the sending came on, by the editor's own number; 0 if it continues after a reload.
     pub connection: u64,
     /// The tool.
     pub tool: String,
-    /// Its id in the journal.
+    /// The sending's id in the journal.
     pub sending: String,
-    /// It may run while others run.
+    /// Whether it may run in parallel with others.
     pub parallel: bool,
 }
 
-/// Requests of the n-th session of several have ids from n times this on: no two have the same.
+/// The ids of the n-th session's requests start at n times this, so that no two sessions share an id.
 pub const IDS_OF_A_SESSION: u64 = 1_000_000;
 
-/// Whose an event is, where there are several sessions or editors.
+/// The owner of an event, if there are several sessions or editors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
-    /// Of the client of this number, which works in the project of the editor of that number.
+    /// The client with the first number, which works in the project of the editor with the second number.
     Session(u8, u8),
-    /// Of the editor of this number, and of the wire to it.
+    /// The editor with this number, and the wire to it.
     Editor(u8),
 }
 
@@ -86,7 +87,7 @@ pub enum Event {
     Asked(u64, Ask),
     /// The client's roots changed: from here on it works in the editor's project, or in one without an editor.
     Rooted(bool),
-    /// The client wrote a line that is no request of MCP; whether it is owed an answer without an id.
+    /// The client wrote this line, which is not an MCP request.
     Noise(&'static str),
     /// The client cancelled a request.
     Cancelled(u64),
@@ -98,74 +99,74 @@ pub enum Event {
     InputClosed,
     /// A line of the gateway's own log.
     Told(String),
-    /// A machine met an event that nobody decided.
+    /// A machine got an event that no handler decided.
     Unexpected(String),
-    /// Something panicked that nobody sabotaged.
+    /// A panic that was not planned.
     Panicked(String),
     /// The gateway connected to the editor's side.
     Dialed(u64),
-    /// The gateway let the connection go.
+    /// The gateway dropped the connection.
     HungUp(u64),
     /// A whole frame left the gateway: connection, method, id.
     FrameOut(u64, String, String),
     /// A whole frame reached the gateway: connection, and the id it answers.
     FrameIn(u64, String),
-    /// The editor turned a request away as meant for another, before it ran anything: connection, and the request's id.
+    /// The editor turned a request away before it ran anything, as meant for another editor: connection, and the request's id.
     TurnedAway(u64, String),
-    /// Whose package the editor has.
+    /// The package that the editor has.
     Speaks(FakeDialect),
-    /// The gateway's own number of a session, or of the link to an editor: its log names them by it.
+    /// The gateway's own number of a session, or of the link to an editor, which its log uses.
     Numbered(u32),
-    /// A sending of a call left: connection, id of the request, its id in the journal.
+    /// A sending of a call was written: connection, the request's id, the sending's id in the journal.
     Sent(u64, String, String),
-    /// The journal's word on a sending reached the gateway: connection, id in the journal, status.
+    /// The journal's statement on a sending reached the gateway: connection, the sending's id in the journal, status.
     Outcome(u64, String, String),
-    /// The editor said how far a sending is, in thousandths: connection, id in the journal.
+    /// The editor reported the progress of a sending, in thousandths: connection, the sending's id in the journal.
     Progressed(u64, String, i64),
-    /// A connection is proven, by the editor's own number: what came over earlier ones begins no more.
+    /// A connection is proven, by the editor's own number. Requests of earlier connections no longer begin.
     Proven(u64),
     /// A sending began in the editor.
     Begun(Begun),
-    /// The journal had its last word on a sending.
+    /// The journal recorded the final status of a sending.
     Settled(String, &'static str),
     /// Events of the editor were lost.
     Lagged(u64),
-    /// What is bounded changed its size.
+    /// A bounded size changed.
     Sized(Sizes),
-    /// The gateway ended, and why.
+    /// The gateway ended, with the reason.
     Ended(&'static str),
-    /// After the end: what is still open.
+    /// After the end: the sizes of what is still open.
     Left(Sizes),
-    /// After the end: free connection permits.
+    /// After the end: the number of free connection permits.
     PermitsLeft(usize),
-    /// The editor ran the counting tool: key, and how often in all.
+    /// The editor ran the counting tool: the key, and the total number of its runs.
     Ran(String, u64),
     /// An editor listens: pid, port.
     EditorUp(u32, u16),
-    /// The editor has begun to reload its domain, as the editor itself tells it.
+    /// The editor began to reload its domain, by its own report.
     Reloads,
-    /// Why the editor is away, as the gateway shows it; empty while it is there.
+    /// Why the editor is away, as the gateway shows it; empty while it is connected.
     Named(&'static str),
-    /// The editor's bridge began to listen, as the editor itself tells it.
+    /// The editor's bridge began to listen, by the editor's own report.
     Listens(u16),
     /// An editor is gone.
     EditorGone(u32),
-    /// A stranger on the editor's port heard this.
+    /// A foreign peer on the editor's port received this.
     StrangerHeard(String),
     /// A fault was injected.
     Injected(String),
     /// All faults are gone and the editor listens.
     Healed,
-    /// The first good answer after the healing, counted from it.
+    /// The first good answer after the healing: the time since the healing.
     Recovered(Duration),
-    /// All runs of the counting tool by key, at the very end.
+    /// All runs of the counting tool by key, at the end.
     Totals(BTreeMap<String, u64>),
-    /// One of these, where there are several whose it may be.
+    /// An event of one part, if there are several sessions or editors.
     Of(Part, Box<Event>),
 }
 
 impl Event {
-    /// What happened, whose ever it is.
+    /// Returns the event without its owner.
     pub fn itself(&self) -> &Self {
         match self {
             Self::Of(_, what) => what,
@@ -177,13 +178,13 @@ impl Event {
 /// An event and its virtual time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Since the start of the run.
+    /// The time since the start of the run.
     pub at: Duration,
-    /// What.
+    /// The event.
     pub what: Event,
 }
 
-/// How much of a line is shown.
+/// The number of characters of a line that are shown.
 const SHOWN: usize = 240;
 
 fn shorten(text: &str) -> String {
@@ -259,12 +260,12 @@ impl fmt::Display for Entry {
 pub struct History(pub Vec<Entry>);
 
 impl History {
-    /// Those of which there are several, if there are.
+    /// Returns the sessions and editors, if there are several.
     pub fn parts(&self) -> BTreeSet<Part> {
         self.0.iter().filter_map(|entry| if let Event::Of(part, _) = entry.what { Some(part) } else { None }).collect()
     }
 
-    /// What is of these parts, as if there were no others; and of what is nobody's alone, what is wanted.
+    /// Returns the events that `parts` selects from the parts, and those that `common` selects from the events without an owner.
     pub fn of_parts(&self, parts: impl Fn(Part, &Event) -> bool, common: impl Fn(&Event) -> bool) -> Self {
         let of_them = self.0.iter().filter_map(|Entry { at, what }| match what {
             Event::Of(part, what) => parts(*part, what).then(|| Entry { at: *at, what: Event::clone(what) }),
@@ -273,15 +274,15 @@ impl History {
         Self(of_them.collect())
     }
 
-    /// A history of these events, a millisecond apart: for tests of the checkers.
+    /// Builds a history of these events, one millisecond apart, for tests of the checkers.
     pub fn of(events: impl IntoIterator<Item = Event>) -> Self {
         let entry = |(at, what)| Entry { at: Duration::from_millis(at), what };
         Self((0..).zip(events).map(entry).collect())
     }
 
-    /// The same for the same run, and for no other.
+    /// Returns a hash of the history. Equal runs have equal hashes.
     pub fn hash(&self) -> u64 {
-        // DefaultHasher is not promised to be stable; this one is eight lines.
+        // `DefaultHasher` is not guaranteed to be stable, so this is FNV.
         struct Fnv(u64);
         impl Hasher for Fnv {
             fn finish(&self) -> u64 {
@@ -300,19 +301,19 @@ impl History {
         hasher.finish()
     }
 
-    /// One line an event.
+    /// Formats the history, with one line for each event.
     pub fn lines(&self) -> String {
         self.0.iter().map(|entry| format!("{entry}\n")).collect()
     }
 }
 
-/// The value of a field in a line of the gateway's log.
+/// Returns the value of a field in a line of the gateway's log.
 pub fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let rest = line.split(&format!(" {name}=")).nth(1)?;
     Some(rest.split(' ').next()?.trim_matches('"'))
 }
 
-/// Writes a history from many places of one simulated world.
+/// Writes one history from many parts of one simulated world.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     entries: Arc<Mutex<Vec<Entry>>>,
@@ -321,17 +322,17 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// An empty one, on this clock of the world. Where the clock shows nothing, things happen at the time of the last one.
+    /// Creates an empty history on the world's clock. While the clock returns `None`, events get the time of the last one.
     pub fn new(now: fn() -> Option<Duration>) -> Self {
         Self { entries: Arc::default(), now, part: None }
     }
 
-    /// Records into the same history what is of this part.
+    /// Returns a recorder that writes events of this part into the same history.
     pub fn of(&self, part: Part) -> Self {
         Self { part: Some(part), ..self.clone() }
     }
 
-    /// Records an event at the present virtual time.
+    /// Records an event at the current virtual time.
     pub fn record(&self, what: Event) {
         let what = match self.part {
             Some(part) => Event::Of(part, Box::new(what)),
@@ -343,7 +344,7 @@ impl Recorder {
         entries.push(Entry { at, what });
     }
 
-    /// The call that the gateway's log told last to be sent; with a number, the one sent under it.
+    /// Returns the call that was sent last, according to the gateway's log; with a number, the last one sent under that number.
     pub fn last_sent(&self, number: Option<&str>) -> Option<String> {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let sent = entries.iter().rev().filter_map(|entry| match &entry.what {
@@ -354,7 +355,7 @@ impl Recorder {
             .filter(|line| number.is_none_or(|number| field(line, "wire") == Some(number)))
             .filter_map(|line| field(line, "call"));
         let Some(Part::Editor(editor)) = self.part else { return fits.next().map(str::to_owned) };
-        // Each link counts for itself: only the call of a session that works there is meant.
+        // Each link numbers its messages itself: only a call of a session that works with this editor fits.
         let session = |id: u64| u8::try_from(id / IDS_OF_A_SESSION).unwrap_or(u8::MAX);
         let works_there = |session: u8| {
             entries
@@ -373,7 +374,7 @@ impl Recorder {
         fits.find(is_there).map(str::to_owned)
     }
 
-    /// What was recorded so far, or in all.
+    /// Returns what was recorded so far.
     pub fn history(&self) -> History {
         History(self.entries.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }

@@ -1,5 +1,5 @@
-//! A simulated machine: files in memory, a table of processes, owners of ports, watched files, seeded randomness, a wall clock that
-//! the test's time drives.
+//! A simulated machine: files in memory, a process table, port owners, watched files, seeded randomness, and a wall clock that
+//! follows the test's time.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,10 +23,10 @@ const EPOCH: Duration = Duration::from_secs(1_800_000_000);
 struct Inner {
     files: BTreeMap<PathBuf, (Vec<u8>, SystemTime)>,
     processes: BTreeMap<u32, Liveness>,
-    /// What is said of a process that nobody told of.
+    /// The liveness of a process that was not set.
     untold: Liveness,
     owners: BTreeMap<u16, Owner>,
-    /// Where a port has an owner only while somebody listens on it.
+    /// If set, a port has an owner only while a listener is bound to it.
     net: Option<Arc<MemoryNet>>,
     watches: Vec<(Vec<PathBuf>, mpsc::Sender<()>)>,
     dice: fastrand::Rng,
@@ -36,7 +36,7 @@ struct Inner {
 }
 
 impl Inner {
-    /// Tells those who watch a file that it changed.
+    /// Notifies the watchers of a file that it changed.
     fn touched(&mut self, path: &Path) {
         self.watches.retain(|(_, changed)| !changed.is_closed());
         for (files, changed) in &self.watches {
@@ -55,14 +55,14 @@ pub struct MemoryHost {
 }
 
 impl MemoryHost {
-    /// An empty machine on tokio's clock, which tells nothing of a process that it was not told of.
+    /// Creates an empty machine on tokio's clock. Processes that were not set have an unknown liveness.
     pub fn new() -> Arc<Self> {
         let began = Instant::now();
         Arc::new(Self::of(11, Liveness::Unknown, move || began.elapsed()))
     }
 
-    /// An empty machine with the dice of this seed, where so much time has passed since its beginning. This is said of a process that
-    /// it was not told of.
+    /// Creates an empty machine with this random seed. `elapsed` returns the time since its start, and `untold` is the liveness
+    /// of processes that were not set.
     pub fn of(seed: u64, untold: Liveness, elapsed: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         Self {
             inner: Mutex::new(Inner {
@@ -82,7 +82,7 @@ impl MemoryHost {
         }
     }
 
-    /// Puts a file there, as another program does.
+    /// Writes a file, as another program would.
     pub fn put(&self, path: impl Into<PathBuf>, bytes: impl Into<Vec<u8>>) {
         let (path, now) = (path.into(), self.now());
         let mut inner = self.inner.lock().unwrap();
@@ -90,52 +90,52 @@ impl MemoryHost {
         inner.touched(&path);
     }
 
-    /// The files there are.
+    /// Returns the paths of all files.
     pub fn files(&self) -> Vec<PathBuf> {
         self.inner.lock().unwrap().files.keys().cloned().collect()
     }
 
-    /// Says whether a process lives.
+    /// Sets the liveness of a process.
     pub fn set_process(&self, pid: u32, liveness: Liveness) {
         self.inner.lock().unwrap().processes.insert(pid, liveness);
     }
 
-    /// From now on every piece of blocking work takes so long.
+    /// From now on every blocking operation takes this long.
     pub fn slow(&self, time: Duration) {
         self.inner.lock().unwrap().slow = time;
     }
 
-    /// From now on nothing can be added to a file, for this reason; of a write that is cut short the first half is there.
+    /// From now on appending to a file fails with this error. With `WriteZero`, the first half of the line is written.
     pub fn fill(&self, full: Option<io::ErrorKind>) {
         self.inner.lock().unwrap().full = full;
     }
 
-    /// Sets the wall clock so far ahead of the time that passed.
+    /// Sets how far the wall clock is ahead of the time that has passed.
     pub fn set_clock_ahead(&self, time: Duration) {
         self.inner.lock().unwrap().ahead = time;
     }
 
-    /// Whoever looks at the wall clock next panics.
+    /// The next read of the wall clock panics.
     pub fn plant_at_the_clock(&self) {
         self.clock_panics.store(true, Ordering::SeqCst);
     }
 
-    /// Whether what was planted at the clock has struck.
+    /// Whether the panic that was planted at the clock has happened.
     pub fn struck(&self) -> bool {
         !self.clock_panics.load(Ordering::SeqCst)
     }
 
-    /// From now on a port has an owner only while somebody listens on it.
+    /// From now on a port has an owner only while a listener is bound to it.
     pub fn look_at(&self, net: &Arc<MemoryNet>) {
         self.inner.lock().unwrap().net = Some(net.clone());
     }
 
-    /// Says who listens on a port.
+    /// Sets the owner of a port.
     pub fn set_owner(&self, port: u16, owner: Owner) {
         self.inner.lock().unwrap().owners.insert(port, owner);
     }
 
-    /// From now on nobody listens on a port.
+    /// Removes the owner of a port.
     pub fn disown(&self, port: u16) {
         self.inner.lock().unwrap().owners.remove(&port);
     }
@@ -236,7 +236,7 @@ impl Host for MemoryHost {
     }
 }
 
-/// The fake editor writes its project into the same files.
+/// The fake editor writes its project's files here.
 impl holdfast_fake_unity::Files for MemoryHost {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         Host::read(self, path, PROJECT_FILE_MAX_BYTES)

@@ -1,4 +1,4 @@
-//! A simulated loopback network: named ports, duplex pipes, and hands that cut or hold them.
+//! A simulated loopback network: ports, duplex pipes, and functions that cut or delay connections.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,9 +15,9 @@ use tokio::sync::{mpsc, watch};
 
 use crate::sabotage::MARK;
 
-/// Bytes in flight on one pipe.
+/// Capacity of one pipe in bytes.
 const PIPE_BYTES: usize = 256 * 1024;
-/// Connections that wait to be accepted.
+/// The number of connections that may wait to be accepted.
 const BACKLOG: usize = 64;
 
 #[derive(Default)]
@@ -37,7 +37,7 @@ pub struct MemoryNet {
 }
 
 impl MemoryNet {
-    /// A network on which nobody listens yet.
+    /// Creates a network without listeners.
     pub fn new() -> Arc<Self> {
         let ports = Ports { next: 40_000, ..Ports::default() };
         Arc::new(Self {
@@ -61,22 +61,22 @@ impl MemoryNet {
         self.bind_panics.store(true, Ordering::SeqCst);
     }
 
-    /// While held, a connect neither succeeds nor fails.
+    /// While on, a connect neither succeeds nor fails.
     pub fn hold_connects(&self, on: bool) {
         self.held.send_replace(on);
     }
 
-    /// Bytes that connecting sides have written so far, read or not.
+    /// Returns the number of bytes that the connecting sides have written, read or not.
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// Whether anybody listens on a port.
+    /// Whether a listener is bound to a port.
     pub fn listens(&self, port: u16) -> bool {
         self.ports.lock().unwrap().listening.contains_key(&port)
     }
 
-    /// Connects tried so far.
+    /// Returns the number of connects tried so far.
     pub fn connects(&self) -> u64 {
         self.connects.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Actors that fail on a plan: the product's own actors inside a wrapper that panics or errs where a test says.
+//! Actors that fail as planned: the product's own actors in a wrapper that panics or returns an error where a test says.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use holdfast::actors::gateway::Spawn;
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 use tokio::task::JoinHandle;
 
-/// Stands in every planted panic.
+/// The payload of every planted panic and error.
 pub const MARK: &str = "sabotage";
 
 /// Where an actor fails.
@@ -18,22 +18,22 @@ pub enum Hook {
     PreStart,
     /// Right after it started.
     PostStart,
-    /// Before the message is handled: it is lost.
+    /// Before a message is handled; the message is lost.
     Handle,
-    /// After the message was handled: its effects are out.
+    /// After a message was handled; its effects remain.
     Handled,
     /// While it stops.
     PostStop,
-    /// As it hears of a child's end.
+    /// When it is notified of a child's end.
     Supervise,
 }
 
-/// How it fails.
+/// How an actor fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// By a panic.
+    /// With a panic.
     Panic,
-    /// By an error.
+    /// With an error.
     Err,
 }
 
@@ -45,7 +45,7 @@ struct Plans {
     stuck: Vec<&'static str>,
 }
 
-/// The plan; clones share it.
+/// The plan. Clones share it.
 #[derive(Clone, Default)]
 pub struct Sabotage(Arc<Mutex<Plans>>);
 
@@ -54,48 +54,48 @@ impl Sabotage {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next time `name` comes to `hook`, it fails so.
+    /// Makes `name` fail the next time it reaches `hook`.
     pub fn plant(&self, name: &'static str, hook: Hook, fault: Fault) {
         self.plans().faults.entry((name, hook)).or_default().push_back(fault);
     }
 
-    /// True when every planted fault has struck.
+    /// Whether every planted fault has happened.
     pub fn struck(&self) -> bool {
         self.plans().faults.values().all(VecDeque::is_empty)
     }
 
-    /// Nothing that is planted strikes any more.
+    /// Removes all planted faults.
     pub fn clear(&self) {
         self.plans().faults.clear();
     }
 
-    /// From now on whoever starts `name` hears of it only after so long.
+    /// From now on, starting `name` returns only after this delay.
     pub fn slow(&self, name: &'static str, delay: Duration) {
         self.plans().slow.insert(name, delay);
     }
 
-    /// The next handler of `name` never ends.
+    /// Makes the next handler of `name` hang for ever.
     pub fn stick(&self, name: &'static str) {
         self.plans().stuck.push(name);
     }
 
-    /// The incarnations of an actor so far.
+    /// Returns the incarnations of an actor so far.
     pub fn lives(&self, name: &str) -> Vec<ActorCell> {
         self.plans().lives.get(name).cloned().unwrap_or_default()
     }
 
-    /// The present incarnation.
+    /// Returns the current incarnation of an actor.
     ///
     /// # Panics
-    /// If the actor was never started.
+    /// Panics if the actor was never started.
     pub fn cell(&self, name: &str) -> ActorCell {
         self.lives(name).pop().expect("it was started")
     }
 
-    /// Its id.
+    /// Returns the id of the current incarnation.
     ///
     /// # Panics
-    /// As [`cell`](Self::cell).
+    /// Panics like [`cell`](Self::cell).
     pub fn id(&self, name: &str) -> ActorId {
         self.cell(name).get_id()
     }
@@ -129,7 +129,7 @@ impl Spawn for Sabotage {
     }
 }
 
-/// An actor that fails on a plan.
+/// An actor that fails as planned.
 struct Saboteur<A> {
     inner: A,
     name: &'static str,

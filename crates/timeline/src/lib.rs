@@ -1,8 +1,8 @@
-//! A session as a picture: lanes, moments, bars. Values only; [`text`] draws them on a terminal and [`svg`] on a page.
+//! A session as a picture of lanes, moments and bars. Values only; [`text`] draws them on a terminal and [`svg`] on a page.
 //!
-//! * A [`Lane`] is one who takes part (client, gateway, Unity), with the [`Phase`]s of its life.
-//! * A [`Moment`] is something seen at one time: within one lane, or passing from one to another.
-//! * A [`Call`] is a bar: when it was held, when it ran, and how it ended.
+//! * A [`Lane`] is a participant (client, gateway, Unity) with the [`Phase`]s of its life.
+//! * A [`Moment`] is an event at one time: within one lane, or from one lane to another.
+//! * A [`Call`] is a bar: when the call was held, when it ran, and how it ended.
 
 pub mod svg;
 pub mod text;
@@ -14,73 +14,73 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Everything there is to draw. Times count from the start of the session.
+/// Everything that is drawn. Times count from the start of the session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeline {
-    /// Who takes part, from left to right (or from top to bottom).
+    /// The participants, from left to right (or from top to bottom).
     pub lanes: Vec<Lane>,
-    /// What was seen, in the order of time.
+    /// The events, in the order of time.
     pub moments: Vec<Moment>,
     /// The calls, in the order in which they were made.
     pub calls: Vec<Call>,
 }
 
-/// One who takes part.
+/// One participant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lane {
-    /// Its name, at most ten characters or so.
+    /// The participant's name, up to about ten characters.
     pub name: String,
-    /// Since when it is in which phase, in the order of time; before the first one it does not exist.
+    /// The start of each phase, in the order of time. Before the first one the participant does not exist.
     pub phases: Vec<(Duration, Phase)>,
 }
 
-/// What a lane does for a while.
+/// The state of a lane for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// There is no such process.
+    /// The process does not exist.
     Gone,
-    /// It works.
+    /// The process works.
     Up,
-    /// It lives, and is not reachable: a domain reload.
+    /// The process lives and is not reachable: a domain reload.
     Reloading,
-    /// It accepts connections and does not answer.
+    /// The process accepts connections and does not answer.
     Frozen,
 }
 
-/// Something seen at one time.
+/// An event at one time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
-    /// When.
+    /// The time of the event.
     pub at: Duration,
-    /// Index of the lane where it begins.
+    /// The index of the lane where the event begins.
     pub from: usize,
-    /// Index of the lane where it ends; the same for what happens within a lane.
+    /// The index of the lane where the event ends; equal to `from` for an event within a lane.
     pub to: usize,
-    /// What it means for whoever waits.
+    /// What the event means for the waiting user.
     pub tone: Tone,
-    /// In words.
+    /// The event in words.
     pub text: String,
-    /// A time that was measured, if it is worth a column of its own.
+    /// A measured time, if it should have a column of its own.
     pub measured: Option<Duration>,
 }
 
-/// What a moment means; the worse, the greater.
+/// What a moment means, from harmless to worst.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, strum::VariantArray,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
-    /// It happened.
+    /// Neutral.
     #[default]
     Plain,
-    /// As one hopes.
+    /// As desired.
     Good,
-    /// Somebody waits.
+    /// Somebody has to wait.
     Waiting,
-    /// Nobody can know.
+    /// The truth cannot be known.
     Unsure,
-    /// Trouble from outside.
+    /// A problem from outside the gateway.
     Trouble,
     /// A broken promise.
     Broken,
@@ -89,38 +89,38 @@ pub enum Tone {
 /// One call as a bar.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
-    /// What it is called in the picture.
+    /// The call's name in the picture.
     pub name: String,
-    /// When it was made.
+    /// When the call was made.
     pub asked: Duration,
-    /// When it was sent on; `None`: never.
+    /// When the call was sent to the editor; `None` if it never was.
     pub sent: Option<Duration>,
-    /// When and how it ended; `None`: not yet.
+    /// When and how the call ended; `None` if it has not ended.
     pub end: Option<(Duration, Verdict)>,
 }
 
-/// How a call ended, in the words of the gateway's answers.
+/// How a call ended; the same verdicts as in the gateway's answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The editor's own answer.
     Ok,
-    /// The editor's own answer: the tool failed.
+    /// The editor's own answer, which says that the tool failed.
     ToolError,
-    /// Nothing of it left the gateway.
+    /// The call did not run.
     NotExecuted,
-    /// It may have run; no answer can come.
+    /// The call may have run, and no answer can come.
     OutcomeUnknown,
-    /// Sent, and the client's patience ended before the editor.
+    /// The call was sent, and the client's patience ended before the editor answered.
     StillRunning,
-    /// By the client; there is no answer.
+    /// The client cancelled the call. There is no answer.
     Cancelled,
     /// A bug of the gateway.
     Internal,
 }
 
 impl Verdict {
-    /// The word for it.
+    /// Returns the verdict's name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -133,7 +133,7 @@ impl Verdict {
         }
     }
 
-    /// What it means for whoever asked.
+    /// Returns what the verdict means for the caller.
     pub fn tone(self) -> Tone {
         match self {
             Self::Ok => Tone::Good,
@@ -147,41 +147,41 @@ impl Verdict {
 }
 
 impl Lane {
-    /// A lane that does not exist yet.
+    /// Creates a lane whose process does not exist yet.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), phases: Vec::new() }
     }
 
-    /// It is in this phase from now on.
+    /// Adds a phase that begins at `at`.
     pub fn enters(&mut self, at: Duration, phase: Phase) {
         self.phases.push((at, phase));
     }
 
-    /// Its phase at a time.
+    /// Returns the lane's phase at a time.
     pub fn phase(&self, at: Duration) -> Phase {
         self.phases.iter().rev().find(|(since, _)| *since <= at).map_or(Phase::Gone, |(_, phase)| *phase)
     }
 
-    /// Its last phase.
+    /// Returns the lane's last phase.
     pub fn last_phase(&self) -> Phase {
         self.phases.last().map_or(Phase::Gone, |(_, phase)| *phase)
     }
 }
 
 impl Timeline {
-    /// A picture of these lanes in which nothing has happened.
+    /// Creates a timeline with these lanes and no events.
     pub fn new<'n>(lanes: impl IntoIterator<Item = &'n str>) -> Self {
         Self { lanes: lanes.into_iter().map(Lane::new).collect(), ..Self::default() }
     }
 
-    /// A lane enters a phase; a lane that is not there is ignored.
+    /// Adds a phase to a lane; an unknown lane is ignored.
     pub fn enters(&mut self, lane: usize, at: Duration, phase: Phase) {
         if let Some(lane) = self.lanes.get_mut(lane) {
             lane.enters(at, phase);
         }
     }
 
-    /// The time of the last thing in it.
+    /// Returns the time of the last event, call or phase.
     pub fn end(&self) -> Duration {
         let moments = self.moments.iter().map(|moment| moment.at);
         let calls = self.calls.iter().map(|call| call.end.map_or(call.sent.unwrap_or(call.asked), |(at, _)| at));

@@ -1,7 +1,7 @@
-//! A [`Timeline`] as an SVG picture: time runs to the right, the lanes stand above, the calls below them as bars.
+//! Draws a [`Timeline`] as an SVG picture: time runs to the right, the lanes are at the top, the calls below them as bars.
 //!
-//! The picture needs nothing from outside, follows the reader's light or dark scheme, and says in words (titles, and a letter or
-//! word beside each colour) what it says in colours. All foreign text is escaped.
+//! The picture loads nothing, follows the reader's light or dark colour scheme, and repeats in words (titles, and a word beside
+//! each colour) what its colours mean. All foreign text is escaped.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -9,28 +9,28 @@ use std::time::Duration;
 use super::text::span;
 use super::{Call, Lane, Moment, Phase, Timeline, Tone, Verdict};
 
-/// Width of the picture, in its own units; a page may scale it.
+/// Width of the picture in its own units; a page may scale it.
 const WIDTH: f64 = 960.0;
-/// Where the drawing begins: right of the names.
+/// Left edge of the drawing; the names are to its left.
 const LEFT: f64 = 130.0;
-/// Where it ends: left of how the calls ended.
+/// Right edge of the drawing; the verdicts are to its right.
 const RIGHT: f64 = 770.0;
-/// Height of a lane, with the room below it.
+/// Height of a lane, including the space below it.
 const LANE_PITCH: f64 = 34.0;
-/// Height of a call, with the room below it.
+/// Height of a call, including the space below it.
 const CALL_PITCH: f64 = 17.0;
 /// Height of a bar.
 const BAR: f64 = 11.0;
-/// Room above the first row.
+/// Space above the first row.
 const TOP: f64 = 18.0;
-/// Narrowest bar: what is shorter is still seen.
+/// Width of the narrowest bar, so that a short time stays visible.
 const BAR_WIDTH_MIN: f64 = 1.5;
-/// Longest name that fits left of the drawing, in characters.
+/// Length of the longest name that fits, in characters.
 const NAME_CHARS_MAX: usize = 19;
-/// Longest title, in characters.
+/// Length of the longest title, in characters.
 const TITLE_CHARS_MAX: usize = 300;
 
-/// The colours, light and dark. A class for each phase and tone; no colour stands anywhere else.
+/// The colours, light and dark, with a class for each tone and each phase except gone. Colours are defined nowhere else.
 const STYLE: &str = "\
 .tl{font:12px system-ui,sans-serif;color-scheme:light dark;--ink:#1c1f24;--dim:#6a7280;--line:#d5d9e0;--good:#1a7f4b;--wait:#b7791f;\
 --unsure:#8250c4;--bad:#c9302c;--plain:#3b6fb6;--held:#e7c98a}\
@@ -45,7 +45,7 @@ const STYLE: &str = "\
 .tl .tl-trouble{fill:var(--bad);stroke:var(--bad)}.tl .tl-broken{fill:var(--bad);stroke:var(--ink);stroke-width:2}\
 .tl text.tl-word{stroke:none}";
 
-/// Makes any text part of XML: escapes what has a meaning there, and leaves out what XML 1.0 cannot hold.
+/// Escapes any text for XML, and replaces the characters that XML 1.0 does not allow.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -92,7 +92,7 @@ fn tone_class(tone: Tone) -> &'static str {
     }
 }
 
-/// The class of a call's bar.
+/// Returns the class of a call's bar.
 fn verdict_class(verdict: Option<Verdict>) -> &'static str {
     verdict.map_or("tl-plain", |verdict| tone_class(verdict.tone()))
 }
@@ -103,7 +103,7 @@ struct Drawing {
     out: String,
 }
 
-/// Draws it; `title` is what a screen reader says first.
+/// Draws the timeline. `title` is the label that a screen reader speaks first.
 pub fn draw(timeline: &Timeline, title: &str) -> String {
     let lanes_height = timeline.lanes.len() as f64 * LANE_PITCH;
     let calls_height = timeline.calls.len() as f64 * CALL_PITCH;
@@ -156,7 +156,7 @@ impl Drawing {
         );
     }
 
-    /// Vertical lines at round times, at most about ten.
+    /// Draws vertical lines at round times, about ten at most.
     fn grid(&mut self, bottom: f64) {
         let ms = self.end.as_millis().max(1);
         let steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000, 300_000, 600_000];
@@ -297,8 +297,8 @@ mod tests {
         timeline
     }
 
-    /// Tags must close in the order in which they opened, and no `<` or `&` may stand where text is: enough of XML for what is
-    /// written here.
+    /// Checks that tags close in the reverse order of their opening, and that text contains no bare `<` or `&`. That is all of
+    /// XML that this picture uses.
     fn assert_well_formed(svg: &str) {
         let mut open: Vec<String> = Vec::new();
         let mut rest = svg;
@@ -320,7 +320,7 @@ mod tests {
         assert!(!svg.chars().any(|c| c.is_control() && c != '\n'));
     }
 
-    /// Position and width of the bar with this title.
+    /// Returns the position and width of the bar with this title.
     fn bar(svg: &str, title: &str) -> (f64, f64) {
         let before = svg.split(title).next().expect("the title").rsplit("<rect ").next().expect("its bar");
         let number = |name: &str| -> f64 {

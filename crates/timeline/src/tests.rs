@@ -14,7 +14,7 @@ fn moment(at: u64, from: usize, to: usize, tone: Tone, text: &str) -> Moment {
     Moment { at: ms(at), from, to, tone, text: text.to_owned(), measured: None }
 }
 
-/// Unity reloads from 2 s to 4 s; one call is cut by it, one is held over it, one is cancelled, one is open.
+/// Unity reloads from 2 s to 4 s. The reload interrupts one call, one is held until its end, one is cancelled, one stays open.
 fn session() -> Timeline {
     let mut timeline = Timeline::new(["client", "gateway", "Unity"]);
     timeline.enters(0, ms(500), Phase::Up);
@@ -51,7 +51,7 @@ fn rows(timeline: &Timeline, style: Style) -> Vec<String> {
     std::iter::once(rows.heads(&timeline.lanes)).chain(drawn).collect()
 }
 
-/// Without the escapes.
+/// Returns the line without its escape sequences.
 fn plain(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
@@ -144,7 +144,7 @@ fn every_tone_phase_and_verdict_looks_different() {
     }
     for phase in Phase::VARIANTS {
         timeline.lanes[0].phases = vec![(ms(0), *phase)];
-        // The second line of a text shows nothing but the lanes.
+        // The second line of a text shows only the lanes.
         let text = format!("{} b", "a".repeat(70));
         seen.push(
             Rows::new(&timeline.lanes, PLAIN).moment(&timeline.lanes, &moment(0, 0, 0, Tone::Plain, &text))[1].clone(),

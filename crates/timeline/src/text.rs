@@ -1,32 +1,32 @@
-//! A [`Timeline`] in characters: rows as things happen, and bars when all is over.
+//! Draws a [`Timeline`] in characters: rows for the events as they happen, and bars at the end.
 //!
-//! Colours and characters beyond ASCII are the caller's choice ([`Style`]); what is drawn reads the same without either.
+//! The caller chooses colours and characters beyond ASCII ([`Style`]). The drawing is readable without either.
 
 use std::time::Duration;
 
 use super::{Call, Lane, Moment, Phase, Timeline, Tone, Verdict};
 
-/// How it is drawn.
+/// The style of the drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Columns of the output.
+    /// Width of the output in columns.
     pub columns: usize,
-    /// With ANSI colours.
+    /// Whether ANSI colours are used.
     pub colour: bool,
-    /// With characters beyond ASCII.
+    /// Whether characters beyond ASCII are used.
     pub unicode: bool,
 }
 
-/// The paints of the picture.
+/// The colours and weights of the drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Paint {
-    /// As the terminal writes.
+    /// The terminal's default.
     None,
     /// Less important.
     Dim,
     /// More important.
     Bold,
-    /// As one hopes.
+    /// As desired.
     Green,
     /// Waiting.
     Yellow,
@@ -50,26 +50,26 @@ impl From<Tone> for Paint {
     }
 }
 
-/// Narrowest and widest output, in columns: below it lines break anyway, above it the eye loses the line.
+/// The narrowest and the widest output. In a narrower one lines break anyway; a wider one is hard to read.
 pub const COLUMNS: std::ops::RangeInclusive<usize> = 60..=120;
-/// Columns between two lanes, beside the longest name.
+/// Columns between two lanes, in addition to the longest name.
 const LANE_GAP: usize = 2;
-/// Columns of the time at the left.
+/// Columns of the time on the left.
 const TIME_COLUMNS: usize = 8;
-/// Columns of a measured time at the right, with the gap before it.
+/// Columns of a measured time on the right, including the gap before it.
 const MEASURED_COLUMNS: usize = 9;
-/// Narrowest text that is still read.
+/// Narrowest text that is still readable.
 const TEXT_COLUMNS_MIN: usize = 16;
 /// Narrowest bars that still show something.
 const BAR_COLUMNS_MIN: usize = 16;
 
 impl Style {
-    /// A style whose width is brought into the bounds of [`COLUMNS`].
+    /// Creates a style whose width is limited to [`COLUMNS`].
     pub fn new(columns: usize, colour: bool, unicode: bool) -> Self {
         Self { columns: columns.clamp(*COLUMNS.start(), *COLUMNS.end()), colour, unicode }
     }
 
-    /// `text` in a paint.
+    /// Returns `text` in a paint.
     pub fn paint(self, paint: Paint, text: &str) -> String {
         let code = match paint {
             Paint::None => "",
@@ -87,17 +87,17 @@ impl Style {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
-    /// One of two spellings.
+    /// Returns one of two spellings, depending on `unicode`.
     pub fn pick<'a>(self, unicode: &'a str, ascii: &'a str) -> &'a str {
         if self.unicode { unicode } else { ascii }
     }
 
-    /// A horizontal line.
+    /// Returns a horizontal line.
     pub fn rule(self, columns: usize) -> String {
         self.paint(Paint::Dim, &self.pick("─", "-").repeat(columns))
     }
 
-    /// The title of a chapter: a line with the title in it.
+    /// Returns the title of a chapter: a line with the title in it.
     pub fn title(self, number: usize, title: &str) -> String {
         let head = format!("{number}  {title} ");
         let rest = self.columns.saturating_sub(columns_of(&head) + 1);
@@ -129,7 +129,7 @@ impl Style {
     }
 }
 
-/// Lays the rows of one timeline out: the same columns for each.
+/// The layout of the rows of one timeline. All rows have the same columns.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows {
     style: Style,
@@ -138,7 +138,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// For these lanes.
+    /// Creates the layout for these lanes.
     pub fn new(lanes: &[Lane], style: Style) -> Self {
         let longest = lanes.iter().map(|lane| columns_of(&lane.name)).max().unwrap_or(0);
         Self { style, pitch: longest + LANE_GAP, lanes: lanes.len() }
@@ -149,7 +149,7 @@ impl Rows {
     }
 
     fn drawing_columns(self) -> usize {
-        // The text may stand below the second half of the last name.
+        // The text may begin below the second half of the last name.
         if self.lanes == 0 { 0 } else { self.axis(self.lanes - 1) + 1 }
     }
 
@@ -158,7 +158,7 @@ impl Rows {
         self.style.columns.saturating_sub(taken).max(TEXT_COLUMNS_MIN)
     }
 
-    /// The names of the lanes above their axes.
+    /// Returns the line with the names of the lanes above their axes.
     pub fn heads(self, lanes: &[Lane]) -> String {
         let mut line = String::new();
         for (index, lane) in lanes.iter().enumerate() {
@@ -169,7 +169,7 @@ impl Rows {
         format!("{}  {}", " ".repeat(TIME_COLUMNS), self.style.paint(Paint::Bold, &line))
     }
 
-    /// A moment: its time, the lanes with what passes between them, and the words, on as many lines as these need.
+    /// Returns the lines of a moment: its time, the lanes with an arrow between them, and its text, wrapped as needed.
     pub fn moment(self, lanes: &[Lane], moment: &Moment) -> Vec<String> {
         let style = self.style;
         let phases: Vec<Phase> = lanes.iter().map(|lane| lane.phase(moment.at)).collect();
@@ -243,7 +243,7 @@ impl Rows {
     }
 }
 
-/// All lanes' phases and all calls as bars over one axis of time.
+/// Draws the lanes' phases and the calls as bars on one time axis.
 pub fn bars(timeline: &Timeline, style: Style) -> Vec<String> {
     let end = timeline.end().max(Duration::from_millis(1));
     let names = timeline.lanes.iter().map(|lane| columns_of(&lane.name));
@@ -252,7 +252,7 @@ pub fn bars(timeline: &Timeline, style: Style) -> Vec<String> {
     let columns = style.columns.saturating_sub(names + notes + 7).max(BAR_COLUMNS_MIN);
     let column = |at: Duration| -> usize {
         let share = at.as_secs_f64() / end.as_secs_f64();
-        // Cut on purpose: a column is a range of time. A float cast saturates.
+        // Truncated on purpose: a column is a range of time. A float cast saturates.
         ((share * columns as f64) as usize).min(columns.saturating_sub(1))
     };
     let mut lines = Vec::new();
@@ -261,7 +261,7 @@ pub fn bars(timeline: &Timeline, style: Style) -> Vec<String> {
         lines.push(format!("  {name}{pad}  {}  {note}", paint_runs(style, cells)).trim_end().to_owned());
     };
     for lane in &timeline.lanes {
-        // Only who is not always there tells something by a bar.
+        // A lane that was always in one phase needs no bar.
         if lane.phases.iter().filter(|(_, phase)| *phase != Phase::Gone).count() < 2 {
             continue;
         }
@@ -301,7 +301,7 @@ pub fn bars(timeline: &Timeline, style: Style) -> Vec<String> {
     lines
 }
 
-/// What the characters of [`bars`] mean.
+/// Explains the characters of [`bars`].
 pub fn legend(style: Style) -> String {
     let parts = [
         (style.pick("━━", "=="), Paint::Green, "up"),
@@ -314,7 +314,7 @@ pub fn legend(style: Style) -> String {
     parts.join("   ")
 }
 
-/// How a call ended, and after how long.
+/// Describes how a call ended, and after how long.
 fn ending(call: &Call) -> String {
     match call.end {
         Some((at, verdict)) => {
@@ -324,7 +324,7 @@ fn ending(call: &Call) -> String {
     }
 }
 
-/// Seconds below the bars, as many as fit.
+/// Returns the seconds below the bars, as many as fit.
 fn scale(end: Duration, columns: usize) -> String {
     let mut line = String::new();
     let seconds = end.as_secs();
@@ -345,13 +345,13 @@ fn scale(end: Duration, columns: usize) -> String {
 }
 
 fn fill(cells: &mut [(&'static str, Paint)], from: usize, to: usize, cell: (&'static str, Paint)) {
-    // What is shorter than a column is still seen.
+    // A time shorter than a column fills one column, so that it stays visible.
     for place in cells.iter_mut().take(to.max(from) + 1).skip(from) {
         *place = cell;
     }
 }
 
-/// The cells as text, one colour change for each run of a paint.
+/// Joins the cells to text, with one colour change for each run of a paint.
 fn paint_runs(style: Style, cells: &[(&'static str, Paint)]) -> String {
     let mut out = String::new();
     for run in cells.chunk_by(|a, b| a.1 == b.1) {
@@ -362,7 +362,7 @@ fn paint_runs(style: Style, cells: &[(&'static str, Paint)]) -> String {
     out
 }
 
-/// A span of time in at most seven columns.
+/// Formats a time span; at most seven columns below 1000 s.
 pub fn span(span: Duration) -> String {
     match span.as_micros() {
         micros @ 0..=9_999 => format!("{:.1} ms", micros as f64 / 1000.0),
@@ -371,12 +371,12 @@ pub fn span(span: Duration) -> String {
     }
 }
 
-/// Columns of a text. What is drawn here has one for each character.
+/// Counts the columns of a text. Every character used here has one column.
 fn columns_of(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Breaks a text at its spaces; a word that is too long stands alone, as it is. At least one line.
+/// Breaks a text at its spaces, into at least one line. A word that is too long gets a line of its own.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

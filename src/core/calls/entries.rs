@@ -1,8 +1,8 @@
-//! The open calls in the order in which they came, and the indexes that find them: by id, by request, by deadline, and those
-//! that may be sent.
+//! The open calls in the order of their arrival, with indexes by id,
+//! by request and by deadline, and of the calls that may be sent.
 //!
-//! An entry is changed through [`EntryMut`] or [`Entries::change_all`] only; both put what changed into the indexes, so that no
-//! operation can forget it.
+//! An entry can only be changed through [`EntryMut`] or [`Entries::change_all`].
+//! Both update the indexes, so no operation can forget to.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -14,23 +14,23 @@ use super::entry::Entry;
 use crate::fsm::call::State;
 use crate::protocol::ids::{CallId, RequestKey, SessionId};
 
-/// Which entry came first. Never given twice.
+/// The rank of an entry by arrival. Never given out twice.
 type Place = u64;
 
-/// What the indexes hold of an entry.
+/// The values of an entry that the indexes contain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Keys {
-    /// Its client waits for an answer to this request.
+    /// The request whose client still waits for the answer.
     owed: Option<RequestKey>,
-    /// Bytes of the arguments that it still needs.
+    /// Bytes of the arguments, while the call may still need them.
     bytes: usize,
     deadline: Option<Instant>,
-    /// It may be reserved: whether it may run beside others, and whose it is.
+    /// Set if the call may be reserved: whether it may run in parallel with others, and its session.
     free: Option<(bool, SessionId)>,
     has_place: bool,
-    /// No call that wants to be alone may be sent beside it.
+    /// Whether it keeps a non-parallel call from being sent.
     excludes: bool,
-    /// It owes nothing to anybody: answered, and holding no place on a connection.
+    /// Whether the entry can be removed: the call has ended and has no place.
     over: bool,
 }
 
@@ -41,13 +41,13 @@ impl Keys {
         let placed = entry.epoch.is_some() || entry.reserved.is_some();
         Self {
             owed: (!entry.settled).then_some(entry.request),
-            // What is settled has let go of its arguments.
+            // A settled call has dropped its arguments.
             bytes: if entry.settled { 0 } else { entry.arguments.get().len() },
             deadline: entry.deadline(absent_since),
             free: free.then_some((entry.parallel, entry.request.session)),
             has_place: entry.has_place(),
             excludes: entry.withheld.is_some() || !entry.parallel && placed,
-            // What may follow an answer follows it, whether or not its client still wants that.
+            // An answer may be withheld for a reload even after its client was answered or cancelled, so such an entry stays.
             over: ended && !entry.has_place(),
         }
     }
@@ -58,12 +58,12 @@ struct Index {
     by_id: BTreeMap<CallId, Place>,
     by_request: BTreeMap<RequestKey, Place>,
     deadlines: BTreeSet<(Instant, Place)>,
-    /// Held calls that nobody has reserved, by session: those that want to be alone, those that may run beside others.
+    /// Held calls that are not reserved, by session: first the non-parallel ones, then the parallel ones.
     free_alone: BTreeSet<(SessionId, Place)>,
     free_parallel: BTreeSet<(SessionId, Place)>,
     with_place: BTreeSet<Place>,
     over: BTreeSet<Place>,
-    /// How many exclude those that want to be alone.
+    /// The number of entries that keep non-parallel calls from being sent.
     excluding: usize,
     bytes: usize,
 }
@@ -117,17 +117,17 @@ fn mark(places: &mut BTreeSet<Place>, place: Place, was: bool, is: bool) {
 struct Slot {
     place: Place,
     entry: Entry,
-    /// As the indexes know it.
+    /// The entry's values in the indexes.
     keys: Keys,
 }
 
-/// See the module's documentation. A position is good until an entry is removed.
+/// See the module's documentation. A position is valid until an entry is removed.
 #[derive(Clone, Default)]
 pub(super) struct Entries {
     slots: VecDeque<Slot>,
     next: Place,
     index: Index,
-    /// Since when nothing shows that the editor comes back, as long as that shortens the hold.
+    /// Since when there has been no sign that the editor comes back, while that shortens the hold.
     absent_since: Option<Instant>,
 }
 
@@ -136,7 +136,7 @@ impl Entries {
         self.slots.len()
     }
 
-    /// The oldest first.
+    /// Oldest first.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.slots.iter().map(|slot| &slot.entry)
     }
@@ -157,7 +157,7 @@ impl Entries {
         }
     }
 
-    /// Puts an entry behind all others.
+    /// Appends an entry.
     pub(super) fn push(&mut self, entry: Entry) {
         let place = self.next;
         self.next += 1;
@@ -174,14 +174,14 @@ impl Entries {
         }
     }
 
-    /// Drops entries that owe nothing to anybody.
+    /// Removes the entries whose calls have ended and have no place.
     pub(super) fn sweep(&mut self) {
         while let Some(position) = self.index.over.first().and_then(|place| self.position_of(*place)) {
             self.remove(position);
         }
     }
 
-    /// From then on what is held is held for a while only; `None`: for as long as its client is patient.
+    /// Sets since when the editor is absent, which shortens the hold of every call. `None`: calls are held for their full time.
     pub(super) fn set_absence(&mut self, absent_since: Option<Instant>) {
         if self.absent_since != absent_since {
             self.absent_since = absent_since;
@@ -199,7 +199,7 @@ impl Entries {
         self.position_of(*self.index.by_id.get(&call)?)
     }
 
-    /// Where the call is whose client waits for the answer to this request.
+    /// Returns the position of the call whose client waits for the answer to this request.
     pub(super) fn position_of_request(&self, request: RequestKey) -> Option<usize> {
         self.position_of(*self.index.by_request.get(&request)?)
     }
@@ -208,7 +208,7 @@ impl Entries {
         self.index.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// The positions of those whose deadline has come, the oldest first.
+    /// Returns the positions of the entries whose deadline has passed, oldest first.
     pub(super) fn due(&self, now: Instant) -> Vec<usize> {
         let due = self.index.deadlines.range(..=(now, Place::MAX));
         let mut positions: Vec<usize> = due.filter_map(|(_, place)| self.position_of(*place)).collect();
@@ -216,8 +216,8 @@ impl Entries {
         positions
     }
 
-    /// The oldest held call, that nobody has reserved, of the session whose turn it is: the next one behind the one that was served
-    /// last. Calls that want to be alone are sent one after another, so that what waits has provably not run.
+    /// Returns the next call to send: the oldest unreserved held call of the session whose turn it is, which is the next session
+    /// after `served`. Non-parallel calls are sent one after another, so a waiting one provably has not run.
     pub(super) fn next_to_send(&self, served: Option<SessionId>) -> Option<usize> {
         let is_over = |session: SessionId| served.is_some_and(|served| session <= served);
         let first = |free: &BTreeSet<(SessionId, Place)>| {
@@ -230,12 +230,12 @@ impl Entries {
         self.position_of(place)
     }
 
-    /// The oldest that has the editor's place.
+    /// Returns the oldest call that has a place at the editor.
     pub(super) fn with_place(&self) -> Option<&Entry> {
         self.index.with_place.first().and_then(|place| self.get(self.position_of(*place)?))
     }
 
-    /// How many have the editor's place.
+    /// Returns the number of calls that have a place at the editor.
     pub(super) fn places(&self) -> usize {
         self.index.with_place.len()
     }
@@ -249,7 +249,7 @@ impl Entries {
         self.slots.binary_search_by_key(&place, |slot| slot.place).ok()
     }
 
-    /// Whether the indexes say what a look at every entry says.
+    /// Whether the indexes equal those built from all entries.
     #[cfg(test)]
     pub(super) fn agree(&self) -> bool {
         let mut scanned = Index::default();
@@ -261,7 +261,7 @@ impl Entries {
     }
 }
 
-/// An entry that is being changed. The indexes follow when it is dropped.
+/// An entry that is being changed. The indexes are updated when it is dropped.
 pub(super) struct EntryMut<'e> {
     slot: &'e mut Slot,
     index: &'e mut Index,

@@ -19,7 +19,7 @@ use crate::protocol::ids::{CallId, Epoch, RequestKey};
 use crate::protocol::mcp::{ClientInfo, ClientProfile};
 use crate::protocol::trace::TraceContext;
 
-/// One open call, and what is known of it.
+/// One open call and all that is known of it.
 #[derive(Clone)]
 pub(super) struct Entry {
     pub(super) id: CallId,
@@ -39,20 +39,20 @@ pub(super) struct Entry {
     pub(super) trace: Option<Arc<TraceContext>>,
     pub(super) requester: Option<Arc<ClientInfo>>,
     pub(super) progress: Option<Progress>,
-    /// What it waits for, or waited for last.
+    /// The cause that the call waits for, or last waited for.
     pub(super) waits_for: Cause,
     pub(super) sending: Option<Sending>,
-    /// It may run while other calls run.
+    /// Whether the call may run in parallel with others.
     pub(super) parallel: bool,
-    /// The project that was wanted when it came, or the first that was settled afterwards.
+    /// The project that was wanted when the call came, or else the first one that was settled while it was held.
     pub(super) project: Option<PathBuf>,
-    /// The editor's answer, while a reload that may follow it is waited for.
+    /// The editor's answer, while the call waits for a reload that may follow it.
     pub(super) withheld: Option<Withheld>,
-    /// Why it was refused.
+    /// Why the call was refused.
     pub(super) refused: Option<Box<Refused>>,
-    /// The editor's answer says that nothing of it ran.
+    /// Whether the editor's answer says that the call did not run.
     pub(super) unrun: bool,
-    /// The client has had its answer, or wants none.
+    /// Whether the client was answered, or wants no answer.
     pub(super) settled: bool,
 }
 
@@ -61,12 +61,12 @@ impl Entry {
         self.machine.state()
     }
 
-    /// It is in the editor's only place for calls that want to be alone, or what may follow it is.
+    /// Whether the call has a place at the editor: it was claimed on a connection, or its answer is withheld.
     pub(super) fn has_place(&self) -> bool {
         self.epoch.is_some() || self.withheld.is_some()
     }
 
-    /// Its outcome is being looked for outside any connection.
+    /// Whether its outcome is being looked for, because its connection ended.
     pub(super) fn is_looked_for(&self) -> bool {
         let known = self.withheld.is_some();
         !known
@@ -87,14 +87,14 @@ impl Entry {
         }
     }
 
-    /// When holding it ends, with an editor that shows no sign of life since then.
+    /// When the hold of the call ends. `absent_since`: since when there has been no sign of life of the editor.
     pub(super) fn held_until(&self, absent_since: Option<Instant>) -> Instant {
         let limit = self.hold_limit();
         absent_since.map_or(limit, |since| limit.min(since.max(self.accepted) + HOLD_WITHOUT_EVIDENCE))
     }
 
-    /// When its withheld answer is told, come what may: its client waits no longer than for any other. One that has had its answer
-    /// waits for nothing, and then only what may follow counts.
+    /// When a withheld answer is sent at the latest. A client waits no longer for it than for any other answer. If the client was
+    /// already answered, only the wait for a reload counts.
     pub(super) fn grace_end(&self) -> Option<Instant> {
         let withheld = self.withheld.as_ref()?;
         Some(match (withheld.reloading, self.settled) {
@@ -104,7 +104,7 @@ impl Entry {
         })
     }
 
-    /// When something of it falls due.
+    /// The time of the next action for this call.
     pub(super) fn deadline(&self, absent_since: Option<Instant>) -> Option<Instant> {
         let own = match self.state() {
             _ if self.withheld.is_some() => self.grace_end(),
@@ -118,12 +118,12 @@ impl Entry {
         own.into_iter().chain(progress).min()
     }
 
-    /// Until then its outcome is looked for.
+    /// When the search for its outcome ends.
     pub(super) fn recovery_end(&self) -> Instant {
         self.lost.unwrap_or(self.accepted) + RECOVERY_MAX
     }
 
-    /// What is told of it.
+    /// Returns the record that is shown of the call.
     pub(super) fn record(&self) -> Record {
         Record {
             id: self.id,

@@ -1,5 +1,4 @@
-//! The records of ended calls: as many as are kept, found by their identity in the same short time however many there are, and
-//! the late results among them.
+//! The records of ended calls, in bounded number, and their late results. A record is found by its call's id in logarithmic time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -10,45 +9,46 @@ use super::types::{Late, Record};
 use crate::limits::{FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, LOG_FIELD_MAX_BYTES};
 use crate::protocol::ids::CallId;
 
-/// Bounded by [`FINISHED_CALLS_MAX`] records, [`LATE_RESULTS_MAX_BYTES`] of late results and [`LATE_RESULT_MAX_AGE`] of each.
+/// Bounded by [`FINISHED_CALLS_MAX`] records, [`LATE_RESULTS_MAX_BYTES`]
+/// bytes of late results and [`LATE_RESULT_MAX_AGE`] for each.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Finished {
-    /// In the order in which they ended.
+    /// The records in the order in which their calls ended.
     records: VecDeque<Record>,
-    /// Each has a number, by the order in which they ended.
+    /// The number of each record, which counts up in the order in which the calls ended.
     numbers: BTreeMap<CallId, u64>,
     /// The number of the oldest record.
     oldest: u64,
-    /// The late results that are kept, by the number of their record and in the order in which they came. One whose record is gone
-    /// stays until its turn.
+    /// The late results in the order of their arrival, each with the number of its record. A result whose record is gone stays
+    /// listed until it becomes the oldest.
     late: VecDeque<(u64, Instant)>,
     late_bytes: usize,
 }
 
 impl Finished {
-    /// Records that are kept.
+    /// Returns the number of records.
     pub(super) fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// The newest first.
+    /// The records, newest first.
     pub(super) fn newest_first(&self) -> impl Iterator<Item = &Record> {
         self.records.iter().rev()
     }
 
-    /// A call's record.
+    /// Returns the record of a call.
     pub(super) fn get(&self, call: CallId) -> Option<&Record> {
         self.numbers.get(&call).and_then(|number| self.records.get(self.index(*number)?))
     }
 
-    /// Adds a record as the newest, or changes that of a call which is on record already.
+    /// Adds a record as the newest one, or replaces the record of a call that already has one.
     pub(super) fn remember(&mut self, mut record: Record) {
         if record.tool.len() > LOG_FIELD_MAX_BYTES {
             let end = (0..=LOG_FIELD_MAX_BYTES).rev().find(|end| record.tool.is_char_boundary(*end));
             record.tool = record.tool.get(..end.unwrap_or(0)).unwrap_or_default().into();
         }
         if let Some(known) = self.number(record.id).and_then(|number| self.at(number)) {
-            // The client was answered earlier: when it was stays, what became of the call is new.
+            // The client was answered earlier: that time stays, and the rest is new.
             record.ended = known.ended;
             if matches!(record.late, Late::None) {
                 record.late = std::mem::replace(&mut known.late, Late::None);
@@ -66,14 +66,14 @@ impl Finished {
         }
         let kept = self.records.len();
         if kept == self.records.capacity() {
-            // Doubled by itself it would end far above what is kept, and a ring touches all that it has.
+            // By itself the capacity would double far beyond what is kept, and a ring buffer touches all of its memory.
             self.records.reserve_exact(kept.max(16).min(FINISHED_CALLS_MAX - kept));
         }
         self.numbers.insert(record.id, self.oldest + self.records.len() as u64);
         self.records.push_back(record);
     }
 
-    /// Keeps a late result.
+    /// Keeps a late result of a call that has a record.
     pub(super) fn keep_late(&mut self, call: CallId, result: Arc<str>, now: Instant) {
         if let Some(number) = self.number(call)
             && let Some(record) = self.at(number)
@@ -91,7 +91,7 @@ impl Finished {
         self.expire(now);
     }
 
-    /// Drops the late results that came first until the others are within their bounds.
+    /// Drops the oldest late results until the others are within their bounds.
     pub(super) fn expire(&mut self, now: Instant) {
         while let Some((number, since)) = self.late.front().copied() {
             let over = self.late_bytes > LATE_RESULTS_MAX_BYTES;
@@ -182,7 +182,7 @@ mod tests {
         };
         let quarter = "x".repeat(LATE_RESULTS_MAX_BYTES / 4);
         (0..8).for_each(|number| finished.remember(record(number, now)));
-        // The order in which they come is not that in which the calls ended.
+        // The late results arrive in another order than the calls ended.
         for number in [5, 1, 7, 0] {
             finished.keep_late(id(number), quarter.as_str().into(), now);
         }
@@ -207,7 +207,7 @@ mod tests {
         finished.remember(Record { tool, ..record(1, now) });
         let kept = finished.get(id(1)).unwrap().tool.len();
         assert!(kept > 0 && kept <= LOG_FIELD_MAX_BYTES);
-        // What FINISHED_CALLS_MAX reckons with.
+        // The size that the memory estimate of `FINISHED_CALLS_MAX` assumes.
         assert!(size_of::<Record>() <= 192, "{}", size_of::<Record>());
     }
 }

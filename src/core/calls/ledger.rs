@@ -1,8 +1,8 @@
-//! The ledger: the one record of every open call, of what was sent, and of late results. Outlives every actor.
+//! The ledger: the only record of every open call, of what was sent, and of late results. It outlives every actor.
 //!
-//! Not an actor: a bounded store with short synchronous operations behind a lock that is never held across an await. Every
-//! operation takes the time, feeds [`fsm::call`](crate::fsm::call) and returns what is to be done ([`Settlement`]); the caller
-//! carries it out after letting the lock go. It never calls the front.
+//! The ledger is not an actor. It is a bounded store with short synchronous operations, behind a lock that is never held across
+//! an await. Every operation takes the current time, feeds [`fsm::call`](crate::fsm::call) and returns [`Settlement`]s, which the
+//! caller carries out after it has released the lock. The ledger never calls the client's side.
 
 mod clock;
 mod grace;
@@ -43,15 +43,15 @@ use crate::protocol::policy::Grounds;
 pub struct Ledger {
     entries: Entries,
     finished: Finished,
-    /// Connections that are usable, and whose editor each leads to.
+    /// The usable connections, and the project that each leads to.
     open_epochs: BTreeMap<Epoch, Option<PathBuf>>,
-    /// No call is sent on the open connection before its tool list has come.
+    /// Whether calls wait for the tool list of the open connection.
     awaits_list: bool,
     wanted: Wanted,
-    /// Another project is wanted than when somebody asked for this.
+    /// Whether the wanted project has changed since `take_wanted_moved`.
     wanted_moved: bool,
     availability: Option<Availability>,
-    /// Why nothing can be written yet on a connection that is open.
+    /// The open connection that cannot be written on for now, and why.
     hindered: Option<(Epoch, Cause)>,
     absent_since: Option<Instant>,
     /// When the editor was last known to be away for another cause than a domain reload.
@@ -59,16 +59,16 @@ pub struct Ledger {
     draining: bool,
     armed: Option<Instant>,
     surprises: Surprises,
-    /// The session whose call was given out last: the others come before its next one.
+    /// The session whose call was reserved last. Every other waiting session comes before its next call.
     served: Option<SessionId>,
-    /// A call came, went or changed its state since somebody asked.
+    /// Whether a call or what it waits for has changed since `take_moved`.
     moved: bool,
 }
 
 impl Ledger {
     // ---- the session's side ----
 
-    /// Takes a call in; it is held from now on. The front bounds how many there can be.
+    /// Accepts a call and holds it. The session's side bounds the number of calls.
     pub fn accept(&mut self, call: NewCall, now: Instant) -> Vec<Settlement> {
         self.moved = true;
         let (mut machine, _) = Driver::start(Call::default());
@@ -106,12 +106,12 @@ impl Ledger {
         if self.draining { self.refuse(call.id, Cause::ShuttingDown, now) } else { Vec::new() }
     }
 
-    /// Whether a client's request became a call here.
+    /// Whether an unanswered request is a call of this ledger.
     pub fn owns(&self, request: RequestKey) -> bool {
         self.entries.position_of_request(request).is_some()
     }
 
-    /// The client cancelled a request. True if it was a call that still owed an answer.
+    /// Handles the client's cancellation of a request. Returns true if the request was a call that still owed an answer.
     pub fn cancel(&mut self, request: RequestKey, now: Instant) -> (bool, Vec<Settlement>) {
         let Some(index) = self.entries.position_of_request(request) else { return (false, Vec::new()) };
         let mut out = Vec::new();
@@ -120,7 +120,7 @@ impl Ledger {
         (true, out)
     }
 
-    /// From now on nothing is held: whatever was not sent is refused.
+    /// Begins the end of the gateway: refuses every held call, now and from now on.
     pub fn drain(&mut self, now: Instant) -> Vec<Settlement> {
         self.draining = true;
         let mut out = Vec::new();
@@ -129,7 +129,7 @@ impl Ledger {
         out
     }
 
-    /// Nothing is sent any more once the gateway ends: what would be held (again) is refused.
+    /// Refuses held calls once the gateway ends, since nothing is sent any more.
     fn refuse_held_at_the_end(&mut self, now: Instant, out: &mut Vec<Settlement>) {
         if self.draining {
             let held = |entry: &Entry| (entry.state() == State::Held).then_some(Event::Refused(Cause::ShuttingDown));
@@ -139,8 +139,8 @@ impl Ledger {
 
     // ---- the bridge's side ----
 
-    /// A connection ended: its claimed calls may have run, its unclaimed ones are held again, and no later claim or answer of
-    /// it is accepted. One operation, before a successor may start.
+    /// Ends a connection. Its claimed calls may have run, its reserved calls are free again, and no later claim or answer on it
+    /// is accepted. This is one operation, which must finish before a successor connects.
     pub fn close_epoch(&mut self, epoch: Epoch, loss: Loss, now: Instant) -> Vec<Settlement> {
         self.open_epochs.remove(&epoch);
         self.entries.change_all(|entry| {
@@ -163,22 +163,22 @@ impl Ledger {
         out
     }
 
-    /// Closes whatever epoch is open: the part that owned it is gone.
+    /// Closes every open epoch, because the part that owned them is gone.
     pub fn close_all_epochs(&mut self, loss: Loss, now: Instant) -> Vec<Settlement> {
         let open: Vec<Epoch> = self.open_epochs.keys().copied().collect();
         let mut out: Vec<Settlement> = open.into_iter().flat_map(|epoch| self.close_epoch(epoch, loss, now)).collect();
         if loss == Loss::Shutdown {
             out.extend(self.drain(now));
-            // Nobody looks any longer for the outcome of one whose client was told "still running".
+            // Nobody will look for the outcome of a call whose client was answered "still running".
             let open = |entry: &Entry| !entry.settled || entry.state() == State::Abandoned;
             out.extend(self.feed_all(now, |entry| open(entry).then_some(Event::EpochClosed(loss))));
         }
         out
     }
 
-    /// The next held call that nobody is about to send and that may run beside those that have a place; it is reserved for this
-    /// connection. Sessions take turns, and of each its oldest call comes first: however many calls one has, another's waits for no
-    /// more than one of each.
+    /// Reserves the next call for this connection: a held call that is not reserved and may run beside those that have a place.
+    /// Sessions take turns, and within a session the oldest call comes first. So a session waits for at most one call of each
+    /// other session, however many calls they have.
     pub fn reserve(&mut self, epoch: Epoch) -> Option<HeldCall> {
         if !self.is_wanted(epoch) {
             return None;
@@ -198,7 +198,7 @@ impl Ledger {
         })
     }
 
-    /// A reserved call was not taken by its connection: it waits for the next one who sends.
+    /// Frees a reserved call that its connection does not send. The next connection may reserve it.
     pub fn unreserve(&mut self, call: CallId, epoch: Epoch) {
         let entry = self.position(call).and_then(|index| self.entries.get_mut(index));
         if let Some(mut entry) = entry.filter(|entry| entry.reserved == Some(epoch)) {
@@ -206,15 +206,15 @@ impl Ledger {
         }
     }
 
-    /// Whether a held call waits for somebody to send it, and nothing that has a place stands against it.
+    /// Whether a held call could be reserved now.
     pub fn has_held(&self) -> bool {
         self.entries.next_to_send(self.served).is_some()
     }
 
-    /// The last step before the first byte: from here on the call may have run.
+    /// Claims a call: the last step before its first byte. From here on the call may have run.
     ///
     /// # Errors
-    /// [`ClaimRefused`]: not a byte may be written.
+    /// Returns [`ClaimRefused`] if no byte may be written.
     pub fn claim(
         &mut self,
         call: CallId,
@@ -237,7 +237,7 @@ impl Ledger {
             return Err(ClaimRefused::OtherProject);
         }
         if !wanted {
-            // It waits for the connection to the wanted one's.
+            // The call waits for a connection to the wanted project's editor.
             entry.reserved = None;
             return Err(ClaimRefused::NotWanted);
         }
@@ -255,7 +255,7 @@ impl Ledger {
         entry.epoch = Some(epoch);
         entry.reserved = None;
         entry.sent = Some(now);
-        // An earlier connection's end says nothing about this one: it must not end the wait for the answer on it.
+        // The loss of an earlier connection must not end the wait for the answer on this one.
         entry.lost = None;
         drop(entry);
         let mut out = Vec::new();
@@ -264,7 +264,7 @@ impl Ledger {
         Ok(out)
     }
 
-    /// Proof that not a byte of a claimed call was written.
+    /// Takes a claim back, on proof that no byte of the call was written.
     pub fn revoke_claim(&mut self, call: CallId, epoch: Epoch, now: Instant) -> Vec<Settlement> {
         let mut out = Vec::new();
         if let Some(index) = self.position_in(call, epoch) {
@@ -279,7 +279,7 @@ impl Ledger {
         out
     }
 
-    /// Gives a held call back as if it had never come: somebody else answers its request. `None` if it is not held any more.
+    /// Removes a held call as if it had never come, because its request is answered elsewhere. Returns `None` if it is not held.
     pub fn give_back(&mut self, call: CallId) -> Option<(RequestKey, ClientProfile, Arc<RawValue>)> {
         let index = self.position(call)?;
         let entry = self.entries.get(index).filter(|entry| entry.state() == State::Held && !entry.settled)?;
@@ -289,12 +289,12 @@ impl Ledger {
         Some(given)
     }
 
-    /// A held call cannot be sent, ever.
+    /// Refuses a held call that can never be sent.
     pub fn refuse(&mut self, call: CallId, cause: Cause, now: Instant) -> Vec<Settlement> {
         self.feed_call(call, &Event::Refused(cause), None, now)
     }
 
-    /// As [`refuse`](Self::refuse), for a cause that does not tell all.
+    /// Like [`refuse`](Self::refuse), with grounds in addition to the cause.
     pub fn turn_down(&mut self, call: CallId, cause: Cause, grounds: Grounds, now: Instant) -> Vec<Settlement> {
         let entry = self.position(call).and_then(|index| self.entries.get_mut(index));
         if let Some(mut entry) = entry.filter(|entry| entry.state() == State::Held) {
@@ -303,7 +303,7 @@ impl Ledger {
         self.refuse(call, cause, now)
     }
 
-    /// The editor replied on the connection the call was claimed for. False if that call owes nothing to that connection.
+    /// Handles the editor's reply to a call. Returns false if the call owes no answer on that connection.
     pub fn reply(&mut self, call: CallId, epoch: Epoch, answer: EditorAnswer, now: Instant) -> (bool, Vec<Settlement>) {
         let Some(index) = self.position_in(call, epoch) else { return (false, Vec::new()) };
         if !self.open_epochs.contains_key(&epoch) {
@@ -319,8 +319,8 @@ impl Ledger {
         (true, out)
     }
 
-    /// The editor replied that it is not the one the call was meant for, and ran nothing. The call is held again, a bounded
-    /// number of times; then this reply is its answer. False if it owes nothing to that connection.
+    /// Handles the editor's reply that the call was meant for another editor and did not run. The call is held again, a bounded
+    /// number of times; after that this reply is its answer. Returns false if the call owes no answer on that connection.
     pub fn turned_away(
         &mut self,
         call: CallId,
@@ -343,7 +343,7 @@ impl Ledger {
         (true, out)
     }
 
-    /// Calls whose outcome is being looked for, and where.
+    /// Returns the calls whose outcome is being looked for, and where it may be found.
     pub fn recovering(&self) -> Vec<(CallId, Recovery)> {
         self.entries
             .iter()
@@ -352,13 +352,13 @@ impl Ledger {
             .collect()
     }
 
-    /// A record outside the connection told the outcome.
+    /// Handles an outcome that was found after the loss of a connection: in a result file or in the editor's journal.
     pub fn learn(&mut self, call: CallId, answer: EditorAnswer, now: Instant) -> Vec<Settlement> {
         let event = Event::OutcomeLearned { error: answer.is_error };
         self.feed_call(call, &event, Some(answer), now)
     }
 
-    /// What callers may expect of the link from now on.
+    /// Sets what callers may expect of the link from now on.
     pub fn set_availability(&mut self, availability: Availability, now: Instant) -> Vec<Settlement> {
         self.availability = Some(availability);
         if let Some(cause) = availability.cause() {
@@ -378,7 +378,7 @@ impl Ledger {
             return out;
         }
         let project = self.wanted.project().map(std::path::Path::to_path_buf);
-        // The editor is back: an outcome that only its return could tell is as clear now as it will ever be.
+        // The editor is back. No more will be learned about an outcome that only the editor's return could show.
         let back = self.feed_all(now, |entry| {
             let unanswered = entry.withheld.is_none() && entry.lost.is_some();
             let inferred =
@@ -404,7 +404,7 @@ impl Ledger {
         self.position(call).and_then(|index| self.entries.get(index))
     }
 
-    /// While it is in question which project is wanted, an absence says nothing.
+    /// An absence shortens no hold while the wanted project is not settled.
     fn mind_absence(&mut self) {
         self.entries.set_absence(self.absent_since.filter(|_| self.wanted != Wanted::Asked));
     }
@@ -422,7 +422,7 @@ impl Ledger {
             _ if self.wanted == Wanted::Asked => Cause::ProjectUnsettled,
             Some(Availability::Coming(cause) | Availability::Absent(cause)) => cause,
             Some(Availability::Open) => {
-                // What is reserved has a place, and no list is waited for any more.
+                // A reserved call does not wait for a place or a tool list.
                 let otherwise = if entry.reserved.is_some() {
                     Cause::Connecting
                 } else if self.awaits_list && !self.is_busy_beside(entry) {
@@ -436,7 +436,8 @@ impl Ledger {
         }
     }
 
-    /// The connection sends this call next: no list, no other call and no hindrance is in its way. So there is no cause to tell its client.
+    /// Whether the connection sends this call next, since no tool list,
+    /// other call or hindrance delays it. Then there is no cause to report.
     fn is_about_to_leave(&self, entry: &Entry) -> bool {
         let free = !self.awaits_list && !self.is_busy_beside(entry) && self.hindrance().is_none();
         entry.state() == State::Held
@@ -445,7 +446,7 @@ impl Ledger {
             && free
     }
 
-    /// Another call has the editor's place.
+    /// Whether another call has a place at the editor.
     fn is_busy_beside(&self, entry: &Entry) -> bool {
         self.entries.places() > usize::from(entry.has_place())
     }
@@ -509,12 +510,12 @@ impl Ledger {
                         behind: behind.filter(|(id, _)| was_held && *id != entry.id),
                         came_back: entry
                             .lost
-                            // While a connection ends, the availability is still that of before.
+                            // While a connection ends, the availability is still the old one.
                             .filter(|_| self.availability == Some(Availability::Open) && !self.open_epochs.is_empty())
                             .filter(|_| entry.project.is_none() || self.wanted.is(entry.project.as_deref()))
                             .map(|lost| now.saturating_duration_since(lost)),
                         reload_likely,
-                        // Only the editor's own word leaves a sending behind that is no loss.
+                        // A sent call gets this verdict only if an editor said that it did not run. A loss gives another verdict.
                         unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
                         refused: entry.refused.take(),
                         project: entry.project.clone(),
@@ -556,12 +557,12 @@ impl Ledger {
                         out.push(Settlement::Withdraw { key: key.clone() });
                     }
                 }
-                // Probes are started by the bridge, which asks `recovering` whenever a connection ended or it began.
+                // The bridge starts the probes: it asks for `recovering` when a connection has ended and when the bridge starts.
                 Effect::Recover => {}
             }
         }
         if entry.settled {
-            // It is never sent again, and what it takes is free for others.
+            // The call is never sent again, so its memory is free for others.
             entry.arguments = RawValue::NULL.to_owned().into();
         }
     }

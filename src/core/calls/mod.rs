@@ -1,4 +1,4 @@
-//! Every open call, what was sent of it, and late results: the [`Ledger`].
+//! The [`Ledger`] of every open call, of what was sent, and of late results.
 
 mod entries;
 mod entry;
@@ -18,8 +18,8 @@ pub use self::wanted::Wanted;
 
 use tokio::time::Instant;
 
-/// Access to the ledger, wherever it lies: behind a lock, or in the state of a model.
+/// Access to the ledger, which is behind a lock or part of a model's state.
 pub trait LedgerAccess {
-    /// Runs one short operation at the present time and returns its value.
+    /// Runs one short operation at the current time and returns its value.
     fn with<T>(&mut self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T;
 }

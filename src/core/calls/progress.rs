@@ -1,7 +1,7 @@
-//! The progress of one call, as its client is told it: strictly rising, whatever it is made of.
+//! The progress of one call as reported to its client: the value always rises.
 //!
-//! Until its tool says how far it is, each piece of news counts one. From then on the tool's own measure is put on top of that
-//! count; what is told in between, so that the client does not give up, rises by a trifle.
+//! Until the tool reports its own progress, each report adds 1. After that, the tool's value is added to the count so far, and
+//! each report in between, which keeps the client waiting, adds only 1/1000.
 
 use std::sync::Arc;
 
@@ -11,22 +11,22 @@ use tokio::time::Instant;
 use super::types::ProgressNews;
 use crate::limits::PROGRESS_EVERY;
 
-/// Steps of one unit: what a beat adds once the tool's own measure is shown is one of them.
+/// Fractions of one unit. Once the tool has reported its progress, a beat adds one of them.
 const STEPS: f64 = 1000.0;
 
 #[derive(Clone)]
 pub(super) struct Progress {
     token: Arc<RawValue>,
     last: f64,
-    /// When the client is told again that its call is alive.
+    /// When the client is next told that its call is alive.
     pub next: Instant,
     tool: Option<Measure>,
 }
 
-/// The tool's own measure.
+/// The tool's own progress.
 #[derive(Clone)]
 struct Measure {
-    /// What was told before its first word.
+    /// The value that was reported before the tool's first report.
     base: f64,
     done: f64,
     total: Option<f64>,
@@ -38,19 +38,19 @@ impl Progress {
         Self { token, last: 0.0, next: now, tool: None }
     }
 
-    /// The call is alive.
+    /// Returns a report that the call is alive.
     pub fn beat(&mut self, message: String, now: Instant) -> ProgressNews {
         let step = if self.tool.is_some() { 1.0 / STEPS } else { 1.0 };
         let words = self.tool.as_ref().and_then(|tool| tool.message.clone()).unwrap_or(message);
         self.tell(rounded(self.last + step), words, now)
     }
 
-    /// There is nothing to tell just now.
+    /// Postpones the next report, since there is nothing to report now.
     pub fn put_off(&mut self, now: Instant) {
         self.next = now + PROGRESS_EVERY;
     }
 
-    /// The tool's own word. `None` if it does not rise.
+    /// Returns a report of the tool's own progress. `None` if the value does not rise.
     pub fn measured(
         &mut self,
         done: f64,
@@ -58,13 +58,13 @@ impl Progress {
         message: Option<String>,
         now: Instant,
     ) -> Option<ProgressNews> {
-        // A tool that is run once more begins anew.
+        // A lower value means that the tool was started again: it counts from the last reported value.
         let base = self.tool.as_ref().filter(|tool| tool.done <= done).map_or(self.last, |tool| tool.base);
         let progress = rounded(base + done);
         if !progress.is_finite() || progress <= self.last {
             return None;
         }
-        // One that overflows is no number in JSON.
+        // An infinite total cannot be written in JSON.
         let total = total.map(|total| rounded(base + total)).filter(|total| total.is_finite() && *total >= progress);
         let words = message.clone().unwrap_or_else(|| "running in Unity".to_owned());
         self.tool = Some(Measure { base, done, total, message });
@@ -79,7 +79,7 @@ impl Progress {
     }
 }
 
-/// To a step: what is beyond says nothing to anybody and only looks odd.
+/// Rounds to 1/1000, so that no arithmetic error shows in the digits.
 fn rounded(progress: f64) -> f64 {
     (progress * STEPS).round() / STEPS
 }

@@ -1,4 +1,4 @@
-//! What the ledger takes, gives and remembers.
+//! The values that the ledger takes, returns and keeps.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,12 +17,12 @@ use crate::protocol::mcp::{ClientInfo, ClientProfile, ProtocolVersion};
 use crate::protocol::policy::Grounds;
 use crate::protocol::trace::TraceContext;
 
-/// A call as the session hands it over.
+/// A call as a session passes it to the ledger.
 #[derive(Debug)]
 pub struct NewCall {
-    /// Its identity from here on.
+    /// The call's id inside holdfast.
     pub id: CallId,
-    /// The client's request it answers.
+    /// The client's request that the call answers.
     pub request: RequestKey,
     /// The tool's name as the client knows it.
     pub tool: String,
@@ -30,195 +30,196 @@ pub struct NewCall {
     pub arguments: Arc<RawValue>,
     /// The client's progress token.
     pub progress_token: Option<Box<RawValue>>,
-    /// The trace that it is part of.
+    /// The trace that the call is part of.
     pub trace: Option<Arc<TraceContext>>,
-    /// Who asked, where the request says so itself; else it is the client that opened the session.
+    /// Who asked, if the request itself says so; else the client that opened the session.
     pub requester: Option<Arc<ClientInfo>>,
-    /// It may run while other calls run, as far as is known.
+    /// Whether the call may run in parallel with others, as far as is known.
     pub parallel: bool,
     /// How long the client waits for an answer.
     pub patience: Duration,
-    /// For whom its answer is written.
+    /// The client profile that the answer is written for.
     pub profile: ClientProfile,
 }
 
-/// What is known of a call when it is sent.
+/// What is known of a call at the time it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
-    /// How its outcome may be learned after a loss.
+    /// How the outcome may be learned after a loss.
     pub recovery: Recovery,
     /// The tool's own time limit; zero if it has none.
     pub tool_timeout: Duration,
-    /// The live list declares it read-only or idempotent. A list from disk proves nothing: it may be of another version.
+    /// Whether the live tool list declares the tool read-only or idempotent.
+    /// A list from disk is not enough: it may be of another version.
     pub repeatable: bool,
 }
 
 impl Terms {
-    /// How long it may run before the client is told that it still does.
+    /// How long the call may run before its client is answered "still running".
     pub fn running_max(&self) -> Duration {
         RUNNING_MAX.max(self.tool_timeout + PATIENCE_MARGIN)
     }
 }
 
-/// A held call that the bridge is about to send.
+/// A held call that a connection has reserved and is about to send.
 #[derive(Debug, Clone)]
 pub struct HeldCall {
-    /// Its identity.
+    /// The call's id.
     pub id: CallId,
     /// The tool's name as the client knows it.
     pub tool: Arc<str>,
     /// The arguments.
     pub arguments: Arc<RawValue>,
-    /// 1 if it was never sent before.
+    /// The number of this sending, from 1.
     pub nth: u8,
-    /// The client wants to hear how far it is.
+    /// Whether the client wants progress notifications.
     pub progress: bool,
-    /// The trace that it is part of.
+    /// The trace that the call is part of.
     pub trace: Option<Arc<TraceContext>>,
-    /// Who asked, where the request says so itself; else it is the client that opened the session.
+    /// Who asked, if the request itself says so; else the client that opened the session.
     pub requester: Option<Arc<ClientInfo>>,
 }
 
-/// One piece of news of a call's progress.
+/// One report of a call's progress.
 #[derive(Debug, Clone)]
 pub struct ProgressNews {
     /// The client's token.
     pub token: Arc<RawValue>,
-    /// Strictly rising within a call.
+    /// Rises within a call.
     pub progress: f64,
-    /// What that rises to, if the tool knows.
+    /// The final value, if the tool knows it.
     pub total: Option<f64>,
-    /// What it waits for, or does.
+    /// What the call waits for or does.
     pub message: String,
 }
 
-/// Something the caller must carry out after the lock is free.
+/// An order that the caller must carry out after it has released the ledger's lock.
 #[derive(Debug)]
 pub enum Settlement {
     /// Answer the client's request.
     Answer(Answer),
-    /// Tell the client that its call is alive.
+    /// Report progress, so that the client knows that its call is alive.
     Progress {
-        /// The request it belongs to: nothing is said of it once that is answered.
+        /// The call's request. No progress is reported once it is answered.
         request: RequestKey,
-        /// What it is told.
+        /// The report.
         news: ProgressNews,
-        /// The version to write it in.
+        /// The MCP version to write it in.
         version: ProtocolVersion,
     },
-    /// A call that was cut is held once more: somebody has to send it.
+    /// A call is held again or has become free to send: a connection must be ordered to send it.
     HeldAgain,
-    /// The editor has a call that nobody waits for any more.
+    /// Tell the editor that nobody waits for one of its calls any more.
     Withdraw {
-        /// Under what it knows it.
+        /// The call's key at the editor.
         key: JournalKey,
     },
-    /// A late answer came; render it and give it back with [`Ledger::keep_late`](super::Ledger::keep_late).
+    /// Render a late answer and pass it to [`Ledger::keep_late`](super::Ledger::keep_late).
     KeepLate {
-        /// Whose.
+        /// The call.
         call: CallId,
-        /// The project that it was for; see [`Answer::project`].
+        /// The project that the call was for; see [`Answer::project`].
         project: Option<PathBuf>,
         /// What the editor answered.
         answer: EditorAnswer,
-        /// For whom it is written.
+        /// The client profile that the answer is written for.
         profile: ClientProfile,
     },
-    /// A call ended without an answer being owed, or its record changed: for the log.
+    /// Log that a call ended without an answer to its client, or that its record changed.
     Noted {
-        /// Whose.
+        /// The call.
         call: CallId,
-        /// Which tool.
+        /// The call's tool.
         tool: Arc<str>,
-        /// How.
+        /// How the call ended.
         verdict: Verdict,
         /// Who asked; see [`NewCall::requester`].
         requester: Option<Arc<ClientInfo>>,
-        /// The project that it was for; see [`Answer::project`].
+        /// The project that the call was for; see [`Answer::project`].
         project: Option<PathBuf>,
     },
 }
 
-/// An answer to be written.
+/// An answer to write to a client.
 #[derive(Debug)]
 pub struct Answer {
     /// The client's request.
     pub request: RequestKey,
     /// The call.
     pub call: CallId,
-    /// The trace that it is part of.
+    /// The trace that the call is part of.
     pub trace: Option<Arc<TraceContext>>,
-    /// Who asked, where the request says so itself; else it is the client that opened the session.
+    /// Who asked, if the request itself says so; else the client that opened the session.
     pub requester: Option<Arc<ClientInfo>>,
-    /// Its tool.
+    /// The call's tool.
     pub tool: Arc<str>,
-    /// How it ended.
+    /// How the call ended.
     pub verdict: Verdict,
     /// The editor's answer, for `ok` and `tool_error`.
     pub body: Option<EditorAnswer>,
-    /// From the client's request until now.
+    /// The time from the client's request until now.
     pub took: Duration,
-    /// The call that has the editor's only place, and since when, if that is why this one waited.
+    /// The call that had the editor's place and for how long, if this call was waiting behind it.
     pub behind: Option<(CallId, Duration)>,
-    /// The editor came back this long after the connection was lost.
+    /// How long after the loss of the connection the editor came back.
     pub came_back: Option<Duration>,
-    /// Nothing says that it was away for another cause than a domain reload.
+    /// Whether no other cause than a domain reload is known for the editor's absence.
     pub reload_likely: bool,
-    /// It was sent, and an editor says that nothing of it ran.
+    /// Whether the call was sent and an editor said that it did not run.
     pub unrun: bool,
-    /// Why it was refused, where its cause does not tell all.
+    /// Why the call was refused, if its cause does not say everything.
     pub refused: Option<Box<Refused>>,
-    /// The project that it was for, if one was known.
+    /// The project that the call was for, if one was known.
     pub project: Option<PathBuf>,
-    /// For whom it is written.
+    /// The client profile that the answer is written for.
     pub profile: ClientProfile,
 }
 
-/// A call that was refused on the user's word.
+/// A call that the policy or the audit refused.
 #[derive(Debug, Clone)]
 pub struct Refused {
-    /// Why.
+    /// Why the call was refused.
     pub grounds: Grounds,
-    /// What it was to be called with.
+    /// The arguments of the call.
     pub arguments: Arc<RawValue>,
 }
 
-/// A claim, for the log and the numbers.
+/// A claim, for the log and the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
-    /// From the client's request, or from the loss if it was lost, until now.
+    /// The time since the client's request, or since the loss of the call's last connection.
     pub waited: Duration,
-    /// What for, last.
+    /// The cause that the call waited for last.
     pub waited_for: Cause,
-    /// 1 for the first time.
+    /// The number of this sending, from 1.
     pub nth: u8,
-    /// It was sent before on a connection that was lost.
+    /// Whether the call was sent before on a connection that was lost.
     pub lost: bool,
-    /// It was declared repeatable when it was sent before.
+    /// Whether the tool was declared repeatable at the previous sending.
     pub repeatable: bool,
 }
 
-/// What should never be seen. Only counted: nothing is decided by it.
+/// Counts of events that should never happen. No decision depends on them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surprises {
     /// Calls that were answered a second time.
     pub answered_twice: u64,
-    /// Events that no state of a call decides, by the state.
+    /// The number of events that a call's state does not handle, by state.
     pub undecided: BTreeMap<&'static str, u64>,
 }
 
-/// Why a claim was refused. Nothing may be written.
+/// Why a claim was refused: no byte may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimRefused {
     /// The connection's epoch is closed.
     EpochClosed,
-    /// The call is not held any more (cancelled, answered, claimed by another).
+    /// The call is not held any more: it was cancelled, answered or already claimed.
     NotHeld,
-    /// It was held as long as it may be.
+    /// The call's hold limit has passed.
     LimitPassed,
-    /// The connection leads to another project's editor than is wanted now.
+    /// The connection leads to an editor of another project than the wanted one.
     NotWanted,
-    /// The call was meant for another project than the connection's: it can never be sent on it.
+    /// The call was meant for another project than the one that is now wanted, so it can never be sent.
     OtherProject,
 }
 
@@ -227,21 +228,21 @@ pub enum ClaimRefused {
 pub struct Record {
     /// The call.
     pub id: CallId,
-    /// Its tool.
+    /// The call's tool.
     pub tool: Arc<str>,
-    /// Its state's label.
+    /// The label of the call's state.
     pub state: &'static str,
-    /// How it ended, if it has.
+    /// How the call ended, if it has ended.
     pub verdict: Option<Verdict>,
-    /// What it waits for, while it is held.
+    /// The cause that the call waits for, while it is held.
     pub waits_for: Option<Cause>,
-    /// When it was accepted.
+    /// When the call was accepted.
     pub accepted: Instant,
-    /// When it was sent, if it was.
+    /// When the call was sent, if it was.
     pub sent: Option<Instant>,
-    /// When the client was answered.
+    /// When the client was answered, or when the call ended without an answer.
     pub ended: Option<Instant>,
-    /// Its answer is the editor's refusal: nothing of it ran.
+    /// Whether the answer is the editor's refusal, so that the call did not run.
     pub unrun: bool,
     pub(super) late: Late,
 }
@@ -249,23 +250,23 @@ pub struct Record {
 #[derive(Debug, Clone)]
 pub(super) enum Late {
     None,
-    /// It came, and is being brought into its shape.
+    /// The late result has come and is being rendered.
     Rendering,
     Kept(Arc<str>, Instant),
     Expired,
 }
 
-/// What is known of a call's result.
+/// The result of looking up a call.
 #[derive(Debug, Clone)]
 pub enum Lookup {
     /// No such call is on record.
     Unknown,
-    /// It is not finished.
+    /// The call has not ended, or its late result is being rendered.
     Open(Record),
-    /// It ended, and its answer went to the client then.
+    /// The call ended, and its answer went to the client at that time.
     Ended(Record),
-    /// Its late result: the MCP result JSON.
+    /// The late result, as the JSON of an MCP result.
     Late(Record, Arc<str>),
-    /// It had a late result, which was dropped for age or space.
+    /// The call had a late result, which was dropped for its age or size.
     Expired(Record),
 }

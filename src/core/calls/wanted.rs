@@ -1,13 +1,13 @@
-//! Which project calls are for.
+//! The project that calls are for.
 
 use std::path::{Path, PathBuf};
 
 /// The project that calls are for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Wanted {
-    /// It is in question: nothing is sent until it is settled.
+    /// The project is not settled yet. Nothing is sent until it is.
     Asked,
-    /// This one; `None` where none is known, and only a port that the user named may be called.
+    /// This project. `None` if no project is known; then only a port that the user named may be used.
     Settled(Option<PathBuf>),
 }
 
@@ -18,7 +18,7 @@ impl Default for Wanted {
 }
 
 impl Wanted {
-    /// The project, if it is settled and there is one.
+    /// Returns the project, if it is settled and known.
     pub fn project(&self) -> Option<&Path> {
         match self {
             Self::Settled(project) => project.as_deref(),
@@ -26,12 +26,12 @@ impl Wanted {
         }
     }
 
-    /// Whether it is this one, or may still turn out to be.
+    /// Whether `project` is wanted, or may still turn out to be.
     pub fn may_be(&self, project: Option<&Path>) -> bool {
         *self == Self::Asked || self.is(project)
     }
 
-    /// Whether calls may go to the editor of this project (`None`: of whatever project the named port's is).
+    /// Whether calls may go to the editor of `project`. `None` stands for the project behind a port that the user named.
     pub fn is(&self, project: Option<&Path>) -> bool {
         matches!(self, Self::Settled(wanted) if wanted.as_deref() == project)
     }

@@ -13,7 +13,7 @@ const EPOCH: Epoch = Epoch(1);
 const FREE: Event = Event::WorkFinished { more: false };
 const MORE: Event = Event::WorkFinished { more: true };
 
-/// A connection whose editor is greeted, and calls that wait for it.
+/// An exchange after the greeting, and the ledger with the calls that wait for it.
 struct Desk {
     exchange: Exchange,
     ledger: Ledger,
@@ -73,7 +73,7 @@ impl Desk {
         desk
     }
 
-    /// Sends the next call, under this number.
+    /// Sends the next call under this message number.
     fn send(&mut self, number: u64, after: After) -> CallId {
         let held = self.exchange.reserve(&mut self.ledger).expect("a call waits");
         let terms = (journaled(0), after);
@@ -160,7 +160,7 @@ fn where_no_call_waits_the_place_is_free() {
     assert_eq!(settled.events, [FREE]);
 }
 
-/// Else the bridge would ask for it again, and at once.
+/// With `more: true` the bridge would order the call again at once.
 #[test]
 fn a_call_for_another_project_is_not_told_of_as_one_that_waits_here() {
     let mut desk = Desk::new(1);
@@ -218,7 +218,8 @@ fn an_editor_that_leaves_is_told_of_before_the_place_is_free() {
     assert!(verdicts(&answered.settled.settlements).is_empty(), "it is held again");
 }
 
-/// The goodbye may come right behind a reply, before the next call is taken or claimed, and before the bridge hears of it.
+/// The announcement may follow a reply directly: before the next call
+/// is reserved or claimed, and before the bridge gets the event.
 #[test]
 fn no_call_goes_to_an_editor_that_has_said_goodbye() {
     let mut desk = Desk::new(1);
@@ -234,7 +235,7 @@ fn no_call_goes_to_an_editor_that_has_said_goodbye() {
     assert!(desk.ledger.has_held(), "it waits for the next connection");
 }
 
-/// The bridge ignores it too: else it would order calls for ever that never go.
+/// The bridge ignores such an announcement too. Otherwise it would keep ordering calls that are never sent.
 #[test]
 fn a_goodbye_before_the_greeting_counts_for_nothing() {
     let mut desk = Desk::new(1);
@@ -307,7 +308,7 @@ fn one_question_for_outcomes_is_under_way_and_what_is_wanted_meanwhile_is_asked_
     let Answers::Outcomes(question) = next.reply(8, None) else { panic!("the question is open") };
     next.outcomes_told(&question);
     assert_eq!(next.next_order(), Some(Order::Outcomes));
-    // One that is not answered for long is given up: its answer says nothing then.
+    // A question without an answer is given up after `OUTCOMES_ASKED_EVERY`. A later answer to it is ignored.
     let _ = ask(&mut next, 10, &mut desk.ledger, desk.now);
     let later = desk.now + OUTCOMES_ASKED_EVERY;
     assert_eq!(ask(&mut next, 11, &mut desk.ledger, later), Some(vec![key(0)]));

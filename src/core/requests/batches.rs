@@ -1,26 +1,27 @@
-//! JSON-RPC batches, which MCP 2025-03-26 alone has: the answers of one go out together, as an array on one line, as soon as the
-//! last of them is there. What would make that line too long, or let too much wait for slow members, goes ahead in an array of its own.
+//! JSON-RPC batches, which exist only in MCP 2025-03-26. The answers of a batch are sent together, as an array on one line, as
+//! soon as the last of them is ready. Answers go out earlier, in an array of their own, if the line would become too long or too
+//! many bytes would wait for slow members.
 
 use std::collections::HashMap;
 
 use crate::limits::CLIENT_MESSAGE_MAX_BYTES;
 
-/// A batch whose members are not all answered.
+/// A batch that has unanswered members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BatchKey(pub(super) u64);
 
 /// The answers of one array.
 pub type Array = Vec<String>;
 
-/// The line that an array is written as.
+/// Formats an array as one line.
 pub fn line_of(array: &[String]) -> String {
     format!("[{}]", array.join(","))
 }
 
-/// What the members of a batch were answered so far.
+/// The answers of a batch so far.
 #[derive(Debug, Default)]
 struct Batch {
-    /// Open requests, and one while its line is being read.
+    /// Open requests of the batch, plus one while the batch's line is being read.
     owed: usize,
     answers: Array,
     bytes: usize,
@@ -34,36 +35,36 @@ impl Batch {
     }
 }
 
-/// Batches whose members are not all answered.
+/// All batches that have unanswered members.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
     open: HashMap<BatchKey, Batch>,
-    /// Bytes of the answers that wait in all of them.
+    /// Bytes of the waiting answers of all batches.
     bytes: usize,
 }
 
 impl Batches {
-    /// A batch is being read.
+    /// Begins to read a batch.
     pub(super) fn begin(&mut self, key: BatchKey) {
         self.open.insert(key, Batch { owed: 1, ..Batch::default() });
     }
 
-    /// The batch that is being read has one more member. False if there is no such batch.
+    /// Adds a member to the batch that is being read. Returns false if there is no such batch.
     pub(super) fn join(&mut self, key: BatchKey) -> bool {
         let batch = self.open.get_mut(&key);
         batch.map(|batch| batch.owed += 1).is_some()
     }
 
-    /// A member has ended, with this answer or none. Returns the arrays that are due.
+    /// Records the answer of a member, if any, and that the member has `ended`. Returns the arrays to send now.
     pub(super) fn settle(&mut self, key: BatchKey, answer: Option<String>, ended: bool) -> Vec<Array> {
-        // It was ended before all of it was read.
+        // The batch was ended before all of it was read.
         let Some(batch) = self.open.get_mut(&key) else {
             return answer.map(|answer| vec![answer]).into_iter().collect();
         };
         let before = batch.bytes;
         let mut due = Vec::new();
         if let Some(answer) = answer {
-            // The comma or bracket before it.
+            // One byte more, for the comma or bracket before the answer.
             let bytes = answer.len() + 1;
             if batch.bytes + bytes + 1 > CLIENT_MESSAGE_MAX_BYTES {
                 due.extend(batch.array());
@@ -83,7 +84,7 @@ impl Batches {
         due
     }
 
-    /// Ends all of them. Returns what they hold.
+    /// Ends all batches. Returns their waiting answers.
     pub(super) fn end(&mut self) -> Vec<Array> {
         self.bytes = 0;
         std::mem::take(&mut self.open).into_values().filter_map(|mut batch| batch.array()).collect()

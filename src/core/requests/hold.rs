@@ -1,29 +1,29 @@
-//! In whose hands an open request is. The table of open requests and the part that has the request share it, so that handing the
-//! request on takes no lock.
+//! Which part of the gateway has an open request. The table of open requests and the holder share the value, so a request is
+//! passed on without a lock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::protocol::ids::RequestKey;
 
-/// In whose hands an open request is.
+/// The part of the gateway that has an open request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Holder {
-    /// The stdin reader's: no session has it.
+    /// The stdin reader: the request has not reached a session.
     Intake,
-    /// A session's.
+    /// A session.
     Session,
-    /// The ledger's: it became a call, whose verdict is its answer.
+    /// The ledger: the request became a call, whose verdict is its answer.
     Ledger,
-    /// No part's: it is open to be told of changes.
+    /// No part: the request stays open so that its client is notified of changes.
     Subscription,
 }
 
-/// It was answered or cancelled.
+/// The request was answered or cancelled.
 const ENDED: u8 = u8::MAX;
 
-/// An open request, and in whose hands it is.
+/// An open request and its holder.
 #[derive(Debug, Clone)]
 pub struct Hold {
     key: RequestKey,
@@ -31,22 +31,22 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// A request that was just opened: the stdin reader has it.
+    /// A request that was just opened. The stdin reader has it.
     pub(super) fn new(key: RequestKey) -> Self {
         Self { key, holder: Arc::new(AtomicU8::new(Holder::Intake as u8)) }
     }
 
-    /// The request.
+    /// Returns the request's key.
     pub fn key(&self) -> RequestKey {
         self.key
     }
 
-    /// Whether it is neither answered nor cancelled.
+    /// Whether the request is neither answered nor cancelled.
     pub fn is_open(&self) -> bool {
         self.holder.load(Ordering::Acquire) != ENDED
     }
 
-    /// Puts it into other hands. False if it was answered or cancelled: then it is in nobody's.
+    /// Passes the request to another holder. Returns false if it was answered or cancelled; then it has no holder.
     pub fn pass(&self, to: Holder) -> bool {
         let next = |holder| (holder != ENDED).then_some(to as u8);
         self.holder.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()
@@ -56,7 +56,7 @@ impl Hold {
         self.holder.load(Ordering::Acquire) == holder as u8
     }
 
-    /// It leaves the table.
+    /// Marks the request as removed from the table.
     pub(super) fn end(&self) {
         self.holder.store(ENDED, Ordering::Release);
     }

@@ -1,8 +1,8 @@
 //! The table of open client requests and the queue of lines for the client.
 //!
-//! Every operation is short and does no I/O; the caller holds a lock around it and wakes whoever waits. A request is answered at
-//! most once: it must be taken out of the table first, and an answer to one that is not there (answered, cancelled) is only
-//! counted.
+//! Every operation is short and does no I/O. The caller holds a lock around it and wakes the tasks that wait. A request is
+//! answered at most once: it must first be taken out of the table. An answer to a request that is not in the table (answered or
+//! cancelled) is only counted.
 
 mod batches;
 mod hold;
@@ -28,79 +28,79 @@ use crate::protocol::mcp::{ClientProfile, Method};
 /// Why a request is not opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotOpened {
-    /// A request with this id is open: the first one keeps its answer.
+    /// A request with this id is open. Only the first one is answered.
     Duplicate,
-    /// More requests are open than are kept.
+    /// `OPEN_REQUESTS_MAX` requests are open.
     Full,
 }
 
-/// A client listens as often as it may.
+/// The client already has `SUBSCRIPTIONS_MAX` subscriptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManySubscriptions;
 
-/// A request that was taken up: what its answer goes to, and for whom it is written. Made once, when the session takes it up.
+/// A request that a session has accepted: where its answer goes, and how it is written. Made once, when the session accepts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     /// The request.
     pub key: RequestKey,
-    /// For whom the answer is written.
+    /// The client profile that the answer is written for.
     pub profile: ClientProfile,
 }
 
 /// An open request.
 #[derive(Debug)]
 pub struct Open {
-    /// The id that its client gave it.
+    /// The id that the client gave the request.
     pub id: RequestId,
-    /// The batch that it is a member of.
+    /// The batch that the request is a member of.
     pub batch: Option<BatchKey>,
-    /// In whose hands it is.
+    /// The request's holder.
     pub hold: Hold,
-    /// What its client wants to be told, where it is a subscription.
+    /// The changes that the client wants to be notified of, if the request is a subscription.
     pub subscription: Option<Filter>,
-    /// Its method.
+    /// The request's method.
     pub method: Method,
-    /// Who asks, where the request says so itself.
+    /// Who asks, if the request itself says so (stateless era).
     pub caller: Option<Arc<Caller>>,
-    /// When it was opened.
+    /// When the request was opened.
     pub since: Instant,
 }
 
 #[derive(Debug)]
 struct Line {
     text: String,
-    /// Notifications may be dropped or coalesced; answers never.
+    /// The kind of a notification, which may be dropped or coalesced. `None` for an answer, which never may.
     notification: Option<&'static str>,
 }
 
-/// What was counted, for status and metrics.
+/// Counts for status and metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RequestCounts {
     /// Requests that are open.
     pub open: usize,
-    /// Lines that wait for stdout.
+    /// Lines that wait to be written to stdout.
     pub queued: usize,
-    /// Notifications dropped for a slow reader.
+    /// Notifications dropped because the client reads too slowly.
     pub dropped_notifications: u64,
-    /// Answers to requests that were not open any more.
+    /// Answers to requests that were not open.
     pub surplus_answers: u64,
 }
 
-/// What became of a notification.
+/// The result of queueing a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notified {
-    /// It is queued.
+    /// The notification is queued.
     Queued,
-    /// The same line is still queued: that one says it.
+    /// An identical line is still queued, so a second one is not needed.
     Coalesced,
-    /// It is not sent: too many wait, or its subscription has ended.
+    /// The notification is not sent: too many wait, or its subscription has ended.
     Dropped,
 }
 
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub struct Requests {
-    /// Whose they are.
+    /// The session that the requests belong to.
     session: SessionId,
     /// Open requests.
     open: HashMap<RequestKey, Open>,
@@ -109,11 +109,11 @@ pub struct Requests {
     batches: Batches,
     /// The last key that was given out.
     last_key: u64,
-    /// The last requests that were cancelled: an answer may be on its way to them.
+    /// The requests that were cancelled last: an answer to them may be under way.
     cancelled: VecDeque<RequestKey>,
-    /// The last progress told of an open request.
+    /// The last progress value sent for each open request.
     progress: HashMap<RequestKey, f64>,
-    /// Answers whose request is taken, or whose batch is being joined, and whose line is not queued yet.
+    /// Answers whose request is out of the table, or whose batch is being joined, and whose line is not queued yet.
     rendering: usize,
     queue: VecDeque<Line>,
     queued_bytes: usize,
@@ -125,17 +125,17 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// No request yet, of this session.
+    /// Returns an empty table for this session.
     pub fn of(session: SessionId) -> Self {
         Self { session, ..Self::default() }
     }
 
     // ---- the table ----
 
-    /// Opens a request: from here on it has exactly one answer. `caller` is who asks, for a request of the stateless era.
+    /// Opens a request, which then gets exactly one answer. `caller` is who asks, for a request of the stateless era.
     ///
     /// # Errors
-    /// [`NotOpened`]: it is not in the table.
+    /// Returns [`NotOpened`] if the request was not added to the table.
     pub fn open(
         &mut self,
         id: &RequestId,
@@ -158,23 +158,23 @@ impl Requests {
         Ok(hold)
     }
 
-    /// A key that no other request has.
+    /// Returns a key that was never given out before.
     fn next_key(&mut self) -> RequestKey {
         self.last_key += 1;
         RequestKey::new(self.session, self.last_key)
     }
 
-    /// An open request.
+    /// Returns an open request.
     pub fn get(&self, key: RequestKey) -> Option<&Open> {
         self.open.get(&key)
     }
 
-    /// The open requests in such hands, in the order in which they were opened.
+    /// Returns the open requests of these holders, in the order in which they were opened.
     pub fn held_by(&self, holders: &[Holder]) -> Vec<RequestKey> {
         self.those(|open| holders.iter().any(|holder| open.hold.is_with(*holder)))
     }
 
-    /// The subscriptions, in the order in which they were opened.
+    /// Returns the subscriptions that pass the filter, in the order in which they were opened.
     pub fn subscriptions(&self, wanted: impl Fn(Filter) -> bool) -> Vec<RequestKey> {
         self.those(|open| open.subscription.is_some_and(&wanted))
     }
@@ -194,7 +194,7 @@ impl Requests {
         Some(open)
     }
 
-    /// Takes a request out of the table to answer it. `None` if it is not open.
+    /// Takes a request out of the table to answer it. Returns `None`, and counts a surplus answer, if it is not open.
     pub fn take(&mut self, key: RequestKey) -> Option<Open> {
         let open = self.close(key);
         if open.is_none() {
@@ -203,8 +203,8 @@ impl Requests {
         open
     }
 
-    /// Takes the request with this id out of the table, which its client cancelled. `None` if it is not open. Its batch is owed
-    /// to the queue from now on.
+    /// Takes a request out of the table because its client cancelled it. Returns `None` if it is not open. Else the caller must
+    /// call [`rendered`](Self::rendered), with the arrays of the request's batch that are due.
     pub fn cancel(&mut self, id: &RequestId) -> Option<(RequestKey, Open)> {
         let key = *self.keys.get(id)?;
         let open = self.close(key)?;
@@ -216,7 +216,7 @@ impl Requests {
         Some((key, open))
     }
 
-    /// Whether a request was cancelled a while ago.
+    /// Whether a request was cancelled recently.
     pub fn was_cancelled(&self, key: RequestKey) -> bool {
         self.cancelled.contains(&key)
     }
@@ -230,7 +230,7 @@ impl Requests {
         BatchKey(number)
     }
 
-    /// The open request is a member of a batch that is being read.
+    /// Adds an open request to a batch that is being read.
     pub fn join_batch(&mut self, request: RequestKey, key: BatchKey) {
         if let Some(open) = self.open.get_mut(&request)
             && self.batches.join(key)
@@ -239,17 +239,17 @@ impl Requests {
         }
     }
 
-    /// Something is owed to the queue that [`rendered`](Self::rendered) brings.
+    /// Announces lines that [`rendered`](Self::rendered) will queue.
     pub fn render(&mut self) {
         self.rendering += 1;
     }
 
-    /// A member of a batch has ended, with this answer or none. Returns the arrays that are due.
+    /// Records that a member of a batch has ended, with this answer or none. Returns the arrays to send now.
     pub fn settle_member(&mut self, key: BatchKey, answer: Option<String>, ended: bool) -> Vec<Array> {
         self.batches.settle(key, answer, ended)
     }
 
-    /// Ends all batches. Returns what they hold, which is owed to the queue from now on.
+    /// Ends all batches. Returns their waiting answers, which the caller must queue with [`rendered`](Self::rendered).
     pub fn end_batches(&mut self) -> Vec<Array> {
         self.rendering += 1;
         self.batches.end()
@@ -257,13 +257,14 @@ impl Requests {
 
     // ---- the queue ----
 
-    /// Queues what was owed: the lines of answers.
+    /// Queues the lines that were announced with [`render`](Self::render),
+    /// [`cancel`](Self::cancel) or [`end_batches`](Self::end_batches).
     pub fn rendered(&mut self, lines: Vec<String>) {
         self.rendering -= 1;
         self.push(lines);
     }
 
-    /// Queues lines that answer something which never was an open request.
+    /// Queues answers to messages that were never open requests.
     pub fn push(&mut self, lines: Vec<String>) {
         for text in lines {
             self.queue(text, None);
@@ -277,8 +278,8 @@ impl Requests {
         }
     }
 
-    /// Queues a notification. `kind` names what may be coalesced: the same line that is still queued makes a second one needless
-    /// when `coalesce` is set. For a subscription: nothing, if it has ended; its end comes behind what is queued here.
+    /// Queues a notification. With `coalesce`, nothing is queued if an identical line of the same `kind` still waits. Nothing is
+    /// queued either for a subscription that has ended; the end of a subscription is written after what is queued here.
     pub fn notify(
         &mut self,
         subscription: Option<RequestKey>,
@@ -301,8 +302,8 @@ impl Requests {
         Notified::Queued
     }
 
-    /// Queues the progress of an open request; its answer comes behind it. False, and nothing is queued, if the request is not
-    /// open, if it was told as much before, or if too many notifications wait.
+    /// Queues the progress of an open request, ahead of its answer. Returns false and queues nothing if the request is not open,
+    /// if an equal or higher value was reported before, if too many notifications wait, or if the client is gone.
     pub fn progress(&mut self, key: RequestKey, progress: f64, text: String) -> bool {
         let told = self.progress.get(&key).is_some_and(|told| *told >= progress);
         if !self.open.contains_key(&key) || self.broken || told {
@@ -318,11 +319,11 @@ impl Requests {
         true
     }
 
-    /// Makes an open request a subscription and queues the acknowledgement, which is owed and never dropped. False if nothing was
-    /// queued: it was cancelled meanwhile, or the client is gone.
+    /// Turns an open request into a subscription and queues the acknowledgement, which is never dropped. Returns false if nothing
+    /// was queued because the request was cancelled meanwhile, or because the client is gone.
     ///
     /// # Errors
-    /// More are open than may be: the request is still open, and must be answered.
+    /// `SUBSCRIPTIONS_MAX` are open. The request is still open and must be answered.
     pub fn subscribe(&mut self, key: RequestKey, filter: Filter) -> Result<bool, TooManySubscriptions> {
         if self.open.values().filter(|open| open.subscription.is_some()).count() >= SUBSCRIPTIONS_MAX {
             return Err(TooManySubscriptions);
@@ -335,27 +336,27 @@ impl Requests {
         Ok(!self.broken)
     }
 
-    /// Whether the queue has room for more answers, or nothing is written any more.
+    /// Whether the queue has room for more answers. Also true once the client is gone, since nothing is written then.
     pub fn has_room(&self) -> bool {
         self.broken || !self.is_blocked()
     }
 
-    /// True while a full queue keeps requests from being read.
+    /// Whether the queue is so full that no requests are read.
     pub fn is_blocked(&self) -> bool {
         self.queue.len() >= STDOUT_QUEUE_MAX_LINES || self.queued_bytes >= STDOUT_QUEUE_HIGH_BYTES
     }
 
-    /// Whether a line may be written past the queue: nothing waits in it.
+    /// Whether a line may be written without the queue, because the queue is empty.
     pub fn is_next(&self) -> bool {
         !self.broken && self.queue.is_empty()
     }
 
-    /// Lines that wait.
+    /// Returns the number of waiting lines.
     pub fn queued(&self) -> usize {
         self.queue.len()
     }
 
-    /// True when everything that was queued has left the queue, and nothing is owed to it.
+    /// Whether the queue is empty and no announced line is missing. Also true once the client is gone.
     pub fn is_empty(&self) -> bool {
         self.broken || (self.queue.is_empty() && self.rendering == 0)
     }
@@ -365,7 +366,7 @@ impl Requests {
         self.broken
     }
 
-    /// What was counted.
+    /// Returns the counts for status and metrics.
     pub fn counts(&self) -> RequestCounts {
         RequestCounts {
             open: self.open.len(),
@@ -379,7 +380,7 @@ impl Requests {
     pub fn take_write(&mut self) -> Option<Vec<u8>> {
         let mut bytes = self.pop()?.into_bytes();
         bytes.push(b'\n');
-        // Small lines share a write; a large one is never copied.
+        // Small lines share a write. A large line is written alone, which saves a copy.
         while bytes.len() < SHARED_WRITE_BYTES
             && self.queue.front().is_some_and(|line| line.text.len() < SHARED_WRITE_BYTES)
             && let Some(text) = self.pop()
@@ -397,7 +398,7 @@ impl Requests {
         Some(line.text)
     }
 
-    /// A write failed: the client is gone, and what is queued with it.
+    /// Records a failed write: the client is gone, and the queued lines are dropped.
     pub fn fail(&mut self) {
         self.broken = true;
         self.queue.clear();

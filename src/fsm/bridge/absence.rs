@@ -6,75 +6,77 @@ use crate::fsm::{Machine, Outbox};
 use crate::limits::LIKELY_AFTER_CRASH;
 use crate::protocol::dialect::{Activity, PushEvent};
 
-/// Attempts beyond this change no delay any more.
+/// More attempts than this do not change the delay.
 const ATTEMPT_CAP: u8 = 7;
 
 /// What is known of an editor that is not connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Absence {
-    /// Why it is away.
+    /// Why the editor is away.
     pub(super) cause: Cause,
-    /// What was seen of it before.
+    /// What was seen of the editor before.
     pub(super) past: Past,
-    /// What was surveyed last speaks for an editor.
+    /// Whether the last survey found signs of an editor.
     pub(super) evidence: bool,
-    /// The last peer that took a connection hung up on the greeting: taking one more is no evidence of an editor.
+    /// Whether the last peer that accepted a connection closed it during
+    /// the greeting. Then an accepted connection is no sign of an editor.
     pub(super) greeting_dropped: bool,
-    /// Rounds of dialling that failed, as far as that changes the delay.
+    /// The number of failed rounds of dialling, up to `ATTEMPT_CAP`.
     pub(super) attempt: u8,
 }
 
 /// What was seen of the editor before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Past {
-    /// Nothing; or it said goodbye, and whoever lives next is another.
+    /// Never connected. Or the editor quit, and the next one that runs is another one.
     NeverConnected,
-    /// It was connected.
+    /// The editor was connected.
     Connected {
-        /// A moment ago: its return is likely.
+        /// Whether the loss is recent, so that a return is likely.
         recently_lost: bool,
-        /// The connection ended from its side without a goodbye, and its process was not seen alive since: if it is gone, it said
-        /// none. One that lives on without a connection may quit unheard.
+        /// Whether the editor's side ended the connection without an announcement, and its
+        /// process was not seen alive since. Then a process that is gone announced nothing.
+        /// A process that was alive without a connection may have quit without our notice.
         cut_off: bool,
     },
 }
 
-/// A round of dialling: each of the offered targets once.
+/// A round of dialling, which tries each of the offered targets once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Round {
-    /// The one that is dialled or greeted, by its place in the offer.
+    /// The target that is dialled or greeted, as its position in the offer.
     pub(super) target: u8,
     targets: u8,
     /// Why a target is not the right one.
     refusal: Option<Cause>,
-    /// A target did not answer as an editor: it may be the right one, away for a moment.
+    /// How the targets failed that may be the right editor, away for a moment.
     unreached: Unreached,
 }
 
-/// How the targets failed that may be the right one.
+/// How the targets failed that may be the right one, from weak to strong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Unreached {
-    /// There was none.
+    /// There was no such target.
     No,
-    /// Nobody listened.
+    /// Nothing listened.
     Absent,
-    /// One took the connection and said nothing.
+    /// A program accepted the connection and did not answer.
     Silent,
 }
 
 impl Round {
-    /// An offer without a target is as good as one where nobody listens.
+    /// Starts a round. An offer without targets counts like one where nothing listens.
     pub(super) fn new(targets: u8) -> Self {
         let unreached = if targets == 0 { Unreached::Absent } else { Unreached::No };
         Self { target: 0, targets, refusal: None, unreached }
     }
 
-    /// Every target was tried.
+    /// Whether every target was tried.
     pub(super) fn is_over(self) -> bool {
         self.target >= self.targets
     }
 
-    /// The target gave no usable connection: on to the next one.
+    /// Records that the target gave no usable connection, and goes to the next one.
     pub(super) fn failed(mut self, failure: ConnectFailure) -> Self {
         match failure {
             ConnectFailure::WrongProject => self.refused(Cause::WrongProject),
@@ -95,7 +97,7 @@ impl Round {
 }
 
 impl Absence {
-    /// Nobody was met yet.
+    /// No editor was met yet.
     pub(super) const UNKNOWN: Self = Self {
         cause: Cause::Connecting,
         past: Past::NeverConnected,
@@ -129,12 +131,13 @@ impl Absence {
         }
     }
 
-    /// One more round has failed.
+    /// Counts a failed round.
     pub(super) fn count_attempt(&mut self) {
         self.attempt = (self.attempt + 1).min(ATTEMPT_CAP);
     }
 
-    /// A hint names the cause of an absence of which nothing is known; whether the editor comes back it does not decide.
+    /// Handles a hint. It may name the cause of an absence whose cause
+    /// is unknown. It does not decide whether the editor comes back.
     pub(super) fn hear(&mut self, hint: PushEvent, out: &mut Outbox<impl Machine<Effect = Effect>>) {
         match hint {
             PushEvent::DomainReload if matches!(self.cause, Cause::Lost | Cause::BridgeStopped) && self.likely() => {
@@ -149,7 +152,7 @@ impl Absence {
         }
     }
 
-    /// A survey found what may be dialled.
+    /// Handles a survey that found targets.
     pub(super) fn found(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
         self.learn(evidence, out);
         if self.cause == Cause::Ambiguous {
@@ -157,7 +160,7 @@ impl Absence {
         }
     }
 
-    /// A survey found nothing that may be dialled.
+    /// Handles a survey that found no target.
     pub(super) fn found_nothing(
         &mut self,
         cause: Cause,
@@ -165,7 +168,8 @@ impl Absence {
         out: &mut Outbox<impl Machine<Effect = Effect>>,
     ) {
         self.learn(evidence, out);
-        // An editor that was met and is only out of sight keeps its better-known cause, and one that lives does run.
+        // An editor that was connected and is out of sight keeps its
+        // better-known cause. And if its process lives, the editor does run.
         let known = self.cause.is_gone() || matches!(self.cause, Cause::Reloading | Cause::Compiling);
         match cause {
             Cause::NotRunning if known => {}
@@ -179,7 +183,7 @@ impl Absence {
         self.count_attempt();
     }
 
-    /// The wait was armed by what was known when it began.
+    /// Handles a survey during a wait. The wait is shortened if the editor has become likely, since its length was chosen before.
     pub(super) fn learn_while_waiting(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
         let before = self.likely();
         self.learn(evidence, out);
@@ -199,7 +203,7 @@ impl Absence {
         }
         if self.cause == Cause::Closed {
             match evidence.editor {
-                // The one that said goodbye is gone, and its record with it, most likely; whoever lives next is another.
+                // The editor that quit is gone, and most likely its files too. An editor that runs later is another one.
                 Sign::Dead | Sign::Unknown => self.past = Past::NeverConnected,
                 Sign::Alive if self.past == Past::NeverConnected => self.cause = Cause::Connecting,
                 Sign::Alive => {}
@@ -214,7 +218,7 @@ impl Absence {
             },
             (Sign::Alive | Sign::Unknown, Some(Activity::Compiling)) => Some(Cause::Compiling),
             (Sign::Alive | Sign::Unknown, Some(Activity::Reloading)) => Some(Cause::Reloading),
-            // Its bridge starts after a reload too.
+            // The bridge also starts after a reload.
             (Sign::Alive | Sign::Unknown, Some(Activity::Starting)) if self.cause == Cause::Reloading => None,
             (Sign::Alive | Sign::Unknown, Some(Activity::Starting)) => Some(Cause::Starting),
             (Sign::Alive | Sign::Unknown, None) if self.is_open_question() => None,
@@ -229,10 +233,10 @@ impl Absence {
         }
     }
 
-    /// Why an editor is away whose process lives and whose files say nothing: only what was seen of it before is known.
+    /// Returns why an editor is away whose process lives and whose files say nothing. Only what was seen before is known.
     fn cause_of_a_living_editor(self, announces: Option<bool>) -> Cause {
         match self.cause {
-            // It takes connections and says nothing.
+            // It accepts connections and does not answer.
             Cause::Stalled => Cause::Stalled,
             Cause::Reloading if self.recently_lost() => Cause::Reloading,
             Cause::Lost | Cause::BridgeStopped | Cause::Compiling | Cause::Starting if self.recently_lost() => {
@@ -246,7 +250,7 @@ impl Absence {
         }
     }
 
-    /// The cause says nothing of the editor itself: it is only about what was found at its ports, and the next dial decides.
+    /// Whether the cause says nothing of the editor itself, only of what was found at the ports, so that the next dial decides.
     fn is_open_question(self) -> bool {
         matches!(
             self.cause,
@@ -259,15 +263,15 @@ impl Absence {
         )
     }
 
-    /// A whole round of dialling has failed.
+    /// Returns what is known after a whole round of dialling failed.
     pub(super) fn after(mut self, round: Round) -> Self {
         self.count_attempt();
         let unreached = round.unreached != Unreached::No;
         if round.unreached == Unreached::Absent && self.cause == Cause::Stalled {
-            // It was silent, and now nobody listens.
+            // The editor accepted connections without an answer before, and now nothing listens.
             self.cause = Cause::Lost;
         }
-        // Somebody else on a port that is only fallen back to says nothing about an editor that is away for a moment.
+        // A foreign peer on a fallback port says nothing about an editor that is away for a moment.
         let away_for_a_moment = unreached && self.likely();
         match round.refusal {
             Some(cause) if !away_for_a_moment => self.cause = cause,

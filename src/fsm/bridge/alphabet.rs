@@ -1,33 +1,33 @@
-//! The alphabet of the connection's machine: its states, timers, events and effects.
+//! The states, timers, events and effects of the connection's machine.
 
 use std::time::Duration;
 
 use crate::fsm::cause::{Cause, Loss};
 use crate::protocol::dialect::{Activity, LeaveReason, PushEvent};
 
-/// Where the connection stands.
+/// The state of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
-    /// Nobody needs the editor yet.
+    /// The editor is not needed yet.
     Idle,
-    /// Discovery was asked where it is.
+    /// Discovery was asked for targets.
     Seeking,
     /// A connect is under way.
     Dialing,
-    /// Connected; the greeting is out.
+    /// Connected; the greeting is under way.
     Greeting,
-    /// Between two rounds of dialling.
+    /// Waiting for the next survey and round of dialling.
     BackingOff,
     /// Connected and greeted.
     Ready,
-    /// Connected, but silent on outstanding work.
+    /// Connected, but silent while it owes an answer.
     Stalled,
-    /// Connected, and the editor said that it is about to go.
+    /// Connected; the editor announced that it is about to leave.
     Leaving,
-    /// Connected to the editor of a project that is not wanted any more: what was sent may still be answered, nothing new goes out.
+    /// Connected to the editor of a project that is not wanted any more. Sent calls may still be answered; nothing new is sent.
     Parting,
-    /// Stopping: what was sent may still be answered.
+    /// Stopping; sent calls may still be answered.
     Draining,
     /// No connection, and none will be made.
     Stopped,
@@ -37,83 +37,84 @@ pub enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Group {
-    /// Not usable, and being brought about.
+    /// Not greeted: the connection is not usable.
     Away,
     /// Greeted.
     Up,
-    /// Nobody decided.
+    /// The root: no handler decided the event.
     Root,
 }
 
 /// The timers of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// State timeout of `seeking`: discovery did not answer.
+    /// Timeout of `seeking`: discovery did not answer.
     Seek,
-    /// State timeout of `backing_off`: dial again.
+    /// Timeout of `backing_off`: dial again.
     Retry,
-    /// State timeout of `greeting`: no answer to it.
+    /// Timeout of `greeting`: the greeting was not completed.
     Greeting,
-    /// Outstanding work without a byte: show it.
+    /// Nothing was received while answers are owed: show the stall.
     Stall,
-    /// Outstanding work without a byte: give the connection up.
+    /// Nothing was received while answers are owed: give up the connection.
     Silence,
-    /// Look whether the editor's process lives, also while work is outstanding: its socket may have been inherited.
+    /// Check whether the editor's process lives, also while answers are owed: a child process may have inherited its socket.
     Liveness,
-    /// Named: an editor that answers off its main thread has said nothing for too long.
+    /// An editor that answers off its main thread has sent nothing for too long.
     Heartbeat,
-    /// Named: the loss is so long ago that it no longer makes a return likely.
+    /// The loss is so long ago that a return is no longer likely.
     Hope,
-    /// State timeout of `leaving`: it said goodbye and stayed. While it is up: a hint of its leaving has come to nothing.
+    /// Timeout of `leaving`: the editor announced that it leaves, and stayed. In the other connected states: a hint that it
+    /// leaves had no consequence.
     Leave,
-    /// State timeout of `draining`.
+    /// Timeout of `draining`.
     Drain,
 }
 
 /// What is known of the editor's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sign {
-    /// It lives.
+    /// The process lives.
     Alive,
-    /// Its recorded pid is dead.
+    /// The recorded process is dead.
     Dead,
-    /// No pid is known.
+    /// No process id is known.
     Unknown,
 }
 
-/// What files and processes say, beside the socket.
+/// What files and processes say of the editor, beside the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Evidence {
-    /// The process.
+    /// The state of the editor's process.
     pub editor: Sign,
-    /// What its lock files say it does.
+    /// What the editor is doing, according to its lock files.
     pub activity: Option<Activity>,
-    /// Its package says so before it reloads or quits.
+    /// Whether its package announces a reload or an end; `None` if unknown.
     pub announces: Option<bool>,
 }
 
-/// Why a connect gave no usable connection.
+/// Why an attempt gave no usable connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum ConnectFailure {
-    /// Nothing listens there.
+    /// Nothing listens on the port.
     Refused,
-    /// The connect did not end in time.
+    /// The connection was not made in time.
     TimedOut,
     /// The port belongs to another project's editor.
     WrongProject,
     /// Nothing proves that the port belongs to this project's editor.
     Unproven,
-    /// What listens there was greeted a moment ago and is no bridge.
+    /// The program on the port was greeted a moment ago and is not a bridge.
     WrongPeer,
-    /// The former connection has not fallen yet.
+    /// The former connection still exists.
     PermitHeld,
-    /// The gateway's process has no descriptor left.
+    /// The gateway's process has no file descriptor left.
     NoDescriptors,
 }
 
 impl ConnectFailure {
-    /// Somebody is there, and it is not the editor that is meant.
+    /// Whether a program is there that is not the wanted editor.
     pub fn is_somebody_else(self) -> bool {
         match self {
             Self::WrongProject | Self::Unproven | Self::WrongPeer => true,
@@ -122,88 +123,88 @@ impl ConnectFailure {
     }
 }
 
-/// How a connection ended.
+/// How an established connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Disconnect {
     /// End of stream.
     Eof,
-    /// Reset, or another error of the socket.
+    /// Connection reset, or another socket error.
     Reset,
-    /// Bytes that are not the dialect's.
+    /// The bytes are not valid in the dialect.
     Protocol,
 }
 
-/// What happened.
+/// What can happen to the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// Somebody needs the editor.
+    /// The editor is needed.
     Wanted,
     /// Discovery found editors that may be called.
     TargetsOffered {
-        /// How many, best first.
+        /// The number of targets, best first.
         count: u8,
-        /// What else it saw.
+        /// What else the survey saw.
         evidence: Evidence,
     },
-    /// Discovery found none.
+    /// Discovery found no editor that may be called.
     NothingOffered {
-        /// Why none may be called.
+        /// Why there is none.
         cause: Cause,
-        /// What else it saw.
+        /// What else the survey saw.
         evidence: Evidence,
     },
-    /// Another project is wanted than the one that everything known here is about.
+    /// Another project is wanted. Everything known here concerns the former one.
     ProjectChanged,
-    /// The connect succeeded, and the peer may be called.
+    /// The connection was made, and the peer may be called.
     Connected {
-        /// Its port was checked to be this project's editor's; else the user named it, and that is all there is.
+        /// Whether the port was checked to be this project's editor's. False if the only ground is that the user named the port.
         checked: bool,
     },
     /// The connect failed.
     ConnectFailed(ConnectFailure),
-    /// The greeting was answered as this dialect's bridge does.
+    /// The greeting was answered as a bridge of this dialect does.
     Greeted {
-        /// Calls that it takes at once.
+        /// The number of calls that the bridge takes at once.
         window: u8,
-        /// It answers for itself off its main thread.
+        /// Whether the bridge answers heartbeat questions off its main thread.
         heartbeat: bool,
     },
     /// The greeting was answered as no bridge of this dialect does.
     GreetingRefused,
-    /// A fresh tool list is wanted.
+    /// A fresh tool list is needed.
     ListWanted,
-    /// The list came and is published: its place is free, and calls may go.
+    /// The list came and is published. Its place is free, and calls may be sent.
     ListAnswered,
-    /// No list was learned: the editor refused it, or it was lost on its way to the catalogue. Its place is free.
+    /// No list was received: the editor refused it, or it was lost before it reached the catalogue. Its place is free.
     ListLost,
     /// A call waits in the ledger.
     CallsWaiting,
-    /// A call was claimed: its bytes leave now.
+    /// A call was claimed: its bytes are written now.
     CallSent {
-        /// How long it may run before its client is told that it still does.
+        /// How long the call may run before its client is answered "still running".
         running_max: Duration,
     },
-    /// A sent call was answered, or the next one turned out not to be sendable: its place is free.
+    /// A sent call was answered, or the next call could not be sent. The place is free.
     WorkFinished {
-        /// More calls wait.
+        /// Whether more calls wait.
         more: bool,
     },
-    /// Bytes came from the editor.
+    /// Bytes were received from the editor.
     BytesArrived,
-    /// The editor said how it is.
+    /// The editor answered the heartbeat question.
     PulseArrived,
     /// The editor announced that it closes the connection.
     LeavingAnnounced(LeaveReason),
-    /// The push channel said something.
+    /// The push channel sent a hint.
     HintReceived(PushEvent),
-    /// Files or discovery have good news.
+    /// Files or discovery show that a dial may succeed now.
     NewsArrived,
     /// The connection ended.
     Disconnected(Disconnect),
-    /// The editor's process is gone, whatever the socket says.
+    /// The editor's process is gone, even if the socket is open.
     EditorVanished,
-    /// No client waits for what was sent on this connection. Told once, of a connection that parts.
+    /// No client waits for a call on this connection. Sent once, for a connection in `parting`.
     NobodyWaits,
     /// A timer fired.
     Elapsed(Timer),
@@ -211,43 +212,43 @@ pub enum Event {
     StopRequested,
 }
 
-/// What the shell is to do.
+/// What the shell must do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// Ask discovery for targets.
     AskTargets,
-    /// Connect to the n-th target.
+    /// Connect to this target.
     Dial {
-        /// Index into the offered targets.
+        /// The index of the target in the offer.
         target: u8,
     },
     /// Send the greeting.
     Greet,
     /// Ask for the tool list.
     SendList,
-    /// Send the next call of the ledger; the places of answered calls are passed on from then on.
+    /// Send the next held call. From then on free places are passed on to the next held calls.
     SendNextCall,
-    /// Pass no places on: what becomes free is given by the next [`SendNextCall`](Self::SendNextCall).
+    /// Stop passing free places on: the next [`SendNextCall`](Self::SendNextCall) uses them.
     KeepPlaces,
     /// Close the epoch in the ledger, then the socket.
     HangUp(Loss),
     /// Tell the registry that the connection is usable.
     TellUp,
-    /// Tell the registry that it no longer is.
+    /// Tell the registry that the connection is no longer usable.
     TellDown,
-    /// The editor says its tools changed: tell the registry.
+    /// Tell the registry that the editor's tools changed.
     TellToolsChanged,
-    /// Look whether the editor's process lives.
+    /// Check whether the editor's process lives.
     CheckEditor,
-    /// Ask the editor how it is.
+    /// Ask the editor for its heartbeat.
     AskPulse,
-    /// Say [`Event::NobodyWaits`] once no client waits for what was sent on this connection.
+    /// Feed [`Event::NobodyWaits`] once no client waits for a call that was sent on this connection.
     AwaitClients,
-    /// Arm [`Timer::Retry`] by the backoff rule.
+    /// Arm [`Timer::Retry`] with a delay from the backoff rule.
     Retry {
-        /// Failed rounds so far.
+        /// The number of failed rounds so far.
         attempt: u8,
-        /// Whether an editor is likely: caps the delay low, as calls that are held do (which the shell sees in the ledger).
+        /// Whether an editor is likely, which caps the delay low. So do held calls, which the shell sees in the ledger.
         likely: bool,
     },
     /// Bring a running [`Timer::Retry`] forward, as soon as the spacing of dials allows.

@@ -1,4 +1,4 @@
-//! A greeted connection: what the editor owes, what may still be sent to it, and how it ends.
+//! A greeted connection: what the editor owes, what may still be sent to it, and how the connection ends.
 
 use std::time::Duration;
 
@@ -8,43 +8,43 @@ use crate::fsm::{Machine, Outbox, Outcome};
 use crate::limits::{LEAVE_MAX, LIVENESS_EVERY, PULSE_MAX, SILENCE_MAX, STALL_AFTER, WINDOW_MAX};
 use crate::protocol::dialect::{LeaveReason, PushEvent};
 
-/// The editor that is connected, and the calls it owes an answer.
+/// The connected editor, and the number of calls that it has not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Peer {
-    /// Its place in the offer.
+    /// The target's position in the offer.
     pub(super) target: u8,
-    /// It answers for itself off its main thread.
+    /// Whether it answers heartbeat questions off its main thread.
     pub(super) heartbeat: bool,
     pub(super) in_flight: u8,
-    /// The longest that a call in flight may run before its client is told that it still does.
+    /// The longest time that a call in flight may run before its client is answered "still running".
     running_max: Duration,
 }
 
-/// A connection that is used.
+/// A greeted connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Link {
     pub(super) peer: Peer,
-    /// A list is owed.
+    /// Whether the editor owes a tool list.
     pub(super) listing: bool,
-    /// It has lasted for a while.
+    /// Whether the connection has lasted for a while.
     pub(super) steady: bool,
-    /// The attempts that failed before it, until it has done something for us.
+    /// The number of attempts that failed before this connection, until it has delivered a tool list.
     pub(super) unproven: Option<u8>,
 }
 
-/// A connection that takes more.
+/// A connection that takes more calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Up {
     pub(super) link: Link,
-    /// Calls that the editor takes at once (1: strictly in order).
+    /// The number of calls that the editor takes at once (1: strictly one after another).
     window: u8,
     list_wanted: bool,
     calls_waiting: bool,
-    /// What a hint announced about its leaving.
+    /// The leaving that a hint announced.
     pub(super) announced: Option<LeaveReason>,
 }
 
-/// What an editor owes an answer.
+/// The answers that an editor owes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Owed {
     pub(super) calls: u8,
@@ -55,27 +55,28 @@ pub(super) struct Owed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct End {
     pub(super) loss: Loss,
-    /// Why the editor is away from then on.
+    /// The cause of the editor's absence from then on.
     pub(super) cause: Cause,
-    /// It ended from the editor's side, without a goodbye.
+    /// Whether the editor's side ended the connection without an announcement.
     pub(super) cut_off: bool,
 }
 
 impl Peer {
-    /// It said something: it lives.
+    /// Handles a sign of life.
     pub(super) fn heard(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         if self.heartbeat {
             out.order(Effect::Arm(Timer::Heartbeat, PULSE_MAX));
         }
     }
 
-    /// The silence that ends a connection begins when what runs is due: a tool may be given an hour.
+    /// Restarts the timers of silence. The connection is given up only after the longest running time of the calls: a tool may be
+    /// given an hour.
     pub(super) fn watch(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         out.order(Effect::Arm(Timer::Stall, STALL_AFTER));
         out.order(Effect::Arm(Timer::Silence, self.running_max + SILENCE_MAX));
     }
 
-    /// Looks whether it lives.
+    /// Checks whether the editor lives.
     pub(super) fn check(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) -> Outcome<State> {
         out.order(Effect::CheckEditor);
         if self.heartbeat {
@@ -93,14 +94,14 @@ impl Peer {
         if self.in_flight == 0 {
             return out.ignore("no call has a place");
         }
-        // The only one in flight: the one before it is over, and its place was passed on.
+        // This is the only call in flight: the call before it has ended, and its place was passed on.
         let others = if self.in_flight == 1 { Duration::ZERO } else { self.running_max };
         self.running_max = others.max(running_max);
         self.watch(out);
         Outcome::Handled
     }
 
-    /// The limit of calls that are over is none of the next one's.
+    /// Ends a call. The time limit of ended calls must not apply to the next one.
     pub(super) fn end_call(&mut self) {
         self.in_flight = self.in_flight.saturating_sub(1);
         if self.in_flight == 0 {
@@ -114,7 +115,7 @@ impl Link {
         Owed { calls: self.peer.in_flight, list: self.listing }
     }
 
-    /// A list has come: the connection works.
+    /// Records that a list came, which shows that the connection works.
     pub(super) fn list_came(&mut self) {
         self.listing = false;
         self.unproven = None;
@@ -128,7 +129,7 @@ impl Owed {
 }
 
 impl Up {
-    /// It asks the ledger for what waits, once a list is there.
+    /// A new connection. It asks the ledger for waiting calls as soon as a list is there.
     pub(super) fn new(target: u8, attempt: u8, window: u8, heartbeat: bool) -> Self {
         let peer = Peer { target, heartbeat, in_flight: 0, running_max: Duration::ZERO };
         let link = Link { peer, listing: false, steady: false, unproven: Some(attempt) };
@@ -140,7 +141,8 @@ impl Up {
         self.link.owed().count()
     }
 
-    /// A list that is under way takes one of the editor's places, which matters to calls where that is the only one.
+    /// Whether calls wait for a tool list. A list request takes one
+    /// of the editor's places, which delays calls if the window is 1.
     pub(super) fn awaits_list(&self) -> bool {
         let only = self.window == 1;
         self.list_wanted || (self.link.listing && only) || self.link.unproven.is_some()
@@ -150,7 +152,7 @@ impl Up {
         self.list_wanted = true;
         self.pump(out);
         if self.list_wanted {
-            // Else the calls that wait would never let it in between.
+            // Otherwise the waiting calls would take every free place, and the list would never be requested.
             out.order(Effect::KeepPlaces);
         }
     }
@@ -160,7 +162,7 @@ impl Up {
         self.pump(out);
     }
 
-    /// Sends what the window allows, list first: a call's tool is looked up in the live list.
+    /// Sends what the window allows. The list comes first, since a call's tool is looked up in the live list.
     fn pump(&mut self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         let before = self.outstanding();
         if self.list_wanted && !self.link.listing && self.outstanding() < self.window {
@@ -168,7 +170,7 @@ impl Up {
             self.link.listing = true;
             out.order(Effect::SendList);
         }
-        // One at a time: the shell answers each with `WorkFinished` or leaves it in flight and says that more wait.
+        // One call at a time: the shell answers with `WorkFinished`, or leaves the call in flight and reports that more wait.
         if self.link.unproven.is_none() && self.calls_waiting && self.outstanding() < self.window {
             self.calls_waiting = false;
             self.link.peer.in_flight += 1;
@@ -184,7 +186,7 @@ impl Up {
         self.after_answer(out);
     }
 
-    /// No call is let out by it: whoever lost the list asks for it again.
+    /// Frees the place of a list that was lost. No call is sent because of it; the part that lost the list requests it again.
     pub(super) fn lose_list(&mut self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         self.link.listing = false;
         self.after_answer(out);
@@ -196,7 +198,7 @@ impl Up {
         self.after_answer(out);
     }
 
-    /// Sends what may be sent now; the clocks of silence run anew from this answer.
+    /// Sends what may be sent now, and restarts the timers of silence from this answer.
     fn after_answer(&mut self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         self.pump(out);
         if self.outstanding() == 0 {
@@ -207,7 +209,7 @@ impl Up {
         }
     }
 
-    /// It said something, and owes what it owes.
+    /// Handles bytes or a heartbeat from the editor, which may still owe answers.
     pub(super) fn heard(&self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         self.link.peer.heard(out);
         if self.outstanding() > 0 {
@@ -217,27 +219,27 @@ impl Up {
 }
 
 impl End {
-    /// The editor has been silent for too long.
+    /// The editor was silent for too long.
     pub(super) const SILENCE: Self = Self { loss: Loss::Silence, cause: Cause::Stalled, cut_off: false };
 
-    /// Its socket says so.
+    /// The end that the socket reported.
     pub(super) fn of_stream(announced: Option<LeaveReason>, drop: Disconnect) -> Self {
         let (loss, cause) = match (announced, drop) {
             (Some(LeaveReason::Reload), _) => (Loss::Reload, Cause::Reloading),
             (Some(LeaveReason::Quit), _) => (Loss::Quit, Cause::Closed),
             (Some(LeaveReason::Stopped), _) => (Loss::Disconnect, Cause::Closed),
-            // It was greeted as the right one: a broken stream, not a wrong peer.
+            // The peer was greeted as the right one, so this is a broken stream and not a wrong peer.
             (_, Disconnect::Protocol) => (Loss::Protocol, Cause::Lost),
             (Some(LeaveReason::Unknown) | None, Disconnect::Eof | Disconnect::Reset) => (Loss::Disconnect, Cause::Lost),
         };
         Self { loss, cause, cut_off: announced.is_none() && drop != Disconnect::Protocol }
     }
 
-    /// The process is gone, whatever its socket says.
+    /// The end of the editor's process, even if its socket is open.
     pub(super) fn of_process(announced: Option<LeaveReason>) -> Self {
         let (loss, cause, cut_off) = match announced {
             Some(LeaveReason::Quit) => (Loss::Quit, Cause::Closed, false),
-            // Whether that is a crash tells the survey, which knows whether its package says goodbye.
+            // The next survey decides whether this was a crash: it knows whether the package announces its end.
             Some(LeaveReason::Reload) | None => (Loss::Disconnect, Cause::ProcessGone, true),
             Some(LeaveReason::Stopped | LeaveReason::Unknown) => (Loss::Disconnect, Cause::ProcessGone, false),
         };
@@ -245,8 +247,8 @@ impl End {
     }
 }
 
-/// Anybody on this machine can send a hint: it may name a reload that follows at once, and calls are held for that. It never makes
-/// an editor one that does not come back.
+/// Handles a hint. Any program on this machine can send one: it may name the cause of a connection's end that follows at once. It
+/// never makes an editor count as gone.
 pub(super) fn hear(
     announced: &mut Option<LeaveReason>,
     hint: PushEvent,

@@ -94,7 +94,7 @@ impl Machine for Bridge {
                 out.order(Effect::Disarm(Timer::Hope));
                 Outcome::Handled
             }
-            // What was offered for the former one leads nowhere, and that for this one may have been passed over.
+            // The offer for the former project is useless, and the offer for this one may have been ignored.
             (Place::Seeking(_) | Place::BackingOff(_), Event::ProjectChanged) => self.begin_anew(out),
             (Place::Dialing(..) | Place::Greeting(..), Event::ProjectChanged) => {
                 self.leave_project(Loss::ProjectChanged, out)
@@ -212,7 +212,7 @@ impl Machine for Bridge {
                 Outcome::Handled
             }
 
-            // ---- whatever brings it about ----
+            // ---- all states of `away` ----
             (
                 Place::Idle(absence)
                 | Place::Seeking(absence)
@@ -236,7 +236,7 @@ impl Machine for Bridge {
                 Outcome::Handled
             }
 
-            // ---- ready and stalled: a word of the editor ends the stall ----
+            // ---- ready and stalled: anything from the editor ends the stall ----
             (Place::Ready(up), Event::Elapsed(Timer::Stall)) if up.outstanding() > 0 => {
                 let stalled = Place::Stalled(*up);
                 self.go(stalled)
@@ -363,7 +363,7 @@ impl Machine for Bridge {
                 out.ignore("which one is dialled next is asked when this connection has ended")
             }
 
-            // ---- whatever is connected ----
+            // ---- ready, stalled and leaving, some also in parting ----
             (
                 Place::Ready(Up { link, .. }) | Place::Stalled(Up { link, .. }) | Place::Leaving(link, _),
                 Event::CallSent { running_max },
@@ -449,7 +449,7 @@ impl Machine for Bridge {
                 | Event::Elapsed(_),
             ) => out.ignore("it has stopped"),
 
-            // ---- handed up: decided for the whole group, or a surprise ----
+            // ---- passed up: handled by the group, or unexpected ----
             (
                 Place::Idle(_) | Place::Seeking(_) | Place::Dialing(..) | Place::Greeting(..) | Place::BackingOff(_),
                 Event::Wanted
@@ -498,7 +498,7 @@ impl Machine for Bridge {
             (Group::Away, Event::Wanted) => out.ignore("it is being brought about already"),
             (Group::Away, Event::ListWanted) => out.ignore("every connection begins with a list"),
             (Group::Away, Event::StopRequested) => {
-                // Also for a dial or greeting under way: the shell ends whatever socket there is.
+                // Also for a dial or greeting under way: the shell closes any socket.
                 out.order(Effect::HangUp(Loss::Shutdown));
                 out.order(Effect::Disarm(Timer::Hope));
                 self.go(Place::Stopped)
@@ -528,7 +528,7 @@ impl Machine for Bridge {
             (Group::Away | Group::Up, Event::Elapsed(_)) => out.ignore("a timer of a state that was left"),
             (Group::Away | Group::Up, Event::NobodyWaits) => out.ignore("only a connection that parts ends by that"),
 
-            // ---- decided in the states, or by nobody ----
+            // ---- handled in the states, or unexpected ----
             (
                 Group::Away | Group::Up,
                 Event::ProjectChanged

@@ -27,7 +27,7 @@ fn new(events: &[Event]) -> Driver<Bridge> {
     fed(Driver::start(Bridge::new()).0, events)
 }
 
-/// Connected to the first of so many targets, with a published list, and told by the ledger that no call waits.
+/// Connected to the first of `targets` targets, with a published list and no waiting call.
 fn ready(targets: u8) -> Driver<Bridge> {
     let up = [
         Event::Wanted,
@@ -43,7 +43,7 @@ fn ready(targets: u8) -> Driver<Bridge> {
     it
 }
 
-/// As [`ready`], and connected for a while.
+/// Like [`ready`], and connected for a while.
 fn steady(targets: u8) -> Driver<Bridge> {
     fed(ready(targets), &[Event::Elapsed(Timer::Liveness)])
 }
@@ -112,7 +112,7 @@ fn greeting_elapsed_yields_to_the_next_target() {
     assert_eq!(out.effects.last(), Some(&Effect::Dial { target: 1 }));
 }
 
-/// Two projects are open: ours reloads, and the port that is fallen back to is the other one's.
+/// Two projects are open: ours reloads, and the fallback port is the other project's.
 #[test]
 fn dialing_connect_failed_at_somebody_elses_port_does_not_hide_that_ours_is_away_for_a_moment() {
     let lost = [EOF, offered(2, ALIVE), REFUSED, WRONG_PROJECT];
@@ -120,7 +120,7 @@ fn dialing_connect_failed_at_somebody_elses_port_does_not_hide_that_ours_is_away
     assert_eq!((it.state(), availability(&it)), (State::BackingOff, Availability::Coming(Cause::Lost)));
 }
 
-/// A stale port in the environment is somebody's web server; the project's own editor is starting.
+/// A web server listens on an outdated port from the environment, while the project's own editor is starting.
 #[test]
 fn greeting_refused_by_a_stranger_does_not_hide_that_our_editor_lives() {
     let it =
@@ -132,7 +132,7 @@ fn greeting_refused_by_a_stranger_does_not_hide_that_our_editor_lives() {
 fn dialing_connect_failed_at_the_only_port_names_the_wrong_project() {
     let mut it = new(&[Event::Wanted, offered(1, ALIVE), WRONG_PROJECT]);
     assert_eq!(availability(&it), Availability::Absent(Cause::WrongProject));
-    // Looking again does not make it coming for a moment: what is held would start its second anew each time.
+    // Another survey must not make the link `Coming` for a moment: the hold of waiting calls would start again each time.
     for event in [Event::Elapsed(Timer::Retry), offered(1, ALIVE)] {
         it.feed(&event);
         assert_eq!(availability(&it), Availability::Absent(Cause::WrongProject), "after {event:?}");
@@ -160,7 +160,7 @@ fn backing_off_retries_fast_only_while_an_editor_is_likely() {
 
 #[test]
 fn backing_off_a_call_that_waited_is_no_evidence_for_ever() {
-    // Whether a call waits still is the ledger's to say: it is answered without a word to the bridge.
+    // Only the ledger knows whether a call still waits: it answers calls without an event to the bridge.
     let mut it = new(&[Event::CallsWaiting, offered(1, NOTHING)]);
     assert_eq!(it.feed(&REFUSED).effects, [Effect::Retry { attempt: 1, likely: false }]);
 }
@@ -185,7 +185,7 @@ fn ready_calls_waiting_sends_nothing_before_a_published_list() {
 
 #[test]
 fn ready_list_answered_asks_the_ledger_on_every_connection() {
-    // A wake-up may have gone to a predecessor of ours.
+    // The event of a waiting call may have gone to a predecessor of this bridge.
     let up =
         [Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, heartbeat: false }, Event::ListWanted];
     assert_eq!(sends(&new(&up).feed(&Event::ListAnswered).effects), [Effect::SendNextCall]);
@@ -197,7 +197,7 @@ fn ready_call_sent_without_a_place_is_not_watched_over() {
     assert!(out.effects.is_empty() && out.ignored.is_some(), "{out:?}");
 }
 
-/// "Unknown tool" is said only against a live list: without one, the calls wait.
+/// "Unknown tool" is answered only from a live list. Without one, calls wait.
 #[test]
 fn ready_list_lost_frees_the_place_and_lets_no_call_out() {
     let mut it = new(&[
@@ -410,7 +410,7 @@ fn seeking_offered_of_a_living_editor_presumes_a_reload_only_where_the_package_t
     for (evidence, cause) in [(ALIVE, Cause::Lost), (unknown, Cause::Lost), (mute, Cause::BridgeStopped)] {
         let mut it = fed(steady(1), &[EOF, offered(1, evidence), REFUSED]);
         assert_eq!(availability(&it), Availability::Coming(cause));
-        // A bridge that never comes back is no reload any more.
+        // A bridge that stays away too long is no longer presumed to reload.
         let later = [Event::Elapsed(Timer::Hope), Event::Elapsed(Timer::Retry), offered(1, evidence)];
         for event in later {
             it.feed(&event);
@@ -440,7 +440,7 @@ fn seeking_offered_with_a_dead_pid_ends_the_holding_soon() {
     let out = it.feed(&offered(1, DEAD));
     assert!(out.effects.contains(&Effect::Arm(Timer::Hope, LIKELY_AFTER_CRASH)), "{out:?}");
     let mut it = fed(it, &[REFUSED, Event::Elapsed(Timer::Retry)]);
-    // Once, however often it is seen; and another process is worth waiting for.
+    // The timer is armed only once, however often the dead process is seen. Another process is worth waiting for.
     assert!(!it.feed(&offered(1, DEAD)).effects.contains(&Effect::Arm(Timer::Hope, LIKELY_AFTER_CRASH)));
     let mut it = fed(it, &[REFUSED, Event::Elapsed(Timer::Hope)]);
     assert_eq!(availability(&it), Availability::Absent(Cause::Crashed));
@@ -458,7 +458,7 @@ fn seeking_offered_with_a_dead_pid_is_a_crash_of_an_editor_that_was_met() {
     assert_eq!(availability(&it), Availability::Absent(Cause::NotRunning));
 }
 
-/// A quitting editor removes its record: what comes after it is another one, whatever lay between.
+/// A quitting editor removes its instance file. An editor that appears later is another one, whatever the surveys in between saw.
 #[test]
 fn seeking_offered_after_a_quit_hopes_for_the_next_editor() {
     for gone in [NOTHING, DEAD] {
@@ -598,8 +598,8 @@ fn away_stop_requested_hangs_up_on_a_dial_under_way() {
 
 #[test]
 fn ready_disconnected_looks_for_held_calls_on_the_next_connection() {
-    // Whether the one that had a place is held again (never sent, or to be repeated) only the ledger knows; and one that the
-    // connection did not take any more gave its place back before the end was heard.
+    // Only the ledger knows whether the call that had a place is held again (never sent, or repeatable). A call that the
+    // connection did not take gave its place back before the end was reported.
     for place in [&[][..], &[Event::WorkFinished { more: false }]] {
         let lost = fed(fed(fed(steady(1), &[Event::CallsWaiting]), place), &[EOF]);
         let again = [offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, heartbeat: false }, Event::ListWanted];
@@ -644,7 +644,7 @@ fn parting_ends_when_no_client_waits() {
     assert!(out.contains(&Effect::HangUp(Loss::ProjectChanged)), "{out:?}");
 }
 
-/// The shell looks at this target's process: another one's may be dead.
+/// The shell checks the process of this target; the process of another target may be dead.
 #[test]
 fn parting_keeps_the_target_that_it_is_connected_to() {
     let up = [Event::Greeted { window: 1, heartbeat: false }, Event::ListWanted, Event::ListAnswered];

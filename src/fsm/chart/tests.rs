@@ -3,10 +3,10 @@ use std::path::Path;
 use super::*;
 use crate::fsm::{Outcome, bridge, call, discovery, push, registry, restart, session, statig_machine};
 
-/// What holds for every machine, and what its author says of it.
+/// Checks what holds for every machine and what its author declares about it.
 ///
-/// `ends`: states that are never left, and in which only effects named by `allowed` are ordered. `unexpected`: the cells
-/// (`state: Event`) that nobody decides, neither more nor fewer.
+/// `ends`: states that are never left, and in which only effects that `allowed` accepts are ordered. `unexpected`: the exact set
+/// of cells (`state: Event`) that no handler decides.
 fn problems<M: Walkable>(
     walk: &Walk<M>,
     ends: &[M::State],
@@ -66,7 +66,7 @@ fn check<M: Walkable>(ends: &[M::State], allowed: fn(&M::Effect) -> bool, unexpe
     );
 }
 
-/// One line for each machine: module and type, its last states, what may be ordered there, its undecided cells.
+/// One line for each machine: its module and type, its last states, the effects allowed there, its undecided cells.
 macro_rules! charted {
     ($($module:ident :: $machine:ident, [$($end:ident),*], $allowed:expr, $unexpected:expr;)*) => {$(
         #[test]
@@ -121,7 +121,7 @@ charted! {
     ];
 }
 
-/// A machine with one of every fault that the walk must find.
+/// A machine with one of each fault that the checks must find.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Faulty {
     count: u32,
@@ -233,7 +233,7 @@ fn the_chart_shows_groups_edges_reasons_and_escapes_its_markup() {
     }
 }
 
-/// Counts for ever.
+/// A machine that counts without end.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Endless(u64);
 

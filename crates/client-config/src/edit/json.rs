@@ -1,5 +1,5 @@
-//! JSON with comments. `jsonc-parser` locates the parts; splices change them. (The parser's own editing tree would spread a
-//! one-line object over several lines, turn CRLF inside of the object into LF, and drop blank lines at its ends.)
+//! JSON with comments. `jsonc-parser` locates the parts, and splices change them. (The parser's own editing tree would spread a
+//! one-line object over several lines, turn CRLF inside the object into LF, and drop blank lines at its ends.)
 
 use jsonc_parser::ast::{Object, ObjectProp, Value as Node};
 use jsonc_parser::common::Ranged as _;
@@ -15,7 +15,7 @@ use super::text::{EditError, Slot, Splice, indentation, line_ending, spliced};
 struct Tree<'a> {
     text: &'a str,
     root: Option<Node<'a>>,
-    /// Comments included.
+    /// The tokens, including comments.
     tokens: Vec<TokenAndRange<'a>>,
 }
 
@@ -88,7 +88,7 @@ pub(super) fn take(text: &str, slot: Slot<'_>) -> Result<String, EditError> {
     Ok(spliced(text, &tree.removal(map, ours)))
 }
 
-/// `value` below those keys, none of which is there.
+/// Returns `value` inside new objects with these keys.
 fn nested(keys: &[&str], value: Value) -> Value {
     keys.iter().rev().fold(value, |value, key| json!({ *key: value }))
 }
@@ -97,7 +97,7 @@ fn as_object<'t, 'a>(node: &'t Node<'a>, what: &str) -> Result<&'t Object<'a>, E
     node.as_object().ok_or_else(|| EditError::Unusual(format!("\"{what}\" is not an object")))
 }
 
-/// The member of that name. Fails if the name occurs twice: programs disagree on which one counts.
+/// Returns the member with this name. Fails if the name occurs twice: programs disagree on which one counts.
 fn member<'t, 'a>(object: &'t Object<'a>, name: &str) -> Result<Option<&'t ObjectProp<'a>>, EditError> {
     let mut found = object.properties.iter().filter(|prop| prop.name.as_str() == name);
     match (found.next(), found.next()) {
@@ -106,7 +106,7 @@ fn member<'t, 'a>(object: &'t Object<'a>, name: &str) -> Result<Option<&'t Objec
     }
 }
 
-/// How a text is laid out.
+/// The layout of a text.
 struct Layout {
     eol: &'static str,
     /// One step of indentation.
@@ -124,19 +124,19 @@ impl Layout {
         Self { eol: line_ending(text), step: step.unwrap_or_else(|| "  ".to_owned()) }
     }
 
-    /// The value over several lines. Every line after the first is indented by `base`; the caller places the first.
+    /// Formats the value over several lines. Every line after the first is indented by `base`; the caller places the first.
     fn render(&self, value: &Value, base: &str) -> String {
         let mut bytes = Vec::new();
         let formatter = PrettyFormatter::with_indent(self.step.as_bytes());
         let written = value.serialize(&mut Serializer::with_formatter(&mut bytes, formatter));
         debug_assert!(written.is_ok(), "a value with string keys can be written to memory");
-        // A line feed inside a string is written as an escape: every one in the text ends a line.
+        // A line feed inside a string is written as an escape, so every line feed here ends a line.
         String::from_utf8(bytes).unwrap_or_default().replace('\n', &format!("{}{base}", self.eol))
     }
 }
 
 impl<'a> Tree<'a> {
-    /// The map of servers, and our entry in it.
+    /// Returns the map of servers and our entry in it.
     fn find(&self, slot: Slot<'_>) -> Result<(&Object<'a>, &ObjectProp<'a>), EditError> {
         let missing = || EditError::Unusual(format!("\"{}\" is not there", slot.name));
         let mut object = as_object(self.root.as_ref().ok_or_else(missing)?, "the whole file")?;
@@ -146,13 +146,13 @@ impl<'a> Tree<'a> {
         Ok((object, member(object, slot.name)?.ok_or_else(missing)?))
     }
 
-    /// The comma between two places, if there is one.
+    /// Returns the position of the comma between two positions, if there is one.
     fn comma(&self, from: usize, to: usize) -> Option<usize> {
         let mut between = self.tokens.iter().filter(|token| token.range.start >= from && token.range.end <= to);
         between.find(|token| token.token == Token::Comma).map(|token| token.range.start)
     }
 
-    /// What adds a last member to an object.
+    /// Returns the splices that append a member to an object.
     fn insertion(&self, object: &Object<'a>, name: &str, value: &Value) -> Vec<Splice> {
         let text = self.text;
         let layout = Layout::of(text);
@@ -163,7 +163,7 @@ impl<'a> Tree<'a> {
         let Some((first, last)) = object.properties.first().zip(object.properties.last()) else {
             let indent = format!("{base}{}", layout.step);
             let member = format!("{}{indent}{key}: {}", layout.eol, layout.render(value, &indent));
-            // Comments in it stay before the member.
+            // Comments in the object stay before the member.
             let end = open + 1 + inner.trim_end().len();
             let closing = if text[end..close].contains('\n') && end > open + 1 {
                 String::new()
@@ -191,7 +191,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// What removes a member: the inverse of [`Self::insertion`].
+    /// Returns the splices that remove a member: the inverse of [`Self::insertion`].
     fn removal(&self, object: &Object<'a>, ours: &ObjectProp<'a>) -> Vec<Splice> {
         let text = self.text;
         let (open, close) = (object.range.start, object.range.end - 1);
@@ -202,7 +202,8 @@ impl<'a> Tree<'a> {
         let end = comma.map_or(end, |at| at + 1);
         let before = self.tokens.iter().rfind(|token| token.range.end <= start);
         let from = match before {
-            // Keep the line break behind a `//` comment: else the text behind the removed member becomes part of the comment.
+            // Keep the line break after a `//` comment. Otherwise the text
+            // after the removed member would become part of the comment.
             Some(TokenAndRange { token: Token::CommentLine(_), .. }) if !ends_line(text, end) => start,
             Some(token) => token.range.start + text[token.range.start..token.range.end].trim_end().len(),
             None => start,
@@ -215,7 +216,7 @@ impl<'a> Tree<'a> {
         if let (Some(previous), None) = (previous, comma)
             && let Some(at) = self.comma(previous.range.end, start)
         {
-            // The gap may begin right behind this comma; then one splice removes both.
+            // The removed range may begin right after this comma; then one splice removes both.
             if at + 1 == from {
                 return vec![Splice::remove(at..end)];
             }
@@ -226,7 +227,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Whether nothing but blanks stands between `offset` and the end of its line.
+/// Whether only blanks follow `offset` on its line.
 fn ends_line(text: &str, offset: usize) -> bool {
     text[offset..].split('\n').next().is_none_or(|rest| rest.trim().is_empty())
 }

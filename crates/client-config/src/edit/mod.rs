@@ -1,8 +1,8 @@
-//! Editing a client's configuration in place: text in, text out.
+//! Edits a client's configuration in place: text in, text out.
 //!
-//! A parser says where things stand, and what has to change is spliced into the text; nothing is written anew from a parsed
-//! form. So comments, order, indentation and line endings outside our entry stay byte for byte, and every edit is proven by
-//! parsing its result before anybody writes it: our entry is as wanted, and all else means what it meant.
+//! A parser locates the parts, and changes are spliced into the text; nothing is rewritten from a parsed form. So comments,
+//! order, indentation and line endings outside our entry stay byte for byte. Before an edit is written, its result is parsed to
+//! prove it: our entry is as wanted, and everything else has the same meaning as before.
 
 mod json;
 #[cfg(test)]
@@ -16,21 +16,21 @@ use serde_json::{Map, Value};
 pub use text::EditError;
 pub(crate) use text::Slot;
 
-/// How a file is written.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// JSON; comments and trailing commas are understood and kept.
+    /// JSON; comments and trailing commas are accepted and kept.
     Json,
     /// TOML.
     Toml,
-    /// YAML, in the block style that Goose writes.
+    /// YAML in the block style that Goose writes.
     Yaml,
 }
 
-/// What the text means. An empty one is an empty map.
+/// Returns the parsed text. An empty text is an empty map.
 ///
 /// # Errors
-/// [`EditError::Broken`].
+/// Returns [`EditError::Broken`] if the text is not in the format.
 pub(crate) fn meaning(format: Format, text: &str) -> Result<Value, EditError> {
     match format {
         Format::Json => json::meaning(text),
@@ -39,16 +39,16 @@ pub(crate) fn meaning(format: Format, text: &str) -> Result<Value, EditError> {
     }
 }
 
-/// Our entry, in what a text means.
+/// Returns our entry in a parsed text.
 pub(crate) fn entry<'v>(meaning: &'v Value, slot: Slot<'_>) -> Option<&'v Value> {
     slot.keys.iter().try_fold(meaning, |value, key| value.get(key))?.get(slot.name)
 }
 
-/// The text with these fields in our entry. Other fields of an entry that is there already are kept. The same text if there is
-/// nothing to change.
+/// Returns the text with these fields in our entry. Other fields of an existing entry are kept. If nothing has to change, the
+/// text is unchanged.
 ///
 /// # Errors
-/// [`EditError`].
+/// Returns [`EditError`].
 pub(crate) fn put(
     format: Format,
     text: &str,
@@ -79,10 +79,10 @@ pub(crate) fn put(
     Ok(edited)
 }
 
-/// The text without our entry. The same text if it has none.
+/// Returns the text without our entry; unchanged if it has none.
 ///
 /// # Errors
-/// [`EditError`].
+/// Returns [`EditError`].
 pub(crate) fn take(format: Format, text: &str, slot: Slot<'_>) -> Result<String, EditError> {
     let before = meaning(format, text)?;
     if entry(&before, slot).is_none() {
@@ -97,7 +97,7 @@ pub(crate) fn take(format: Format, text: &str, slot: Slot<'_>) -> Result<String,
     Ok(edited)
 }
 
-/// Whether an edit did what it was for, and nothing else.
+/// Checks that an edit did what it should, and nothing else.
 fn prove(
     format: Format,
     before: &Value,
@@ -120,7 +120,8 @@ fn prove(
     if as_wanted && rest(before, slot) == rest(&after, slot) { Ok(()) } else { Err(unusual()) }
 }
 
-/// What a text means apart from our entry. A map that holds nothing else counts as absent: who made it is not known.
+/// Returns the meaning of a text apart from our entry. A map that contains
+/// nothing else counts as absent, since it is unknown who made it.
 fn rest(meaning: &Value, slot: Slot<'_>) -> Value {
     fn without(value: &mut Value, keys: &[&str], name: &str) {
         let Some(map) = value.as_object_mut() else { return };

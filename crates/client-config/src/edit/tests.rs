@@ -1,4 +1,4 @@
-//! Documents that nobody would write: whatever the layout, every byte outside of our entry stays.
+//! Documents with unusual layouts: every byte outside our entry must stay.
 
 mod reading;
 
@@ -14,7 +14,7 @@ fn fields() -> Map<String, Value> {
     fields.as_object().expect("a map").clone()
 }
 
-/// What may stand between two tokens.
+/// Text that is allowed between two tokens.
 fn gap() -> BoxedStrategy<String> {
     prop_oneof![
         4 => Just(String::new()),
@@ -75,7 +75,7 @@ fn any_value() -> BoxedStrategy<String> {
         .boxed()
 }
 
-/// A document; sometimes with our map somewhere in it.
+/// A document that sometimes contains our map.
 fn document() -> BoxedStrategy<String> {
     let value = any_value();
     let member = (gap(), gap(), gap(), value.clone(), gap());
@@ -98,7 +98,7 @@ fn document() -> BoxedStrategy<String> {
         .boxed()
 }
 
-/// Whether `short` can be had from `long` by leaving bytes out.
+/// Whether removing bytes from `long` gives `short`.
 fn within(short: &str, long: &str) -> bool {
     let mut long = long.bytes();
     short.bytes().all(|byte| long.any(|other| other == byte))
@@ -119,7 +119,7 @@ proptest! {
         let is = reading::json(&after).map_err(TestCaseError::fail)?;
         prop_assert_eq!(is["servers"]["holdfast"].as_object(), Some(&fields()));
 
-        // All that was there is there still, in its order; only blanks in an empty map may go.
+        // Everything is still there, in its order. Only blanks in an empty map may be removed.
         let had = members_of(&was).is_some_and(|members| !members.is_empty());
         if had {
             prop_assert!(within(&before, &after), "{} -> {}", before, after);
@@ -143,10 +143,10 @@ proptest! {
         prop_assert_eq!(members_of(&reading::json(&gone).map_err(TestCaseError::fail)?).map(|members| members.contains_key("holdfast")), Some(false));
     }
 
-    /// An entry that stands anywhere in the map, with anything around it, goes without the rest.
+    /// Our entry is removed from any position in the map, with anything around it, and the rest stays.
     #[test]
     fn an_entry_anywhere_can_be_taken_out(document in document(), at in any::<prop::sample::Index>()) {
-        // One of the members becomes ours.
+        // One of the members becomes our entry.
         let was = reading::json(&document).expect("the generator writes what the reader takes");
         let names: Vec<String> = members_of(&was).into_iter().flat_map(Map::keys).cloned().collect();
         prop_assume!(!names.is_empty());
@@ -159,7 +159,7 @@ proptest! {
         prop_assert!(within(&gone, &document));
     }
 
-    /// Any text at all is read or refused, never a panic.
+    /// Any text is either read or refused, without a panic.
     #[test]
     fn no_text_breaks_the_editor(text in "[\\[\\]{}\":,/*#\\-\\n\\r a-c0-9=.'&|>]{0,60}", format in prop_oneof![Just(Format::Json), Just(Format::Toml), Just(Format::Yaml)]) {
         if let Ok(after) = put(format, &text, SLOT, &fields()) {

@@ -1,30 +1,30 @@
-//! What the editors of all formats share: where an entry stands, why a text is not edited, and splices.
+//! What the editors of all formats share: the place of an entry, the reasons for a refusal, and splices.
 
 use std::ops::Range;
 
-/// Where an entry stands: in the map that `keys` lead to, under `name`.
+/// The place of an entry: under `name`, in the map that `keys` lead to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slot<'a> {
-    /// The way to the map.
+    /// The path of keys to the map.
     pub(crate) keys: &'a [&'a str],
-    /// The key in it.
+    /// The key in the map.
     pub(crate) name: &'a str,
 }
 
 /// Why a text is not edited.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// The text is not in the format of its file.
+    /// The text is not valid in the format of its file.
     #[error("line {line}, column {column}: {says}")]
     Broken {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
-        /// From 1, in characters.
+        /// Column number, from 1, in characters.
         column: usize,
-        /// The parser's words.
+        /// The parser's message.
         says: String,
     },
-    /// The text is sound, and written in a way that is not edited here.
+    /// The text is valid, but written in a way that this crate does not edit.
     #[error("{0}")]
     Unusual(String),
 }
@@ -38,7 +38,7 @@ impl EditError {
     }
 }
 
-/// A piece of text in place of another.
+/// A replacement of a range of the text.
 #[derive(Debug)]
 pub(super) struct Splice {
     pub(super) range: Range<usize>,
@@ -55,7 +55,7 @@ impl Splice {
     }
 }
 
-/// The text with its splices, which stand in order and apart.
+/// Applies the splices, which must be in order and must not overlap.
 pub(super) fn spliced(text: &str, splices: &[Splice]) -> String {
     let mut result = String::with_capacity(text.len() + splices.iter().map(|splice| splice.text.len()).sum::<usize>());
     let mut done = 0;
@@ -68,22 +68,22 @@ pub(super) fn spliced(text: &str, splices: &[Splice]) -> String {
     result
 }
 
-/// The line ending that the text uses.
+/// Returns the line ending of the text.
 pub(super) fn line_ending(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
-/// Where the line of `offset` begins.
+/// Returns the start of the line of `offset`.
 pub(super) fn line_start(text: &str, offset: usize) -> usize {
     text[..offset].rfind('\n').map_or(0, |at| at + 1)
 }
 
-/// Where the line after that of `offset` begins, or the end of the text.
+/// Returns the start of the line after that of `offset`, or the end of the text.
 pub(super) fn next_line(text: &str, offset: usize) -> usize {
     text[offset..].find('\n').map_or(text.len(), |at| offset + at + 1)
 }
 
-/// The blanks at the beginning of the line of `offset`.
+/// Returns the blanks at the start of the line of `offset`.
 pub(super) fn indentation(text: &str, offset: usize) -> &str {
     let line = &text[line_start(text, offset)..];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]

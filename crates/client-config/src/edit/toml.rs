@@ -1,4 +1,4 @@
-//! TOML: found by `toml_edit`, edited by splices. (Its own printer would turn every CRLF into LF.)
+//! TOML, located by `toml_edit` and edited by splices. (The printer of `toml_edit` would turn every CRLF into LF.)
 
 use std::ops::Range;
 
@@ -46,7 +46,7 @@ fn of_value(value: &toml_edit::Value) -> Value {
     }
 }
 
-/// A value on one line. Basic strings of TOML are those of JSON, but for DEL, which TOML wants escaped.
+/// Formats a value on one line. Basic strings of TOML equal those of JSON, except that TOML requires DEL to be escaped.
 fn render(value: &Value) -> String {
     match value {
         Value::Array(values) => format!("[{}]", values.iter().map(render).collect::<Vec<_>>().join(", ")),
@@ -54,7 +54,7 @@ fn render(value: &Value) -> String {
     }
 }
 
-/// A table of its own at the end: the one place where a table never cuts another in two.
+/// Appends our entry as a table at the end, the only place where it cannot divide another table.
 pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) -> String {
     let eol = line_ending(text);
     let header = slot.keys.iter().copied().chain([slot.name]).collect::<Vec<_>>().join(".");
@@ -63,11 +63,11 @@ pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) ->
     if text.is_empty() {
         return format!("{table}{eol}");
     }
-    // A file without a last line ending stays one.
+    // A file without a final line ending stays without one.
     if text.ends_with('\n') { format!("{text}{eol}{table}{eol}") } else { format!("{text}{eol}{eol}{table}") }
 }
 
-/// Our entry, if it is a table under a header of its own.
+/// Returns our entry, if it is a table with its own header.
 fn find<'d>(document: &'d ImDocument<&str>, slot: Slot<'_>) -> Result<&'d Table, EditError> {
     let path = slot.keys.iter().copied().chain([slot.name]);
     let found = path.into_iter().try_fold(document.as_item(), |item, key| item.get(key));
@@ -111,7 +111,7 @@ pub(super) fn take(text: &str, slot: Slot<'_>) -> Result<String, EditError> {
     let mut pieces = Vec::new();
     pieces_of(text, find(&document, slot)?, &mut pieces)?;
     pieces.sort_by_key(|piece| piece.start);
-    // Tables that follow each other are one piece, and so is the blank line between them.
+    // Tables that follow each other form one piece, together with the blank line between them.
     let mut joined: Vec<Range<usize>> = Vec::new();
     for piece in pieces {
         match joined.last_mut() {
@@ -123,7 +123,7 @@ pub(super) fn take(text: &str, slot: Slot<'_>) -> Result<String, EditError> {
     Ok(spliced(text, &splices))
 }
 
-/// The lines of a table and of those below it.
+/// Collects the lines of a table and of its inner tables.
 fn pieces_of(text: &str, table: &Table, pieces: &mut Vec<Range<usize>>) -> Result<(), EditError> {
     let header = header(table)?;
     let mut end = header.end;
@@ -131,7 +131,7 @@ fn pieces_of(text: &str, table: &Table, pieces: &mut Vec<Range<usize>>) -> Resul
         match item {
             Item::Table(inner) if !inner.is_dotted() && !inner.is_implicit() => pieces_of(text, inner, pieces)?,
             Item::Value(value) => end = end.max(value.span().map_or(0, |span| span.end)),
-            // Rare, and a person sees at once what belongs to it.
+            // This is rare, and a user easily sees what belongs to the entry.
             _ => return Err(EditError::Unusual("the entry holds more than plain tables and values".to_owned())),
         }
     }
@@ -139,7 +139,7 @@ fn pieces_of(text: &str, table: &Table, pieces: &mut Vec<Range<usize>>) -> Resul
     Ok(())
 }
 
-/// The piece with the blank line before it, or with the line ending that would be left over at the end of the text.
+/// Extends a piece by the blank line before it, or by the line ending that would be left over at the end of the text.
 fn with_gap(text: &str, piece: Range<usize>) -> Range<usize> {
     let one_up = |at: usize| -> Option<usize> {
         let before = text[..at].strip_suffix('\n')?;

@@ -1,5 +1,5 @@
-//! YAML, as far as Goose's own file goes: a map of maps in block style. Found by `saphyr-parser`, edited by splices of whole
-//! lines and of values on one line; anything else is refused.
+//! YAML, as far as Goose's own file needs it: a map of maps in block style. Located by `saphyr-parser`, and edited by splices of
+//! whole lines and of values on one line. Anything else is refused.
 
 use std::ops::Range;
 
@@ -9,27 +9,27 @@ use serde_json::{Map, Value, json};
 use super::text::{EditError, Slot, Splice, line_ending, line_start, next_line, spliced};
 use crate::limits::DEPTH_MAX;
 
-/// A value with its place.
+/// A value with its position.
 struct Node<'a> {
     span: Range<usize>,
     kind: Kind<'a>,
 }
 
 enum Kind<'a> {
-    /// Keys may be anything; only texts are looked for.
+    /// Keys may be any node; only texts are looked up.
     Map {
         block: bool,
         pairs: Vec<(Node<'a>, Node<'a>)>,
     },
     List(Vec<Node<'a>>),
-    /// What it means, and the text of it.
+    /// The scalar's meaning, and its text.
     Scalar(Value, std::borrow::Cow<'a, str>),
 }
 
 struct Reader<'a> {
     text: &'a str,
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
-    /// Where each line begins.
+    /// The start of each line.
     lines: Vec<usize>,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a plain scalar means, as far as our own fields need it.
+/// Returns the meaning of a plain scalar, as far as our own fields need it.
 fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" => Value::Null,
@@ -109,7 +109,7 @@ fn plain(text: &str) -> Value {
     }
 }
 
-/// The one document of the text; `None` if it has none.
+/// Returns the only document of the text; `None` if there is none.
 fn parse(text: &str) -> Result<Option<Node<'_>>, EditError> {
     let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
     let mut reader = Reader { text, parser: Parser::new_from_str(text), lines };
@@ -159,7 +159,7 @@ fn unusual(key: &str) -> EditError {
     EditError::Unusual(format!("\"{key}\" is not written as a map with one line or block for each key"))
 }
 
-/// The pair of that name in a map in block style.
+/// Returns the pair with this name in a map in block style.
 fn member<'t, 'a>(node: &'t Node<'a>, name: &str) -> Result<Option<&'t (Node<'a>, Node<'a>)>, EditError> {
     let Kind::Map { block: true, pairs } = &node.kind else { return Err(unusual(name)) };
     let mut found = pairs.iter().filter(|(key, _)| matches!(&key.kind, Kind::Scalar(_, text) if text == name));
@@ -169,7 +169,7 @@ fn member<'t, 'a>(node: &'t Node<'a>, name: &str) -> Result<Option<&'t (Node<'a>
     }
 }
 
-/// Flow style on one line: JSON is YAML.
+/// Formats a value in flow style on one line. JSON is valid YAML.
 fn render(value: &Value) -> String {
     match value {
         Value::Array(values) => format!("[{}]", values.iter().map(render).collect::<Vec<_>>().join(", ")),
@@ -177,7 +177,7 @@ fn render(value: &Value) -> String {
     }
 }
 
-/// The lines of our entry, indented by `indent`.
+/// Returns the lines of our entry, indented by `indent`.
 fn block(slot: Slot<'_>, fields: &Map<String, Value>, indent: usize, step: usize, eol: &str) -> String {
     let mut lines = vec![format!("{:indent$}{}:", "", slot.name)];
     lines.extend(fields.iter().map(|(field, value)| format!("{:1$}{field}: {2}", "", indent + step, render(value))));
@@ -195,7 +195,7 @@ pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) ->
     let Some((name, map)) = root.as_ref().map(|root| member(root, key)).transpose()?.flatten() else {
         let entry = block(slot, fields, 2, 2, eol);
         let map = format!("{key}:{eol}{entry}");
-        // A file without a last line ending stays one.
+        // A file without a final line ending stays without one.
         return Ok(match text.is_empty() || text.ends_with('\n') {
             true => format!("{text}{map}{eol}"),
             false => format!("{text}{eol}{map}"),
@@ -213,7 +213,7 @@ pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) ->
             let entry = block(slot, fields, indent, step, eol);
             Splice::insert(next_line(text, name.span.end), format!("{entry}{eol}"))
         }
-        // An empty map, `{}` or nothing at all.
+        // An empty map, written as `{}` or as nothing.
         Kind::Map { block: false, pairs } if pairs.is_empty() => {
             let entry = block(slot, fields, column(text, name) + 2, 2, eol);
             let colon = text[name.span.end..map.span.start].trim_end().len() + name.span.end;
@@ -230,7 +230,7 @@ pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) ->
     Ok(spliced(text, &[splice]))
 }
 
-/// Applies `edit` to the pair of our entry.
+/// Applies `edit` to our entry's name and value.
 fn with_entry(
     text: &str,
     slot: Slot<'_>,
@@ -276,7 +276,7 @@ pub(super) fn take(text: &str, slot: Slot<'_>) -> Result<String, EditError> {
             return Err(unusual(slot.name));
         }
         let own = name.span.start - start;
-        // A block ends before the first line that is not indented deeper; blank lines at its end belong to what follows.
+        // A block ends before the first line that is not indented deeper. Blank lines at its end belong to what follows.
         let (mut end, mut at) = (next_line(text, name.span.start), next_line(text, name.span.start));
         while at < text.len() {
             let after = next_line(text, at);
@@ -290,7 +290,7 @@ pub(super) fn take(text: &str, slot: Slot<'_>) -> Result<String, EditError> {
             }
             at = after;
         }
-        // At the end of a text without a last line ending, the one before goes.
+        // At the end of a text without a final line ending, the line ending before the entry is removed instead.
         let start = if end == text.len() && !text.ends_with('\n') {
             let before = text[..start].strip_suffix('\n').map_or(start, str::len);
             text[..before].strip_suffix('\r').map_or(before, str::len)

@@ -1,4 +1,4 @@
-//! I4: nothing grows beyond its bound; neither what the gateway says of itself, nor what its neighbours see of it.
+//! I4: nothing grows beyond its bound. This is checked by the gateway's own sizes and by what the editor and the client see.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use holdfast_fake_unity::FakeDialect;
 use super::run::{PIPE, Run, SLACK, Verdict};
 use crate::history::Event;
 
-/// No line of the client or to it is shorter: an answer to a ping.
+/// The shortest line from or to the client: an answer to a ping.
 const LINE_MIN: usize = 36;
-/// Requests that the gateway can have taken without their answers having been read: those that are open, the answers that wait
-/// for stdout, and what lies in pipes and buffers (both pipes, one read of the intake, one shared write and what it waits behind).
+/// The most requests that the gateway can have taken while their answers are unread: open requests, answers that wait for stdout,
+/// and bytes in pipes and buffers (both pipes, one read of the intake, one shared write and what it waits behind).
 const TAKEN_MAX: usize = 3 * OPEN_REQUESTS_MAX + STDOUT_NOTIFICATIONS_MAX + 5 * PIPE / LINE_MIN;
 
 /// See the module's documentation.
@@ -41,7 +41,7 @@ fn said_by_itself(run: &Run<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// A bridge owes no more answers than its window has places: one that works strictly in order, list and greeting included.
+/// A bridge never owes more answers than its window has places; with a window of 1 this includes the tool list and the greeting.
 fn seen_by_the_editor(run: &Run<'_>, verdict: &mut Verdict) {
     let dialect: &dyn Dialect = match run.dialect {
         FakeDialect::Uloop => &Uloop,
@@ -51,7 +51,7 @@ fn seen_by_the_editor(run: &Run<'_>, verdict: &mut Verdict) {
         FakeDialect::UnityMcp => &UnityMcp,
     };
     let window = dialect.properties().window;
-    // What has a way of its own beside the calls, and what takes no place that others wait for.
+    // Excludes requests with a path of their own beside the calls, which take no place.
     let counts = |id: &str| run.dialect != FakeDialect::Holdfast || super::run::is_of_a_call(id);
     let parallel: &[&str] = match run.dialect {
         FakeDialect::Turbokettle => {
@@ -59,7 +59,7 @@ fn seen_by_the_editor(run: &Run<'_>, verdict: &mut Verdict) {
         }
         FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Holdfast | FakeDialect::UnityMcp => &super::run::PARALLEL,
     };
-    // Over HTTP a connection carries one request: there the editor's one thread counts, whatever the connection.
+    // Over HTTP a connection carries one request. So all connections are counted together, for the editor's one thread.
     let whose = |connection: u64| if run.dialect == FakeDialect::UnityMcp { 0 } else { connection };
     let mut owed: BTreeMap<u64, BTreeMap<(u64, &str), &str>> = BTreeMap::new();
     for (at, event) in run.events() {
@@ -82,7 +82,8 @@ fn seen_by_the_editor(run: &Run<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// Beyond the bound of open requests one is refused at once; while the client does not read, no more is taken than has room.
+/// A request beyond `OPEN_REQUESTS_MAX` is refused at once. While the client does not read, no more requests are taken than there
+/// is room for.
 fn seen_by_the_client(run: &Run<'_>, verdict: &mut Verdict) {
     let mut open: BTreeMap<u64, Duration> = BTreeMap::new();
     let mut paused_until = Duration::ZERO;
@@ -98,7 +99,7 @@ fn seen_by_the_client(run: &Run<'_>, verdict: &mut Verdict) {
                 }
             }
             Event::Asked(id, _) => {
-                // The one before has been taken; this one is only being written.
+                // All earlier requests have been taken; this one is only being written.
                 let taken = open.len();
                 verdict.look(taken <= TAKEN_MAX, || format!("at {at:?} {taken} requests are taken and not answered"));
                 if at > paused_until + SLACK && taken > OPEN_REQUESTS_MAX {

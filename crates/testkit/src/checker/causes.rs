@@ -1,4 +1,4 @@
-//! I19: a cause is named only on evidence. No reload is counted, shown or told of a time in which the editor has not reloaded.
+//! I19: a cause is named only on evidence. No reload is counted, shown or reported for a time in which the editor did not reload.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::run::{Run, Verdict};
 use crate::history::{Event, field};
 
-/// The editor says that it has begun a reload when its goodbyes are written, which takes this long at the most.
+/// The editor reports the start of a reload when its announcements are written, which takes at most this long.
 const GOODBYE: Duration = Duration::from_millis(500);
 
 /// See the module's documentation.
@@ -17,7 +17,8 @@ pub(super) fn grounded(run: &Run<'_>) -> Verdict {
     let events: Vec<(Duration, &Event)> = run.events().collect();
     let reloads: Vec<Duration> =
         events.iter().filter(|(_, event)| is_reload(run.dialect, event)).map(|(at, _)| *at).collect();
-    // When the connection that is up or was up last was dialled, and the one before it: what an editor said in between may be late.
+    // When the current or last connection was dialled, and the one before
+    // it: the editor's report of a reload in between may arrive late.
     let (mut dialed, mut came, mut episode) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     let mut paused = false;
     for (at, event) in &events {
@@ -26,19 +27,19 @@ pub(super) fn grounded(run: &Run<'_>) -> Verdict {
             Event::Told(line) if line.starts_with("link_up ") => came = dialed,
             Event::Dialed(_) => dialed = *at,
             Event::ReadingPaused(_) => paused = true,
-            // Whole frames of an earlier connection come again.
+            // Whole frames of an earlier connection are sent again.
             Event::Injected(act) if act.starts_with("Replay") => (dialed, came) = (Duration::ZERO, Duration::ZERO),
             _ => {}
         }
         let Some((what, asked)) = claim(run, event) else {
-            // A loss that is not called a reload needs no evidence of one. Some packages never give any.
+            // A loss that is not called a reload needs no evidence. Some packages never give any.
             if matches!(event, Event::Told(line) if line.starts_with("link_down ")) {
                 verdict.look(true, String::new);
             }
             continue;
         };
         let since = match asked {
-            // A client that has read nothing for a while reads what was true then.
+            // A client that did not read for a while reads what was true earlier.
             Some(_) if paused => Duration::ZERO,
             Some(asked) => asked.min(episode),
             None => episode,
@@ -49,7 +50,8 @@ pub(super) fn grounded(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// A reload of the editor. turbokettle has no switch for its bridge: one that begins anew on another port is another domain.
+/// Whether the editor reloaded. turbokettle has no switch for its bridge:
+/// if the bridge restarts on another port, the domain is another one.
 fn is_reload(dialect: FakeDialect, event: &Event) -> bool {
     match event {
         Event::Reloads => true,
@@ -60,7 +62,7 @@ fn is_reload(dialect: FakeDialect, event: &Event) -> bool {
     }
 }
 
-/// What is said of a reload as if it were known; and when the request was asked that it is said of.
+/// Returns a statement that presents a reload as certain, and when the request that it concerns was made.
 fn claim(run: &Run<'_>, event: &Event) -> Option<(String, Option<Duration>)> {
     match event {
         Event::Named("reloading") => Some(("\"reloading\" is shown".to_owned(), None)),

@@ -1,5 +1,5 @@
-//! What holds where the editor keeps a journal: of the editor, that it keeps its protocol; of the gateway, that it never
-//! guesses what it could have asked.
+//! The promises if the editor keeps a journal: the editor follows its
+//! protocol, and the gateway never guesses what it could have asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -10,10 +10,10 @@ use super::log::{self, Told};
 use super::run::{PARALLEL, Run, Verdict, call_of, text_of};
 use crate::history::{Begun, Event};
 
-/// The two machines of a simulation disagree by a step of it.
+/// The clocks of the two simulated machines may differ by one step of the simulation.
 const CLOCKS_APART: Duration = Duration::from_millis(4);
 
-/// The editor's side: what the checkers of the gateway stand on, and what another editor would have to keep too.
+/// The editor's side: what the gateway's checkers rely on, and what any other editor would have to guarantee.
 pub(super) fn kept(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I2 journal-kept");
     let mut fence = 0;
@@ -80,18 +80,18 @@ pub(super) fn kept(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// What is known of one sending.
+/// What is known of one sending of a call.
 #[derive(Default)]
 struct Sending<'a> {
     id: &'a str,
     at: Duration,
-    /// When its connection was made: the editor's process that knows it lived then.
+    /// When the sending's connection was made. The editor process that knows the sending was alive then.
     connected: Duration,
-    /// It began in the editor.
+    /// Whether the sending began in the editor.
     began: bool,
-    /// Since when the gateway knows that nothing of it ran.
+    /// Since when the gateway knows that the sending did not run.
     unrun: Option<Duration>,
-    /// Since when the gateway knows that it was cut, or that the journal cannot tell.
+    /// Since when the gateway knows that the sending was interrupted, or that the journal has no record of it.
     cut: Option<Duration>,
 }
 
@@ -130,7 +130,8 @@ fn sendings<'a>(run: &Run<'a>) -> BTreeMap<&'a str, Vec<Sending<'a>>> {
     all
 }
 
-/// The gateway's side: nothing is sent again without a proof, denied although it ran, or unknown that could have been asked.
+/// The gateway's side: no call is sent again without proof, none is denied although it ran, and none is reported as unknown
+/// although the journal could have been asked.
 pub(super) fn told(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I2 journal-told");
     let deaths: Vec<Duration> =
@@ -173,7 +174,7 @@ pub(super) fn told(run: &Run<'_>) -> Verdict {
                         sending.unrun.is_none()
                             && (sending.cut.is_some_and(|cut| cut <= *at) || replaced(sending.connected, *at))
                     };
-                    // Not even a whole frame of it left, and with its process went what would have known.
+                    // No whole frame of the call was written, and the process that could have known is gone.
                     let asked = run.asks.get(&id).map(|(at, _)| *at).unwrap_or_default();
                     let connected = dialled.iter().rfind(|at| **at <= asked).copied().unwrap_or_default();
                     let torn = sent.is_empty() && !told.sent.is_empty() && replaced(connected, *at);

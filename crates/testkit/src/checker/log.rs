@@ -1,4 +1,4 @@
-//! What the gateway's own log says, held against the history: I12 discretion, I14 truth, and the words of each verdict.
+//! Checks the gateway's own log against the history: I12 discretion, I14 truth, and the grounds of each verdict.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::run::{Run, SLACK, Said, Verdict};
 use crate::history::{Event, SECRET, field};
 
-/// Fields of the longest line.
+/// The number of fields in the longest line.
 const FIELDS_MAX: usize = 8;
 
-/// I12: no argument, result or raw text of a peer stands in the log; each event is one line.
+/// I12: the log contains no argument, result or raw text of a peer, and each event is one line.
 pub(super) fn discretion(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I12 discretion");
     for (_, event) in run.events() {
@@ -29,16 +29,16 @@ pub(super) fn discretion(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// What the log tells of one call.
+/// What the log says of one call.
 #[derive(Default)]
 pub(super) struct Told<'a> {
-    /// The id that its request stands under.
+    /// The JSON-RPC id of the call's request.
     id: Option<u64>,
-    /// The request, by the number that no other one has.
+    /// The request, by its number, which is unique in the run.
     pub(super) request: Option<u64>,
-    /// The connections it was sent on.
+    /// The connections that the call was sent on.
     pub(super) sent: Vec<&'a str>,
-    /// Its ends: whether the client was answered, the verdict, the cause, when.
+    /// The ends of the call: whether the client was answered, the verdict, the cause, the time.
     pub(super) ends: Vec<(bool, &'a str, &'a str, Duration)>,
 }
 
@@ -69,15 +69,15 @@ fn word(said: Said) -> &'static str {
     match said {
         Said::Ok => "ok",
         Said::ToolError => "tool_error",
-        // The one call that is answered with a protocol error names a tool that is on no list.
+        // The only calls that are answered with a protocol error name a tool that is on no list.
         Said::NotExecuted | Said::Refused => "not_executed",
         Said::Unknown => "outcome_unknown",
         Said::StillRunning => "still_running",
     }
 }
 
-/// I14: the log balances: one end for each call, and the one that the client was told; one end for each connection; and nothing
-/// is open when the gateway has ended.
+/// I14: the log is consistent: one end for each call, equal to what the client was answered; one end for each connection; nothing
+/// is open after the gateway's end.
 pub(super) fn truth(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I14 truth");
     let ended = run.has_ended();
@@ -100,9 +100,9 @@ pub(super) fn truth(run: &Run<'_>) -> Verdict {
         let got = run.answers.get(&id).and_then(|answers| answers.first()).map(|answer| answer.said);
         let good = match (answered.get(&id), got) {
             (Some(end), Some(said)) => *end == word(said),
-            // Cancelled while its answer was on its way; or the run was cut off; or nobody read.
+            // The call was cancelled while its answer was under way, or the run was cut off, or nobody read.
             (Some(_), None) => run.cancelled.contains_key(&id) || !ended || run.ended_unread(),
-            // Refused before it became a call.
+            // The request was refused before it became a call.
             (None, Some(said)) => matches!(said, Said::Refused | Said::NotExecuted),
             (None, None) => true,
         };
@@ -118,8 +118,8 @@ pub(super) fn truth(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I14: each connection that came up goes down once, under its own number, and the status counts as the log does. `over`: nothing is
-/// up any more at the end of the history.
+/// I14: each connection that comes up goes down once, with its own number, and the status counts connections as the log does.
+/// `over`: no connection is up at the end of the history.
 pub(super) fn connections(run: &Run<'_>, over: bool) -> Verdict {
     let mut verdict = Verdict::new("I14 truth");
     let mut up: Option<&str> = None;
@@ -156,8 +156,8 @@ pub(super) fn connections(run: &Run<'_>, over: bool) -> Verdict {
     verdict
 }
 
-/// I2, the words: each verdict stands on what was seen on the wire. `leaves`: the session may end before its link, and what it has sent
-/// runs on then.
+/// I2, the grounds: each verdict agrees with what was seen on the wire. `leaves`: the session may end before its link, and sent
+/// calls then continue.
 pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
     let mut verdict = Verdict::new("I2 grounds");
     let mut left: BTreeMap<&str, u64> = BTreeMap::new();
@@ -194,7 +194,7 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
     for (call, told) in calls(run) {
         let Some((id, (asked, ask))) = told.request.and_then(|id| Some((id, run.asks.get(&id)?))) else { continue };
         let Some((true, end, cause, at)) = told.ends.first().copied() else { continue };
-        // Its outcome is told by a file too, and is looked for after its connection is lost.
+        // A file also contains the outcome, which is looked for after the loss of the connection.
         let told_elsewhere = ask.tool == "compile" && matches!(run.dialect, FakeDialect::Uloop | FakeDialect::Holdfast);
         let frames = left.get(call).copied().unwrap_or(0).saturating_sub(spared.get(call).copied().unwrap_or(0));
         let good = match end {
@@ -204,7 +204,7 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
                 let left = leaves && run.input_closed.is_some_and(|closed| closed <= at);
                 !told.sent.is_empty() && (left || at + SLACK + SLACK >= *asked + run.patience_of(ask))
             }
-            // The journal's own grounds have a checker of their own.
+            // `journal` has its own checker for these grounds.
             "outcome_unknown" if told_elsewhere || run.dialect == FakeDialect::Holdfast => !told.sent.is_empty(),
             "outcome_unknown" => told
                 .sent

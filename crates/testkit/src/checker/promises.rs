@@ -1,4 +1,4 @@
-//! Most of the promises, a checker each: of requests and answers, of what ran, of connections.
+//! Most of the promises, with one checker for each: about requests and answers, about what ran, about connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::run::{Answer, Run, Said, Verdict, text_of};
 use super::{bounds, log};
 use crate::history::Event;
 
-/// What is said of one session of several: of what its client asked and heard, and what the editors ran of it.
+/// The verdicts on one of several sessions: on its client's requests and answers, and on what the editors ran for it.
 pub(super) fn of_session(run: &Run<'_>) -> Vec<Verdict> {
     vec![
         answer_once(run),
@@ -29,19 +29,19 @@ pub(super) fn of_session(run: &Run<'_>) -> Vec<Verdict> {
     ]
 }
 
-/// A member of what Unity-MCP's answers are wrapped in.
+/// Returns a member of the object that Unity-MCP wraps its answers in.
 fn envelope(answer: &Answer, member: &str) -> Option<Value> {
     let body: Value = serde_json::from_str(text_of(&answer.result)).ok()?;
     body.get(member).cloned()
 }
 
-/// I1: every request is answered exactly once; a cancelled one at most once; nothing is answered that was not asked.
+/// I1: every request is answered exactly once, a cancelled one at most once, and nothing else is answered.
 pub(super) fn answer_once(run: &Run<'_>) -> Verdict {
     let broken = run.session.broken(Promise::Answers, run.ended_unread());
     Verdict::of("I1 answer-once", run.asks.len() + run.answers.len(), broken)
 }
 
-/// I2: what is not declared repeatable runs at most once, and its frame leaves at most once; what is, at most three times.
+/// I2: every call runs at most once. The frame of a call is sent at most once, or `SENDINGS_MAX` times if its tool is repeatable.
 pub(super) fn at_most_once(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I2 at-most-once");
     for (key, count) in run.totals.into_iter().flatten() {
@@ -56,7 +56,7 @@ pub(super) fn at_most_once(run: &Run<'_>) -> Verdict {
             frames.entry(call).or_insert((0, method)).0 += 1;
         }
     }
-    // Proof from the editor itself that a sending ran nothing.
+    // The editor itself proved that these sendings did not run.
     for (call, spared) in run.spared() {
         if let Some((count, _)) = frames.get_mut(call) {
             *count = count.saturating_sub(spared);
@@ -69,7 +69,7 @@ pub(super) fn at_most_once(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I2, the words: "not executed" means that it did not run, "ok" that it did.
+/// I2, the words: "not executed" means that the call did not run, "ok" that it ran.
 pub(super) fn verdict_truth(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I2 verdict-truth");
     if run.totals.is_none() {
@@ -79,10 +79,10 @@ pub(super) fn verdict_truth(run: &Run<'_>) -> Verdict {
         let runs = run.runs(&ask.payload);
         for answer in run.answers.get(&id).into_iter().flatten() {
             let ran = match answer.said {
-                // Unity-MCP answers before a call has run: what it only queued may be lost with a reload.
+                // Unity-MCP answers before a call has run: a call that is only queued may be lost in a reload.
                 Said::Ok if envelope(answer, "executed") == Some(Value::Null) => Ran::Unknown,
                 Said::ToolError if envelope(answer, "executed") == Some(Value::Bool(false)) => Ran::No,
-                // An editor may refuse what it has not run.
+                // An editor may refuse a call without running it.
                 Said::ToolError => Ran::Unknown,
                 said => said.ran(),
             };
@@ -100,7 +100,7 @@ pub(super) fn stdout_is_mcp(run: &Run<'_>) -> Verdict {
     Verdict::of("I3 stdout-is-mcp", run.lines, run.session.broken(Promise::Messages, false))
 }
 
-/// I6: after stdin's end the gateway ends soon, for that reason, and leaves no connection.
+/// I6: after the end of stdin the gateway ends soon, for that reason, and leaves no connection open.
 pub(super) fn orderly_end(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I6 orderly-end");
     let mut live = 0_i64;
@@ -129,7 +129,7 @@ pub(super) fn orderly_end(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I7: no panic that was not planted, and no event that nobody decided.
+/// I7: no unplanned panic, and no event that no handler decided.
 pub(super) fn total(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I7 total");
     for (at, event) in run.events() {
@@ -142,7 +142,7 @@ pub(super) fn total(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I9: a stranger never hears a call, and none that was asked in another project runs in the editor.
+/// I9: a foreign peer never receives a call, and no call that was made for another project runs in the editor.
 pub(super) fn right_editor(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I9 right-editor");
     let rooted: Vec<(Duration, bool)> = run
@@ -163,12 +163,13 @@ pub(super) fn right_editor(run: &Run<'_>) -> Verdict {
                 verdict.checks += 1;
                 heard.push_str(text);
             }
-            // One that hears nothing is what is wished for.
+            // A foreign peer that received nothing is the desired result.
             Event::Injected(fault) if fault.contains("stranger: Some") => verdict.checks += 1,
             _ => {}
         }
     }
-    // Whatever asks for something, and how the dialect greets; a connection that was cut leaves the beginning of a word.
+    // Every message that asks for something counts, except the dialect's greetings. A connection that was cut leaves the
+    // beginning of a name.
     let (member, greetings): (&str, &[&str]) = match run.dialect {
         FakeDialect::Uloop => ("\"method\":", &["set-client-name"]),
         FakeDialect::Umcp => ("\"method\":", &["set-client-name", "setClientName", "ping"]),
@@ -184,8 +185,9 @@ pub(super) fn right_editor(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// Never two live connections. Over HTTP each request has its own, the greeting before a call has one beside that call's, and
-/// one more, on which nothing is said, shows when the editor leaves: there it is never two that ask.
+/// I8: there are never two live connections. Over HTTP each request has its own connection:
+/// the greeting before a call has one beside the call's, and one more, which carries nothing,
+/// shows when the editor leaves. There, at most one connection has an unanswered request.
 pub(super) fn one_connection(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I8 one-connection");
     let mut live = BTreeSet::new();
@@ -225,11 +227,11 @@ pub(super) fn one_connection(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I10: an answer is that of its own call, and of no other.
+/// I10: every answer belongs to its own call.
 pub(super) fn epoch_fence(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I10 epoch-fence");
     if run.dialect == FakeDialect::UnityMcp {
-        // No result ever leaves this editor; each answer bears the id of the call that it was asked for.
+        // This editor returns no results. Each of its answers contains the id of the call that it belongs to.
         let calls = log::calls(run);
         let own: BTreeMap<u64, &str> = calls.iter().filter_map(|(call, told)| Some((told.request?, *call))).collect();
         for (id, _) in run.counting() {
@@ -256,7 +258,7 @@ pub(super) fn epoch_fence(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I11: every request is answered in its time; a client that does not read has that time on top.
+/// I11: every request is answered in its time. Times in which the client does not read are added.
 pub(super) fn deadline(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I11 deadline");
     let pauses: Vec<(Duration, Duration)> = run
@@ -282,7 +284,7 @@ pub(super) fn deadline(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I13: progress rises strictly, and nothing is said of a request after its answer or before it was asked.
+/// I13: progress rises strictly, and none is sent after the request's answer or before the request.
 pub(super) fn order(run: &Run<'_>) -> Verdict {
     let checks = 3 * run.session.told("notifications/progress").count();
     Verdict::of("I13 order", checks, run.session.broken(Promise::Progress, false))

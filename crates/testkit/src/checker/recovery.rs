@@ -1,4 +1,4 @@
-//! I5: once all is well, the editor is served again.
+//! I5: once all faults are healed, the editor is served again.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use holdfast_fake_unity::FakeDialect;
 use super::run::{Answer, Run, SLACK, Said, Verdict, answered_id, text_of};
 use crate::history::{Event, History, field};
 
-/// How long after the healing the editor's first whole frame came: the time that the gateway itself takes to be back. What its
-/// queue then still has to work through is not in it. Where the editor's listener began to listen only later, by its own word,
-/// it counts from there.
+/// Returns how long after the healing the editor's first whole frame came: the time that
+/// the gateway itself needs, without the work that then waits in its queue. If the editor's
+/// listener started later, by the editor's own report, the time counts from there.
 pub fn reached(history: &History) -> Option<Duration> {
     after_the_healing(history, |event| matches!(event, Event::FrameIn(..)))
 }
 
-/// How long after the healing, counted in the same way, the first good answer of one of the editor's tools came: what a client
-/// waits. The time that tools take is in it.
+/// Returns how long after the healing, counted as in [`reached`], the first good answer of an editor's tool came: the client's
+/// wait, including the running time of tools.
 pub fn served(history: &History) -> Option<Duration> {
     let run = Run::of(history);
     let good = |event: &Event| {
@@ -43,7 +43,8 @@ fn after_the_healing(history: &History, is_it: impl Fn(&Event) -> bool) -> Optio
     None
 }
 
-/// How much of the time after the healing the gateway had no actors, because its tree was to be built anew after a pause.
+/// Returns for how much of the time after the healing the gateway
+/// had no actors, because its tree was to be rebuilt after a pause.
 pub fn rebuilding(history: &History) -> Duration {
     let mut healed = None;
     let mut ends = Duration::ZERO;
@@ -63,16 +64,16 @@ pub fn rebuilding(history: &History) -> Duration {
     healed.map_or(Duration::ZERO, |healed| ends.saturating_sub(healed))
 }
 
-/// The editor is reached again within this after the healing, and after the tree was built anew if that was under way: two
-/// seconds of a connect that had begun before it (packets were lost without a word), and the delay after it.
+/// The longest time until the editor is reached after the healing, and after a rebuild of the tree that was pending: two seconds
+/// of a connect that had begun before (packets were lost silently), and the delay after it.
 const REACHED: Duration = Duration::from_millis(2500);
-/// After the healing the first good answer comes within this: the longest pause before the tree is built anew (two rebuilds
-/// within a run), a list that is asked for again after 5 s, and the calls that were before it.
+/// The longest time from the healing to the first good answer: the longest pause before a rebuild of the tree (two rebuilds
+/// within a run), a tool list that is requested again after 5 s, and the calls before it.
 const COMEBACK: Duration = Duration::from_secs(20);
 
-/// How much of the time after the healing the editor itself was taken for somebody else. Its port is left in peace for a while then,
-/// as any wrong peer's. Of uMCP alone: its reader takes the pieces of a line that was cut for messages of their own, and refuses
-/// a greeting that way. Nothing but a wire that cuts does it, since a line there never exceeds what the reader takes at once.
+/// Returns for how much of the time after the healing the editor itself was treated as a foreign peer, whose port is not dialled
+/// for a while. This happens only with uMCP: its reader takes the parts of a divided line for separate messages, and then refuses
+/// a greeting. Only a wire that cuts data causes it, since otherwise no line exceeds what the reader takes at once.
 fn left_in_peace(run: &Run<'_>) -> Duration {
     if run.dialect != FakeDialect::Umcp {
         return Duration::ZERO;
@@ -90,8 +91,8 @@ fn left_in_peace(run: &Run<'_>) -> Duration {
     Duration::ZERO
 }
 
-/// I5: once all is well the editor is served again, nobody having done anything. `shared`: what another session asks for may reload the
-/// editor under a call even then.
+/// I5: once all faults are healed, the editor is served again without any action by a user. `shared`: a request of another
+/// session may still reload the editor during a call.
 pub(super) fn recovery(run: &Run<'_>, shared: bool) -> Verdict {
     let mut verdict = Verdict::new("I5 recovery");
     let mut recovered = None;
@@ -111,13 +112,13 @@ pub(super) fn recovery(run: &Run<'_>, shared: bool) -> Verdict {
         verdict.look(after <= longest, || format!("reached again only {after:?} after the healing"));
     }
     let healed_at = run.events().find(|(_, event)| **event == Event::Healed).map(|(at, _)| at);
-    // A client that gave up waiting closes stdin too, later.
+    // A client that gave up waiting also closes stdin, but later.
     let early = run.input_closed.is_some_and(|closed| healed_at.is_none_or(|healed| closed <= healed));
     if healed && !early {
         verdict.look(recovered.is_some(), || "never served again after the healing".into());
     }
     for (id, (at, ask)) in run.asks.iter().filter(|(_, (at, _))| healed_at.is_some_and(|healed| *at >= healed)) {
-        // An editor that is well lists its tools at once: a call that waited for that in vain was forgotten.
+        // A healthy editor lists its tools at once. A call that waited for the list in vain was forgotten.
         let forgotten = |answer: &Answer| text_of(&answer.result).contains("tool list could not be had");
         let good = !run.answers.get(id).is_some_and(|answers| answers.iter().any(forgotten));
         verdict.look(good, || format!("#{id} ({}), asked at {at:?}, was held in vain beside a ready editor", ask.tool));

@@ -1,4 +1,4 @@
-//! A history as the checkers read it: what was asked, what was answered, what the editor counted.
+//! A history in the form that the checkers read: the requests, the answers, and the editor's counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,19 +12,19 @@ use serde_json::{Value, json};
 
 use crate::history::{Ask, Entry, Event, History};
 
-/// What is added to every deadline: the 100 ms of the promise, and the ticks of the simulation.
+/// Added to every deadline: the 100 ms of the promise, and the steps of the simulation.
 pub const SLACK: Duration = Duration::from_millis(150);
 /// Capacity of the client's pipes.
 pub const PIPE: usize = 64 * 1024;
 
-/// What one checker says.
+/// The result of one checker.
 #[derive(Debug, Clone, Default)]
 pub struct Verdict {
-    /// Its name: the invariant.
+    /// The name of the invariant.
     pub name: &'static str,
-    /// How often it looked.
+    /// The number of checks.
     pub checks: u64,
-    /// What is broken.
+    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl Verdict {
         }
     }
 
-    /// Takes what the client's session noted of a promise, of which it looked so often.
+    /// Builds the result from what the client's session recorded about a promise.
     pub(super) fn of(name: &'static str, checks: usize, violations: Vec<String>) -> Self {
         Self { name, checks: checks as u64, violations }
     }
@@ -57,9 +57,9 @@ pub(super) struct Run<'a> {
     pub(super) asks: BTreeMap<u64, (Duration, &'a Ask)>,
     pub(super) cancelled: BTreeMap<u64, Duration>,
     pub(super) answers: BTreeMap<u64, Vec<Answer>>,
-    /// All that the client asked and heard.
+    /// The client's requests and received lines.
     pub(super) session: Session<Duration>,
-    /// Lines on stdout, the one among them that was cut where nobody read on included.
+    /// The number of lines on stdout, including one that was cut because the client stopped reading.
     pub(super) lines: usize,
     pub(super) totals: Option<&'a BTreeMap<String, u64>>,
     pub(super) dialect: FakeDialect,
@@ -121,20 +121,21 @@ impl<'a> Run<'a> {
         self.asks.iter().filter(|(_, (_, ask))| ask.method == "tools/call").map(|(id, (_, ask))| (*id, *ask))
     }
 
-    /// Which request a call under this id is. Where an id was used again, the one before it had been cancelled: the call that
-    /// ended cancelled is that one's, and every other is the last one's.
+    /// Returns the request of a call with this JSON-RPC id. If an id was used twice, the earlier request was cancelled: a call
+    /// that ended as cancelled belongs to the earlier request, every other one to the later.
     pub(super) fn request_under(&self, id: u64, cancelled: bool) -> u64 {
         let again = self.asks.iter().find(|(_, (_, ask))| ask.under == Some(id)).map(|(request, _)| *request);
         again.filter(|_| !cancelled).unwrap_or(id)
     }
 
-    /// For how long a call may be waited for before its client gives up.
+    /// Returns how long a client waits for a call before it gives up.
     pub(super) fn patience_of(&self, ask: &Ask) -> Duration {
         ask.allowed.saturating_sub(SESSION_ABSENCE_MAX + SLACK)
     }
 
-    /// The client closed stdin and then read nothing for as long as the last answers may take to leave. What it was owed lies in
-    /// the pipe, the last line perhaps in part: nobody can deliver to a reader that does not read, and the end must come.
+    /// Whether the client closed stdin and then read nothing for as long as the last answers
+    /// may take to be written. Its answers are then in the pipe, the last line perhaps in
+    /// part: nobody can deliver to a client that does not read, and the gateway must end.
     pub(super) fn ended_unread(&self) -> bool {
         let ended = self.events().find_map(|(at, event)| matches!(event, Event::Ended(_)).then_some(at));
         let (Some(closed), Some(ended)) = (self.input_closed, ended) else { return false };
@@ -143,7 +144,8 @@ impl<'a> Run<'a> {
             .any(|(at, event)| matches!(event, Event::ReadingPaused(span) if at <= since && at + *span >= ended))
     }
 
-    /// How many sendings of each call the editor proved to have run nothing of: by turning them away, or by its journal.
+    /// Returns, for each call, the number of sendings that the editor
+    /// proved it did not run: by turning them away, or by its journal.
     pub(super) fn spared(&self) -> BTreeMap<&'a str, u64> {
         let mut sendings: BTreeMap<&str, &str> = BTreeMap::new();
         let mut spared: BTreeSet<(&str, &str)> = BTreeSet::new();
@@ -169,21 +171,21 @@ impl<'a> Run<'a> {
         counts
     }
 
-    /// The gateway has ended.
+    /// Whether the gateway has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.events().any(|(_, event)| matches!(event, Event::Ended(_)))
     }
 
-    /// Calls that count that they ran.
+    /// Returns the calls whose runs are counted.
     pub(super) fn counting(&self) -> impl Iterator<Item = (u64, &'a Ask)> + '_ {
         self.calls().filter(|(_, ask)| ask.tool == "count" || ask.payload.starts_with("count-"))
     }
 
-    /// How often one call may leave: those that provably ran nothing are bounded on their own.
+    /// Returns how often one call may be sent. Sendings that provably did not run have a bound of their own.
     pub(super) fn sendings_max(&self) -> u8 {
         match self.dialect {
             FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Turbokettle | FakeDialect::UnityMcp => SENDINGS_MAX,
-            // By its journal it may be known that nothing of a sending ran.
+            // The journal may show that a sending did not run.
             FakeDialect::Holdfast => SENDINGS_MAX + UNRUN_MAX,
         }
     }
@@ -213,24 +215,24 @@ pub(super) fn text_of(result: &Value) -> &str {
     result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The request that a line from the gateway answers.
+/// Returns the request that a line from the gateway answers.
 pub(super) fn answered_id(line: &str) -> Option<u64> {
     let message: Value = serde_json::from_str(line).ok()?;
     let answers = message.get("method").is_none();
     message.get("id").and_then(Value::as_u64).filter(|_| answers)
 }
 
-/// Tools that run beside others.
+/// Tools that run in parallel with others.
 pub(super) const PARALLEL: [&str; 5] = ["echo", "sleep", "big", "get-logs", "steps"];
-/// Length of a call's id; a later sending of it has its number behind that.
+/// Length of a call's id. A later sending appends its number.
 const CALL_LENGTH: usize = 36;
 
-/// The call of a sending.
+/// Returns the call of a sending.
 pub(super) fn call_of(sending: &str) -> &str {
     sending.get(..CALL_LENGTH).unwrap_or(sending)
 }
 
-/// Whether the id of a request is that of a call's.
+/// Whether this is the id of a call's request.
 pub(super) fn is_of_a_call(id: &str) -> bool {
     id.rsplit_once('.').is_some_and(|(call, _)| call.len() == CALL_LENGTH)
 }

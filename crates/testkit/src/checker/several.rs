@@ -1,6 +1,6 @@
-//! The promises where there are several sessions and editors. A session is judged as if it were the only one: by what its client asked
-//! and heard, by the editor that it works with, and by what the log tells of both. An editor is judged by what came to it, from
-//! whomever, and all of them by what they have in common.
+//! The promises with several sessions and editors. A session is judged as if it were the only one: by its client's requests and
+//! answers, by the editor that it works with, and by the log of both. An editor is judged by what it received from all sessions.
+//! All sessions together are judged by what they share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,8 +12,8 @@ use super::run::{Run, Verdict, call_of};
 use super::{bounds, causes, journal, promises, recovery};
 use crate::history::{Entry, Event, History, IDS_OF_A_SESSION, Part, field};
 
-/// Calls of one other session that may be sent before the oldest one of a session that waits: one for its turn, one that was on its way,
-/// and two that were read before it was.
+/// The most calls of one other session that may be sent before the oldest call of a waiting session: one for its turn, one that
+/// was under way, and two that were read before it.
 const AHEAD_MAX: usize = 4;
 
 /// See the module's documentation.
@@ -58,7 +58,7 @@ pub(super) fn check(history: &History) -> Vec<Verdict> {
     verdicts.into_values().collect()
 }
 
-/// What can be told of a session only beside its editor and the log.
+/// The verdicts on a session that need its editor's events and the log.
 fn as_if_alone(seen: &History) -> Vec<Verdict> {
     let run = Run::of(seen);
     let mut verdicts = vec![
@@ -90,13 +90,13 @@ fn of_editor(its: &History) -> Vec<Verdict> {
     verdicts
 }
 
-/// Whose the lines of the log are.
+/// The owners of the log's lines.
 struct Log<'a> {
-    /// The gateway's own numbers: of the links to each editor, and of the sessions.
+    /// The gateway's own numbers of the links to each editor and of the sessions.
     numbers: BTreeSet<(Part, &'a str, String)>,
-    /// The part of the session that asked for a call.
+    /// The session that made each call.
     asked_by: BTreeMap<&'a str, u64>,
-    /// When the last editor was well.
+    /// When the last editor was healed.
     healed: Option<Duration>,
 }
 
@@ -134,13 +134,13 @@ impl<'a> Log<'a> {
         self.is(line, Part::Editor(editor), "link").unwrap_or(false)
     }
 
-    /// Whether a session asked for a call, if anybody did.
+    /// Whether this session made a call; `None` if no session did.
     fn asked(&self, session: Part, call: &str) -> Option<bool> {
         let by = self.asked_by.get(call)?;
         Some(matches!(session, Part::Session(number, _) if u64::from(number) == *by))
     }
 
-    /// A line of this session's calls; else one of the link to its editor, of itself, or of nobody alone.
+    /// Whether a line concerns a call of this session, or else the session itself, the link to its editor, or no single owner.
     fn is_of_session(&self, line: &str, session: Part, editor: u8) -> bool {
         let of_call = field(line, "call").and_then(|call| self.asked(session, call));
         let of_itself = || self.is(line, session, "session");
@@ -148,12 +148,13 @@ impl<'a> Log<'a> {
         of_call.or_else(of_itself).or_else(of_link).unwrap_or(true)
     }
 
-    /// What a session would have seen if it were the only one. Until the last editor is well, what was planted for it may befall any.
+    /// Returns what a session would have seen as the only one. Faults that were injected for one session may affect any, until
+    /// the last editor is healed.
     fn seen_by(&self, history: &History, session: Part, editor: u8) -> History {
         let its = |of: Part, what: &Event| match what {
             _ if of == session => true,
             Event::Healed => false,
-            // Of the calls that others sent to the editor its journal says nothing that is said here.
+            // The journal's records of other sessions' calls to the same editor are left out.
             Event::Sent(_, _, sending) => {
                 of == Part::Editor(editor) && self.asked(session, call_of(sending)) != Some(false)
             }
@@ -169,7 +170,7 @@ impl<'a> Log<'a> {
     }
 }
 
-/// I9: no other editor ran what this session asked for.
+/// I9: no editor of another project ran what this session asked for.
 fn at_home(strange: &History, session: u8) -> Verdict {
     let mut verdict = Verdict::new("I9 right-editor");
     let asked: Vec<&str> = strange
@@ -188,8 +189,9 @@ fn at_home(strange: &History, session: u8) -> Verdict {
     verdict
 }
 
-/// No session is starved: while its oldest call waits for an editor that takes one at a time, each other session gets its turn and no
-/// more. A connection that ends takes what it was to send next back, and a session that fell is not there to have a turn.
+/// No session is starved: while its oldest call waits for an editor that takes one call at a time, each other session gets its
+/// turn and no more. Times in which a connection ended or an actor restarted are left out: the next call is then taken back, and
+/// a session that crashed has no turn.
 fn fair(run: &Run<'_>, history: &History) -> Verdict {
     let mut verdict = Verdict::new("I11 fair-turns");
     let works: BTreeMap<u64, u8> = history
@@ -214,7 +216,7 @@ fn fair(run: &Run<'_>, history: &History) -> Verdict {
             _ => {}
         }
     }
-    // By session: when each of its calls was asked, and when it was sent.
+    // For each session, when each of its calls was made and when it was sent.
     let mut waits: BTreeMap<u64, Vec<(Duration, Duration)>> = BTreeMap::new();
     for (call, Told { request, .. }) in &calls {
         let (Some(request), Some(sent)) = (request, sent.get(call)) else { continue };
@@ -226,7 +228,7 @@ fn fair(run: &Run<'_>, history: &History) -> Verdict {
     }
     for (session, own) in &waits {
         for (nth, (asked, sent)) in own.iter().enumerate() {
-            // It is the oldest of its session from then on.
+            // From this time on the call is the oldest of its session.
             let before = own.iter().take(nth).map(|(_, sent)| *sent).max().unwrap_or_default();
             let from = before.max(*asked);
             if broken.iter().any(|at| *at >= asked.saturating_sub(Duration::from_secs(3)) && at <= sent) {

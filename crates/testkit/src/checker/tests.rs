@@ -1,4 +1,4 @@
-//! Every checker is shown what it must reject, and beside it what it must let pass.
+//! Every checker gets a history that it must reject, and a similar one that it must accept.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn told(line: &str) -> Event {
     Event::Told(line.to_owned())
 }
 
-/// The checkers that find something. A history that is only about something else need not have a log.
+/// Returns the names of the checkers that find a violation. A history about something else need not contain a log.
 fn names(history: &History) -> Vec<&'static str> {
     let logged = history.0.iter().any(|entry| matches!(entry.what, Event::Told(_)));
     let broken =
@@ -102,7 +102,7 @@ fn grounded_rejects_a_reload_that_the_editor_has_not_made() {
     assert!(is_told(vec![up(1), down("silence"), Event::Named("reloading")]));
     assert!(is_told(vec![up(1), down("silence"), up(2), counted("completed")]));
     assert!(is_told(vec![up(1), down("silence"), said("held, not sent yet: Unity is reloading its domain")]));
-    // An earlier one is no evidence.
+    // An earlier reload is not evidence.
     let earlier = vec![
         up(1),
         Event::Reloads,
@@ -156,7 +156,7 @@ fn what_nobody_read_at_the_end_may_lack_and_be_cut_and_nothing_else_may() {
     assert_eq!(history(pause(60), vec![cut()]), [""; 0]);
     assert_eq!(history(pause(60), vec![got(1, "", true), got(1, "", true)]), ["I1 answer-once"]);
     assert_eq!(history(pause(60), vec![cut(), got(1, "", true)]), ["I3 stdout-is-mcp"]);
-    // It read again before the end.
+    // The client read again before the end.
     assert_eq!(history(pause(1), vec![cut()]), ["I1 answer-once", "I3 stdout-is-mcp"]);
 }
 
@@ -169,7 +169,7 @@ fn at_most_once_rejects_a_second_run_and_a_second_frame() {
     assert_eq!(broken(vec![on(1, &first, "get-logs"), on(2, &second, "get-logs")]), [""; 0]);
     let four = (1..=4).map(|n| on(n, &format!("{CALL}.{n}"), "get-logs")).collect();
     assert_eq!(broken(four), ["I2 at-most-once", "I2 grounds"]);
-    // A new greeting lies between two sendings, whatever is sent.
+    // A connection must be greeted again between two sendings of a call.
     let same = vec![on(1, &first, "get-logs"), Event::FrameIn(1, first.clone()), on(1, &second, "get-logs")];
     assert_eq!(broken(same), ["I2 grounds"]);
 }
@@ -213,16 +213,16 @@ fn bounded_rejects_each_bound_that_is_passed() {
 
 #[test]
 fn bounded_rejects_what_the_neighbours_see_beyond_a_bound() {
-    // A second request while the first is unanswered: the bridge is a serial one.
+    // A second request while the first is unanswered, though the bridge takes one at a time.
     assert_eq!(broken(vec![frame("holdfast.1", "get-tool-details"), frame("holdfast.2", "x")]), ["I4 bounded"]);
     let answered = Event::FrameIn(1, "holdfast.1".into());
     assert_eq!(broken(vec![frame("holdfast.1", "x"), answered, frame("holdfast.2", "x")]), [""; 0]);
     assert_eq!(broken(vec![frame("holdfast.1", "x"), Event::HungUp(1), frame("holdfast.2", "x")]), [""; 0]);
-    // More open requests than are kept, and none refused.
+    // More than `OPEN_REQUESTS_MAX` open requests, and none is refused.
     let held = |count: u64| History::of((1..=count).map(|id| ask(id, "fail", "")));
     let bounded = |history: &History| names(history).contains(&"I4 bounded");
     assert!(bounded(&held(600)) && !bounded(&held(256)));
-    // More taken than all queues together hold, from a client that reads nothing.
+    // More requests than all queues together hold, from a client that does not read.
     let taken = |count: u64| {
         let pause = Event::ReadingPaused(Duration::from_secs(60));
         History::of(std::iter::once(pause).chain((1..=count).map(|id| ask(id, "fail", ""))))
@@ -253,16 +253,16 @@ fn grounds_reject_a_verdict_that_nothing_on_the_wire_bears_out() {
     let out = || frame(&format!("{CALL}.3"), "fail");
     let back = || Event::FrameIn(1, format!("{CALL}.3"));
     let run = |events: Vec<Event>| broken([vec![ask(1, "fail", ""), told(ACCEPTED)], events].concat());
-    // Not executed, and its frame had left.
+    // "Not executed", although the call's frame was sent.
     let lie = vec![sent(1), out(), ended("not_executed", "lost"), got(1, "Not executed: lost", true)];
     assert_eq!(run(lie), ["I2 grounds"]);
     let away = Event::TurnedAway(1, format!("{CALL}.3"));
     let proven = vec![sent(1), out(), away, ended("not_executed", "lost"), got(1, "Not executed: lost", true)];
     assert_eq!(run(proven), [""; 0]);
-    // Answered by nobody.
+    // An answer that the editor did not give.
     assert_eq!(run(vec![sent(1), out(), ended("tool_error", ""), got(1, "", true)]), ["I2 grounds"]);
     assert_eq!(run(vec![sent(1), out(), back(), ended("tool_error", ""), got(1, "", true)]), [""; 0]);
-    // Unknown, though its connection lives, or ended for another reason, or another one ended.
+    // "Unknown", although the call's connection is up, ended for another reason, or another connection ended.
     let unknown = || vec![ended("outcome_unknown", "silence"), got(1, "Outcome unknown: silence", true)];
     assert_eq!(run([vec![up(1), sent(1), out()], unknown()].concat()), ["I2 grounds"]);
     for (epoch, reason, names) in
@@ -271,7 +271,7 @@ fn grounds_reject_a_verdict_that_nothing_on_the_wire_bears_out() {
         let events = vec![up(epoch), sent(1), out(), down(epoch, reason)];
         assert_eq!(run([events, unknown()].concat()), names, "{epoch} {reason}");
     }
-    // Still running, long before the client's patience ends, or never sent.
+    // "Still running", long before the client's patience ends, or although the call was never sent.
     let patient = Ask { method: "tools/call", tool: "fail", allowed: Duration::from_secs(30), ..Ask::default() };
     let early = vec![
         Event::Asked(1, patient),
@@ -304,12 +304,13 @@ fn truth_rejects_a_log_that_does_not_balance() {
     let said = || got(1, "Not executed: lost", true);
     assert_eq!(run(vec![refused(), said()]), [""; 0]);
     assert_eq!(run(vec![noted("cancelled"), Event::Cancelled(1)]), [""; 0]);
-    // No end, two ends, an end that is none, and one that the client was not told.
+    // No end, two ends, an invalid end, and an end that differs from the client's answer.
     assert_eq!(run(vec![said()]), ["I14 truth"]);
     assert_eq!(run(vec![refused(), refused(), said()]), ["I14 truth"]);
     assert_eq!(run(vec![noted("ok"), said()]), ["I14 truth"]);
     assert_eq!(run(vec![refused(), got(1, "Outcome unknown: lost", true)]), ["I14 truth"]);
-    // An id that is used again: the call that was not cancelled is the second request's, and the cancelled one has no other.
+    // An id that is used twice: the call that was not cancelled belongs
+    // to the second request, and the cancelled request has no other call.
     const FIRST: &str = "0a0a0a0a-6a0f-40f3-bd32-16ac3afd7786";
     let again = |events: Vec<Event>| {
         let allowed = Duration::from_millis(100);
@@ -321,7 +322,7 @@ fn truth_rejects_a_log_that_does_not_balance() {
     assert_eq!(again(vec![]), [""; 0]);
     assert_eq!(again(vec![first("call_accepted"), first("call_noted")]), [""; 0]);
     assert_eq!(again(vec![first("call_accepted"), first("call_answered")]), ["I14 truth"]);
-    // Ends of what was never begun.
+    // Ends of calls and connections that never began.
     assert_eq!(broken(vec![refused()]), ["I14 truth"]);
     // Connections.
     assert_eq!(broken(vec![up(1), down(1, "silence"), over.clone()]), [""; 0]);
@@ -343,7 +344,7 @@ fn truth_rejects_a_log_that_does_not_balance() {
     };
     assert_eq!(status(1), [""; 0]);
     assert_eq!(status(2), ["I14 truth"]);
-    // What is left.
+    // What is left open at the end.
     let left = |sizes| broken(vec![told("x"), Event::Left(sizes)]);
     assert_eq!(left(Sizes { open: 1, ..Sizes::default() }), ["I14 truth"]);
     assert_eq!(left(Sizes { held: 1, ..Sizes::default() }), ["I14 truth"]);

@@ -1,5 +1,5 @@
-//! A real gateway and the client on its pipes. The client trusts nothing: every line must be one JSON-RPC message, every id is
-//! answered once at the most, progress rises and stops before the answer.
+//! A real gateway and the client on its pipes. The client checks everything: every line must be one JSON-RPC message, every id is
+//! answered at most once, progress rises and ends before the answer.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -16,7 +16,7 @@ use super::room::{Room, SOON, start, until};
 
 type Mcp = threads::Client<ChildStdin, ChildStdout>;
 
-/// How a gateway is started: an almost empty environment, a home of its own.
+/// Returns the command that starts a gateway: an almost empty environment with its own home.
 pub fn command(room: &Room) -> Command {
     let mut command = Command::new(room.program());
     environment(&mut command, room);
@@ -27,11 +27,11 @@ pub fn command(room: &Room) -> Command {
 pub fn environment(command: &mut Command, room: &Room) {
     bare(command, room);
     command.env("HOLDFAST_STATE_DIR", room.state()).current_dir(room.path());
-    // Each step: the timelines of the chaos suite are read from the log, and a failure shows its end.
+    // Log every step: the timelines of the chaos suite are read from the log, and a failing test prints the end of it.
     command.env("HOLDFAST_LOG", "debug");
 }
 
-/// Nothing in the environment but the user's home, and what no program of the system starts without.
+/// Leaves nothing in the environment but the user's home and the variables that every program needs.
 pub fn bare(command: &mut Command, room: &Room) {
     command.env_clear().env("HOME", room.home());
     if cfg!(windows) {
@@ -41,7 +41,7 @@ pub fn bare(command: &mut Command, room: &Room) {
             .env("APPDATA", data.join("Roaming"))
             .env("LOCALAPPDATA", data.join("Local"));
     }
-    // Windows' sockets and shells look for their parts there. Coverage runs need to know where their counters go.
+    // Windows' sockets and shells find their files through the first. Coverage runs need the second for their counters.
     for kept in ["SystemRoot", "LLVM_PROFILE_FILE"] {
         if let Some(value) = std::env::var_os(kept) {
             command.env(kept, value);
@@ -49,7 +49,7 @@ pub fn bare(command: &mut Command, room: &Room) {
     }
 }
 
-/// The name of the test program, without the hash that cargo gives it.
+/// Returns the name of the test program, without the hash that cargo appends.
 fn suite() -> String {
     let program = std::env::current_exe().unwrap_or_default();
     let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -100,8 +100,8 @@ impl Client {
         client
     }
 
-    /// As [`open`](Self::open), for a client that waits so many seconds for an answer (6 at the least): what is not answered
-    /// is told about 5 seconds before.
+    /// Like [`open`](Self::open), for a client that waits this many seconds for an answer (at least 6). A call without an answer
+    /// is answered about 5 seconds earlier.
     pub fn impatient(room: &Room, seconds: u64, arguments: &[&str]) -> Self {
         let mut command = command(room);
         command.args(arguments).env("HOLDFAST_PATIENCE", seconds.to_string());
@@ -121,13 +121,13 @@ impl Client {
         self
     }
 
-    /// Starts a gateway whose stdout nobody reads.
+    /// Starts a gateway whose stdout is not read.
     pub fn deaf(room: &Room, mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         Self::start(room, command, |child| (child.stdin.take().expect("piped"), child.stdout.take().expect("piped")))
     }
 
-    /// Starts a gateway whose stdin and stdout are the far ends of these; what it says is read.
+    /// Starts a gateway whose stdin and stdout are the far ends of these pairs, and reads its stdout.
     #[cfg(unix)]
     pub fn over(room: &Room, mut command: Command, [stdin, stdout]: [(Stdio, std::os::fd::OwnedFd); 2]) -> Self {
         command.stdin(stdin.0).stdout(stdout.0);
@@ -141,37 +141,37 @@ impl Client {
         let log = room.path().join(format!("gateway-{number}.log"));
         let stderr = File::create(&log).expect("a log file");
         let mut child = start(|| command.stderr(stderr).spawn());
-        // The command holds the far ends: with it they fall, and only the gateway has them.
+        // The command holds the far ends. After this drop only the gateway has them.
         drop(command);
         let (stdin, stdout) = pipes(&mut child);
         Self { child, mcp: Mcp::new(&suite(), SOON, stdin, stdout), log }
     }
 
-    /// The gateway's process.
+    /// Returns the id of the gateway's process.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Where the gateway's log is.
+    /// Returns the path of the gateway's log.
     pub fn log_file(&self) -> &Path {
         &self.log
     }
 
-    /// What the gateway logged so far.
+    /// Returns the gateway's log so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
     // ---- what it says ----
 
-    /// The handshake.
+    /// Makes the handshake and returns the answer.
     pub fn initialize(&mut self) -> Answer {
         let answer = self.open_as("process-test", "2025-11-25", json!({}));
         assert_eq!(answer.0["result"]["serverInfo"]["name"], "holdfast", "{}", answer.0);
         answer
     }
 
-    /// A call goes through and its answer is right.
+    /// Makes a call and checks its answer.
     pub fn echoes(&mut self) {
         let word = format!("word {}", self.session().next_id());
         let answer = self.done("echo", &json!({"text": word}));
@@ -180,26 +180,26 @@ impl Client {
 
     // ---- the end ----
 
-    /// Sends it a signal.
+    /// Sends a signal to the gateway.
     #[cfg(unix)]
     pub fn signal(&self, signal: nix::sys::signal::Signal) {
         let pid = i32::try_from(self.child.id()).expect("a pid");
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).expect("the gateway lives");
     }
 
-    /// Ends it as nothing can refuse: by SIGKILL, on Windows by `TerminateProcess`.
+    /// Kills the gateway in a way that it cannot refuse: by SIGKILL, on Windows by `TerminateProcess`.
     pub fn kill(&mut self) {
         self.child.kill().expect("the gateway lives");
     }
 
-    /// The gateway ends by itself within the bound; how long it took.
+    /// Waits until the gateway ends by itself, within the bound. Returns its status and how long it took.
     pub fn ended_within(&mut self, bound: Duration) -> (ExitStatus, Duration) {
         let began = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().expect("our child") {
                 let took = began.elapsed();
                 if self.reads() {
-                    // What it said last is read before anybody judges it.
+                    // Read all of the output before a test judges it.
                     self.wait(SOON, |session| session.has_ended().then_some(()));
                 }
                 return (status, took);
@@ -209,16 +209,16 @@ impl Client {
         }
     }
 
-    /// Nothing was said that may not be said, and nothing is left behind.
+    /// Checks that the gateway wrote nothing wrong, did not panic and left no run record.
     pub fn check(&self, room: &Room) {
         self.mcp.check();
         assert!(!self.log().contains(r#""event":"panic""#), "a part of the gateway panicked");
         let of_ours = |path: &PathBuf| path.file_stem().is_some_and(|stem| *stem == *self.pid().to_string());
-        // Windows takes away a file that was open with the last who has it open.
+        // Windows removes an open file only when the last handle is closed.
         until("nothing is left behind", || !room.run_records().iter().any(of_ours));
     }
 
-    /// Ends the session as a client does and checks all that was heard.
+    /// Ends the session as a client does, checks everything that was received, and returns how long the end took.
     pub fn close(mut self, room: &Room) -> Duration {
         self.close_stdin();
         let (status, took) = self.ended_within(SOON);

@@ -1,6 +1,7 @@
-//! A proxy between gateway and editor that does one thing to one message: cuts it after some bytes, withholds it, forges it.
+//! A proxy between gateway and editor that changes one message: it cuts the message after some bytes, withholds it or forges it.
 //!
-//! It knows frames only to know where one begins. Its port stays when the editor's goes, so that no other process can take it.
+//! The proxy reads frames only to find where each begins. Its port stays bound when the editor's is closed, so that no other
+//! process can take it.
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
@@ -13,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::room::STARTING;
 
-/// How much of the message goes through.
+/// How much of the message is passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// The first bytes.
@@ -25,30 +26,30 @@ pub enum Keep {
 /// What happens to the message.
 #[derive(Debug, Clone)]
 pub enum Act {
-    /// A part of the request goes through, then both connections end.
+    /// A part of the request is passed on, then both connections end.
     CutRequest(Keep),
-    /// A part of the reply goes through, then both connections end.
+    /// A part of the reply is passed on, then both connections end.
     CutReply(Keep),
-    /// The reply is swallowed; what follows it is not.
+    /// The reply is dropped; later messages are passed on.
     SwallowReply,
-    /// Other bytes come instead of the reply; then the connections go on.
+    /// Other bytes replace the reply, and the connections stay open.
     ForgeReply(Vec<u8>),
-    /// Other bytes come instead of the reply; then both connections end.
+    /// Other bytes replace the reply, then both connections end.
     ForgeReplyAndEnd(Vec<u8>),
-    /// The reply comes twice.
+    /// The reply is sent twice.
     DoubleReply,
-    /// The request does not go through; an error with this message comes back, as the editor's own.
+    /// The request is not passed on. An error with this message is returned in the editor's name.
     RefuseRequest(&'static str),
 }
 
 struct Plan {
-    /// The request holds this text.
+    /// The text that the request must contain.
     mark: String,
     act: Act,
     reset: bool,
-    /// How often it is still carried out.
+    /// How many times the plan is still to be carried out.
     left: usize,
-    /// The id of the request, once it went by: its reply is meant.
+    /// The id of the request, once it has been passed on: the plan applies to its reply.
     id: Option<String>,
 }
 
@@ -69,16 +70,16 @@ impl Shared {
     }
 }
 
-/// A running proxy; it ends when dropped.
+/// A running proxy. It ends when it is dropped.
 pub struct Proxy {
-    /// Where it listens.
+    /// The port that it listens on.
     pub port: u16,
     shared: Arc<Shared>,
     _stop: oneshot::Sender<()>,
 }
 
 impl Proxy {
-    /// Starts one in front of an editor's port.
+    /// Starts a proxy for an editor's port.
     pub fn start(editor: u16) -> Self {
         let shared = Arc::new(Shared::default());
         shared.editor.store(editor, Ordering::SeqCst);
@@ -98,37 +99,37 @@ impl Proxy {
         Self { port, shared, _stop: stop }
     }
 
-    /// Where the editor listens from now on.
+    /// Sets the port that the editor listens on from now on.
     pub fn lead_to(&self, editor: u16) {
         self.shared.editor.store(editor, Ordering::SeqCst);
     }
 
-    /// Whether it hangs up on whoever comes.
+    /// Sets whether the proxy closes every new connection at once.
     pub fn hang_up(&self, on: bool) {
         self.shared.hangs_up.store(on, Ordering::SeqCst);
     }
 
-    /// Connections that were made to it.
+    /// Returns the number of connections made to the proxy.
     pub fn dials(&self) -> u64 {
         self.shared.dials.load(Ordering::SeqCst)
     }
 
-    /// Connections that are open.
+    /// Returns the number of open connections.
     pub fn open(&self) -> usize {
         self.shared.open.load(Ordering::SeqCst)
     }
 
-    /// Length of the message that was last acted on.
+    /// Returns the length of the last message that was cut.
     pub fn length(&self) -> usize {
         self.shared.length.load(Ordering::SeqCst)
     }
 
-    /// Acts on the next request that holds the mark, or on its reply. `reset`: connections end with a reset.
+    /// Acts on the next request that contains the mark, or on its reply. `reset`: connections end with a reset.
     pub fn plan(&self, mark: &str, act: Act, reset: bool) {
         self.plan_times(1, mark, act, reset);
     }
 
-    /// As [`plan`](Self::plan), on so many requests.
+    /// Like [`plan`](Self::plan), for this many requests.
     pub fn plan_times(&self, times: usize, mark: &str, act: Act, reset: bool) {
         *self.shared.plan() = Some(Plan { mark: mark.to_owned(), act, reset, left: times, id: None });
     }
@@ -138,7 +139,7 @@ impl Proxy {
         self.shared.plan().is_none()
     }
 
-    /// How many requests to the editor held this text.
+    /// Returns the number of requests to the editor that contained this text.
     pub fn requests_with(&self, text: &str) -> usize {
         let seen = self.shared.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         seen.iter().filter(|frame| holds(frame, text)).count()
@@ -175,11 +176,11 @@ fn accept(listener: &TcpListener, context: &mut Context<'_>) -> Poll<std::io::Re
     accepted
 }
 
-/// What to do with a message: the bytes that go through, and whether the connections end then (and by a reset).
+/// What is done with a message: the bytes to pass on, and whether the connections end then (`true`: by a reset).
 struct Fate {
     bytes: Vec<u8>,
     end: Option<bool>,
-    /// Goes back to the sender.
+    /// Bytes that are returned to the sender.
     back: Vec<u8>,
 }
 
@@ -219,7 +220,7 @@ async fn relay(mut near: TcpStream, mut far: TcpStream, shared: &Shared) {
     }
 }
 
-/// False when the connections end.
+/// Returns false if the connections must end.
 async fn deliver(fate: Fate, to: &mut TcpStream, other: &mut TcpStream) -> bool {
     let written = to.write_all(&fate.bytes).await.is_ok() && other.write_all(&fate.back).await.is_ok();
     if fate.end == Some(true) {
@@ -292,7 +293,7 @@ fn id_of(frame: &[u8]) -> String {
     message["id"].to_string()
 }
 
-/// Cuts a stream into its frames.
+/// Splits a stream into its frames.
 #[derive(Default)]
 struct Frames(Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! A proxy that makes a network bad without cutting it: small writes, latency, a narrow pipe, silence, a slow end.
+//! A proxy that makes a network slow without cutting it: small writes, latency, low bandwidth, silence, a late end.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -6,28 +6,28 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What happens to the bytes, in both directions.
+/// What is done to the bytes, in both directions.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
-    /// Most bytes in one write.
+    /// The most bytes in one write.
     pub slice: usize,
-    /// Before each read is passed on.
+    /// The delay before each read is passed on.
     pub latency: Duration,
-    /// After each write: with `slice` this is the bandwidth.
+    /// The delay after each write. With `slice` it sets the bandwidth.
     pub pause: Duration,
-    /// Before an end is passed on.
+    /// The delay before an end is passed on.
     pub slow_end: Duration,
 }
 
 impl Shape {
-    /// Everything passes as it comes.
+    /// Everything is passed on unchanged.
     pub const PLAIN: Self =
         Self { slice: usize::MAX, latency: Duration::ZERO, pause: Duration::ZERO, slow_end: Duration::ZERO };
 }
 
-/// A running proxy; its thread lives as long as the test.
+/// A running proxy. Its threads live as long as the test process.
 pub struct Shaper {
-    /// Where it listens.
+    /// The port that it listens on.
     pub port: u16,
     hole: Arc<AtomicBool>,
     deaf: Arc<AtomicBool>,
@@ -37,7 +37,7 @@ pub struct Shaper {
 }
 
 impl Shaper {
-    /// Starts one in front of an editor's port.
+    /// Starts a proxy for an editor's port.
     pub fn start(editor: u16, shape: Shape) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let port = listener.local_addr().expect("an address").port();
@@ -68,17 +68,18 @@ impl Shaper {
         Self { port, hole, deaf, trickle, dials, streams }
     }
 
-    /// Whether everything vanishes, the ends of connections too.
+    /// Sets whether everything is dropped, including the ends of connections.
     pub fn black_hole(&self, on: bool) {
         self.hole.store(on, Ordering::SeqCst);
     }
 
-    /// Whether nobody reads what the gateway writes; what was written meanwhile is read afterwards.
+    /// Sets whether the gateway's output is left unread. It is read once this is off again.
     pub fn deaf(&self, on: bool) {
         self.deaf.store(on, Ordering::SeqCst);
     }
 
-    /// Replies come one byte at a time, so far apart; zero: at once, also what is left of one that trickles.
+    /// Sends replies one byte at a time, with this pause between two bytes. Zero: at once, including the rest of a reply that was
+    /// being sent slowly.
     pub fn trickle(&self, pause: Duration) {
         self.trickle.store(u64::try_from(pause.as_millis()).expect("a short pause"), Ordering::SeqCst);
     }
@@ -90,7 +91,7 @@ impl Shaper {
         }
     }
 
-    /// Connections that were made to it.
+    /// Returns the number of connections made to the proxy.
     pub fn dials(&self) -> usize {
         self.dials.load(Ordering::SeqCst)
     }
@@ -104,7 +105,7 @@ struct Pump {
     trickle: Option<Arc<AtomicU64>>,
 }
 
-/// How often what holds a pump is looked at again.
+/// How often a paused pump checks whether it may continue.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 impl Pump {
@@ -130,7 +131,7 @@ impl Pump {
         let _ = to.shutdown(Shutdown::Write);
     }
 
-    /// Writes it in the shape; false when nobody takes it.
+    /// Writes the bytes in the shape. Returns false if the other side takes no more.
     fn pass(&self, mut bytes: &[u8], to: &mut TcpStream) -> bool {
         while !bytes.is_empty() {
             let trickle = self.trickle.as_ref().map_or(0, |trickle| trickle.load(Ordering::SeqCst));

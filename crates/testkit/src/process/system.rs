@@ -1,13 +1,13 @@
-//! What the system says about a process.
+//! What the operating system knows of a process.
 
-/// Whether a process runs; one that has ended and was not yet collected does not.
+/// Whether a process runs. A process that has ended and was not yet collected does not.
 #[cfg(target_os = "linux")]
 pub fn runs(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
 }
 
-/// Resident memory as the system counts it; 0 where it does not tell.
+/// Returns the resident memory by the system's count; 0 if unknown.
 #[cfg(target_os = "linux")]
 pub fn memory_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -34,7 +34,7 @@ pub fn runs(pid: u32) -> bool {
     seen(pid, |process| process.status() != sysinfo::ProcessStatus::Zombie) == Some(true)
 }
 
-/// Resident memory as the system counts it; 0 where it does not tell.
+/// Returns the resident memory by the system's count; 0 if unknown.
 #[cfg(not(target_os = "linux"))]
 pub fn memory_kib(pid: u32) -> u64 {
     seen(pid, |process| process.memory() / 1024).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! A fake editor as a real process: steered by lines, heard by events, stopped and killed by signals.
+//! A fake editor as a real process: controlled by lines on stdin, observed by its events, stopped and killed by signals.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -19,14 +19,14 @@ struct Ear {
     changed: Condvar,
 }
 
-/// Appends to what editors said, with the time as the gateway's log has it (a date is never needed).
+/// Appends to the log of the editors' events, with the time in the format of the gateway's log (the date is never needed).
 fn note(log: &Path, mut event: Value) {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (day, micros) = (since.as_secs() % (24 * 3600), since.subsec_micros());
     let (hours, minutes, seconds) = (day / 3600, day / 60 % 60, day % 60);
     event["timestamp"] = format!("T{hours:02}:{minutes:02}:{seconds:02}.{micros:06}Z").into();
     let file = File::options().create(true).append(true).open(log);
-    // The last words of a killed editor may be heard when the room is gone already.
+    // The last events of a killed editor may be read when the room's folder is already gone.
     let _ = file.and_then(|mut file| file.write_all(format!("{event}\n").as_bytes()));
 }
 
@@ -38,7 +38,7 @@ pub struct Unity {
     log: PathBuf,
     errors: PathBuf,
     killed: bool,
-    /// Where it listened first.
+    /// The port that it listened on first.
     pub port: u16,
 }
 
@@ -54,7 +54,7 @@ impl Drop for Unity {
 }
 
 impl Unity {
-    /// Starts an editor that counts into the room's file; it listens on return.
+    /// Starts an editor that counts into the room's file. It listens when this returns.
     pub fn start(room: &Room, arguments: &[&str]) -> Self {
         let mut command = Command::new(room.program());
         client::environment(&mut command, room);
@@ -62,7 +62,7 @@ impl Unity {
         Self::spawn(room, command)
     }
 
-    /// As [`start`](Self::start), by a command whose program knows the same words.
+    /// Like [`start`](Self::start), with a command whose program takes the same arguments.
     pub fn spawn(room: &Room, command: Command) -> Self {
         let mut unity = Self::launch(room, command);
         let listening = unity.hear(0, |event| event["event"] == "listening");
@@ -70,7 +70,7 @@ impl Unity {
         unity
     }
 
-    /// As [`spawn`](Self::spawn), for one that need not listen.
+    /// Like [`spawn`](Self::spawn), for an editor that need not listen.
     pub fn launch(room: &Room, mut command: Command) -> Self {
         command.arg("--count-file").arg(room.count_file());
         let errors = File::options().create(true).append(true).open(room.editor_errors()).expect("a file");
@@ -96,28 +96,28 @@ impl Unity {
         Self { child, stdin, ear, log, errors: room.editor_errors(), killed: false, port: 0 }
     }
 
-    /// An editor that keeps the room's project up.
+    /// Starts an editor that keeps the files of the room's project up to date.
     pub fn of_project(room: &Room, arguments: &[&str]) -> Self {
         let project = room.project().display().to_string();
         Self::start(room, &[&["--project", project.as_str()], arguments].concat())
     }
 
-    /// When it said last that it listens.
+    /// Returns when the editor last reported that it listens.
     pub fn listened(&self) -> Instant {
         self.ear.listened.lock().expect("no holder panics").expect("it listened")
     }
 
-    /// Its process.
+    /// Returns the id of the editor's process.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// How many events were heard so far: the place to listen from.
+    /// Returns the number of events so far, as a position for [`hear`](Self::hear).
     pub fn mark(&self) -> usize {
         self.ear.events.lock().expect("no holder panics").len()
     }
 
-    /// The first event from this place on that fits.
+    /// Waits for the first event from this position on that fits.
     pub fn hear(&self, from: usize, fits: impl Fn(&Value) -> bool) -> Value {
         let until = Instant::now() + SOON;
         let mut events = self.ear.events.lock().expect("no holder panics");
@@ -131,7 +131,7 @@ impl Unity {
         }
     }
 
-    /// A tool has begun.
+    /// Waits until a tool has begun.
     pub fn begun(&self, from: usize, tool: &str) {
         self.hear(from, |event| event["event"] == "call_begun" && event["tool"] == tool);
     }
@@ -144,25 +144,25 @@ impl Unity {
         assert_eq!(told["event"], "done", "{told}");
     }
 
-    /// Gives an order.
+    /// Gives an order without waiting.
     pub fn order(&mut self, line: &str) {
         writeln!(self.stdin, "{line}").and_then(|()| self.stdin.flush()).expect("the editor reads its orders");
     }
 
-    /// Its counters.
+    /// Returns the editor's counters.
     pub fn stats(&mut self) -> Value {
         let mark = self.mark();
         self.order("stats");
         self.hear(mark, |event| event["event"] == "stats")["stats"].clone()
     }
 
-    /// Stops the whole process. Windows has no signal for it: there the fake editor plays it.
+    /// Stops the whole process. Windows has no signal for that, so there the fake editor simulates it.
     pub fn stop(&mut self) {
         #[cfg(unix)]
         {
             use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
             let pid = self.signal(nix::sys::signal::Signal::SIGSTOP);
-            // From here on none of its threads runs.
+            // From here on no thread of the process runs.
             let stopped = waitpid(pid, Some(WaitPidFlag::WUNTRACED));
             assert!(matches!(stopped, Ok(WaitStatus::Stopped(..))), "{stopped:?}");
         }
@@ -171,7 +171,7 @@ impl Unity {
         note(&self.log, json!({"event": "stopped"}));
     }
 
-    /// Lets it go on.
+    /// Continues the process.
     pub fn go_on(&mut self) {
         #[cfg(unix)]
         let _ = self.signal(nix::sys::signal::Signal::SIGCONT);
@@ -187,7 +187,7 @@ impl Unity {
         pid
     }
 
-    /// SIGKILL or its like, and the end of the process.
+    /// Kills the process (SIGKILL or the system's equivalent) and waits for its end.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,4 +1,4 @@
-//! The clock's side of the ledger: when something falls due, and what is ended then.
+//! The ledger's deadlines: when a call needs action, and what is ended then.
 
 use tokio::time::Instant;
 
@@ -8,18 +8,18 @@ use crate::core::calls::types::Settlement;
 use crate::fsm::call::{Event, State};
 
 impl Ledger {
-    /// When [`elapse`](Ledger::elapse) has something to do.
+    /// Returns when [`elapse`](Ledger::elapse) has something to do.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.entries.next_deadline()
     }
 
-    /// As [`next_deadline`](Ledger::next_deadline), and remembers that somebody wakes then.
+    /// Like [`next_deadline`](Ledger::next_deadline), and records that the caller will wake at that time.
     pub fn arm(&mut self) -> Option<Instant> {
         self.armed = self.next_deadline();
         self.armed
     }
 
-    /// True when something falls due before whoever was armed wakes.
+    /// Whether a deadline is earlier than the wake-up that was recorded by [`arm`](Ledger::arm).
     pub fn wakes_late(&self) -> bool {
         match (self.next_deadline(), self.armed) {
             (Some(next), Some(armed)) => next < armed,
@@ -27,17 +27,17 @@ impl Ledger {
         }
     }
 
-    /// Whether a call came, went or changed its state since this was last asked.
+    /// Returns whether calls have come, ended or changed, or what they wait for has changed, since this was last asked.
     pub fn take_moved(&mut self) -> bool {
         std::mem::take(&mut self.moved)
     }
 
-    /// Ends what has lasted as long as it may, and reports progress.
+    /// Ends what has reached its time limit, and reports progress.
     pub fn elapse(&mut self, now: Instant) -> Vec<Settlement> {
         let mut out = Vec::new();
         self.end_grace(now, &mut out);
         for index in self.entries.due(now) {
-            // What is given up as lost may be held again, and have been held for as long as it may be.
+            // A call that is given up as lost may be held again, and its hold may already be over.
             while let Some(event) = self.entries.get(index).and_then(|entry| self.due(entry, now)) {
                 self.feed(index, &event, None, now, &mut out);
             }
@@ -48,10 +48,10 @@ impl Ledger {
         out
     }
 
-    /// What has lasted as long as it may. Each such event moves its call on, so that they end.
+    /// Returns the event of a time limit that has passed. Each such event changes the call's state, so the loop ends.
     fn due(&self, entry: &Entry, now: Instant) -> Option<Event> {
         match entry.state() {
-            // Its answer is there: what it waits for has an end of its own.
+            // The answer is there. `end_grace` ends the wait.
             _ if entry.withheld.is_some() => None,
             State::Accepted | State::Held if now >= entry.held_until(self.entries.absent_since()) => {
                 Some(Event::HoldEnded(self.hold_cause(entry)))

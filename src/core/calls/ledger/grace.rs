@@ -1,5 +1,5 @@
-//! Answers that are withheld for a moment, since a domain reload may follow them without a word: whoever asked for a refresh wants
-//! to go on when it is over, and what is sent in between would be cut by it.
+//! Answers that are withheld because a domain reload may follow them without an announcement. A client that asked for a refresh
+//! wants to go on after the reload, and calls sent before it would be interrupted.
 
 use std::time::Duration;
 
@@ -15,19 +15,19 @@ use crate::fsm::cause::Availability;
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, Epoch};
 
-/// What is said beside a withheld answer.
+/// What is added to a withheld answer.
 enum Signs {
-    /// No reload showed itself.
+    /// No reload was seen.
     None,
-    /// The editor reloaded and is back.
+    /// The editor reloaded and is back after this time.
     Back(Duration),
-    /// It went and has not come back in time.
+    /// The editor went away and has not come back within this time.
     Away(Duration),
 }
 
 impl Ledger {
-    /// The editor replied on the connection the call was claimed for, and a reload may follow. False if that call owes nothing to
-    /// that connection.
+    /// Handles the editor's reply to a call that a reload may follow.
+    /// Returns false if the call owes no answer on that connection.
     pub fn withhold(
         &mut self,
         call: CallId,
@@ -39,10 +39,10 @@ impl Ledger {
         let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
         let project = self.entries.get(index).and_then(|entry| entry.project.as_deref());
         if !self.wanted.may_be(project) {
-            // Of what this editor does next nothing will be seen.
+            // Nothing will be seen of what this editor does next.
             return self.reply(call, epoch, answer, now);
         }
-        // The editor may have said before that it leaves.
+        // The editor may already have announced that it leaves.
         let reloading = !self.availability.is_some_and(Availability::is_no_absence);
         if let Some(mut entry) = self.entries.get_mut(index) {
             entry.lost.get_or_insert(now);
@@ -55,17 +55,17 @@ impl Ledger {
         (true, out)
     }
 
-    /// The editor that is back is another process than the one that went.
+    /// Records that the editor that is back runs in another process than before.
     pub fn editor_replaced(&mut self, now: Instant) {
         self.no_reload = Some(now);
     }
 
-    /// Whether an absence that began then may have been a domain reload.
+    /// Whether an absence that began at `since` may have been a domain reload.
     pub(super) fn may_have_reloaded(&self, since: Instant) -> bool {
         self.no_reload.is_none_or(|at| at < since)
     }
 
-    /// The link's availability has changed: it is the sign of a reload, or of its end.
+    /// Handles a change of the link's availability, which shows the start or the end of a reload.
     pub(super) fn see_reload(&mut self, availability: Availability, now: Instant, out: &mut Vec<Settlement>) {
         if !availability.is_no_absence() {
             self.entries.change_all(|entry| {
@@ -81,7 +81,7 @@ impl Ledger {
         }
     }
 
-    /// Tells what was withheld as long as it may be.
+    /// Sends the withheld answers whose time is over.
     pub(super) fn end_grace(&mut self, now: Instant, out: &mut Vec<Settlement>) {
         self.tell_withheld(now, out, |entry, withheld| {
             let waited = now.saturating_duration_since(withheld.since);
@@ -90,12 +90,12 @@ impl Ledger {
         });
     }
 
-    /// The gateway ends: what the editor answered is told now.
+    /// Sends all withheld answers, because the gateway ends.
     pub(super) fn tell_all_withheld(&mut self, now: Instant, out: &mut Vec<Settlement>) {
         self.tell_withheld(now, out, |_, _| Some(Signs::None));
     }
 
-    /// Tells what was withheld of these as it is.
+    /// Sends the withheld answers of these calls without a note.
     pub(super) fn tell_withheld_of(&mut self, which: impl Fn(&Entry) -> bool, now: Instant, out: &mut Vec<Settlement>) {
         self.tell_withheld(now, out, |entry, _| which(entry).then_some(Signs::None));
     }
@@ -132,7 +132,7 @@ impl Ledger {
         }
     }
 
-    /// What waited for the end of a grace may be sent now.
+    /// Reports calls that may be sent now that no answer is withheld.
     pub(super) fn go_on(&self, out: &mut Vec<Settlement>) {
         if self.has_held() {
             out.push(Settlement::HeldAgain);

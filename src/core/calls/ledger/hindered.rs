@@ -1,12 +1,12 @@
-//! What stands before the calls of a connection that is open: its editor is not heard, or cannot be connected to for the next call, or
-//! its tool list is asked for.
+//! What delays the calls on an open connection: its editor is silent, it cannot be connected to for the next call, or its tool
+//! list is being asked for.
 
 use super::Ledger;
 use crate::fsm::cause::Cause;
 use crate::protocol::ids::Epoch;
 
 impl Ledger {
-    /// Nothing can be written on this connection for now, and why; `None`: it can again.
+    /// Records why nothing can be written on this connection for now. `None`: it can be written on again.
     pub fn hinder(&mut self, epoch: Epoch, cause: Option<Cause>) {
         let before = self.hindered;
         match cause {
@@ -20,7 +20,7 @@ impl Ledger {
         self.moved |= self.hindered != before;
     }
 
-    /// Whether the calls wait for the tool list of the connection that is open.
+    /// Sets whether calls wait for the tool list of the open connection.
     pub fn await_list(&mut self, awaited: bool) {
         self.moved |= self.awaits_list != awaited;
         self.awaits_list = awaited;

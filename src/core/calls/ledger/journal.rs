@@ -1,4 +1,4 @@
-//! What an editor's own word proves of calls that were sent: its journal's, or that of one that is about to leave.
+//! What the editor itself says about calls that were sent: through its journal, or because it is about to leave.
 
 use tokio::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::protocol::dialect::{JournalKey, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 
 impl Ledger {
-    /// By the editor's own word nothing of it ran: its answer is a refusal.
+    /// Records that the editor's answer is a refusal: the call did not run.
     pub fn says_unrun(&mut self, call: CallId) {
         if let Some(index) = self.position(call)
             && let Some(mut entry) = self.entries.get_mut(index)
@@ -20,12 +20,13 @@ impl Ledger {
         }
     }
 
-    /// No record outside the connection will tell the outcome any more.
+    /// Gives up the search for a call's outcome: no record of it can be found any more.
     pub fn give_up(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
         self.feed_call(call, &Event::OutcomeLost, None, now)
     }
 
-    /// The editor replied that it is about to leave, and ran nothing. False if the call owes nothing to that connection.
+    /// Handles the reply that the editor is about to leave and ran nothing.
+    /// Returns false if the call owes no answer on that connection.
     pub fn postponed(&mut self, call: CallId, epoch: Epoch, now: Instant) -> (bool, Vec<Settlement>) {
         let open = self.open_epochs.contains_key(&epoch);
         let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
@@ -35,8 +36,8 @@ impl Ledger {
         (true, self.spare(index, now))
     }
 
-    /// Whether the outcome of this very sending is still looked for. An answer that comes late, behind one to an earlier question,
-    /// says nothing of a call that was sent anew meanwhile.
+    /// Whether the outcome of the sending with this key is still looked for. A late answer to an earlier question must not be
+    /// applied to a call that was sent again meanwhile.
     pub fn seeks(&self, call: CallId, key: &JournalKey) -> bool {
         let entry = self.position(call).and_then(|index| self.entries.get(index));
         entry.is_some_and(|entry| {
@@ -44,30 +45,30 @@ impl Ledger {
         })
     }
 
-    /// The editor's journal says that nothing of a call ran, and that nothing will.
+    /// Handles the journal's statement that a call did not run and will not run.
     pub fn proven_unrun(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
         self.position(call).map(|index| self.spare(index, now)).unwrap_or_default()
     }
 
-    /// The editor's journal says that a call still waits or runs there: its outcome is looked for as long as it says so.
+    /// Handles the journal's statement that a call still waits or runs. The search for its outcome starts its time limit again.
     pub fn found_running(&mut self, call: CallId, now: Instant) {
         if let Some(mut entry) = self.position(call).and_then(|index| self.entries.get_mut(index)) {
             entry.lost = entry.lost.map(|_| now);
         }
     }
 
-    /// The editor's journal says that it had begun a call, and that a reload cut it.
+    /// Handles the journal's statement that a call was begun and then interrupted by a reload.
     pub fn found_interrupted(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
         self.after_recovery(call, &Event::FoundInterrupted, now)
     }
 
-    /// The editor's journal cannot tell what became of a call.
+    /// Handles the journal's statement that it has no record of a call.
     pub fn forgotten(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
         self.after_recovery(call, &Event::OutcomeLost, now)
     }
 
-    /// The journals of all editors of the wanted project but this one are gone, and with them what became of the calls that they knew.
-    /// Of other projects' editors nothing is known.
+    /// Ends the search for calls whose outcome only a lost journal knew. All journals of the wanted project's editors are lost,
+    /// except `but`. Nothing is known of the editors of other projects.
     pub fn journals_gone(&mut self, but: Option<&str>, now: Instant) -> Vec<Settlement> {
         self.forget_those(now, |entry, wanted| {
             wanted.may_be(entry.project.as_deref())
@@ -75,9 +76,9 @@ impl Ledger {
         })
     }
 
-    /// Nobody asks the editor of another project than the wanted one what became of a call: a client that waits for that is told now.
-    /// A result that is in a file is read all the same, and for a call that was told to be still running its editor is asked when it is
-    /// wanted again.
+    /// Ends the wait of clients for calls of another project than the wanted one, since
+    /// nobody asks that project's editor for outcomes. A result file is still read. After
+    /// an answer "still running", the editor is asked once its project is wanted again.
     pub(super) fn give_up_elsewhere(&mut self, now: Instant) -> Vec<Settlement> {
         self.forget_those(now, |entry, wanted| {
             !entry.settled
@@ -109,7 +110,7 @@ impl Ledger {
         out
     }
 
-    /// What was sent and is held again has left nothing behind on any connection.
+    /// A call that is held again no longer counts as sent.
     fn hold_again(&mut self, index: usize, now: Instant, out: &mut Vec<Settlement>) {
         if let Some(mut entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) {
             entry.sent = None;

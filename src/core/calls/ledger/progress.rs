@@ -1,4 +1,4 @@
-//! What the client is told of the progress of its calls.
+//! The tools' own progress, passed on to clients.
 
 use tokio::time::Instant;
 
@@ -9,7 +9,7 @@ use crate::fsm::call::State;
 use crate::protocol::dialect::CallProgress;
 
 impl Ledger {
-    /// How far a call is, by its tool's own word.
+    /// Handles a report of a tool about its progress.
     pub fn progressed(&mut self, progress: CallProgress, now: Instant) -> Vec<Settlement> {
         let CallProgress { call, done, total, message } = progress;
         let entry = self.position(call).and_then(|index| self.entries.get_mut(index));

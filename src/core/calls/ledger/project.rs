@@ -1,4 +1,5 @@
-//! Whose editor the calls are for: a call runs only in the project that was wanted when it came, and only while that one is wanted.
+//! The project that calls are for: a call runs only in the project that
+//! was wanted when it came, and only while that project is wanted.
 
 use std::path::PathBuf;
 
@@ -13,28 +14,28 @@ use crate::fsm::cause::Cause;
 use crate::protocol::ids::{CallId, Epoch};
 
 impl Ledger {
-    /// A connection is usable for claims; its editor's project is not known.
+    /// Opens a connection for claims. The project of its editor is not known.
     pub fn open_epoch(&mut self, epoch: Epoch) {
         self.open_epoch_of(epoch, None);
     }
 
-    /// As [`open_epoch`](Ledger::open_epoch), for a connection to the editor of this project.
+    /// Like [`open_epoch`](Ledger::open_epoch), for a connection to the editor of this project.
     pub fn open_epoch_of(&mut self, epoch: Epoch, project: Option<PathBuf>) {
         self.open_epochs.insert(epoch, project);
     }
 
-    /// The project that calls are for.
+    /// Returns the project that calls are for.
     pub fn wanted(&self) -> &Wanted {
         &self.wanted
     }
 
-    /// Whether another project is wanted since this was last asked.
+    /// Returns whether the wanted project has changed since this was last asked.
     pub fn take_wanted_moved(&mut self) -> bool {
         std::mem::take(&mut self.wanted_moved)
     }
 
-    /// From now on calls are for this project. What was held for another one is refused: it was not meant for this one. True if
-    /// that is news.
+    /// Sets the project that calls are for. Held calls for another project are refused, since they were not meant for this one.
+    /// Returns true if the value is new.
     pub fn want(&mut self, wanted: Wanted, now: Instant) -> (bool, Vec<Settlement>) {
         if self.wanted == wanted {
             return (false, Vec::new());
@@ -42,7 +43,7 @@ impl Ledger {
         self.wanted = wanted;
         self.wanted_moved = true;
         if self.wanted != Wanted::Asked {
-            // That the editor is away is known of a former question at best.
+            // The absence that was seen may concern another project, so its time starts again.
             self.absent_since = self.absent_since.map(|_| now);
         }
         self.mind_absence();
@@ -56,18 +57,18 @@ impl Ledger {
                 entry.project = entry.project.take().or_else(|| project.clone());
             }
         });
-        // Of what its editor does nothing is seen any more.
+        // Nothing will be seen any more of what the former project's editor does.
         self.tell_withheld_of(elsewhere, now, &mut out);
         out.extend(self.give_up_elsewhere(now));
         (true, out)
     }
 
-    /// The project that an open call is for.
+    /// Returns the project that an open call is for.
     pub fn project_of(&self, call: CallId) -> Option<PathBuf> {
         self.entry(call).and_then(|entry| entry.project.clone())
     }
 
-    /// Whether a connection leads to the editor of the project that is wanted.
+    /// Whether a connection leads to the editor of the wanted project.
     pub(super) fn is_wanted(&self, epoch: Epoch) -> bool {
         self.open_epochs.get(&epoch).is_some_and(|project| self.wanted.is(project.as_deref()))
     }

@@ -1,4 +1,4 @@
-//! What may be asked of the ledger: counts, records, late results.
+//! Read access to the ledger: counts, records, late results.
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
@@ -20,9 +20,9 @@ impl std::fmt::Debug for Ledger {
     }
 }
 
-/// What decides about the open calls, so that a model checker can tell one ledger from another. What a call carries
-/// (arguments, version, limits) follows from its identity, and the records of ended calls decide nothing. Whose turn it is decides
-/// only among several sessions.
+/// The hash covers what decides about the open calls, so that the model checker can tell ledgers apart. A call's arguments,
+/// version and limits follow from its id, and the records of ended calls decide nothing. `served` is left out: it matters only
+/// with several sessions.
 impl Hash for Ledger {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         for entry in self.entries.iter() {
@@ -37,56 +37,57 @@ impl Hash for Ledger {
 }
 
 impl Ledger {
-    /// What is to be told of a call that was claimed just now.
+    /// Returns the last claim of a call, for the log and the metrics.
     pub fn sending(&self, call: CallId) -> Option<Sending> {
         self.entry(call).and_then(|entry| entry.sending)
     }
 
-    /// What should never have been seen.
+    /// Returns the counts of events that should never happen.
     pub fn surprises(&self) -> &Surprises {
         &self.surprises
     }
 
-    /// Calls that are held, and calls that were sent and are not answered by the editor.
+    /// Returns the number of held calls, and of the sent calls that have
+    /// not ended. A call whose answer is withheld counts among the latter.
     pub fn counts(&self) -> (usize, usize) {
         let held = self.entries.iter().filter(|entry| entry.state() == State::Held).count();
         let flying = |state| matches!(state, State::Sent | State::Recovering | State::Abandoned | State::Cancelled);
         (held, self.entries.iter().filter(|entry| flying(entry.state())).count())
     }
 
-    /// Calls that were sent and whose client still waits.
+    /// Returns the number of sent calls whose client still waits.
     pub fn awaited(&self) -> usize {
         self.entries.iter().filter(|entry| !entry.settled && entry.state() != State::Held).count()
     }
 
-    /// Of those the ones that were sent on this connection, and those that are about to be.
+    /// Returns the number of calls whose client still waits and that were sent on this connection or are reserved for it.
     pub fn awaited_on(&self, epoch: Epoch) -> usize {
         let of_it = |entry: &&Entry| entry.reserved == Some(epoch) || entry.epoch == Some(epoch);
         self.entries.iter().filter(of_it).filter(|entry| !entry.settled).count()
     }
 
-    /// The call that has the editor's place on a connection, and since when.
+    /// Returns the oldest call that has a place at the editor, its tool, and since when.
     pub fn running(&self) -> Option<(CallId, Arc<str>, Instant)> {
         let entry = self.entries.with_place()?;
         Some((entry.id, Arc::clone(&entry.tool), entry.sent.unwrap_or(entry.accepted)))
     }
 
-    /// The newest calls first: open ones, then finished ones. Nothing is copied of the latter.
+    /// Returns all calls, first the open ones and then the finished ones, newest first. Finished records are borrowed.
     pub fn records(&self) -> impl Iterator<Item = Cow<'_, Record>> {
         self.open_records().map(Cow::Owned).chain(self.finished.newest_first().map(Cow::Borrowed))
     }
 
-    /// The open calls, the newest first.
+    /// Returns the open calls, newest first.
     pub fn open_records(&self) -> impl Iterator<Item = Record> + '_ {
         self.entries.iter().rev().filter(|entry| !entry.settled).map(|entry| self.open_record(entry))
     }
 
-    /// The finished calls, the newest first.
+    /// Returns the finished calls, newest first.
     pub fn finished_records(&self) -> impl Iterator<Item = &Record> {
         self.finished.newest_first()
     }
 
-    /// A call's record.
+    /// Returns a call's record.
     pub fn record(&self, call: CallId) -> Option<Cow<'_, Record>> {
         let open = self.entry(call).filter(|entry| !entry.settled);
         let open = open.map(|entry| Cow::Owned(self.open_record(entry)));
@@ -98,11 +99,11 @@ impl Ledger {
         Record { waits_for, ..entry.record() }
     }
 
-    /// What is known of a call's result.
+    /// Returns what is known of a call's result.
     pub fn look_up(&mut self, call: CallId, now: Instant) -> Lookup {
         self.finished.expire(now);
         let flying = |entry: &&Entry| {
-            // A cancelled call that has its place still is Unity's to answer.
+            // A cancelled call that still has its place may yet be answered by Unity.
             let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
             !(ended && entry.epoch.is_none())
         };
@@ -120,12 +121,12 @@ impl Ledger {
         Lookup::Unknown
     }
 
-    /// Whether a call with so many bytes of arguments may be taken in beside those that are open.
+    /// Whether a call with this many bytes of arguments fits beside the open calls.
     pub fn takes(&self, bytes: usize) -> bool {
         self.entries.bytes() + bytes <= OPEN_CALLS_MAX_BYTES
     }
 
-    /// Keeps a rendered late result, within the bounds of count, bytes and age.
+    /// Keeps a rendered late result, within the bounds of number, bytes and age.
     pub fn keep_late(&mut self, call: CallId, result: Arc<str>, now: Instant) {
         self.finished.keep_late(call, result, now);
     }

@@ -1,4 +1,4 @@
-//! What of the calls is one session's.
+//! Operations on the calls of one session.
 
 use tokio::time::Instant;
 
@@ -10,13 +10,13 @@ use crate::fsm::cause::Cause;
 use crate::protocol::ids::SessionId;
 
 impl Ledger {
-    /// A session goes, or its project is another: what of it is held is refused. What was sent goes on.
+    /// Refuses a session's held calls, because the session ends or its project has changed. Sent calls continue.
     pub fn refuse_held_of(&mut self, session: SessionId, cause: Cause, now: Instant) -> Vec<Settlement> {
         let held = |entry: &Entry| entry.request.session == session && entry.state() == State::Held;
         self.feed_all(now, |entry| held(entry).then_some(Event::Refused(cause)))
     }
 
-    /// A session is over: its client waits for nothing any more. What was sent goes on, and its result is kept.
+    /// Ends a session, whose client waits for nothing any more. Sent calls continue, and their results are kept.
     pub fn part_from(&mut self, session: SessionId, now: Instant) -> Vec<Settlement> {
         let mut out = self.refuse_held_of(session, Cause::ShuttingDown, now);
         self.tell_withheld_of(|entry| entry.request.session == session, now, &mut out);
@@ -26,7 +26,7 @@ impl Ledger {
         out
     }
 
-    /// Bytes of arguments of the open calls, of one session or of all.
+    /// Returns the bytes of arguments of the open calls of one session, or of all.
     pub fn open_bytes(&self, session: Option<SessionId>) -> usize {
         let Some(session) = session else { return self.entries.bytes() };
         let of_it = self.entries.iter().filter(|entry| !entry.settled && entry.request.session == session);

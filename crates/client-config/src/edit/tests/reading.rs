@@ -1,8 +1,8 @@
-//! Reading configurations with parsers that this crate does not use. `tests/setup` of holdfast reads by this file too.
+//! Reads configurations with parsers that this crate does not use. `tests/setup` of holdfast includes this file too.
 
 use serde_json::Value;
 
-/// What a file means.
+/// Returns the meaning of a file.
 pub fn read(name: &str, bytes: &[u8]) -> Value {
     let text = std::str::from_utf8(bytes).expect("UTF-8");
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -15,7 +15,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Value {
     if value.is_null() { Value::Object(serde_json::Map::new()) } else { value }
 }
 
-/// JSON with comments and trailing commas. An empty text is null.
+/// Reads JSON with comments and trailing commas. An empty text is null.
 pub fn json(text: &str) -> Result<Value, String> {
     let plain = plain(text);
     if plain.trim().is_empty() {
@@ -24,7 +24,7 @@ pub fn json(text: &str) -> Result<Value, String> {
     serde_json::from_str(&plain).map_err(|error| format!("{error} in {plain}"))
 }
 
-/// The text without comments and trailing commas; strings stay as they are.
+/// Returns the text without comments and trailing commas. Strings stay unchanged.
 pub fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text.char_indices().peekable();

@@ -1,9 +1,9 @@
-//! An answer that a domain reload may follow.
+//! Answers that a domain reload may follow.
 
 use super::*;
 use crate::limits::RELOAD_GRACE;
 
-/// What the client reads of the one answer among these.
+/// The text of the only answer among these settlements.
 fn text(settlements: &[Settlement]) -> String {
     let answers: Vec<&Answer> = settlements
         .iter()
@@ -16,7 +16,7 @@ fn text(settlements: &[Settlement]) -> String {
 }
 
 impl Book {
-    /// A call whose answer is withheld, and one that waits behind it.
+    /// A call whose answer is withheld.
     fn withheld(&mut self) -> CallId {
         let call = self.sent(once());
         let (known, settlements) = self.ledger.withhold(call, FIRST, reply(false), self.now);

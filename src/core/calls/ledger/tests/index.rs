@@ -1,10 +1,10 @@
-//! The indexes of the open calls say at any time what a look at every call says.
+//! At any time the indexes of the open calls equal what a scan of all calls finds.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// What happens to a ledger. Numbers name calls, connections and causes; one that names nothing is an operation too.
+/// An operation on a ledger. Numbers stand for calls, connections and causes. A number that stands for nothing is allowed too.
 #[derive(Debug, Clone)]
 enum Operation {
     Accept { parallel: bool, patience: u64, progress: bool, bytes: usize },

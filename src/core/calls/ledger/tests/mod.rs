@@ -16,7 +16,7 @@ use crate::limits::{
 use crate::protocol::dialect::{AnswerBody, CallProgress, JournalKey};
 use crate::protocol::mcp::ProtocolVersion;
 
-/// A ledger at a time that only the test moves.
+/// A ledger and a clock that only the test moves.
 struct Book {
     ledger: Ledger,
     now: Instant,
@@ -67,7 +67,7 @@ fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// What was told, in one word each.
+/// A short label of each settlement.
 fn told(settlements: &[Settlement]) -> Vec<String> {
     let words = settlements.iter().map(|settlement| match settlement {
         Settlement::HeldAgain => "held again".to_owned(),
@@ -84,7 +84,7 @@ fn told(settlements: &[Settlement]) -> Vec<String> {
 }
 
 impl Book {
-    /// A connected editor.
+    /// A book with a connected editor.
     fn connected() -> Self {
         let mut book = Self { ledger: Ledger::default(), now: Instant::now(), ids: 0 };
         book.ledger.open_epoch(FIRST);
@@ -202,7 +202,7 @@ fn a_call_is_reserved_and_claimed_once() {
     book.accept();
     let call = book.ledger.reserve(FIRST).unwrap().id;
     assert!(book.ledger.reserve(FIRST).is_none());
-    // The connection did not take it: it is there for the next who sends.
+    // `unreserve` by another connection has no effect.
     book.ledger.unreserve(call, SECOND);
     assert!(book.ledger.reserve(FIRST).is_none(), "it is not that connection's");
     book.ledger.unreserve(call, FIRST);
@@ -640,7 +640,7 @@ fn the_end_closes_the_record_of_a_call_whose_outcome_is_still_looked_for() {
     assert_eq!(told(&book.ledger.close_all_epochs(Loss::Shutdown, book.now)), ["noted:outcome_unknown"]);
 }
 
-/// Two questions for its outcome were under way, and both were answered.
+/// The second of two questions for its outcome is answered after the call was sent again.
 #[test]
 fn a_second_answer_of_the_journal_says_nothing_of_the_sending_after() {
     let key = |id: &str, seq| JournalKey { journal: "j".to_owned(), id: id.to_owned(), seq };

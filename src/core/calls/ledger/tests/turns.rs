@@ -1,4 +1,4 @@
-//! Calls of one link are served by session, in turns.
+//! Calls of one link are served in turns, by session.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,18 +6,18 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What happens to a ledger of several sessions.
+/// An action on a ledger of several sessions.
 #[derive(Debug, Clone)]
 enum Act {
-    /// A session calls, so many times.
+    /// A session makes this many calls.
     Call(u32, u8),
     /// The editor takes a call.
     Take,
-    /// It answers the one that it has had longest.
+    /// The editor answers the call that it has had longest.
     Answer,
-    /// The connection did not take the one that it was given last.
+    /// The connection reserves a call and does not take it.
     GiveBack,
-    /// The connection ends, and the next one stands.
+    /// The connection ends, and the next one is opened.
     Reconnect,
 }
 
@@ -36,9 +36,9 @@ struct Shared {
     book: Book,
     epoch: Epoch,
     calls: u64,
-    /// What is with the editor, oldest first.
+    /// The calls at the editor, oldest first.
     taken: Vec<CallId>,
-    /// Who was served since each session that waits was, or began to wait.
+    /// For each waiting session, the sessions that were served since it was last served or began to wait.
     passed: BTreeMap<SessionId, BTreeSet<SessionId>>,
 }
 
