@@ -1,11 +1,11 @@
-//! Texts of peers, made fit to be shown.
+//! Prepares texts of peers for display.
 
 use std::fmt::Write as _;
 
 use crate::limits::LOG_FIELD_MAX_BYTES;
 
-/// A text from a peer, fit for one field of one log line: control characters, line separators and bidirectional overrides are
-/// escaped, and what is longer than [`LOG_FIELD_MAX_BYTES`] is cut.
+/// Makes a text from a peer fit for one field of one log line: escapes control characters, line separators and bidirectional
+/// overrides, and cuts the text after about [`LOG_FIELD_MAX_BYTES`] (the last escape and the ellipsis may exceed the bound).
 pub fn clean(text: &str) -> String {
     let mut clean = String::new();
     for character in text.chars() {
@@ -24,12 +24,12 @@ pub fn clean(text: &str) -> String {
     clean
 }
 
-/// A JSON string. Writing a string cannot fail, so the other arm is never taken.
+/// Returns the text as a JSON string literal. Serialising a string cannot fail, so the fallback is never used.
 pub(in crate::protocol) fn quote(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_else(|_| String::from("\"\""))
 }
 
-/// The longest prefix of at most `max` bytes that ends between two characters.
+/// The longest prefix of at most `max` bytes that ends at a character boundary.
 pub(in crate::protocol) fn cut(text: &str, max: usize) -> &str {
     if text.len() <= max {
         return text;
@@ -38,7 +38,7 @@ pub(in crate::protocol) fn cut(text: &str, max: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// As [`cut`], and what was cut shows as an ellipsis (which counts).
+/// Like [`cut`], but ends a shortened text with an ellipsis. The ellipsis counts towards `max`.
 pub(in crate::protocol) fn cut_with_ellipsis(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
