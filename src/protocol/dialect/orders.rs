@@ -114,7 +114,7 @@ pub enum Order<'a> {
 /// How the outcome of a call can be learned if its connection ends before its reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recovery {
-    /// There is no way.
+    /// The outcome cannot be learned.
     None,
     /// The editor writes the result to a file of the project.
     ResultFile {

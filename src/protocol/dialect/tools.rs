@@ -13,7 +13,7 @@ pub struct EditorTool {
     pub name: String,
     /// What the tool does, in the editor's words.
     pub description: String,
-    /// JSON Schema of its arguments: `type: object`.
+    /// JSON Schema of the tool's arguments: `type: object`.
     pub input_schema: InputSchema,
     /// MCP annotations; all four hints are always set.
     pub annotations: Annotations,
@@ -47,7 +47,7 @@ pub struct Annotations {
     pub open_world_hint: bool,
 }
 
-/// A tool list as it was read.
+/// A tool list as read from the editor's reply.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolListing {
     /// The usable tools, in the editor's order. A schema may have hundreds of kilobytes, so all users share one copy.

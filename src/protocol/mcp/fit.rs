@@ -73,8 +73,8 @@ pub fn cut_text(result: ToolResult, profile: &ClientProfile, path: &str) -> Tool
         result.content.into_iter().partition(|content| media(content).is_none());
     let whole = texts.iter().map(plain).collect::<Vec<_>>().join("\n");
     let outcome = if result.is_error { "the tool failed" } else { "the tool ran to its end" };
-    // The note contains the number of bytes shown, which depends on the length of the note. The total, with at least as many
-    // digits, stands in.
+    // The note names the number of bytes shown, which depends on the note's own length. The total has at least as many digits, so
+    // the note is measured with the total.
     let note = |shown: usize| {
         format!(
             "Executed: {outcome}. Its text has {} bytes, and {} shows its model {most} of a result: the first {shown} bytes follow, \

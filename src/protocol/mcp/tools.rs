@@ -30,8 +30,8 @@ pub struct Entry {
 
 /// The tools of one editor, in the editor's order. Empty by default. The gateway's own tools are listed with every catalogue.
 ///
-/// Two catalogues are equal if they have the same tools under the same names, in any order. Only a change beyond that is
-/// announced.
+/// Two catalogues are equal if they have the same tools under the same names, in any order. Clients are notified of a change only
+/// if the catalogues differ.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     entries: Vec<Entry>,

@@ -111,7 +111,7 @@ fn three_numbers(version: &str) -> (u32, u32, u32) {
     (next(), next(), next())
 }
 
-/// `notifications/server/shutdown` came with v0.41.1.
+/// Whether this version announces a reload or quit: `notifications/server/shutdown` exists since v0.41.1.
 pub(super) fn announces(version: &str) -> bool {
     three_numbers(version) >= (0, 41, 1)
 }

@@ -33,15 +33,15 @@ const NO_CODE: &str = "Not executed: nothing was sent to execute. `code` (for qu
 /// What happened to a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Went {
-    /// The main thread ran it.
+    /// The main thread ran the call.
     Ran,
-    /// The main thread ran it and reports a failure.
+    /// The main thread ran the call and reports a failure.
     Failed,
-    /// It is queued and will run.
+    /// The call is queued and will run.
     Queued,
     /// Nothing was executed, and nothing will be.
     Refused,
-    /// Unknown whether it ran.
+    /// It is not known whether the call ran.
     Unclear,
 }
 

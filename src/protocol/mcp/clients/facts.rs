@@ -111,7 +111,7 @@ pub struct TextLimit {
 /// What happens to text beyond a client's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beyond {
-    /// The model never sees it.
+    /// The model never sees the rest.
     Lost,
     /// The client writes the whole text to a file and tells the model.
     Kept,

@@ -226,7 +226,7 @@ pub(super) static CLIENTS: &[Client] = &[
         // Versions before the change of December 2025 wait 5 s for the list.
         start: seconds(5, Source),
         raised_by: Some("`timeout` (milliseconds) in the server's entry"),
-        // Some versions react, but the name does not tell which version it is.
+        // Versions since December 2025 react to changes, but the name does not tell the version.
         list_changed: Known(false, Source),
         prefix: Known("holdfast_", Source),
         text_max: kept_beyond(51_200, Source),
