@@ -1,10 +1,11 @@
 //! uMCP, v0.1 to v0.26.4, the predecessor of uLoopMCP: JSON-RPC over TCP, one message a line.
 //!
 //! Tools, schemas, errors and project files are those of uLoopMCP; this module has the lines, the method names and the ids. Two
-//! facts of the package's C# code limit what may be sent. The code reads up to 4096 bytes at a time and decodes each piece by itself,
-//! so a multi-byte character on the boundary is lost: holdfast sends only ASCII. And it takes a message that spans two pieces for
-//! complete as soon as the cut falls between two tokens (before v0.8 at any cut); the remainder spoils every later message of the
-//! connection. So a message never exceeds one piece. `tests/vectors/umcp/` holds the literal bytes with their provenance.
+//! facts of the package's C# code limit what may be sent. The code reads up to 4096 bytes at a time and decodes each piece by
+//! itself, so a multi-byte character on the boundary is lost: holdfast sends only ASCII. And it takes a message that spans two
+//! pieces for complete as soon as the cut falls between two tokens (before v0.8 at any cut); the remainder spoils every later
+//! message of the connection. So a message never exceeds one piece. `tests/vectors/umcp/` holds the literal bytes with their
+//! provenance.
 
 mod wire;
 
