@@ -1,22 +1,23 @@
-//! Identifiers that are never mixed up.
+//! Identifier types that the compiler keeps apart.
 
 use std::fmt;
 
 use uuid::Uuid;
 
-/// A call's identity from the client's request to Unity's console and the log: a GUID.
+/// The identity of a call, from the client's request to Unity's console and the log: a GUID.
 ///
-/// Made from random bytes that the shell supplies ([`CallId::from_random`]); the pure layers have no randomness of their own.
+/// Made from random bytes that the caller supplies ([`CallId::from_random`]), because the pure layers have no randomness.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallId(Uuid);
 
 impl CallId {
-    /// A version 4 GUID of these random bytes.
+    /// Makes a version 4 GUID from these random bytes.
     pub fn from_random(bytes: [u8; 16]) -> Self {
         Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
     }
 
-    /// Reads a GUID in any of its usual spellings.
+    /// Parses a GUID in any spelling that the `uuid` crate accepts. White space around the GUID is ignored. `None` if the text is
+    /// not one.
     pub fn parse(text: &str) -> Option<Self> {
         Uuid::try_parse(text.trim()).ok().map(Self)
     }
@@ -34,14 +35,14 @@ impl fmt::Debug for CallId {
     }
 }
 
-/// One client's session, of those that this process has. A number is never used again.
+/// The number of one client's session in this process. A number is never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct SessionId(pub u32);
 
 impl SessionId {
     /// The session over stdin and stdout.
     pub const STDIO: Self = Self(0);
-    /// Requests of the documented HTTP API: no client's, and answered there.
+    /// Requests of the documented HTTP API (guests). They belong to no client, and their answers leave over that API.
     pub const GUESTS: Self = Self(u32::MAX);
 }
 
@@ -51,36 +52,36 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// One link to an editor, of those that this process has. A number is never used again.
+/// The number of one link to an editor in this process. A number is never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LinkId(pub u32);
 
 impl LinkId {
-    /// The link that is there from the start.
+    /// The link that exists from the start of the process.
     pub const FIRST: Self = Self(0);
 }
 
-/// One opening of a client's request.
+/// The key of one open request of a client.
 ///
-/// A client may use an id again once the request that had it is cancelled or answered; a key is never used again. So whoever
-/// answers, reports progress or asks about a request means that request and not the next one with its id, nor another session's.
+/// A client may use a request id again after that request was cancelled or answered, but a key is never used again. So an answer
+/// or a progress report cannot reach a later request with the same id, nor a request of another session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestKey {
-    /// The session that it came in on: its answer leaves there.
+    /// The session that sent the request and gets the answer.
     pub session: SessionId,
-    /// Its number there.
+    /// The number of the request in that session.
     pub number: u64,
 }
 
 impl RequestKey {
-    /// The request of this number in this session.
+    /// Makes the key of the request with this number in this session.
     pub const fn new(session: SessionId, number: u64) -> Self {
         Self { session, number }
     }
 }
 
-/// The number of one connection to an editor, rising over the life of the process. A frame, claim or write of one epoch
-/// can never touch a call of another.
+/// The number of one connection to an editor. It rises over the life of the process. A frame, claim or write of one epoch never
+/// affects a call of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Epoch(pub u64);
 

@@ -1,7 +1,7 @@
 //! JSON-RPC 2.0 messages, as MCP writes them on stdio: one message per line.
 //!
-//! Reading keeps what a peer wrote: parameters and results stay raw JSON, request ids stay byte-exact. A message that cannot
-//! be accepted still gives up its id where one can be seen, so that a broken request is answered and not left hanging.
+//! The reader keeps what a peer wrote: parameters and results stay raw JSON, and request ids stay byte-exact. If a message is not
+//! accepted, its id is still searched for, so that a broken request gets an error and does not hang.
 //!
 //! Sources: the JSON-RPC 2.0 specification (envelope, error codes, ids); MCP `basic/transports` (one message per line, no
 //! embedded line break, no batch outside 2025-03-26); RFC 8259 (grammar, whitespace).

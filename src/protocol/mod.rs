@@ -1,4 +1,4 @@
-//! Bytes <-> values. Pure: no runtime, no clock, no randomness, no environment, no logging, no await.
+//! Converts bytes to values and back. Pure: no runtime, no clock, no randomness, no environment, no logging, no await.
 
 pub mod dialect;
 pub mod framing;

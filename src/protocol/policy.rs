@@ -1,8 +1,9 @@
 //! Policy: which of the editor's tools may be called, by patterns on their names and by their annotations.
 //!
-//! A rule is a name with `*` (any characters) and `?` (one), matched case by case against the editor's own name and the name that
-//! clients see; or an annotation (`@read-only`), which `!` turns round. Whatever one deny rule names is refused, and of each allow
-//! list that is not empty a tool must be named. Values only: where the rules come from is `config::file`'s.
+//! A rule is either a name, with `*` (any characters) and `?` (one character), or an annotation (`@read-only`), which `!`
+//! negates. A name rule is case-sensitive and is compared with the editor's own name of the tool and with the name that clients
+//! see. A tool is refused if a deny rule matches it, or if a non-empty allow list has no rule that matches it. This module knows
+//! only values: `config::file` reads the rules.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use serde::{Deserialize, Deserializer};
 use crate::limits::{POLICY_RULE_MAX_BYTES, POLICY_RULES_MAX};
 use crate::protocol::dialect::Annotations;
 
-/// What an annotation rule asks for.
+/// The annotation that a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 enum Hint {
@@ -24,8 +25,8 @@ enum Hint {
 }
 
 impl Hint {
-    /// Whether it is true of a tool. That a tool is destructive or idempotent is meaningful only where it is not read-only (MCP
-    /// 2025-03-26, `ToolAnnotations`): one that only reads destroys nothing, however often it is called.
+    /// Whether the annotation is true of a tool. MCP 2025-03-26 (`ToolAnnotations`) gives `destructiveHint` and `idempotentHint`
+    /// a meaning only for a tool that is not read-only. So a read-only tool is never destructive and always idempotent.
     fn holds(self, of: &Annotations) -> bool {
         match self {
             Self::ReadOnly => of.read_only_hint,
@@ -36,7 +37,7 @@ impl Hint {
     }
 }
 
-/// The annotations of a tool that states none: MCP's own defaults, which expect the worst (2025-03-26, `ToolAnnotations`).
+/// Annotations of a tool that states none: MCP's defaults, which assume the worst (2025-03-26, `ToolAnnotations`).
 pub fn unstated() -> Annotations {
     Annotations {
         title: String::new(),
@@ -47,47 +48,47 @@ pub fn unstated() -> Annotations {
     }
 }
 
-/// What a rule names.
+/// What a rule is compared with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
     Name(Vec<char>),
     Annotation { hint: Hint, holds: bool },
 }
 
-/// A rule as it is written. At most [`POLICY_RULE_MAX_BYTES`] bytes.
+/// A rule, with the text as the user wrote it. At most [`POLICY_RULE_MAX_BYTES`] bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     text: String,
     what: What,
 }
 
-/// Why a text is no rule, with the fix.
+/// Why a text is not a rule. The message tells how to fix the rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadPattern {
-    /// There is nothing in it.
+    /// The text is empty.
     #[error("a rule is empty; write a tool's name, with * and ? if you like, or an annotation such as @read-only")]
     Empty,
-    /// It is longer than any name.
+    /// The text is longer than [`POLICY_RULE_MAX_BYTES`].
     #[error("a rule is longer than {POLICY_RULE_MAX_BYTES} bytes; no tool has so long a name: shorten it with *")]
     TooLong,
-    /// No such annotation.
+    /// The text after `@` is not the name of an annotation.
     #[error(
         "\"{0}\" is no annotation; there are @read-only, @destructive, @idempotent and @open-world, each also with ! before it"
     )]
     NoAnnotation(String),
-    /// A name cannot be turned round.
+    /// A `!` before a name; only annotations can be negated.
     #[error("\"{0}\" turns a name round, which only annotations can be; put the name into the other list")]
     NegatedName(String),
-    /// Characters that no name has.
+    /// The text has control characters, or white space around it.
     #[error("the rule \"{0}\" has control characters or spaces around it; write the name alone")]
     Odd(String),
 }
 
 impl Pattern {
-    /// Reads a rule.
+    /// Parses a rule.
     ///
     /// # Errors
-    /// [`BadPattern`], with the fix.
+    /// [`BadPattern`]; its text tells how to fix the rule.
     pub fn parse(text: &str) -> Result<Self, BadPattern> {
         let shown = || text.escape_debug().collect();
         if text.is_empty() {
@@ -128,7 +129,7 @@ impl fmt::Display for Pattern {
 
 impl<'de> Deserialize<'de> for Pattern {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// Refuses where the text is read, so that the error's place is the rule's and not its list's.
+        /// Parses each rule as it is deserialised, so that an error names the position of the rule and not that of its list.
         struct OfText;
         impl Visitor<'_> for OfText {
             type Value = Pattern;
@@ -145,12 +146,12 @@ impl<'de> Deserialize<'de> for Pattern {
     }
 }
 
-/// Whether a pattern is all of a name. Each `*` is tried from its last place on, so that the work is bounded by the product of
-/// the lengths.
+/// Whether the pattern matches the whole name. After a mismatch only the last `*` is extended, so the work is at most the product
+/// of both lengths.
 fn matches(pattern: &[char], name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     let (mut at, mut next) = (0, 0);
-    // Where the last star stands, and how much of the name it has taken.
+    // Position of the last `*` in the pattern, and the position in the name up to which that `*` has matched.
     let mut star: Option<(usize, usize)> = None;
     while let Some(c) = name.get(next) {
         match pattern.get(at) {
@@ -175,7 +176,7 @@ fn matches(pattern: &[char], name: &str) -> bool {
     pattern.iter().skip(at).all(|c| *c == '*')
 }
 
-/// Patterns that one place has written: a flag, a variable, a file.
+/// The patterns of one source: a flag, a variable, or a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Rules {
     patterns: Vec<Pattern>,
@@ -192,16 +193,16 @@ impl Rules {
     }
 }
 
-/// Why a call is refused on the user's word.
+/// Why the user's settings refuse a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grounds {
-    /// The rule, and where it stands; for the audit. `None` where it is not a rule that refuses.
+    /// The rule and the place where it is written, for the audit. `None` if the reason is not a rule.
     pub rule: Option<String>,
-    /// What happened, for whoever made the call.
+    /// The reason as a sentence for the caller.
     pub says: String,
 }
 
-/// The rules that hold. The default allows everything.
+/// All rules in force. The default allows everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
     deny: Vec<Rules>,
@@ -210,33 +211,33 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Refuses what these name; `place` says where they stand.
+    /// Refuses the tools that these patterns match. `place` names the source of the patterns.
     pub fn deny(&mut self, patterns: Vec<Pattern>, place: &str) {
         push(&mut self.deny, &mut self.unusable, patterns, place);
     }
 
-    /// Refuses what none of these names, if there are any.
+    /// Refuses the tools that none of these patterns matches. An empty list refuses nothing.
     pub fn allow(&mut self, patterns: Vec<Pattern>, place: &str) {
         push(&mut self.allow, &mut self.unusable, patterns, place);
     }
 
-    /// What was asked for cannot be known, for this reason with the fix: everything is refused.
+    /// Refuses every tool because the rules cannot be read. `why` is the reason with the fix.
     pub fn refuse_all(&mut self, why: String) {
         self.unusable.push(why);
     }
 
-    /// Whether anything is refused.
+    /// Whether the policy refuses nothing at all.
     pub fn is_empty(&self) -> bool {
         self.deny.is_empty() && self.allow.is_empty() && self.unusable.is_empty()
     }
 
-    /// Why everything is refused, if it is.
+    /// Why every tool is refused: the first reason given to [`Policy::refuse_all`]. `None` if the rules can be read.
     pub fn refusal_of_all(&self) -> Option<Grounds> {
         let why = self.unusable.first()?;
         Some(Grounds { rule: None, says: format!("the policy cannot be read, so nothing is allowed ({why})") })
     }
 
-    /// Why this tool may not be called: `name` as clients see it, `own` as the editor does.
+    /// Why this tool may not be called. `name` is the name that clients see, `own` the name in the editor.
     pub fn refusal(&self, name: &str, own: &str, annotations: &Annotations) -> Option<Grounds> {
         let names = [name, own];
         let refused_by = |rule: String| Grounds { says: format!("policy refuses it: {rule}"), rule: Some(rule) };
@@ -249,7 +250,7 @@ impl Policy {
         self.refusal_of_all().or(denied).or_else(left_out)
     }
 
-    /// The rules in words, one a line.
+    /// The policy in words, one line for each reason that refuses everything and for each list of rules.
     pub fn lines(&self) -> Vec<String> {
         let lines = |what: &'static str, all: &'_ [Rules]| -> Vec<String> {
             all.iter().map(|rules| format!("{what} {} ({})", rules.list(), rules.place)).collect()
@@ -350,7 +351,7 @@ mod tests {
             |rule: &str, annotations: &Annotations| Pattern::parse(rule).unwrap().names(["t", "t"], annotations);
         let all = ["@read-only", "@destructive", "@idempotent", "@open-world"];
         assert_eq!(all.map(|rule| names(rule, &unstated())), [false, true, false, true]);
-        // Whoever only reads destroys nothing, whatever the other hints say.
+        // A read-only tool is never destructive, whatever its other hints say.
         assert_eq!(all.map(|rule| names(rule, &reads())), [true, false, true, true]);
         for rule in all {
             assert_ne!(names(rule, &reads()), names(&format!("!{rule}"), &reads()), "{rule}");

@@ -1,11 +1,11 @@
-//! Texts of peers, made fit to be shown.
+//! Prepares texts of peers for display.
 
 use std::fmt::Write as _;
 
 use crate::limits::{LOG_FIELD_MAX_BYTES, LOG_NAME_MAX_BYTES};
 
-/// A text from a peer, fit for one field of one log line: control characters, line separators and bidirectional overrides are
-/// escaped, and what is longer than [`LOG_FIELD_MAX_BYTES`] is cut.
+/// Makes a text from a peer fit for one field of one log line: escapes control characters, line separators and bidirectional
+/// overrides, and cuts the text after about [`LOG_FIELD_MAX_BYTES`] (the last escape and the ellipsis may exceed the bound).
 pub fn clean(text: &str) -> String {
     let mut clean = String::new();
     for character in text.chars() {
@@ -24,8 +24,8 @@ pub fn clean(text: &str) -> String {
     clean
 }
 
-/// The name among `known` that is most like `word`, if one is like it; a word above [`LOG_NAME_MAX_BYTES`] is like none. Letter
-/// case does not count.
+/// Returns the name in `known` that is most similar to `word`, ignoring letter case; `None` if no name is similar enough, or if
+/// `word` is longer than [`LOG_NAME_MAX_BYTES`].
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > LOG_NAME_MAX_BYTES {
         return None;
@@ -35,15 +35,15 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     scored.filter(|(score, _)| *score > ALIKE).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
-/// From which Jaro-Winkler similarity a name is proposed, 1 being equal: as clap proposes flags.
+/// The Jaro-Winkler similarity above which a name is proposed; 1 means equal. The same threshold as clap's for misspelt flags.
 const ALIKE: f64 = 0.7;
 
-/// A JSON string. Writing a string cannot fail, so the other arm is never taken.
+/// Returns the text as a JSON string literal. Serialising a string cannot fail, so the fallback is never used.
 pub(in crate::protocol) fn quote(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_else(|_| String::from("\"\""))
 }
 
-/// The longest prefix of at most `max` bytes that ends between two characters.
+/// The longest prefix of at most `max` bytes that ends at a character boundary.
 pub(in crate::protocol) fn cut(text: &str, max: usize) -> &str {
     if text.len() <= max {
         return text;
@@ -52,7 +52,7 @@ pub(in crate::protocol) fn cut(text: &str, max: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// As [`cut`], and what was cut shows as an ellipsis (which counts).
+/// Like [`cut`], but ends a shortened text with an ellipsis. The ellipsis counts towards `max`.
 pub(in crate::protocol) fn cut_with_ellipsis(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();

@@ -1,25 +1,25 @@
-//! W3C trace context: the trace that a call is part of, as its client says, passed on as it came.
+//! W3C trace context: the trace that a call belongs to. The client states it, and holdfast passes it on unchanged.
 //!
-//! Source: W3C Trace Context (`traceparent`, `tracestate`) and W3C Baggage; MCP carries the three in a request's `_meta`.
+//! Source: W3C Trace Context (`traceparent`, `tracestate`) and W3C Baggage. MCP carries all three in a request's `_meta`.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::limits::{BAGGAGE_MAX_BYTES, TRACEPARENT_MAX_BYTES, TRACESTATE_MAX_BYTES};
 
-/// The trace that a call is part of. What is not well-formed counts as not said, as the specification wants.
+/// The trace that a call belongs to. A member that is not well-formed is treated as absent, as the specification demands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TraceContext {
     /// Version, trace id, parent id and flags.
     pub traceparent: Option<String>,
-    /// What tracing systems add for themselves; nothing without a `traceparent`.
+    /// Data of tracing systems. `None` if there is no `traceparent`.
     pub tracestate: Option<String>,
-    /// What the client's side wants known along the way. It may hold anything, and is never logged.
+    /// Data that the client's side passes along the trace. It may hold anything, and is never logged.
     pub baggage: Option<String>,
 }
 
 impl TraceContext {
-    /// Reads the three keys of a `_meta` object; `None` if none of them says anything.
+    /// Reads the three members of a `_meta` object. `None` if neither `traceparent` nor `baggage` is valid.
     pub fn read(meta: &RawValue) -> Option<Self> {
         #[derive(Deserialize)]
         struct Meta<'a> {
@@ -49,7 +49,7 @@ impl TraceContext {
         self.traceparent.as_deref().and_then(|text| text.get(3..35))
     }
 
-    /// As a JSON object on one line.
+    /// The members that are present, as a JSON object on one line.
     pub fn json(&self) -> String {
         let members =
             [("traceparent", &self.traceparent), ("tracestate", &self.tracestate), ("baggage", &self.baggage)];
@@ -58,8 +58,8 @@ impl TraceContext {
     }
 }
 
-/// `version-trace-parent-flags` in lowercase hex: 2, 32, 16 and 2 digits, of which neither id is all zeros. Version ff is none,
-/// and a later one than 00 may say more behind another dash.
+/// Checks `version-trace-parent-flags` in lowercase hex: 2, 32, 16 and 2 digits. Neither id may be all zeros. Version `ff` is
+/// invalid. A version above `00` may have further fields after another dash.
 fn is_traceparent(text: &str) -> bool {
     let mut parts = text.split('-');
     let mut hex = |digits: usize| {

@@ -1,18 +1,18 @@
-//! An editor's answer to a call, ready for the client.
+//! An editor's answer to a call, before it is fitted to the client.
 
 use serde_json::value::RawValue;
 
-/// An editor's answer to a call, ready for the client.
+/// An editor's answer to a call, the same for every dialect.
 #[derive(Debug, Clone)]
 pub struct EditorAnswer {
-    /// The editor says that the tool failed.
+    /// Whether the editor reports that the tool failed.
     pub is_error: bool,
-    /// What it answered.
+    /// The content of the answer.
     pub body: AnswerBody,
 }
 
 impl EditorAnswer {
-    /// The same with a remark of the gateway's behind it.
+    /// Appends a remark of the gateway to the answer.
     #[must_use]
     pub fn with_note(self, note: &str) -> Self {
         let block = || serde_json::value::to_raw_value(&serde_json::json!({"type": "text", "text": note})).ok();
@@ -31,12 +31,12 @@ impl EditorAnswer {
 /// The body of an [`EditorAnswer`].
 #[derive(Debug, Clone)]
 pub enum AnswerBody {
-    /// Any JSON value, as the editor wrote it (numbers untouched).
+    /// Any JSON value, as the editor wrote it (numbers unchanged).
     Json(Box<RawValue>),
-    /// A text.
+    /// Plain text.
     Text(String),
-    /// Content blocks in MCP's own shape.
+    /// MCP content blocks.
     Blocks(Vec<Box<RawValue>>),
-    /// A JSON value, and content blocks beside it.
+    /// A JSON value with MCP content blocks beside it.
     JsonAndBlocks(Box<RawValue>, Vec<Box<RawValue>>),
 }

@@ -1,4 +1,4 @@
-//! The time limit that many tools take among their arguments.
+//! The time limit that many tools take as an argument.
 
 use std::time::Duration;
 
@@ -9,21 +9,21 @@ use super::EditorTool;
 use super::members::Members;
 use crate::limits::TOOL_TIMEOUT_MAX;
 
-/// The parameter in which a tool takes its own time limit.
+/// The parameter that holds a tool's time limit, in seconds.
 const TIMEOUT: &str = "TimeoutSeconds";
 
-/// What a tool's schema says of a parameter.
+/// The schema of one parameter of a tool.
 pub(super) fn parameter(tool: Option<&EditorTool>, name: &str) -> Option<Value> {
     tool?.input_schema.property(name)
 }
 
-/// The limit among the arguments. What is not a positive finite number says nothing.
+/// The time limit in the arguments, at most `TOOL_TIMEOUT_MAX`. `None` if it is not a positive finite number.
 pub(super) fn given_timeout(arguments: &RawValue) -> Option<Duration> {
     let members: Members<'_> = serde_json::from_str(arguments.get()).ok()?;
     members.get(TIMEOUT).as_ref().and_then(usable)
 }
 
-/// The limit that the tool's schema has for a call that names none.
+/// The default of the time limit in the tool's schema.
 pub(super) fn default_timeout(tool: Option<&EditorTool>) -> Option<Duration> {
     parameter(tool, TIMEOUT)?.get("default").and_then(usable)
 }

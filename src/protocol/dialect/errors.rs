@@ -1,91 +1,91 @@
-//! Why something of a dialect fails. The texts go on after whoever it is about: they are shown to people.
+//! Errors of the dialects. People read their texts, which continue a sentence about the peer ("it said nothing").
 
 use std::borrow::Cow;
 
-/// Why an order cannot be put on the wire. Nothing was sent.
+/// Why an order cannot be encoded. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
     /// The encoded message is larger than the editor accepts.
     #[error("the request has {bytes} bytes on the wire, more than the {max} that the editor accepts")]
     TooLarge {
-        /// Encoded size, header included.
+        /// Encoded size in bytes: with its frame header, or over HTTP the body alone.
         bytes: usize,
-        /// The bound.
+        /// The largest size that the editor accepts, in bytes.
         max: usize,
     },
-    /// The dialect has no such message.
+    /// The dialect has no message for this order.
     #[error("this editor's protocol has no such message")]
     NotSpoken,
-    /// The greeting cannot go on.
+    /// The greeting cannot continue.
     #[error("the editor cannot be greeted: {0}")]
     NoGreeting(#[from] BadGreeting),
 }
 
-/// Why a message is not one of the dialect. The connection has a wrong peer or a broken one and is closed.
+/// Why a message is not valid in the dialect. The peer is a foreign peer or broken, so the connection is closed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum BadMessage {
-    /// Not UTF-8.
+    /// The message is not UTF-8.
     #[error("not UTF-8")]
     NotUtf8,
-    /// Not JSON.
+    /// The message is not JSON.
     #[error("not JSON")]
     NotJson,
-    /// Nested deeper than the bound.
+    /// The JSON is nested deeper than the bound.
     #[error("nested too deep")]
     TooDeep,
-    /// JSON, but no message of this dialect.
+    /// The message is JSON, but not a message of this dialect.
     #[error("not a message of this dialect: {0}")]
     NotAMessage(&'static str),
 }
 
-/// Why what a peer answers to the greeting does not make it the editor that is meant.
+/// Why the answers to the greeting do not show that the peer is the expected editor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadGreeting {
-    /// It answered nothing.
+    /// The peer answered nothing.
     #[error("it said nothing")]
     Silent,
-    /// It answered with an error.
+    /// The peer answered with an error.
     #[error("it refused the {what}: {why}")]
     Refused {
-        /// What was refused.
+        /// The message that the peer refused.
         what: &'static str,
-        /// In its words, for a log.
+        /// The peer's error text, for a log.
         why: String,
     },
-    /// It is the package, and not ready.
+    /// The peer has the package, but its bridge is not ready.
     #[error("the editor is still starting its bridge: {0}")]
     Starting(String),
-    /// Nothing is known that one of both could prove itself by.
+    /// The instance file is not known, so neither side can prove its identity.
     #[error(
         "its project's Library/Holdfast/instance.json is not known, and without it neither side can prove who it is: name the \
          project (--project)"
     )]
     NoCredentials,
-    /// It does not prove to be the editor that is meant.
+    /// The peer does not prove that it is the expected editor.
     #[error("{0}")]
     Unproven(Cow<'static, str>),
-    /// It does not answer as the package does.
+    /// The peer does not answer as the package does.
     #[error("{0}")]
     ForeignPeer(Cow<'static, str>),
 }
 
-/// Why a reply tells nothing of the sendings that were asked for.
+/// Why a reply does not tell the outcomes of the sendings that were asked about.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadOutcomes {
-    /// The dialect has no such question.
+    /// The dialect has no such request.
     #[error("this editor's protocol has no journal")]
     NotSpoken,
     /// The editor answered with an error.
     #[error("the editor refused: {0}")]
     Refused(String),
-    /// The answer is none.
+    /// The answer cannot be parsed.
     #[error("{0}")]
     Malformed(String),
-    /// It is the answer to another question.
+    /// The answer is about other sendings, or from another journal.
     #[error("it answers for other calls than those asked for")]
     OtherCalls,
-    /// It names a status that is not known.
+    /// The answer has an unknown status.
     #[error("a status that is not known: {0}")]
     UnknownStatus(String),
 }

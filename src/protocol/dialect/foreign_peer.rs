@@ -1,15 +1,15 @@
-//! What a peer is that does not speak the dialect it is greeted in, by the first bytes it says. A guess for people: nothing is
-//! decided by it.
+//! Guesses from its first bytes what a peer is that does not speak the expected dialect. The guess is only shown to people;
+//! nothing depends on it.
 
-/// Bytes that are looked at.
+/// How many of the first bytes are kept of each direction.
 pub const HEAD_BYTES: usize = 256;
 
-/// Beginnings that tell a kind of server. Longer ones first.
+/// First bytes that identify a kind of server. No entry is a prefix of another.
 const KINDS: [(&[u8], &str); 12] = [
     (b"Content-Length:", "a bridge that speaks in frames (uLoopMCP since v0.27, or holdfast's own package)"),
     (b"{\"id\":\"unknown\",\"ok\":false", "the bridge of turbokettle/unity-mcp (--dialect turbokettle)"),
     (b"{\"jsonrpc\":", "a server that speaks JSON-RPC in lines (uMCP before v0.27 does: --dialect umcp)"),
-    // Its answer to a request that it takes for one of HTTP 0.9 has no status line.
+    // A server that takes our bytes for an HTTP/0.9 request answers without a status line.
     (b"<!DOCTYPE", "an HTTP server"),
     (b"<html", "an HTTP server"),
     (b"SSH-", "an SSH server"),
@@ -21,7 +21,8 @@ const KINDS: [(&[u8], &str); 12] = [
     (b"\x16\x03", "a TLS server"),
 ];
 
-/// What says this first, after it was sent that; `None`: nothing that is known.
+/// Guesses the kind of server from the first bytes that it `said` after `sent` was sent to it. `None` if they match nothing
+/// known.
 pub fn kind(said: &[u8], sent: &[u8]) -> Option<&'static str> {
     let compared = said.len().min(sent.len());
     if compared >= 8 && said.get(..compared) == sent.get(..compared) {

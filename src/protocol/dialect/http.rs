@@ -1,43 +1,43 @@
-//! The lines between a dialect that speaks HTTP and the carrier that opens a connection for each of its requests. They never
-//! leave the process: a dialect is pure and knows what to ask and what an answer means, the carrier knows sockets.
+//! The lines between a dialect that speaks HTTP and the carrier, which opens one connection for each request. The lines never
+//! leave the process. The dialect is pure: it knows the requests and the meaning of the answers. The carrier knows the sockets.
 //!
-//! Only an answer has a line. When a request cannot be sent, or its connection ends before the answer is whole, the carrier ends
-//! the whole conversation as a broken stream does; it knows which calls not a byte was sent of.
+//! The carrier writes a line only for an answer. If a request cannot be sent, or its connection ends before the answer is
+//! complete, the carrier ends the conversation as if a stream broke. The carrier knows of which calls no byte was sent.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-/// What the carrier is to ask.
+/// A request that the carrier is to send.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask<'a> {
-    /// Under which the answer comes. Numbers rise from line to line.
+    /// Number of the request, repeated in its answer. Numbers rise from line to line.
     pub number: u64,
-    /// The call it belongs to, handed back with the answer.
+    /// The call that the request belongs to, repeated in its answer.
     pub call: Option<Cow<'a, str>>,
     /// `GET` or `POST`.
     pub method: Cow<'a, str>,
-    /// Path, with its `/`.
+    /// Path, with the leading `/`.
     pub path: Cow<'a, str>,
-    /// Type of the body; a request without a body has none.
+    /// Content type of the body; `None` for a request without a body.
     pub content_type: Option<Cow<'a, str>>,
     /// The body; may be empty.
     pub body: Cow<'a, str>,
 }
 
-/// What the carrier heard.
+/// The answer that the carrier received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard<'a> {
-    /// Of which [`Ask`].
+    /// [`Ask::number`] of the request.
     pub number: u64,
-    /// [`Ask::call`].
+    /// [`Ask::call`] of the request.
     pub call: Option<Cow<'a, str>>,
-    /// [`Ask::path`].
+    /// [`Ask::path`] of the request.
     pub path: Cow<'a, str>,
     /// HTTP status code.
     pub status: u16,
-    /// The header of that name.
+    /// The `Server` header.
     pub server: Option<Cow<'a, str>>,
-    /// The body; what is not UTF-8 in it is replaced.
+    /// The body, with U+FFFD in place of what is not UTF-8.
     pub body: Cow<'a, str>,
 }

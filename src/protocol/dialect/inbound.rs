@@ -1,4 +1,4 @@
-//! What comes from the editor: replies, events, progress, pushes, and what its journal says.
+//! What the editor sends: replies, events, progress, push messages, and the answers of its journal.
 
 use std::time::Duration;
 
@@ -11,32 +11,33 @@ use crate::protocol::ids::CallId;
 pub enum Inbound {
     /// A reply to the message with this number.
     Reply {
-        /// The [`WireId::number`](super::WireId::number) it answers.
+        /// The [`WireId::number`](super::WireId::number) of the message that is answered.
         number: u64,
-        /// What it says.
+        /// The content of the reply.
         reply: Reply,
     },
     /// Something that happened in the editor.
     Event(EditorEvent),
-    /// How far a call is.
+    /// Progress of a call.
     Progress(CallProgress),
-    /// A reply to nothing of ours (unknown, null or odd id), or a notification that is not known: counted and dropped.
+    /// A reply with an id that is not ours (unknown, null or malformed), a request, or an unknown notification: counted and
+    /// dropped.
     Unmatched {
-        /// What it claimed to be, cut and escaped for a log.
+        /// What the message claims to be, shortened and escaped for a log.
         what: String,
     },
 }
 
-/// How far a running call is, in its tool's own measure.
+/// Progress of a running call, in the unit that its tool chose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallProgress {
     /// The call.
     pub call: CallId,
-    /// How far: finite and not negative.
+    /// The progress so far: finite and not negative.
     pub done: f64,
-    /// Of how much, if the tool knows.
+    /// The value of `done` at the end, if the tool knows it.
     pub total: Option<f64>,
-    /// What it is doing.
+    /// What the tool is doing now.
     pub message: Option<String>,
 }
 
@@ -54,39 +55,39 @@ pub enum Reply {
 pub struct EditorError {
     /// JSON-RPC code.
     pub code: i64,
-    /// The message, and what its data adds, as one text for a person or an AI.
+    /// The message and the additions of the error's data, as one text for a person or an AI.
     pub message: String,
-    /// Set if the editor refused before it ran anything: a fact the text may state.
+    /// Set only if the editor refused the call before anything ran, so that an answer may say so.
     pub refusal: Option<Refusal>,
 }
 
-/// What a refusal of the editor means for the call, of which nothing has run.
+/// What a refusal by the editor means for the call. Nothing of the refused message has run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// It stays refused (security settings, unknown or disabled tool, arguments).
+    /// The same call would be refused again (security settings, unknown or disabled tool, arguments).
     Final,
-    /// The editor is about to leave: the call can be sent to its next connection.
+    /// The editor is about to close the connection: the call can be sent on the next one.
     Leaving,
-    /// It is not the editor that was meant (another project, another session).
+    /// The peer is not the editor that the call is for (another project, another session).
     WrongEditor,
-    /// The editor has this sending already: nothing of the second ran, and the first is answered for itself.
+    /// The editor already has this sending. The repeated one did not run; the first one gets its own answer.
     Double,
 }
 
-/// Something that happened in the editor, told on the bridge connection.
+/// Something that happened in the editor, reported on the bridge connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EditorEvent {
     /// The tool list changed, or the editor is ready again.
     ToolsChanged,
     /// The editor is about to close the connection.
     Leaving(LeaveReason),
-    /// It is in another state.
+    /// The editor is in another state.
     State(EditorState),
-    /// A call of an earlier connection has ended: its outcome can be asked for.
+    /// A call of an earlier connection has ended: its outcome can now be asked for.
     Settled,
 }
 
-/// What an editor says it is doing.
+/// The state that an editor reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub enum EditorState {
@@ -100,73 +101,74 @@ pub enum EditorState {
     Reloading,
     /// About to quit.
     Stopping,
-    /// A state that is not known.
+    /// A state that holdfast does not know.
     Unknown,
 }
 
-/// How an editor is, told off its main thread.
+/// The condition of an editor, reported by another thread than its main thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heartbeat {
-    /// What it says it is doing.
+    /// The state that the editor reports.
     pub state: EditorState,
-    /// Since its last frame. Growing while nothing runs: it imports, compiles or shows a modal dialog.
+    /// Time since the editor's last frame. If it grows while no call runs, the editor imports, compiles or shows a modal dialog.
     pub frame_age: Duration,
-    /// It has the keyboard.
+    /// Whether the editor has the keyboard focus.
     pub focused: bool,
-    /// It imports assets.
+    /// Whether the editor imports assets.
     pub importing: bool,
-    /// The last compilation had errors.
+    /// Whether the last compilation had errors.
     pub compile_errors: bool,
-    /// Calls that wait for its main thread, of all clients.
+    /// Number of calls that wait for the main thread, of all clients.
     pub queued: u32,
-    /// Calls that run, of all clients.
+    /// Number of calls that run, of all clients.
     pub running: u32,
 }
 
-/// What the answers to the greeting mean.
+/// What the replies to the greeting mean so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Greeted {
-    /// Another message is due.
+    /// The greeting needs another message.
     NotYet,
-    /// It is the right editor.
+    /// The greeting is complete: the peer is the right editor.
     Done(Met),
 }
 
-/// What the greeting told of the editor.
+/// What the greeting says about the editor.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Met {
-    /// The journal it keeps: one process's. Another name is another journal, which knows nothing of the first.
+    /// The journal that the editor keeps, one for each process. A journal of another name knows nothing of the calls in this one.
     pub journal: Option<String>,
-    /// Which tools it has ([`ToolListing::revision`](super::ToolListing::revision)).
+    /// The revision of the tool list ([`ToolListing::revision`](super::ToolListing::revision)).
     pub tools_revision: Option<String>,
-    /// The domain it is in: another number in the same process means that it has reloaded, the same that it has not.
+    /// The number of the editor's domain. In the same process, another number means that the domain was reloaded, an equal number
+    /// that it was not.
     pub domain: Option<u64>,
 }
 
-/// Why an editor leaves.
+/// Why an editor closes the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum LeaveReason {
-    /// It reloads its domain and comes back.
+    /// The editor reloads its domain and returns.
     Reload,
-    /// It quits.
+    /// The editor quits.
     Quit,
-    /// Its user stopped the bridge; the editor goes on.
+    /// The user stopped the bridge; the editor keeps running.
     Stopped,
-    /// It stops its bridge and says nothing more exact.
+    /// The editor stops its bridge and gives no known reason.
     Unknown,
 }
 
-/// A push message: a hint, which anybody on this machine can send. It may refresh, shorten a wait, or name a reload where nothing says
-/// otherwise; it never closes or delays anything, and never makes calls be refused.
+/// A push message. It is only a hint, because any program on this machine can send one. A hint may cause a refresh, shorten a
+/// wait, or name a reload where nothing contradicts it. It never closes or delays anything and never makes a call fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum PushEvent {
-    /// The editor attached its push connection.
+    /// The editor opened its push connection.
     ConnectionEstablished,
     /// A domain reload begins.
     DomainReload,
-    /// A domain reload is over.
+    /// A domain reload has ended.
     DomainReloadRecovered,
     /// The tool list changed.
     ToolsChanged,
@@ -174,12 +176,12 @@ pub enum PushEvent {
     UserDisconnect,
     /// The editor shuts down.
     UnityShutdown,
-    /// A type that is not known: counted, ignored.
+    /// An unknown type: counted and ignored.
     Unknown,
 }
 
 impl PushEvent {
-    /// The event of this type, as the editor's side of every push protocol spells it.
+    /// Returns the event for a `type` text. The texts are the same in every push protocol.
     pub fn named(kind: &str) -> Self {
         match kind {
             "CONNECTION_ESTABLISHED" => Self::ConnectionEstablished,
@@ -193,20 +195,20 @@ impl PushEvent {
     }
 }
 
-/// What a journal says of a sending.
+/// What a journal says about a sending.
 #[derive(Debug, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum JournalOutcome {
-    /// It ended with this reply.
+    /// The sending ended with this reply.
     Ended(Reply),
-    /// It ended, but its reply was let go; why, in words.
+    /// The sending ended, but the journal no longer has its reply. The text says why.
     EndedUnkept(String),
-    /// It waits or runs; its end will be told ([`EditorEvent::Settled`]).
+    /// The sending waits or runs. The editor reports its end ([`EditorEvent::Settled`]).
     Running,
-    /// It has not run and will not.
+    /// The sending has not run and will not run.
     NotRun,
-    /// It had begun, and a domain reload cut it: there is no result.
+    /// A domain reload interrupted the sending while it ran: there is no result.
     Interrupted,
-    /// The journal cannot tell.
+    /// The journal does not know the outcome.
     Forgotten,
 }

@@ -1,5 +1,5 @@
-//! A tool's input schema, kept as text: a long list has megabytes of them, and as trees of values they take ten times as much.
-//! Whoever looks inside one parses it then.
+//! A tool's input schema, kept as text. A long list has megabytes of schemas, and parsed trees take ten times as much memory. A
+//! caller parses a schema only when it needs its content.
 
 use std::sync::Arc;
 
@@ -11,39 +11,40 @@ use serde_json::{Map, Value};
 use super::members::Members;
 use crate::protocol::jsonrpc::compact;
 
-/// JSON Schema of a tool's arguments: a JSON object, compact and so on one line.
+/// JSON Schema of a tool's arguments: a JSON object as compact text on one line.
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
 pub struct InputSchema(Arc<RawValue>);
 
 impl InputSchema {
-    /// The text, as JSON that is written as it stands.
+    /// The schema as raw JSON text.
     pub fn raw(&self) -> &RawValue {
         &self.0
     }
 
-    /// The whole tree.
+    /// Parses the whole schema.
     pub fn parsed(&self) -> Map<String, Value> {
         serde_json::from_str(self.0.get()).unwrap_or_default()
     }
 
-    /// Whether it has one of these keywords at the top.
+    /// Whether the schema has one of these keywords at the top level.
     pub fn has_any(&self, keywords: &[&str]) -> bool {
         Members::of(&self.0).is_some_and(|members| members.iter().any(|(key, _)| keywords.contains(&key)))
     }
 
-    /// What it says of a property.
+    /// The schema of one property.
     pub fn property(&self, name: &str) -> Option<Value> {
         let last =
             |object, name| Members::of(object)?.iter().filter(|(key, _)| *key == name).last().map(|(_, raw)| raw);
         serde_json::from_str(last(last(&self.0, "properties")?, name)?.get()).ok()
     }
 
-    /// A schema of these members, whose properties are made one at a time and stand where `rest` has `properties`: a tree of
-    /// thousands of them takes ten times as much memory as their text.
+    /// Builds a schema from its members and its properties. Properties are serialised one at a time and replace the member
+    /// `properties` of `rest`, because a tree of thousands of them takes ten times as much memory as their text. Without that
+    /// member no property is written.
     ///
     /// # Errors
-    /// Why a property cannot be made.
+    /// The first error that `properties` yields.
     pub fn by_parts<'n, E>(
         rest: &Map<String, Value>,
         properties: impl Iterator<Item = Result<(&'n str, Value), E>>,
@@ -70,13 +71,14 @@ impl InputSchema {
             }
         }
         text.push('}');
-        // It grew by doubling.
+        // Free the capacity that growth by doubling left over.
         text.shrink_to_fit();
         let text = RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned());
         Ok(Self(text.into()))
     }
 
-    /// The schema with no properties in `properties`, and those one by one, unparsed. `None` where `properties` is no object.
+    /// The schema with empty `properties`, and each property beside it, unparsed. `None` if the schema or its `properties` is not
+    /// an object.
     pub fn parts(&self) -> Option<Parts<'_>> {
         let mut rest = Map::new();
         let mut properties = Vec::new();
@@ -92,15 +94,15 @@ impl InputSchema {
     }
 }
 
-/// The members of a schema, and those of its `properties`, unparsed.
+/// The members of a schema, and the name and unparsed schema of each of its `properties`.
 pub type Parts<'s> = (Map<String, Value>, Vec<(String, &'s RawValue)>);
 
-/// The keyword whose value holds a schema for each argument.
+/// The keyword that holds a schema for each argument.
 const PROPERTIES: &str = "properties";
 
 impl From<&Map<String, Value>> for InputSchema {
     fn from(schema: &Map<String, Value>) -> Self {
-        // A tree of values is always JSON.
+        // Serialising a JSON tree cannot fail.
         let text = to_raw_value(schema).unwrap_or_else(|_| RawValue::NULL.to_owned());
         Self(text.into())
     }
@@ -112,7 +114,7 @@ impl Default for InputSchema {
     }
 }
 
-/// Two texts of one tree are the same schema: the order of an object's members says nothing.
+/// Schemas are equal if their trees are: the order of an object's members means nothing.
 impl PartialEq for InputSchema {
     fn eq(&self, other: &Self) -> bool {
         self.0.get() == other.0.get() || self.parsed() == other.parsed()

@@ -1,4 +1,4 @@
-//! What every dialect can do.
+//! The trait that every dialect implements.
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
@@ -10,51 +10,51 @@ use super::{
 };
 use crate::protocol::framing::Framer;
 
-/// One Unity package's wire protocol.
+/// The wire protocol of one Unity package.
 pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
-    /// Its name in flags, logs and labels.
+    /// The dialect's name in flags, logs and metric labels.
     fn name(&self) -> &'static str;
-    /// Its package's name for people.
+    /// The package's name as people know it.
     fn title(&self) -> &'static str;
-    /// What is true of every editor that speaks it.
+    /// Facts about every editor that speaks the dialect.
     fn properties(&self) -> &'static Properties;
-    /// The project's files that [`read_project`](Dialect::read_project) wants to see.
+    /// The project's files that [`read_project`](Dialect::read_project) needs.
     fn project_files(&self) -> &'static [ProjectFile];
-    /// What those files say.
+    /// Reads the facts about the editor from those files.
     fn read_project(&self, files: &ProjectFiles) -> ProjectFacts;
-    /// Whether the editor says so before it reloads or quits; `version` is the package's, if it is known. `None` if that takes a
-    /// version that is not known.
+    /// Whether the editor announces a reload or a quit. `version` is the package's version, if known. `None` if the answer
+    /// depends on the version and that is not known.
     fn announces(&self, version: Option<&str>) -> Option<bool>;
-    /// How many ports above its own the package tries when that one is taken, without writing anywhere which it took.
+    /// How many ports above its own the package tries if that one is taken. Some versions do not record which port they took.
     fn moves_up(&self) -> u16 {
         0
     }
-    /// A decoder for a new connection.
+    /// Makes a decoder for a new connection.
     fn framer(&self) -> Box<dyn Framer>;
-    /// A whole frame, header included.
+    /// Encodes an order as a whole frame, header included.
     ///
     /// # Errors
-    /// [`EncodeError`]; nothing was sent.
+    /// [`EncodeError`]: nothing was sent.
     fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError>;
-    /// What a frame's body says.
+    /// Decodes the body of a frame.
     ///
     /// # Errors
-    /// [`BadMessage`]: the peer is not this dialect's editor, or broken.
+    /// [`BadMessage`]: the peer is not an editor with this dialect, or is broken.
     fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage>;
-    /// The reply in a frame that names no request, where the package answers so and means the only one that is open on the
-    /// connection; `None` for every other frame.
+    /// The reply in a frame that names no request. Some packages answer so; the reply then belongs to the only open request of
+    /// the connection. `None` for every other frame.
     fn read_unnamed(&self, _frame: &[u8]) -> Option<Reply> {
         None
     }
-    /// What the replies to the greeting so far mean; the last one is new.
+    /// Decides from all replies to the greeting so far, the newest last.
     ///
     /// # Errors
-    /// What the peer said that this dialect's editor, or the one that is meant, does not say.
+    /// [`BadGreeting`]: the replies are not those of an editor with this dialect, or not those of the expected editor.
     fn check_greeting(&self, hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting>;
-    /// What a reply to the `step`-th list method means.
+    /// Reads the reply to the `step`-th list method.
     fn read_tools(&self, reply: &Reply, step: usize) -> ListStep;
-    /// Makes a call ready: the package's own parameters for surviving a reload, its time limit. `tool` is `None` when the tool
-    /// is not in the list.
+    /// Prepares a call: adds the package's own parameters for surviving a reload, and finds its time limit. `tool` is `None` if
+    /// the tool is not in the list.
     fn prepare_call(
         &self,
         sending: &Sending<'_>,
@@ -62,39 +62,40 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
         tool: Option<&EditorTool>,
         arguments: &RawValue,
     ) -> PreparedCall;
-    /// Whether a tool is one that the package's own server answered without its editor, and which.
+    /// The package tool of this name, if it is one: a tool that the package's own server answered without its editor.
     fn package_tool(&self, _name: &str) -> Option<PackageTool> {
         None
     }
-    /// How the log of each operation of a tool is called, where the package has one for each; the time of its end is added.
+    /// The prefix of log names for this tool, if the package keeps a log for each operation. The end time is appended.
     fn log_prefix(&self, _tool: &str) -> Option<&'static str> {
         None
     }
-    /// The HTTP services that the package's documents have beside its own server.
+    /// The HTTP services that the package's documents describe beside its own server.
     fn companions(&self) -> &'static [Companion] {
         &[]
     }
-    /// An editor's reply to a call, ready for the client.
+    /// Converts an editor's reply to a call into an answer.
     fn read_answer(&self, reply: Reply) -> EditorAnswer;
-    /// The reply that a [`Recovery::ResultFile`](super::Recovery::ResultFile) holds; `None` while it is not whole.
+    /// Reads the reply in the file of a [`Recovery::ResultFile`](super::Recovery::ResultFile). `None` while the file is
+    /// incomplete.
     fn read_result_file(&self, bytes: &[u8]) -> Option<Reply>;
-    /// What a reply to [`Order::Outcomes`] says of each of the sendings that were asked for, in their order.
+    /// Reads the reply to [`Order::Outcomes`]: one outcome for each sending in `asked`, in the same order.
     ///
     /// # Errors
-    /// Why it is no such answer.
+    /// [`BadOutcomes`]: why the reply is not such an answer.
     fn read_outcomes(&self, _reply: Reply, _asked: &[JournalKey]) -> Result<Vec<JournalOutcome>, BadOutcomes> {
         Err(BadOutcomes::NotSpoken)
     }
-    /// What a reply to [`Order::Heartbeat`] says.
+    /// Reads the reply to [`Order::Heartbeat`].
     fn read_heartbeat(&self, _reply: &Reply) -> Option<Heartbeat> {
         None
     }
-    /// What a line on the push socket says; `token` is [`Hello::push_token`].
+    /// Decodes a line of the push connection. `token` is [`Hello::push_token`].
     ///
     /// # Errors
-    /// [`BadMessage`]: counted, ignored.
+    /// [`BadMessage`]: the line is counted and ignored.
     fn decode_push(&self, line: &[u8], token: &Secret) -> Result<PushEvent, BadMessage>;
-    /// The number of such a line, where lines have one: it rises by one with each, from 1 in each process of the editor.
+    /// The sequence number of a push line, if the dialect has one. It starts at 1 in each process of the editor and rises by one.
     fn push_sequence(&self, _line: &[u8]) -> Option<u64> {
         None
     }

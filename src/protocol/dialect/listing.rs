@@ -1,4 +1,4 @@
-//! A tool list out of its entries.
+//! Builds a tool list from its entries.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use serde_json::value::RawValue;
 use super::{EditorTool, ToolListing};
 use crate::limits::TOOLS_MAX;
 
-/// Why an entry is no usable tool, with its name if it has one.
+/// An unusable entry: its name, if it has one, and the reason.
 pub(super) type Bad = (Option<String>, String);
 
-/// The usable tools of a list. Each entry is read by itself, so that a broken one stands alone; the first of a name counts, and
-/// [`TOOLS_MAX`] of them.
+/// Collects the usable tools of a list. Each entry is parsed separately, so that a broken one does not affect the others. Of
+/// several entries with one name the first is kept, and at most [`TOOLS_MAX`] tools in all.
 pub(super) fn collect(entries: &[&RawValue], tool: impl Fn(&RawValue) -> Result<EditorTool, Bad>) -> ToolListing {
     let mut listing = ToolListing::default();
     let mut names = BTreeSet::new();
@@ -31,12 +31,12 @@ pub(super) fn collect(entries: &[&RawValue], tool: impl Fn(&RawValue) -> Result<
     listing
 }
 
-/// What is said of a tool of which its package says nothing.
+/// The description of a tool whose package gives none.
 pub(super) fn undescribed(name: &str) -> String {
     format!("Runs `{name}` in the Unity Editor; its package does not describe it.")
 }
 
-/// A name for people: `get-logs` becomes `Get logs`.
+/// Makes a display name: `get-logs` becomes `Get logs`.
 pub(super) fn title(name: &str) -> String {
     let words: Vec<&str> = name.split(['-', '_', ' ']).filter(|word| !word.is_empty()).collect();
     let spaced = words.join(" ");

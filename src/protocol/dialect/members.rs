@@ -1,4 +1,4 @@
-//! A JSON object member by member, values unparsed.
+//! A JSON object as a list of members with unparsed values.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,7 +9,7 @@ use serde::de::{MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Members of a JSON object in their order, values unparsed.
+/// The members of a JSON object in their order, with unparsed values.
 #[derive(Default)]
 pub(super) struct Members<'a>(Vec<(String, &'a RawValue)>);
 
@@ -34,23 +34,23 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Those of this text; `None` if it is not that of an object.
+    /// Reads the members of an object; `None` if the JSON is not an object.
     pub(super) fn of(json: &'a RawValue) -> Option<Self> {
         if json.get().starts_with('{') { serde_json::from_str(json.get()).ok() } else { None }
     }
 
-    /// Names and unparsed values, in their order.
+    /// Names and unparsed values, in the order of the object.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(key, raw)| (key.as_str(), *raw))
     }
 
-    /// The last member of exactly this name, else the first of it in any case.
+    /// The last member with exactly this name, else the first whose name differs only in case.
     pub(super) fn find(&self, name: &str) -> Option<&'a RawValue> {
         let exactly = self.iter().filter(|(key, _)| *key == name).last();
         exactly.or_else(|| self.iter().find(|(key, _)| key.eq_ignore_ascii_case(name))).map(|(_, raw)| raw)
     }
 
-    /// One member of each name, where its first one stands: the last of a name counts.
+    /// One member for each name, at the position of the first one with that name and with the value of the last.
     pub(super) fn unique(&self) -> Vec<(&str, &'a RawValue)> {
         let mut places: HashMap<&str, usize> = HashMap::new();
         let mut unique: Vec<(&str, &'a RawValue)> = Vec::new();
@@ -70,13 +70,14 @@ impl<'a> Members<'a> {
         unique
     }
 
-    /// The last member of this name, in any case.
+    /// The last member with this name, ignoring case.
     pub(super) fn get(&self, name: &str) -> Option<Value> {
         let (_, raw) = self.0.iter().rfind(|(key, _)| key.eq_ignore_ascii_case(name))?;
         serde_json::from_str(raw.get()).ok()
     }
 
-    /// The object again, without the members of one name, and with new ones at the end. No value is re-formatted.
+    /// Rebuilds the object without the members of one name (ignoring case) and with new members at the end. Values keep their
+    /// text.
     pub(super) fn spliced(&self, without: Option<&str>, added: &[(&str, String)]) -> Option<Box<RawValue>> {
         let kept = self.0.iter().filter(|(key, _)| without.is_none_or(|name| !key.eq_ignore_ascii_case(name)));
         let kept = kept.map(|(key, raw)| (key.as_str(), raw.get()));

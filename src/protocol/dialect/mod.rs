@@ -1,5 +1,5 @@
-//! A dialect is one Unity package's wire protocol, as a pure value: where its files lie, how bytes are framed, how tools are
-//! listed and called, and what its frames mean. Machines and actors know no dialect by name, only its [`Properties`].
+//! A dialect is the wire protocol of one Unity package, as a pure value: which project files it uses, how bytes are framed, how
+//! tools are listed and called, and what its frames mean. Machines and actors know no dialect by name, only its [`Properties`].
 
 mod answer;
 mod arguments;
@@ -36,24 +36,24 @@ pub use self::project::*;
 pub use self::properties::*;
 pub use self::tools::*;
 
-/// Dialects that a project may speak, the preferred one first.
+/// Dialects that a project may use, the preferred one first.
 pub type Dialects = &'static [&'static dyn Dialect];
 
-/// All that there are. Which one a project speaks is seen in its files; where they tell nothing, it is the last.
+/// All dialects. The project's files decide which one is used; if they name none, the last one is.
 pub const ALL: Dialects =
     &[&holdfast::Holdfast, &turbokettle::Turbokettle, &unity_mcp::UnityMcp, &umcp::Umcp, &uloop::Uloop];
-/// Our own package and no other.
+/// Only our own package.
 pub const HOLDFAST: Dialects = &[&holdfast::Holdfast];
-/// turbokettle/unity-mcp and no other.
+/// Only turbokettle/unity-mcp.
 pub const TURBOKETTLE: Dialects = &[&turbokettle::Turbokettle];
-/// Unity-MCP and no other.
+/// Only Unity-MCP.
 pub const UNITY_MCP: Dialects = &[&unity_mcp::UnityMcp];
-/// uMCP and no other.
+/// Only uMCP.
 pub const UMCP: Dialects = &[&umcp::Umcp];
-/// uLoopMCP and no other.
+/// Only uLoopMCP.
 pub const ULOOP: Dialects = &[&uloop::Uloop];
 
-/// What is spoken where no file of a project tells: the one among these that can be spoken without any.
+/// The dialect to use if the project's files name none: the last one, because it needs no file.
 pub fn fallback(dialects: Dialects) -> &'static dyn Dialect {
     dialects.last().copied().unwrap_or(&uloop::Uloop)
 }

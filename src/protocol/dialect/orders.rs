@@ -1,4 +1,4 @@
-//! What is sent to the editor: the greeting, calls, questions; and what a call must carry to be sent.
+//! What is sent to the editor: the greeting, calls and questions; and what a call needs to be sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,68 +9,68 @@ use super::{Expected, Reply, Secret};
 use crate::protocol::ids::CallId;
 use crate::protocol::trace::TraceContext;
 
-/// What the editor is told first on a connection.
+/// What the greeting tells the editor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hello {
-    /// This process of the gateway, among all others.
+    /// The id of this gateway process, unique among all gateways.
     pub gateway: String,
-    /// Hex digits that were never used before.
+    /// Random hex digits, new for each connection.
     pub challenge: String,
-    /// Who the editor must be.
+    /// The identity that the editor must have.
     pub expected: Option<Expected>,
     /// The client's name, shown in the editor.
     pub client_name: String,
-    /// The editor's port that was dialled.
+    /// The port on which the gateway connects to the editor.
     pub editor_port: u16,
-    /// `127.0.0.1:PORT` of our push listener, if there is one.
+    /// `127.0.0.1:PORT` of our push listener, if it runs.
     pub push_endpoint: Option<String>,
-    /// What the editor must say on that listener with every message, where its dialect can.
+    /// The token that the editor must repeat in every push message, if its dialect can.
     pub push_token: Secret,
 }
 
-/// One sending of a call.
+/// One attempt to send a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Sending<'a> {
-    /// The call.
+    /// The id of the call.
     pub call: CallId,
-    /// 1 for the first time.
+    /// Number of the attempt for this call, from 1.
     pub nth: u8,
-    /// Rises with every sending of this process.
+    /// A number that rises with every sending of this process.
     pub seq: u64,
-    /// The journal that this connection's editor keeps ([`Met::journal`](super::Met::journal)).
+    /// The journal of the connected editor ([`Met::journal`](super::Met::journal)).
     pub journal: Option<&'a str>,
-    /// Files of the project can be read afterwards.
+    /// Whether the project is known, so that its files can be read later.
     pub project_known: bool,
-    /// The version of the package in the project, if its files tell it.
+    /// The version of the package in the project, if the project's files name it.
     pub package_version: Option<&'a str>,
 }
 
 impl Sending<'_> {
-    /// The first sending of a call to an editor without a journal.
+    /// The first sending of a call, to an editor without a journal.
     pub fn first(call: CallId, project_known: bool) -> Self {
         Self { call, nth: 1, seq: 1, journal: None, project_known, package_version: None }
     }
 }
 
-/// Under what an editor's journal knows a sending.
+/// Identifies a sending in an editor's journal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JournalKey {
-    /// The journal: that of one process of the editor.
+    /// The journal of one editor process.
     pub journal: String,
-    /// The sending's id there.
+    /// The id of the sending in that journal.
     pub id: String,
     /// [`Sending::seq`](super::Sending::seq).
     pub seq: u64,
 }
 
-/// The identity of one message to the editor. Numbers rise over the life of the process and are never used twice, so a reply
-/// of an older connection matches nothing.
+/// The identity of one message to the editor. Numbers rise over the life of the process and are never used twice, so a reply from
+/// an older connection matches no open message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WireId {
     /// Unique in this process.
     pub number: u64,
-    /// The call it belongs to; part of the id on the wire where the dialect's ids can carry it, so that one word follows a
-    /// call from the client to Unity's console.
+    /// The call that the message belongs to. It is part of the id on the wire if the dialect's ids can hold it, so that the same
+    /// text identifies a call from the client to Unity's console.
     pub call: Option<CallId>,
 }
 
@@ -79,76 +79,77 @@ pub struct WireId {
 pub enum Order<'a> {
     /// The next message of the greeting.
     Greeting {
-        /// What there is to tell.
+        /// The content of the greeting.
         hello: &'a Hello,
-        /// What the editor has said to the greeting so far.
+        /// The editor's replies to the greeting so far.
         said: &'a [Reply],
     },
-    /// The tool list, by the `step`-th of the dialect's known methods (0 first; see [`ListStep::TryNext`](super::ListStep::TryNext)).
+    /// A request for the tool list, by the dialect's `step`-th list method (0 first; see
+    /// [`ListStep::TryNext`](super::ListStep::TryNext)).
     ListTools {
-        /// Index into the dialect's ladder of list methods.
+        /// Index into the dialect's list methods.
         step: usize,
-        /// Ask for development-only tools too.
+        /// Whether to include development-only tools.
         development: bool,
     },
     /// A tool call.
     Call {
         /// The tool's own name in the editor.
         tool: &'a str,
-        /// The call, made ready by [`Dialect::prepare_call`](super::Dialect::prepare_call).
+        /// The call, prepared by [`Dialect::prepare_call`](super::Dialect::prepare_call).
         call: &'a PreparedCall,
-        /// Whom the editor must be, where the dialect can ask.
+        /// The identity that the editor must have, for a dialect that checks it with each call.
         expected: Option<&'a Expected>,
-        /// The client wants to hear how far it is.
+        /// Whether the client wants progress reports.
         progress: bool,
     },
-    /// What became of these sendings, where the editor keeps a journal ([`Met::journal`](super::Met::journal)).
+    /// A question for the outcomes of these sendings, for an editor with a journal ([`Met::journal`](super::Met::journal)).
     Outcomes(&'a [JournalKey]),
-    /// This sending is not wanted any more; nothing answers it.
+    /// A cancel of this sending. The editor does not answer it.
     Cancel(&'a JournalKey),
-    /// How the editor is ([`Properties::heartbeat`](super::Properties::heartbeat)).
+    /// A question for the editor's condition ([`Properties::heartbeat`](super::Properties::heartbeat)).
     Heartbeat,
 }
 
-/// How the outcome of a call may still be learned when its connection ends before its reply.
+/// How the outcome of a call can be learned if its connection ends before its reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recovery {
-    /// Not at all.
+    /// The outcome cannot be learned.
     None,
-    /// The editor writes the result into a file of the project.
+    /// The editor writes the result to a file of the project.
     ResultFile {
-        /// Path of the file below the project root.
+        /// Path of the file, relative to the project root.
         path: String,
-        /// While one of these files exists the editor is not done.
+        /// While one of these files exists, the editor is not finished.
         busy_files: &'static [&'static str],
-        /// For how long none of them may exist.
+        /// How long the result must be complete and all busy files absent before it is accepted.
         quiet: Duration,
     },
-    /// The editor's journal knows it by this.
+    /// The editor's journal knows the outcome under this key.
     Journal(JournalKey),
-    /// Only that the editor came back can be told: the reload it caused followed.
+    /// The call causes a domain reload. Only the return of the editor can be seen, which shows that the reload is over.
     Inferred,
 }
 
 /// A call ready to be encoded.
 #[derive(Debug)]
 pub struct PreparedCall {
-    /// The arguments as they are sent.
+    /// The arguments as they will be sent.
     pub arguments: Box<RawValue>,
-    /// How its outcome may be learned after a cut.
+    /// How the outcome can be learned if the connection ends.
     pub recovery: Recovery,
-    /// The tool's own time limit, if an argument or its default says one.
+    /// The tool's own time limit, from an argument or its default.
     pub timeout: Option<Duration>,
-    /// The time limit that the editor is told, in place of the tool's own.
+    /// A time limit to send to the editor in place of the tool's own.
     pub limit: Option<Duration>,
-    /// A domain reload may follow its answer, without a word.
+    /// Whether a domain reload may follow the answer without an announcement.
     pub reload_follows: bool,
-    /// The trace that it is part of, for a dialect that has a place for it.
+    /// The trace that the call belongs to, for a dialect that can send it.
     pub trace: Option<Arc<TraceContext>>,
 }
 
 impl PreparedCall {
-    /// A call that is sent as it was given, and of which nothing more is known.
+    /// A call that is sent unchanged, with no recovery and no time limit.
     pub fn as_given(arguments: &RawValue) -> Self {
         Self {
             arguments: arguments.to_owned(),

@@ -1,48 +1,48 @@
-//! The words for what a project's files say of its editor, and whom that editor must prove to be. Values only.
+//! Types for what a project's files say about its editor, and for the identity that the editor must prove.
 
 use std::collections::BTreeMap;
 
-/// A file of a Unity project that tells something about its editor. Paths are relative to the project root, with `/`.
+/// A file of a Unity project with facts about its editor. Paths are relative to the project root, with `/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProjectFile {
     /// Path below the project root.
     pub path: &'static str,
-    /// Whether the content matters or only that the file is there.
+    /// Whether the content is read; if not, only the existence of the file matters.
     pub content: bool,
-    /// An editor writes it while it runs, and its own process id into it.
+    /// Whether a running editor writes the file and its own process id into it.
     pub names_process: bool,
 }
 
-/// What was found of one [`ProjectFile`].
+/// The state of one [`ProjectFile`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileState {
     /// There is no such file.
     Missing,
-    /// It is there, but its content was not asked for.
+    /// The file exists; its content was not asked for.
     Present,
-    /// It is there, with this content.
+    /// The file exists and has this content.
     Content(Vec<u8>),
-    /// It is there, and its content cannot be had.
+    /// The file exists, but its content could not be read.
     Unreadable(Unreadable),
 }
 
-/// Why the content of a file that is there cannot be had.
+/// Why the content of an existing file could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unreadable {
-    /// It is a symbolic link. None is followed: a project could lead anywhere by one.
+    /// The file is a symbolic link. Links are not followed, because a project could point anywhere with one.
     Link,
-    /// It is no regular file.
+    /// The path is not a regular file.
     NotAFile,
-    /// It is larger than any such file.
+    /// The file is larger than the bound for such files.
     TooLarge,
-    /// This user may not read it; the system's words.
+    /// This user may not read the file; the text is the system's message.
     Denied(String),
-    /// Something else; the system's words.
+    /// Another error; the text is the system's message.
     Other(String),
 }
 
 impl Unreadable {
-    /// What is told of the file at this path: what is wrong, and what fixes that. `anew`: what has the file written anew.
+    /// A sentence about the file at `path`: the problem and its fix. `anew` says how to make the editor write the file again.
     pub(super) fn told(&self, path: &str, anew: &str) -> String {
         match self {
             Self::Link => {
@@ -58,72 +58,73 @@ impl Unreadable {
     }
 }
 
-/// The files of one project, by their path as the dialect named it.
+/// The files of one project, by the path that the dialect named.
 pub type ProjectFiles = BTreeMap<&'static str, FileState>;
 
 /// What a project's files say about its editor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProjectFacts {
-    /// The package is part of the project, as far as its files tell.
+    /// Whether the package is part of the project, according to the files.
     pub installed: bool,
-    /// Only a record that an editor made says so: one that crashed may have left it behind.
+    /// Whether only a record of an editor shows the package as installed. A crashed editor may have left that record behind.
     pub by_record: bool,
-    /// The package's version, if the files tell it.
+    /// The package's version, if the files name it.
     pub package_version: Option<String>,
-    /// The port the package is set to, and the file that says so.
+    /// The port that the package is set to, and the file that names it.
     pub port: Option<(u16, &'static str)>,
-    /// The pid of the project's editor.
+    /// The process id of the project's editor.
     pub editor_pid: Option<u32>,
-    /// Another pid that some file names: of an editor that left its file behind, or of its successor that has not written yet.
+    /// A second process id that a file names: of an ended editor that left its file behind, or of a new one whose other file is
+    /// not written yet.
     pub other_pid: Option<u32>,
-    /// The version of Unity that this editor is.
+    /// The Unity version of the editor.
     pub editor_version: Option<String>,
-    /// Whom the editor must prove to be when it is called.
+    /// The identity that the editor must have to be called.
     pub expected: Option<Expected>,
-    /// What lock files say the editor is doing.
+    /// What the editor is doing, according to lock files or its own record.
     pub activity: Option<Activity>,
-    /// What is wrong with the files, one sentence each with the fix.
+    /// Problems with the files, one sentence each, with the fix.
     pub problems: Vec<String>,
 }
 
 /// The identity that an editor must have to be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expected {
-    /// Told with each call: the editor refuses one that is meant for another.
+    /// Sent with each call: an editor refuses a call that is meant for another one.
     Told {
-        /// The project root as the editor's own settings spell it.
+        /// The project root as the editor's settings spell it.
         project_root: String,
-        /// The editor's server session.
+        /// The id of the editor's server session.
         server_session_id: String,
     },
-    /// Proven by both sides while they greet each other, before the first call.
+    /// Proven by both sides in the greeting, before the first call.
     Proven(Credentials),
 }
 
-/// What an editor's instance file says of it, to be proven by the one that listens.
+/// The identity in an editor's instance file. The peer must prove it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// The project as the editor spells it.
+    /// The project path as the editor spells it.
     pub project: String,
-    /// The editor's process.
+    /// The process id of the editor.
     pub pid: u32,
-    /// The name of that process, among all that had or will have this pid.
+    /// A unique name of that process, because process ids are reused.
     pub nonce: String,
-    /// What only that process and those who may read its file know.
+    /// The secret that only that process and the readers of its instance file know.
     pub token: Secret,
 }
 
-/// A text that appears in no log.
+/// A text that must not appear in a log; its `Debug` output hides it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps a text secret.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text, for a computation or for the peer that may know it.
+    /// The text itself, for a computation or for the peer that may know it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -135,7 +136,7 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// What an editor is doing, from its lock files.
+/// What an editor is doing, according to its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Activity {
@@ -143,6 +144,6 @@ pub enum Activity {
     Compiling,
     /// Reloading its domain.
     Reloading,
-    /// Its bridge is starting.
+    /// Starting its bridge.
     Starting,
 }

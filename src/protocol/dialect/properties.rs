@@ -1,56 +1,56 @@
-//! What is true of every editor that speaks a dialect.
+//! Facts about every editor that speaks a dialect.
 
-/// What is true of every editor that speaks a dialect.
+/// Facts about every editor that speaks a dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Properties {
-    /// Calls that may be outstanding at once on one connection. 1: the bridge works strictly in order.
+    /// How many calls may be outstanding at once on one connection. 1 means that the bridge works strictly in order.
     pub window: usize,
-    /// The editor connects to a push listener of ours if the greeting names one.
+    /// Whether the editor connects to our push listener if the greeting names one.
     pub push: bool,
-    /// The editor answers [`Order::Heartbeat`](super::Order::Heartbeat) off its main thread, whatever that is doing.
+    /// Whether the editor answers [`Order::Heartbeat`](super::Order::Heartbeat) while its main thread is busy.
     pub heartbeat: bool,
-    /// Bound of one encoded message to the editor, header included, in bytes.
+    /// The largest message that the editor accepts, in bytes: with its frame header, or over HTTP the body alone.
     pub request_max_bytes: usize,
-    /// Ports tried when nothing else names one, best first.
+    /// Ports to try if no file or flag names one, best first.
     pub default_ports: &'static [u16],
-    /// How its bytes travel.
+    /// How bytes are transported.
     pub transport: Transport,
 }
 
-/// How a dialect's bytes travel.
+/// How a dialect transports bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
     /// One stream of bytes, which the dialect cuts into frames.
     Stream,
-    /// HTTP/1.1, a connection for each request. The dialect's frames are lines: see [`http`](super::http).
+    /// HTTP/1.1, with one connection for each request. The dialect's frames are lines for the carrier: see [`http`](super::http).
     Http,
 }
 
-/// An HTTP service that a package's documents have beside its own server, and in whose place the gateway can listen.
+/// An HTTP service that a package's documents describe beside its own server. The gateway can listen in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Companion {
-    /// It takes the logs that the editor posts.
+    /// Receives the logs that the editor posts.
     Logger,
-    /// The HTTP API that the package's documents put between client and editor.
+    /// The HTTP API that the package's documents place between client and editor.
     DocumentedHop,
 }
 
-/// A tool that a package's own server answered by itself; so does the gateway.
+/// A tool that the package's own server answered without its editor. The gateway answers it too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackageTool {
     /// Waits until the editor is ready.
     WaitReady,
     /// Brings the editor's window to the front.
     FocusWindow,
-    /// The late result of a call, by its id.
+    /// The late result of a call, found by its id.
     Result,
     /// The newest entry of each log.
     Logs,
     /// The entries of one log.
     LogByName,
-    /// What is known of one call, by its id.
+    /// What is known of one call, found by its id.
     LogDetails,
-    /// A text.
+    /// A fixed text.
     Help(&'static str),
 }

@@ -1,4 +1,4 @@
-//! JSON-RPC envelopes, and their Content-Length frames, as the dialects that use them share them.
+//! JSON-RPC envelopes and their Content-Length frames, shared by several dialects.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -14,12 +14,12 @@ use crate::protocol::jsonrpc;
 /// First part of the id of a message that belongs to no call.
 const OWN_PREFIX: &str = "holdfast";
 
-/// A JSON string literal.
+/// Returns a text as a JSON string literal.
 pub(super) fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// The text of an id of ours.
+/// The text of a message's id: `CALL.NUMBER`, or `holdfast.NUMBER` without a call.
 pub(super) fn wire_id(id: WireId) -> String {
     match id.call {
         Some(call) => format!("{call}.{}", id.number),
@@ -27,12 +27,12 @@ pub(super) fn wire_id(id: WireId) -> String {
     }
 }
 
-/// A request in its frame. `trailer` is what stands behind the parameters, with its comma.
+/// Encodes a request in a Content-Length frame. `trailer` is what follows the parameters, starting with a comma.
 pub(super) fn request(id: WireId, method: &str, params: &str, trailer: &str, max: usize) -> Result<Bytes, EncodeError> {
     frame(&format!(r#""id":{},"#, quoted(&wire_id(id))), method, params, trailer, max)
 }
 
-/// A notification in its frame.
+/// Encodes a notification in a Content-Length frame.
 pub(super) fn notification(method: &str, params: &str, max: usize) -> Result<Bytes, EncodeError> {
     frame("", method, params, "", max)
 }
@@ -41,12 +41,12 @@ fn frame(id: &str, method: &str, params: &str, trailer: &str, max: usize) -> Res
     within(content_length::encode(body(id, method, params, trailer).as_bytes()), max)
 }
 
-/// The text of a message, unframed. `id` is the whole member with its comma; nothing for a notification.
+/// The text of a message without a frame. `id` is the whole member with a trailing comma, or empty for a notification.
 pub(super) fn body(id: &str, method: &str, params: &str, trailer: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0",{id}"method":{},"params":{params}{trailer}}}"#, quoted(method))
 }
 
-/// A frame that the editor takes.
+/// Returns the frame, or an error if it is larger than the editor accepts.
 pub(super) fn within(frame: Bytes, max: usize) -> Result<Bytes, EncodeError> {
     if frame.len() > max {
         return Err(EncodeError::TooLarge { bytes: frame.len(), max });
@@ -54,7 +54,7 @@ pub(super) fn within(frame: Bytes, max: usize) -> Result<Bytes, EncodeError> {
     Ok(frame)
 }
 
-/// The members of an envelope that mean something. `jsonrpc` is not looked at: one of the packages ignores it itself.
+/// The members of an envelope that are used. `jsonrpc` is not checked, because one of the packages ignores it too.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(default, borrow, deserialize_with = "present")]
@@ -69,12 +69,12 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Keeps `null` apart from an absent member.
+/// Distinguishes `null` from a missing member.
 fn present<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(source).map(Some)
 }
 
-/// The text of one JSON object within the bounds.
+/// The text of a message, without a byte order mark. Fails if it is not UTF-8 or nested deeper than `JSON_DEPTH_MAX`.
 pub(super) fn object_text(bytes: &[u8]) -> Result<&str, BadMessage> {
     let text = std::str::from_utf8(bytes).map_err(|_| BadMessage::NotUtf8)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -84,7 +84,7 @@ pub(super) fn object_text(bytes: &[u8]) -> Result<&str, BadMessage> {
     Ok(text)
 }
 
-/// Parses a JSON object into a struct of raw members; arrays, which serde would take as positional fields, are refused.
+/// Parses a JSON object into a struct of raw members. Arrays are refused, because serde would read them as positional fields.
 pub(super) fn parse_object<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, BadMessage> {
     match serde_json::from_str(text) {
         Ok(value) if is_object(text) => Ok(value),
@@ -94,12 +94,12 @@ pub(super) fn parse_object<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, B
     }
 }
 
-/// Whether this JSON text is that of an object.
+/// Whether this JSON text is an object.
 pub(super) fn is_object(text: &str) -> bool {
     text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{')
 }
 
-/// What a frame's body says. `read_error` reads an error object; `notified` says what a notification means, if it is known.
+/// Decodes the body of a frame. `read_error` reads an error object. `notified` maps a known notification to its meaning.
 pub(super) fn decode(
     frame: &[u8],
     read_error: impl FnOnce(&RawValue) -> EditorError,
@@ -108,7 +108,7 @@ pub(super) fn decode(
     decode_with(frame, own_number, read_error, notified)
 }
 
-/// The same with other ids than ours: `own_number` finds the number in one.
+/// Like [`decode`], for other ids than ours: `own_number` reads the number in an id.
 pub(super) fn decode_with(
     frame: &[u8],
     own_number: impl Fn(&RawValue) -> Option<u64>,
@@ -122,7 +122,7 @@ pub(super) fn decode_with(
             return Err(BadMessage::NotAMessage("the method is not a text"));
         };
         if id.and_then(&own_number).is_some() {
-            // An editor sends no requests, and this one bears our id: whoever listens there returns what it is sent.
+            // An editor sends no requests. This one has an id of ours, so the peer sends back what it receives.
             return Err(BadMessage::NotAMessage("a request of ours, sent back"));
         }
         if id.is_some() {
@@ -142,7 +142,7 @@ pub(super) fn decode_with(
     })
 }
 
-/// The error in a reply that names no request: its id is `null` or missing.
+/// The error in a reply that names no request, because its id is `null` or missing.
 pub(super) fn unnamed_error(frame: &[u8], read_error: impl FnOnce(&RawValue) -> EditorError) -> Option<Reply> {
     let envelope: Envelope<'_> = parse_object(object_text(frame).ok()?).ok()?;
     let named = envelope.id.is_some_and(|id| id.get() != "null");
@@ -150,7 +150,7 @@ pub(super) fn unnamed_error(frame: &[u8], read_error: impl FnOnce(&RawValue) -> 
     Some(Reply::Error(read_error(error)))
 }
 
-/// The number in an id of ours. Editors echo ids unchanged, so anything but our own spelling is nobody's.
+/// The number in an id of ours. Editors return ids unchanged, so an id in any other spelling is not ours.
 pub(super) fn own_number(id: &RawValue) -> Option<u64> {
     let text: String = serde_json::from_str(id.get()).ok()?;
     let (prefix, number) = text.rsplit_once('.')?;
@@ -159,7 +159,7 @@ pub(super) fn own_number(id: &RawValue) -> Option<u64> {
     if known { number } else { None }
 }
 
-/// Foreign text for a log: control characters escaped, cut to the bound.
+/// Prepares foreign text for a log: escapes control characters and cuts the text at `LOG_FIELD_MAX_BYTES`.
 pub(super) fn loggable(text: &str) -> String {
     let mut out = String::new();
     for piece in text.chars().map(char::escape_debug) {

@@ -1,4 +1,4 @@
-//! The golden vectors of `tests/vectors/`, as the tests of the dialects read them; their format stands in `tests/vectors/README.md`.
+//! Reads the golden vectors of `tests/vectors/` for the tests of the dialects. `tests/vectors/README.md` describes the format.
 
 use serde_json::Value;
 
@@ -6,23 +6,23 @@ use serde_json::Value;
 pub(super) struct Vector(pub(super) Value);
 
 impl Vector {
-    /// A text of it.
+    /// A member that must be a text.
     pub(super) fn text(&self, name: &str) -> &str {
         self.0[name].as_str().unwrap_or_else(|| panic!("{} has no {name}", self.0["name"]))
     }
 
-    /// What it means.
+    /// A member of `means`.
     pub(super) fn means(&self, name: &str) -> &Value {
         &self.0["means"][name]
     }
 
-    /// A text of what it means.
+    /// A member of `means` that must be a text.
     pub(super) fn said(&self, name: &str) -> &str {
         self.means(name).as_str().unwrap_or_else(|| panic!("{} means no {name}", self.0["name"]))
     }
 }
 
-/// All of a dialect.
+/// All vectors of a dialect.
 pub(super) fn all(dialect: &str) -> Vec<Vector> {
     let folder = format!("{}/tests/vectors/{dialect}", env!("CARGO_MANIFEST_DIR"));
     let mut out = Vec::new();
@@ -34,7 +34,7 @@ pub(super) fn all(dialect: &str) -> Vec<Vector> {
     out
 }
 
-/// Every vector says where it is from, and there is one of each of these kinds and of no other.
+/// Checks that every vector names its source, and that the kinds in use are exactly `known`.
 pub(super) fn have_kinds(vectors: &[Vector], known: &[&str]) {
     for vector in vectors {
         assert!(["observed", "read", "inferred"].contains(&vector.text("provenance")), "{}", vector.text("name"));

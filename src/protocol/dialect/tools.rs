@@ -1,4 +1,4 @@
-//! The editor's tools, in one shape for every dialect.
+//! The editor's tools, in one form for all dialects.
 
 use std::sync::Arc;
 
@@ -6,65 +6,65 @@ use serde::{Deserialize, Serialize};
 
 use super::InputSchema;
 
-/// A tool of the editor, normalised: the same shape for every dialect, and the shape of the catalogue on disk.
+/// A tool of the editor, in one form for all dialects. The catalogue on disk uses the same form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditorTool {
     /// The tool's own name in the editor.
     pub name: String,
-    /// What it does, in the editor's words.
+    /// What the tool does, in the editor's words.
     pub description: String,
-    /// JSON Schema of its arguments: `type: object`.
+    /// JSON Schema of the tool's arguments: `type: object`.
     pub input_schema: InputSchema,
-    /// MCP annotations; all four are always known.
+    /// MCP annotations; all four hints are always set.
     pub annotations: Annotations,
-    /// Hidden unless development tools are asked for.
+    /// Whether the tool is hidden unless development tools are asked for.
     #[serde(default)]
     pub development_only: bool,
-    /// A call that may have run may be sent again: declared read-only or idempotent.
+    /// Whether a call that may have run may be sent again, because the tool is declared read-only or idempotent.
     #[serde(default)]
     pub repeatable: bool,
-    /// It may run while other calls run.
+    /// Whether the tool may run while other calls run.
     #[serde(default)]
     pub parallel: bool,
-    /// Its work goes on after a domain reload that cuts it.
+    /// Whether the tool's work continues after a domain reload interrupts it.
     #[serde(default)]
     pub resumable: bool,
 }
 
-/// MCP tool annotations (hints), all stated.
+/// MCP tool annotations (hints), none of them optional.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Annotations {
-    /// A name for people.
+    /// A display name for people.
     pub title: String,
-    /// It changes nothing.
+    /// The tool changes nothing.
     pub read_only_hint: bool,
-    /// It may destroy something.
+    /// The tool may destroy something.
     pub destructive_hint: bool,
-    /// Calling it again changes nothing more.
+    /// A repeated call changes nothing more.
     pub idempotent_hint: bool,
-    /// It reaches beyond the editor.
+    /// The tool reaches beyond the editor.
     pub open_world_hint: bool,
 }
 
-/// A tool list as it was read.
+/// A tool list as read from the editor's reply.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolListing {
-    /// The usable tools, in the editor's order. A schema may have hundreds of kilobytes and is kept once, whoever lists it.
+    /// The usable tools, in the editor's order. A schema may have hundreds of kilobytes, so all users share one copy.
     pub tools: Vec<Arc<EditorTool>>,
-    /// What of it is the same as long as the tools are, if the editor says so.
+    /// The editor's revision of the list, if it gives one: the same text as long as the tools are the same.
     pub revision: Option<String>,
-    /// The unusable ones: name (or position) and reason. One bad tool never takes the list with it.
+    /// The unusable entries: name (or position) and reason. One bad tool does not make the list fail.
     pub dropped: Vec<(String, String)>,
 }
 
-/// What a reply to [`Order::ListTools`](super::Order::ListTools) means.
+/// The meaning of a reply to [`Order::ListTools`](super::Order::ListTools).
 #[derive(Debug)]
 pub enum ListStep {
     /// The list.
     Tools(ToolListing),
-    /// This editor does not know that method: ask again with the next step.
+    /// The editor does not know the list method: the next one is to be tried.
     TryNext,
-    /// No list can be had; the reason in words.
+    /// The list cannot be read; the text is the reason.
     Failed(String),
 }

@@ -1,4 +1,4 @@
-//! What the files of any Unity project say, whatever package is in it: its editor's process, its packages' versions.
+//! What the files of any Unity project say, whichever package it has: the editor's process and the packages' versions.
 
 use serde_json::Value;
 
@@ -6,18 +6,18 @@ use super::{FileState, ProjectFacts, ProjectFile, ProjectFiles};
 
 /// Unity's own record of the editor that has the project open.
 pub(super) const INSTANCE: &str = "Library/EditorInstance.json";
-/// The packages the project wishes for.
+/// The packages that the project asks for.
 pub(super) const MANIFEST: &str = "Packages/manifest.json";
-/// The packages it got.
+/// The packages as Unity resolved them.
 pub(super) const LOCK: &str = "Packages/packages-lock.json";
 
-/// Longest version of Unity that is believed: `6000.0.23f1` and its like.
+/// The longest accepted version text, such as `6000.0.23f1`, in bytes.
 const VERSION_MAX_BYTES: usize = 64;
-/// Unity writes it when it opens the project, and at no other time.
+/// How to renew [`INSTANCE`]: Unity writes the file when it opens the project, and at no other time.
 const INSTANCE_MEND: &str = "name the editor's port with --port (HOLDFAST_PORT) until Unity writes the file anew, as it does when it opens the project";
 const PACKAGES_FIX: &str = "open the project in Unity, whose Package Manager shows and mends it";
 
-/// A file whose content matters.
+/// A file whose content is read.
 pub(super) const fn whole(path: &'static str) -> ProjectFile {
     ProjectFile { path, content: true, names_process: false }
 }
@@ -27,17 +27,18 @@ pub(super) const fn record(path: &'static str) -> ProjectFile {
     ProjectFile { path, content: true, names_process: true }
 }
 
-/// A file that only matters for being there.
+/// A file of which only the existence matters.
 pub(super) const fn seen(path: &'static str) -> ProjectFile {
     ProjectFile { path, content: false, names_process: false }
 }
 
-/// Whether a file is there.
+/// Whether a file exists.
 pub(super) fn is_there(files: &ProjectFiles, path: &str) -> bool {
     files.get(path).is_some_and(|state| *state != FileState::Missing)
 }
 
-/// A file's JSON object; a file that is there and is none is a problem. Unity's writers may begin with a byte order mark.
+/// Reads a file as a JSON object. A file that exists but is not a JSON object becomes a problem. A byte order mark is skipped,
+/// because Unity's writers may add one.
 pub(super) fn json(files: &ProjectFiles, path: &'static str, fix: &str, problems: &mut Vec<String>) -> Option<Value> {
     let bytes = match files.get(path)? {
         FileState::Content(bytes) => bytes,
@@ -61,19 +62,19 @@ pub(super) fn json(files: &ProjectFiles, path: &'static str, fix: &str, problems
     }
 }
 
-/// A member that is a process id.
+/// A member that is a process id (above 0).
 pub(super) fn pid(file: &Value, member: &str) -> Option<u32> {
     let pid = file.get(member)?.as_u64().and_then(|pid| u32::try_from(pid).ok())?;
     (pid > 0).then_some(pid)
 }
 
-/// A member that is a version of Unity, or of a package.
+/// A member that is a version of Unity or of a package, at most `VERSION_MAX_BYTES` long.
 pub(super) fn version_text(file: &Value, member: &str) -> Option<String> {
     let version = file.get(member)?.as_str()?;
     (version.len() <= VERSION_MAX_BYTES).then(|| version.to_owned())
 }
 
-/// Reads Unity's own record of its editor.
+/// Reads Unity's own record of its editor into `facts`.
 pub(super) fn read_instance(files: &ProjectFiles, facts: &mut ProjectFacts) {
     let Some(instance) = json(files, INSTANCE, INSTANCE_MEND, &mut facts.problems) else { return };
     match pid(&instance, "process_id") {
@@ -83,8 +84,9 @@ pub(super) fn read_instance(files: &ProjectFiles, facts: &mut ProjectFacts) {
     facts.editor_version = version_text(&instance, "version");
 }
 
-/// Looks for the first of these packages that is in the project: its name and the place of its own file if it is embedded. Unity
-/// prefers a package embedded in `Packages/`, then what the lock file resolved, then the manifest's wish.
+/// Looks for the first of these packages that is in the project. Each is a package name and the path of its `package.json` if it
+/// is embedded. Unity prefers a package embedded in `Packages/`, then the lock file, then the manifest; so does the version found
+/// here.
 pub(super) fn read_package(files: &ProjectFiles, packages: &[(&'static str, &'static str)], facts: &mut ProjectFacts) {
     let lock = json(files, LOCK, PACKAGES_FIX, &mut facts.problems);
     let manifest = json(files, MANIFEST, PACKAGES_FIX, &mut facts.problems);
@@ -108,8 +110,8 @@ fn dependency<'a>(file: Option<&'a Value>, id: &str) -> Option<&'a Value> {
     all.iter().find(|(key, _)| key.eq_ignore_ascii_case(id)).map(|(_, value)| value)
 }
 
-/// A version out of `1.2.3`, or out of the tag of a git address (`…?path=Packages/src#v1.2.3`). A branch, a commit or a
-/// `file:` path says none.
+/// The version in `1.2.3`, or in the tag of a git address (`…?path=Packages/src#v1.2.3`). `None` for a branch, a commit or a
+/// `file:` path.
 fn version(text: &str) -> Option<String> {
     let address = text.contains([':', '/']);
     let candidate = if address { text.rsplit_once('#')?.1 } else { text };

@@ -1,20 +1,20 @@
-//! Packages that connect an AI to Unity and that holdfast does not speak: named, so that nobody looks for a fault where there is
-//! none.
+//! Packages that connect an AI to Unity and that holdfast does not support. They are named to users, so that nobody searches for
+//! a fault.
 
 use super::unity::{self, LOCK, MANIFEST, seen, whole};
 use super::{ProjectFacts, ProjectFile, ProjectFiles};
 
-/// Such a package.
+/// A package that holdfast does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unspoken {
-    /// Its name in Unity's package manager.
+    /// The package's name in Unity's package manager.
     pub id: &'static str,
-    /// What people call it.
+    /// The package's name as people know it.
     pub title: &'static str,
     embedded: &'static str,
 }
 
-/// The ones that are known, by the names in their own `package.json`.
+/// The known packages, by the name in their own `package.json`.
 pub const UNSPOKEN: [Unspoken; 3] = [
     Unspoken {
         id: "com.coplaydev.unity-mcp",
@@ -33,10 +33,10 @@ pub const UNSPOKEN: [Unspoken; 3] = [
     },
 ];
 
-/// The copy of the first one that the Asset Store brings.
+/// The path of the first package when it comes from the Asset Store.
 const COPLAY_ASSET: &str = "Assets/MCPForUnity/package.json";
 
-/// The files of a project that tell of them.
+/// The project files that [`read`] needs.
 pub const FILES: &[ProjectFile] = &[
     whole(MANIFEST),
     whole(LOCK),
@@ -46,7 +46,7 @@ pub const FILES: &[ProjectFile] = &[
     seen(COPLAY_ASSET),
 ];
 
-/// Those that are in a project.
+/// The unsupported packages that are in a project.
 pub fn read(files: &ProjectFiles) -> Vec<&'static Unspoken> {
     let there = |package: &&Unspoken| {
         let mut facts = ProjectFacts::default();
@@ -57,7 +57,7 @@ pub fn read(files: &ProjectFiles) -> Vec<&'static Unspoken> {
 }
 
 impl Unspoken {
-    /// What is to be said where no package is there that can be spoken to. Ends in `; fix.`
+    /// The sentence for a project that has this package and none that holdfast supports. It ends with the fix.
     pub fn says(&self) -> String {
         format!(
             "The project has {} ({}), which holdfast does not speak; use that package's own server, or place holdfast's own package \

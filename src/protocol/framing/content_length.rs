@@ -1,15 +1,16 @@
-//! A length header before each message: uLoop v0.27 and later, and our own bridge.
+//! Content-Length framing: a header with the length before each message. Used by uLoop v0.27 and later, and by our own package.
 //!
-//! `Content-Length: <decimal bytes>\r\n\r\n<body>`, as in the Language Server Protocol. Real peers write exactly that; what
-//! they accept differs (uLoop's TypeScript side splits header lines at `\r?\n` and reads the number with `parseInt`, its C#
-//! side splits at `\r\n` and reads it with `int.TryParse`). Here everything that the two could read differently is refused.
+//! The format is `Content-Length: <decimal bytes>\r\n\r\n<body>`, as in the Language Server Protocol. Real peers write exactly
+//! that, but accept different input: uLoop's TypeScript side splits header lines at `\r?\n` and reads the number with `parseInt`,
+//! its C# side splits at `\r\n` and reads the number with `int.TryParse`. This decoder refuses everything that those two could
+//! read differently.
 
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::{BadFrame, Framer};
 use crate::limits::{DECODER_BUFFER_KEPT_BYTES, DECODER_GROWTH, FRAME_HEADER_MAX_BYTES, FRAME_LENGTH_DIGITS_MAX};
 
-/// A whole frame.
+/// Encodes a body as a whole frame.
 pub fn encode(body: &[u8]) -> Bytes {
     let header = format!("Content-Length: {}\r\n\r\n", body.len());
     let mut frame = BytesMut::with_capacity(header.len() + body.len());
@@ -20,22 +21,22 @@ pub fn encode(body: &[u8]) -> Bytes {
 
 /// Decoder of Content-Length frames.
 ///
-/// A header is judged byte by byte as it comes: the first wrong one ends the stream, without waiting for the rest of a
-/// header that will never come (an HTTP server, a TLS handshake). Memory grows with the bytes received, never with the
-/// length announced.
+/// Each header byte is checked as it arrives. The first wrong byte ends the stream; the decoder does not wait for the rest of a
+/// header that never comes (from an HTTP server, or a TLS handshake). Memory grows with the bytes received, never with the length
+/// announced.
 #[derive(Debug)]
 pub struct ContentLength {
     max: usize,
     buffer: BytesMut,
     part: Part,
-    /// The buffer has held a large frame and is given back when it is empty.
+    /// The buffer has held a large frame, so its memory is released when it is empty.
     large: bool,
     failed: Option<BadFrame>,
 }
 
 #[derive(Debug)]
 enum Part {
-    /// In the header: bytes judged so far, where the current line begins, and the length if it was seen.
+    /// In the header: the bytes checked so far, the start of the current line, and the length if its line was read.
     Header { judged: usize, line: usize, length: Option<usize> },
     /// In a body of this many bytes.
     Body(usize),
@@ -44,7 +45,7 @@ enum Part {
 const HEADER: Part = Part::Header { judged: 0, line: 0, length: None };
 
 impl ContentLength {
-    /// Frames with bodies of up to `max_bytes`.
+    /// Makes a decoder for frames with bodies of up to `max_bytes`.
     pub fn new(max_bytes: usize) -> Self {
         Self { max: max_bytes, buffer: BytesMut::new(), part: HEADER, large: false, failed: None }
     }
@@ -95,8 +96,8 @@ impl ContentLength {
 }
 
 impl ContentLength {
-    /// Makes room for these bytes of a body: [`DECODER_GROWTH`] times what is there, but never beyond the frame. An allocator keeps
-    /// about twice its largest block for itself, and twice a frame would be kept instead of one.
+    /// Reserves memory for these bytes of a body: [`DECODER_GROWTH`] times what is needed, but never more than the frame. An
+    /// allocator keeps about twice its largest block, so a buffer of twice the frame would keep too much.
     fn make_room(&mut self, bytes: usize) {
         let Part::Body(length) = self.part else { return };
         let (needed, has) = (self.buffer.len() + bytes, self.buffer.capacity());
@@ -131,12 +132,12 @@ impl Framer for ContentLength {
     }
 }
 
-/// One header line, line end and wrong bytes excluded: the length if it is the line that tells it.
+/// Reads one header line without its line end. Returns the length if it is the `Content-Length` line, `None` for other headers.
 fn read_line(line: &[u8], max: usize) -> Result<Option<usize>, BadFrame> {
     let Some((name, value)) = memchr::memchr(b':', line).and_then(|colon| line.split_at_checked(colon)) else {
         return Err(BadFrame::HeaderMalformed);
     };
-    // Characters of a field name (RFC 9110, 5.6.2). A folded line begins with a space and fails here.
+    // Characters of a field name (RFC 9110, 5.6.2). A folded line begins with a space and is refused here.
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
     if name.is_empty() || !name.iter().all(is_name) {
         return Err(BadFrame::HeaderMalformed);

@@ -1,6 +1,6 @@
-//! HTTP/1.1 as far as the client of an editor needs it: one request on a connection, one response, and its end.
+//! HTTP/1.1 as far as a client of the editor needs it: one request and one response on a connection.
 //!
-//! `httparse` reads the heads and the chunk sizes, which are the parts that go wrong.
+//! `httparse` reads the response head and the chunk sizes, where errors are most likely.
 
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::memmem;
@@ -13,26 +13,26 @@ use crate::limits::{FRAME_LENGTH_DIGITS_MAX, HTTP_HEAD_MAX_BYTES, HTTP_HEADERS_M
 pub struct Response {
     /// Status code.
     pub status: u16,
-    /// The header `Server`.
+    /// The `Server` header.
     pub server: Option<String>,
-    /// The body, without any transfer coding.
+    /// The body, with the transfer coding removed.
     pub body: Bytes,
 }
 
-/// Why bytes are no response.
+/// Why bytes are not a valid response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadResponse {
-    /// They are not HTTP.
+    /// The bytes are not HTTP/1.1, or have a transfer coding other than `chunked`.
     #[error("not HTTP/1.1")]
     NotHttp,
-    /// They are HTTP, with a head or a length that is not taken.
+    /// The head or a length is not accepted.
     #[error(transparent)]
     Frame(#[from] BadFrame),
 }
 
-/// A request's bytes. `method`, `path` and `content_type` are the caller's own words, without spaces or line ends in the first two.
+/// Encodes a request. `method`, `path` and `content_type` must be trusted texts; `method` and `path` have no spaces or line ends.
 ///
-/// The length is always said: Mono's listener answers 411 to a POST without one, with or without a body.
+/// The length is always sent: Mono's listener answers 411 to a POST without it, with or without a body.
 pub fn request(port: u16, method: &str, path: &str, content_type: Option<&str>, body: &[u8]) -> Bytes {
     let kind = content_type.map(|kind| format!("Content-Type: {kind}\r\n")).unwrap_or_default();
     let head = format!(
@@ -45,7 +45,7 @@ pub fn request(port: u16, method: &str, path: &str, content_type: Option<&str>, 
     bytes.freeze()
 }
 
-/// What is known of a response whose head is whole.
+/// What is kept of a response head.
 #[derive(Debug, Clone)]
 struct Head {
     status: u16,
@@ -55,19 +55,19 @@ struct Head {
 #[derive(Debug)]
 enum Stage {
     Head,
-    /// This many bytes of body.
+    /// A body of this many bytes.
     Known(Head, usize),
-    /// The body ends with the connection.
+    /// A body that ends with the connection.
     UntilClose(Head),
-    /// The size of a chunk is next.
+    /// The size line of a chunk.
     ChunkSize(Head, BytesMut),
-    /// This many bytes of a chunk, and a line end.
+    /// A chunk of this many bytes and its line end.
     Chunk(Head, BytesMut, usize),
-    /// What stands behind the last chunk.
+    /// The trailer after the last chunk.
     Trailer(Head, BytesMut),
 }
 
-/// Reads one response out of a connection's bytes, in any split.
+/// Reads one response from a connection's bytes, however they are split.
 #[derive(Debug)]
 pub struct ResponseDecoder {
     max: usize,
@@ -76,12 +76,12 @@ pub struct ResponseDecoder {
 }
 
 impl ResponseDecoder {
-    /// A decoder for a response with a body of up to `max_bytes`.
+    /// Makes a decoder for a response with a body of up to `max_bytes`.
     pub fn new(max_bytes: usize) -> Self {
         Self { max: max_bytes, buffer: BytesMut::new(), stage: Stage::Head }
     }
 
-    /// Takes the next bytes; the response, as soon as it is whole. What follows it is nobody's.
+    /// Takes the next bytes and returns the response once it is complete. Bytes after the response are ignored.
     ///
     /// # Errors
     /// [`BadResponse`]: the connection must be closed.
@@ -100,7 +100,7 @@ impl ResponseDecoder {
         }
     }
 
-    /// The connection has ended: the response, if this was how it was to end.
+    /// Handles the end of the connection. Returns the response if its body ends with the connection.
     pub fn end(self) -> Option<Response> {
         match self.stage {
             Stage::UntilClose(head) => Some(whole(head, self.buffer)),
@@ -162,7 +162,7 @@ impl ResponseDecoder {
             Ok(httparse::Status::Partial) => return self.patience(Stage::Head),
             Err(_) => return Err(BadResponse::NotHttp),
         };
-        // Three digits are not enough: no response has a status below 100.
+        // A code of three digits may still be below 100, which is not a valid status.
         let status = response.code.filter(|status| *status >= 100).ok_or(BadResponse::NotHttp)?;
         let mut values = Values::default();
         for header in response.headers.iter() {
@@ -172,7 +172,7 @@ impl ResponseDecoder {
         self.buffer.advance(length);
         let head = Head { status, server };
         Ok(Step::On(match (status, chunked, known) {
-            // Only news; the response is still to come.
+            // An interim response; the final one follows.
             (100..=199, ..) => Stage::Head,
             (204 | 304, ..) => Stage::Known(head, 0),
             (_, true, _) => Stage::ChunkSize(head, BytesMut::new()),
@@ -191,11 +191,11 @@ impl ResponseDecoder {
         if bytes <= self.max {
             return Ok(());
         }
-        // The length at which it is known, so that the error does not depend on how the bytes were split.
+        // `max + 1` stands for every length above the bound, so that the error does not depend on how the bytes were split.
         Err(BadFrame::TooLarge { length: (self.max as u64).saturating_add(1), max: self.max })
     }
 
-    /// More bytes are needed for something that is short.
+    /// Waits for more bytes of a head, a chunk size or a trailer, which must fit into `HTTP_HEAD_MAX_BYTES`.
     fn patience(&self, stage: Stage) -> Result<Step, BadResponse> {
         if self.buffer.len() > HTTP_HEAD_MAX_BYTES {
             return Err(BadFrame::HeaderTooLong { max: HTTP_HEAD_MAX_BYTES }.into());
@@ -205,9 +205,9 @@ impl ResponseDecoder {
 }
 
 enum Step {
-    /// It is whole.
+    /// The response is complete.
     Whole(Response),
-    /// The next stage may have its bytes already.
+    /// The next stage begins; the buffer may already hold its bytes.
     On(Stage),
     /// More bytes are needed.
     Wait(Stage),
@@ -217,7 +217,7 @@ fn whole(head: Head, body: BytesMut) -> Response {
     Response { status: head.status, server: head.server, body: body.freeze() }
 }
 
-/// The headers that mean something here.
+/// The headers that are used.
 #[derive(Default)]
 struct Values {
     server: Option<String>,
@@ -242,7 +242,7 @@ impl Values {
             match value.to_ascii_lowercase().as_str() {
                 "chunked" => self.chunked = true,
                 "identity" => {}
-                // A coding that was not asked for.
+                // A transfer coding that the request did not ask for.
                 _ => return Err(BadResponse::NotHttp),
             }
         }

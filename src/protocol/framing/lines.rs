@@ -1,4 +1,4 @@
-//! One message per line: MCP on stdio, uMCP and the push socket.
+//! One message per line: MCP on stdio, uMCP, turbokettle/unity-mcp, the push connection, and the lines of the HTTP carrier.
 
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::{memchr, memrchr};
@@ -7,36 +7,36 @@ use super::{BadFrame, Framer};
 use crate::limits::DECODER_BUFFER_KEPT_BYTES;
 use crate::protocol::jsonrpc::{IdScanner, RequestId};
 
-/// A line, without its end.
+/// A line without its line end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
-    /// A line that is neither blank nor too long, without newline and without the CR before it.
+    /// A line that is neither blank nor too long, without the newline and the CR before it.
     Whole(Bytes),
-    /// A line that was too long to keep; reported when it has ended.
+    /// A line that was too long to keep, reported after its end.
     TooLong {
-        /// Its length, line end not counted.
+        /// The length of the line in bytes, without its line end.
         bytes: u64,
-        /// The id of the message in it, if there was exactly one.
+        /// The id of the message in the line, if there was exactly one.
         id: Option<RequestId>,
-        /// An answer is owed, under `id` or under null. False for what is clearly a response or a notification.
+        /// Whether the message must be answered, under `id` or under null. False if it is clearly a response or a notification.
         request: bool,
     },
 }
 
-/// Cuts a byte stream into lines, in any split of the bytes.
+/// Splits a byte stream into lines, however the bytes arrive.
 ///
-/// It holds at most one line of the allowed length plus what one [`push`](LineDecoder::push) brings: a longer line goes
-/// through an [`IdScanner`] as it comes and is never kept. Blank lines are skipped.
+/// Memory holds at most one line of the allowed length and the bytes of one [`push`](LineDecoder::push). The bytes of a longer
+/// line go through an [`IdScanner`] and are not kept. Blank lines are skipped.
 #[derive(Debug)]
 pub struct LineDecoder {
     max: usize,
     buffer: BytesMut,
-    /// There is no newline before this index, so it is not looked for again.
+    /// There is no newline before this index, so the search continues here.
     scanned: usize,
     newline: Option<usize>,
-    /// The buffer has held a large line and is given back when it is empty.
+    /// The buffer has held a large line, so its memory is released when it is empty.
     large: bool,
-    /// The line that the buffer begins in is too long.
+    /// Set while the current line is too long.
     over: Option<Box<TooLong>>,
 }
 
@@ -66,7 +66,7 @@ impl TooLong {
 }
 
 impl LineDecoder {
-    /// A decoder that keeps lines of up to `max_bytes`, line end not counted.
+    /// Makes a decoder that keeps lines of up to `max_bytes`, without the line end.
     pub fn new(max_bytes: usize) -> Self {
         Self { max: max_bytes, buffer: BytesMut::new(), scanned: 0, newline: None, large: false, over: None }
     }
@@ -85,7 +85,7 @@ impl LineDecoder {
         self.seek();
     }
 
-    /// The next line that has ended.
+    /// Returns the next complete line.
     pub fn next_line(&mut self) -> Option<Line> {
         loop {
             self.seek();
@@ -98,7 +98,7 @@ impl LineDecoder {
         }
     }
 
-    /// The stream has ended: what is left, last of all a line without newline. Call until `None`.
+    /// Ends the stream. Returns the remaining lines one by one, at last a line without newline, and then `None`.
     pub fn finish(&mut self) -> Option<Line> {
         self.next_line().or_else(|| {
             self.scanned = 0;
@@ -107,12 +107,12 @@ impl LineDecoder {
         })
     }
 
-    /// The first line not yet given out is already known to be too long.
+    /// Whether the current line is already known to be too long.
     fn is_over(&self) -> bool {
         self.over.is_some()
     }
 
-    /// True unless the stream would cut a line by ending here.
+    /// Whether the stream may end here without cutting a line.
     fn at_line_end(&self) -> bool {
         let last = memrchr(b'\n', &self.buffer);
         let tail = self.buffer.get(last.map_or(0, |at| at + 1)..).unwrap_or_default();
@@ -129,7 +129,7 @@ impl LineDecoder {
             return;
         }
         self.scanned = self.buffer.len();
-        // One byte more is fine if it can be the CR of the line end.
+        // One byte above the bound is allowed if it may be the CR of the line end.
         let content = self.buffer.len() - usize::from(self.buffer.last() == Some(&b'\r'));
         if self.over.is_some() || content > self.max {
             self.over.get_or_insert_default().take(&self.buffer);
@@ -155,7 +155,7 @@ impl LineDecoder {
     }
 }
 
-/// Newline framing of an editor's connection: a line that is too long ends it as soon as that is known.
+/// Newline framing of an editor's connection. A line that is too long ends the connection as soon as its length is known.
 #[derive(Debug)]
 pub struct Lines {
     decoder: LineDecoder,
@@ -164,7 +164,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Lines of up to `max_bytes`, line end not counted.
+    /// Makes a framer for lines of up to `max_bytes`, without the line end.
     pub fn new(max_bytes: usize) -> Self {
         Self { decoder: LineDecoder::new(max_bytes), max: max_bytes, failed: None }
     }
@@ -186,7 +186,7 @@ impl Framer for Lines {
             None if !self.decoder.is_over() => return Ok(None),
             Some(Line::TooLong { .. }) | None => {}
         }
-        // The length at which it is known, so that the error does not depend on how the bytes were split.
+        // `max + 1` stands for every length above the bound, so that the error does not depend on how the bytes were split.
         let failed = BadFrame::TooLarge { length: (self.max as u64).saturating_add(1), max: self.max };
         self.decoder = LineDecoder::new(self.max);
         self.failed = Some(failed.clone());

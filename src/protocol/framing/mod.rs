@@ -1,4 +1,4 @@
-//! Frames out of a byte stream, incrementally: any split of the bytes gives the same frames.
+//! Splits byte streams into frames, incrementally: the frames do not depend on how the bytes are split.
 
 pub mod content_length;
 pub mod http;
@@ -8,21 +8,21 @@ use bytes::Bytes;
 
 /// An incremental decoder of one connection's incoming bytes.
 ///
-/// Feed with [`push`](Framer::push), then call [`next_frame`](Framer::next_frame) until it gives `None`.
-/// After an error the stream has no trustworthy frame boundary any more: the connection must be closed.
+/// Call [`push`](Framer::push), then [`next_frame`](Framer::next_frame) until it returns `None`. After an error the frame
+/// boundaries of the stream are unknown, so the connection must be closed.
 pub trait Framer: Send {
-    /// Takes the next bytes of the stream, in any split.
+    /// Takes the next bytes of the stream.
     fn push(&mut self, bytes: &[u8]);
-    /// The next whole frame (its body, without header or line end), if there is one.
+    /// Returns the body of the next complete frame, without header or line end.
     ///
     /// # Errors
-    /// The first violation of the framing; repeated on every later call.
+    /// The first violation of the framing. Every later call returns the same error.
     fn next_frame(&mut self) -> Result<Option<Bytes>, BadFrame>;
-    /// True when the stream could end here without cutting a frame.
+    /// Whether the stream may end here without cutting a frame.
     fn at_boundary(&self) -> bool;
 }
 
-/// Why a byte stream is not a stream of frames. Each variant is one exact sin of the peer.
+/// Why a byte stream is not a valid stream of frames.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum BadFrame {
@@ -35,19 +35,19 @@ pub enum BadFrame {
     /// A header line is not `Name: value` in ASCII.
     #[error("a header line is not of the form `Name: value`")]
     HeaderMalformed,
-    /// No `Content-Length` among the headers.
+    /// The header has no `Content-Length`.
     #[error("the header has no Content-Length")]
     LengthMissing,
-    /// More than one `Content-Length` (never "first wins").
+    /// The header has more than one `Content-Length`; none of them is used.
     #[error("the header has more than one Content-Length")]
     LengthDuplicate,
     /// The value is not a plain decimal number (`+5`, `0x10`, `-1`, empty, 400 digits).
     #[error("the Content-Length is not a plain decimal number")]
     LengthMalformed,
-    /// The frame is larger than the bound; nothing was allocated for it.
+    /// The frame is larger than the bound; no memory was reserved for its announced length.
     #[error("the frame has {length} bytes, more than the {max} that are accepted")]
     TooLarge {
-        /// The announced (or, for lines, so far seen) length in bytes.
+        /// The announced length in bytes. For lines, and for HTTP bodies of unknown length: the bound plus one.
         length: u64,
         /// The bound in bytes.
         max: usize,

@@ -1,4 +1,4 @@
-//! Fuzz targets. `cargo test` gives each a second or less of random input; a fuzzer drives the same functions for hours.
+//! Fuzz targets. `cargo test` runs each for at most a second with random input; a fuzzer runs the same functions for hours.
 
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use super::*;
 const ITERATIONS: usize = 20_000;
 const TEST_TIME: Duration = Duration::from_millis(800);
 
-/// Pieces that random bytes would not hit, in an order that the input chooses: text near JSON-RPC, seldom valid.
+/// Turns each input byte into a piece of text, so that the result resembles JSON-RPC but is rarely valid. Random bytes would not
+/// reach such texts.
 fn near_json(input: &[u8]) -> Vec<u8> {
     const PIECES: [&[u8]; 32] = [
         b"{",
@@ -73,7 +74,7 @@ fn check_parse(line: &[u8]) {
             assert_eq!(scanner.finish(), id);
         }
         Err(invalid) => {
-            // A scan of the bytes as they came sees a cut number end where the parser's line is trimmed.
+            // The parser trims its line, so a number at the end counts as cut. This scanner sees the white space that ends it.
             assert!(invalid.id.is_none() || invalid.id == scanner.finish(), "{invalid:?}");
             assert!(parse(error(invalid.id.as_ref(), &invalid.to_error()).as_bytes()).is_ok());
         }

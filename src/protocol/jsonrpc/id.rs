@@ -1,4 +1,4 @@
-//! Request ids: echoed as they were written, compared by what they mean.
+//! Request ids. They are returned as the peer wrote them and compared by value.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -14,24 +14,25 @@ const PLAIN_DIGITS: i128 = 40;
 
 /// A JSON-RPC request id: a JSON string or number of at most [`REQUEST_ID_MAX_BYTES`] bytes of JSON text.
 ///
-/// [`as_json`](RequestId::as_json) is byte for byte what the peer wrote. Equality, hash and order go by value:
+/// [`as_json`](RequestId::as_json) returns the exact bytes that the peer wrote. Equality, hash and order compare by value:
 /// * strings by their characters: `"a"` equals `"\u0061"`;
-/// * numbers by their exact decimal value, never through a float: `1`, `1.0` and `1e0` are one id (a JavaScript peer cannot
-///   tell them apart either), `-0` is `0`, while 2^53 and 2^53+1, or `1e400` and `1e401`, stay two;
+/// * numbers by their exact decimal value, never as a float: `1`, `1.0` and `1e0` are one id (a JavaScript peer cannot
+///   distinguish them either) and `-0` is `0`, but 2^53 and 2^53+1, or `1e400` and `1e401`, are different ids;
 /// * a string never equals a number.
 ///
-/// One exception, on the safe side: with an exponent beyond 64 bits two spellings of one value may count as two ids. The
+/// One exception: if an exponent exceeds 64 bits, two spellings of one value may be different ids, which is the safe error. The
 /// order is total but not numeric.
 #[derive(Clone)]
 pub struct RequestId {
     json: Arc<str>,
-    /// The value in a normal spelling. It is a numeral of the same value, or the characters between two quotes: equal
-    /// spellings can never stand for different ids.
+    /// The value in a normal spelling: a number of the same value, or the characters between two quotes. Equal spellings never
+    /// belong to different ids.
     canonical: Arc<str>,
 }
 
 impl RequestId {
-    /// Reads an id; `None` if it is no string or number, longer than the bound, or a string with half a surrogate pair.
+    /// Reads an id. `None` if the JSON is not a string or number, is longer than the bound, or is a string with half a surrogate
+    /// pair.
     pub fn from_json(json: &str) -> Option<Self> {
         let json = json.trim_matches([' ', '\t', '\r', '\n']);
         if json.len() > REQUEST_ID_MAX_BYTES {
@@ -40,7 +41,7 @@ impl RequestId {
         match json.bytes().next()? {
             b'"' => {
                 let text: String = serde_json::from_str(json).ok()?;
-                // Every escape is longer than what it stands for: the same length means that there is none.
+                // Every escape is longer than the character that it encodes, so equal length means that there is no escape.
                 let plain = json.len() == text.len() + 2;
                 let json: Arc<str> = json.into();
                 let canonical = if plain { json.clone() } else { format!("\"{text}\"").into() };
@@ -57,13 +58,13 @@ impl RequestId {
         }
     }
 
-    /// A number of our own.
+    /// Makes a numeric id for a request of ours.
     pub fn from_number(number: u64) -> Self {
         let json: Arc<str> = number.to_string().into();
         Self { canonical: json.clone(), json }
     }
 
-    /// A string of our own. It is not cut: whoever makes it keeps it below [`REQUEST_ID_MAX_BYTES`].
+    /// Makes a string id for a request of ours. The caller keeps it below [`REQUEST_ID_MAX_BYTES`].
     pub fn from_text(text: &str) -> Self {
         Self { json: crate::protocol::text::quote(text).into(), canonical: format!("\"{text}\"").into() }
     }
@@ -74,7 +75,7 @@ impl RequestId {
     }
 }
 
-/// A normal spelling of a number that the JSON grammar allows: the same for the same value.
+/// The normal spelling of a valid JSON number: equal values have equal spellings, unless an exponent exceeds 64 bits.
 fn canonical_number(text: &str) -> String {
     let (sign, unsigned) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
     let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
@@ -85,7 +86,7 @@ fn canonical_number(text: &str) -> String {
         return "0".to_owned();
     }
     let significant = digits.trim_end_matches('0');
-    // What does not fit stays as it was written: a numeral of its own value, so it cannot collide with another one.
+    // An exponent that does not fit leaves the number as it was written, so it cannot equal an id of another value.
     let Ok(exponent) = exponent.parse::<i64>() else { return text.to_owned() };
     let zeros = digits.len() - significant.len();
     let exponent = i128::from(exponent) + zeros as i128 - fraction.len() as i128;

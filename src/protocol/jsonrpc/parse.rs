@@ -1,4 +1,4 @@
-//! One message out of one line.
+//! Parses one message from one line.
 
 use std::fmt;
 
@@ -11,39 +11,39 @@ use crate::limits::{BATCH_MESSAGES_MAX, JSON_DEPTH_MAX};
 /// A JSON-RPC message.
 #[derive(Debug, Clone)]
 pub enum Message {
-    /// Wants an answer.
+    /// A request, which must be answered.
     Request {
-        /// To be echoed.
+        /// The id to repeat in the answer.
         id: RequestId,
         /// The method.
         method: String,
-        /// An object or array, as it was written.
+        /// An object or array, as the peer wrote it.
         params: Option<Box<RawValue>>,
     },
-    /// Wants none.
+    /// A notification, which gets no answer.
     Notification {
         /// The method.
         method: String,
-        /// An object or array, as it was written.
+        /// An object or array, as the peer wrote it.
         params: Option<Box<RawValue>>,
     },
-    /// Answers a request of ours.
+    /// A response to a request of ours.
     Response {
-        /// Whose answer it is; `None` for null, a missing id, or one that no request of ours can have.
+        /// The id of the request; `None` if the id is null, missing, or not a valid id.
         id: Option<RequestId>,
-        /// The result as it was written, or the error. An error object without usable `code` has -32603; one without a
-        /// usable `message` has its raw text.
+        /// The result as the peer wrote it, or the error. An error object without a usable `code` gets -32603; one without
+        /// `message` gets its raw text.
         outcome: Result<Box<RawValue>, RpcError>,
     },
 }
 
-/// Reads one message: a line, with or without BOM, surrounding whitespace and CR.
+/// Parses one line. A BOM, white space around the message and a CR are ignored.
 ///
-/// The whole message, envelope included, is at most [`JSON_DEPTH_MAX`] levels deep; so `params` and `result` stay one below
-/// it, which is what serde_json can turn into a tree. Unknown members are ignored.
+/// The whole message, envelope included, may be [`JSON_DEPTH_MAX`] levels deep. So `params` and `result` are at least one level
+/// below that, which serde_json can turn into a tree. Unknown members are ignored.
 ///
 /// # Errors
-/// [`Invalid`], with the id where one could be told although the rest is broken.
+/// [`Invalid`], with the id if it is certain although the rest is broken.
 pub fn parse(line: &[u8]) -> Result<Message, Invalid> {
     let line = trim(line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line));
     let text = str::from_utf8(line).map_err(|_| broken(line, Fault::NotUtf8))?;
@@ -66,10 +66,10 @@ pub fn parse(line: &[u8]) -> Result<Message, Invalid> {
     }
 }
 
-/// The messages of a batch, unread.
+/// Splits a batch into its messages, unparsed.
 ///
 /// # Errors
-/// It is no array, is empty, or has more than [`BATCH_MESSAGES_MAX`] messages.
+/// The line is not UTF-8, is not an array, is empty, or has more than [`BATCH_MESSAGES_MAX`] messages.
 pub fn members(line: &[u8]) -> Result<Vec<&str>, Fault> {
     struct Members;
 
@@ -97,7 +97,7 @@ pub fn members(line: &[u8]) -> Result<Vec<&str>, Fault> {
     read.map_err(|_| Fault::NotJson)?.ok_or(Fault::BadBatch)
 }
 
-/// What can still be told about a line that no parser accepts.
+/// Searches a line that cannot be parsed for its id.
 fn broken(line: &[u8], fault: Fault) -> Invalid {
     let mut scanner = IdScanner::new();
     scanner.push(line);
@@ -105,7 +105,7 @@ fn broken(line: &[u8], fault: Fault) -> Invalid {
     Invalid { id, fault }
 }
 
-/// The members of the envelope, unread.
+/// The unparsed members of the envelope.
 #[derive(Default)]
 struct Envelope<'a> {
     jsonrpc: Option<&'a RawValue>,
@@ -152,7 +152,7 @@ impl Envelope<'_> {
         if self.twice || !self.has_version() {
             return Err(BAD);
         }
-        // JSON-RPC 1.0 style peers write the other member as null.
+        // Peers in the style of JSON-RPC 1.0 send both members and set the unused one to null.
         let outcome = match (self.result, self.error.filter(|raw| raw.get() != "null")) {
             (Some(result), None) => Ok(result.to_owned()),
             (None, Some(error)) => Err(read_error(error)),
@@ -168,7 +168,7 @@ fn string(raw: &RawValue) -> Option<String> {
     serde_json::from_str(raw.get()).ok()
 }
 
-/// An error, however it is written: its text must reach the reader even when the peer is sloppy.
+/// Reads an error in any form, so that its text is shown even if the peer does not follow the specification.
 fn read_error(raw: &RawValue) -> RpcError {
     #[derive(serde::Deserialize)]
     struct ErrorObject<'a> {
@@ -234,7 +234,7 @@ impl<'de> Deserialize<'de> for Envelope<'de> {
                             continue;
                         }
                     };
-                    // Read to the end all the same: the id may still come.
+                    // After a duplicate the rest is still read, because the id may follow.
                     envelope.twice |= place.replace(map.next_value()?).is_some();
                 }
                 Ok(envelope)
@@ -245,7 +245,7 @@ impl<'de> Deserialize<'de> for Envelope<'de> {
     }
 }
 
-/// Without the whitespace around it: that of JSON (RFC 8259, section 2), to which ASCII's form feed does not belong.
+/// Removes the white space around the text. Only JSON's white space counts (RFC 8259, section 2), so a form feed is not removed.
 fn trim(line: &[u8]) -> &[u8] {
     let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
     match (line.iter().position(is_text), line.iter().rposition(is_text)) {

@@ -1,13 +1,13 @@
-//! Texts as JSON strings, for texts of megabytes: a scan over whole blocks finds what needs an escape.
+//! Writes texts as JSON strings. Made for texts of megabytes: whole blocks are scanned for characters that need an escape.
 //!
-//! Byte for byte what serde_json writes, which looks at each byte by itself; a result of 4 MiB passes through here four times.
+//! The output equals that of serde_json, which checks every byte separately. A result of 4 MiB passes through here four times.
 
-/// Bytes looked at together: so few that the counts of one block fit into a byte.
+/// Bytes that are checked together. The block is small enough for its sums to fit into a byte.
 const BLOCK_BYTES: usize = 32;
 
-/// The length in bytes of a text as a JSON string, quotes included, without writing it.
+/// The length in bytes of a text as a JSON string, quotes included. The string is not written.
 pub fn quoted_len(text: &str) -> usize {
-    // No branch depends on the text, so that the compiler can do a block at once.
+    // No branch depends on the text, so the compiler can vectorise the loop over a block.
     let more = |block: &[u8]| block.iter().fold(0u8, |sum, byte| sum + one_more(*byte) + four_more(*byte));
     text.as_bytes().chunks(BLOCK_BYTES).map(|block| usize::from(more(block))).sum::<usize>() + text.len() + 2
 }
@@ -15,7 +15,7 @@ pub fn quoted_len(text: &str) -> usize {
 /// Appends a text as a JSON string.
 pub fn quote_into(out: &mut String, text: &str) {
     out.push('"');
-    // What stands before `kept` is in `out`.
+    // Everything before `kept` is already in `out`.
     let mut kept = 0;
     for (nth, block) in text.as_bytes().chunks(BLOCK_BYTES).enumerate() {
         if block.iter().fold(0u8, |any, byte| any | one_more(*byte)) == 0 {
@@ -45,12 +45,12 @@ pub fn quote_into(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// 1 for what needs an escape.
+/// 1 for a byte that needs an escape, else 0.
 fn one_more(byte: u8) -> u8 {
     u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\')
 }
 
-/// 4 for what is written as `\u00xx`: the control characters without a short form.
+/// 4 for a byte that is written as `\u00xx` (a control character without a short escape), else 0.
 fn four_more(byte: u8) -> u8 {
     let short = u8::from(byte == 0x08) | u8::from(byte == b'\t') | u8::from(byte == b'\n');
     let short = short | u8::from(byte == 0x0c) | u8::from(byte == b'\r');

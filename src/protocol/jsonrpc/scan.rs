@@ -1,32 +1,32 @@
-//! Finding the id of a message that cannot be parsed: too long to keep, cut, or broken.
+//! Finds the id of a message that cannot be parsed because it is too long to keep, cut, or broken.
 
 use memchr::memchr2;
 
 use super::RequestId;
 use crate::limits::REQUEST_ID_MAX_BYTES;
 
-/// The longest name looked for is `method`; every letter of it may be written as an escape of six bytes.
+/// The longest key that is searched for is `method`, and each of its six letters may be an escape of six bytes.
 const KEY_MAX_BYTES: usize = 6 * 6;
 
-/// An incremental, string- and depth-aware scan of one message for its top-level `id`. Official SDKs write it last, behind
-/// parameters of any size.
+/// An incremental scan of one message for its top-level `id`. Strings and nesting are respected. Official SDKs write the id last,
+/// after parameters of any size.
 ///
-/// Memory is bounded by [`REQUEST_ID_MAX_BYTES`] whatever comes; any split of the bytes gives the same result. The scan
-/// tolerates broken JSON as long as brackets and quotes pair up, since its answer ("this id, broken") is better than none;
-/// where they do not pair up, it keeps what it saw before and believes nothing after. Two ids, or a number that the end of
-/// the message may have cut, count as none.
+/// Memory is bounded by [`REQUEST_ID_MAX_BYTES`] for any input, and the result does not depend on how the bytes are split. Broken
+/// JSON is tolerated as long as brackets and quotes match, because an error with an id is better than one without. If brackets do
+/// not match, the scan keeps what it saw before and ignores the rest. No id is returned if there are two, or if the end of the
+/// message may have cut a number.
 #[derive(Debug, Clone)]
 pub struct IdScanner {
     place: Place,
-    /// Open brackets; 1 is inside the message's own object.
+    /// Number of open brackets; 1 is inside the message's own object.
     depth: u64,
-    /// Which of the outer 128 open brackets are square, one bit each. Deeper ones are only counted.
+    /// Which of the outer 128 open brackets are square, one bit each. Deeper brackets are only counted.
     square: u128,
-    /// The byte before was a backslash inside a string.
+    /// Whether the previous byte was a backslash inside a string.
     escaped: bool,
-    /// The top-level key, or the id's value, in the making.
+    /// The bytes so far of a top-level key, or of the id's value.
     taken: Vec<u8>,
-    /// More bytes came than `taken` may hold.
+    /// Whether there were more bytes than `taken` may hold.
     overflow: bool,
     key: Key,
     ids: u8,
@@ -37,24 +37,24 @@ pub struct IdScanner {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Nothing but whitespace so far.
+    /// Only white space so far.
     Before,
-    /// In the top-level object, where a key is due.
+    /// In the top-level object, where a key must follow.
     KeyDue,
     KeyString,
     ColonDue,
     ValueDue,
     IdString,
     IdNumber,
-    /// Behind a value, or in the middle of one that is not looked at.
+    /// After a value, or inside one that is skipped.
     ValueRest,
     /// Below the top level.
     Nested,
-    /// In a string that is not looked at.
+    /// In a string that is skipped.
     SomeString,
-    /// Behind the object.
+    /// After the object.
     Done,
-    /// Not an object, or brackets that do not pair up.
+    /// The message is not an object, or its brackets do not match.
     Lost,
 }
 
@@ -73,7 +73,7 @@ impl Default for IdScanner {
 }
 
 impl IdScanner {
-    /// A scan that has seen nothing.
+    /// Makes a scanner that has seen nothing.
     pub fn new() -> Self {
         Self {
             place: Place::Before,
@@ -90,7 +90,7 @@ impl IdScanner {
         }
     }
 
-    /// Takes the next bytes of the message, in any split.
+    /// Takes the next bytes of the message, however they are split.
     pub fn push(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let Some((&byte, tail)) = rest.split_first() {
@@ -111,23 +111,23 @@ impl IdScanner {
         }
     }
 
-    /// The id, if exactly one whole one was seen at the top level.
+    /// The id, if exactly one `id` with a complete and valid value was found at the top level.
     pub fn finish(&self) -> Option<RequestId> {
         if self.ids == 1 { self.id.clone() } else { None }
     }
 
-    /// A top-level `method` was seen: a request or a notification.
+    /// Whether there was a top-level `method`: the message is a request or a notification.
     pub fn saw_method(&self) -> bool {
         self.method
     }
 
-    /// A top-level `result` or `error` was seen, and no `method`: a response.
+    /// Whether there was a top-level `result` or `error` and no `method`: the message is a response.
     pub fn is_response(&self) -> bool {
         self.outcome && !self.method
     }
 
-    /// Whether a message that was not kept must be answered, with its id or with null: not when it is a response, a whole
-    /// notification, or blank.
+    /// Whether a message that was not kept must be answered, with its id or with null. False for a response, a complete
+    /// notification, and a blank line.
     pub fn owes_answer(&self) -> bool {
         let notification = self.method && self.ids == 0 && self.place == Place::Done;
         !(self.is_response() || notification || self.place == Place::Before)
@@ -136,7 +136,7 @@ impl IdScanner {
     fn step(&mut self, byte: u8) {
         match self.place {
             Place::Before => match byte {
-                // The BOM's three bytes stand nowhere else before an object.
+                // The three bytes of a BOM are accepted in any order, because they cannot occur otherwise before an object.
                 b' ' | b'\t' | b'\r' | b'\n' | 0xEF | 0xBB | 0xBF => {}
                 b'{' => self.open(byte),
                 _ => self.place = Place::Lost,
@@ -213,7 +213,7 @@ impl IdScanner {
         }
     }
 
-    /// A byte outside every string that is looked at.
+    /// Handles a byte outside the strings that are read.
     fn step_between(&mut self, byte: u8) {
         match byte {
             b'"' => self.place = Place::SomeString,
@@ -300,7 +300,7 @@ impl IdScanner {
     }
 }
 
-/// The bit of the bracket at this depth, if that one is remembered.
+/// The bit for the bracket at this depth; `None` for a depth that is only counted.
 fn bit(depth: u64) -> Option<u128> {
     u32::try_from(depth).ok().and_then(|depth| 1u128.checked_shl(depth))
 }

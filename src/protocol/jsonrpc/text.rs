@@ -1,4 +1,4 @@
-//! Two linear passes over JSON text that need no parser.
+//! Linear passes over JSON text that need no parser.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use memchr::memchr2;
 
 use crate::limits::JSON_DEPTH_MAX;
 
-/// Levels around a value of an editor in an answer: the response, its result, and a list of blocks.
+/// How many levels an answer may put around a value of the editor: the response, its result, and a list of blocks.
 const ANSWER_DEPTH: usize = 4;
 
-/// The index behind the closing quote of the string whose opening quote stands before `from`; the end if it is not closed.
+/// The index after the closing quote of the string whose opening quote is before `from`. The end of the text if it is not closed.
 fn string_end(json: &[u8], mut from: usize) -> usize {
     while let Some(rest) = json.get(from..) {
         match memchr2(b'"', b'\\', rest) {
@@ -21,10 +21,10 @@ fn string_end(json: &[u8], mut from: usize) -> usize {
     json.len()
 }
 
-/// True when no value is nested deeper than `max`: a scalar has depth 0, `[]` has 1.
+/// Whether no value is nested deeper than `max`. A scalar has depth 0, `[]` has depth 1.
 ///
-/// Brackets inside strings do not count. Constant memory, so it can stand before every parser; of text that is not JSON it
-/// says only that a parser which stops at the first error nests no deeper.
+/// Brackets inside strings are ignored. The check needs constant memory, so it can run before any parser. For text that is not
+/// JSON it only says that a parser which stops at the first error does not nest deeper.
 pub fn depth_ok(json: &[u8], max: usize) -> bool {
     let mut depth = 0usize;
     let mut at = 0;
@@ -45,8 +45,8 @@ pub fn depth_ok(json: &[u8], max: usize) -> bool {
     true
 }
 
-/// Valid JSON as every parser takes it into a tree, also as a part of an answer: half a surrogate pair becomes U+FFFD. `None`: it
-/// holds a number that no 64-bit float holds, or is nested too deep, and is to be shown as text.
+/// Makes valid JSON acceptable to every parser, also as a part of an answer: half a surrogate pair becomes U+FFFD. `None` if the
+/// JSON has a number that a 64-bit float cannot hold, or is nested too deep; the caller then shows it as text.
 pub fn strict(json: &str) -> Option<Cow<'_, str>> {
     let bytes = json.as_bytes();
     if !depth_ok(bytes, JSON_DEPTH_MAX - ANSWER_DEPTH) {
@@ -60,7 +60,7 @@ pub fn strict(json: &str) -> Option<Cow<'_, str>> {
                 let end = string_end(bytes, at + 1);
                 for half in half_pairs(bytes.get(at..end).unwrap_or_default()) {
                     let out = out.get_or_insert_with(|| bytes.to_vec());
-                    // As long as what it replaces.
+                    // The replacement has the same length.
                     if let Some(escape) = out.get_mut(at + half..at + half + 6) {
                         escape.copy_from_slice(b"\\ufffd");
                     }
@@ -85,13 +85,13 @@ pub fn strict(json: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Whether a number is within what a 64-bit float holds. The largest ones are left out: some readers round them up to infinity.
+/// Whether a 64-bit float can hold the number. The largest floats are excluded, because some readers round them up to infinity.
 fn is_float(number: &str) -> bool {
     let plain = number.len() < 300 && !number.contains(['e', 'E']);
     plain || number.parse::<f64>().is_ok_and(|value| value.abs() < 1e308)
 }
 
-/// Where in a string, quotes included, an escape stands for half a surrogate pair.
+/// The positions of escapes that are half a surrogate pair. `string` includes its quotes.
 fn half_pairs(string: &[u8]) -> Vec<usize> {
     let unit = |at: usize| {
         let escape = string.get(at..at + 6)?.strip_prefix(b"\\u")?;
@@ -113,12 +113,12 @@ fn half_pairs(string: &[u8]) -> Vec<usize> {
     found
 }
 
-/// Valid JSON without its insignificant whitespace, and so without any line break. Every number and string stays as it was
-/// written. Borrows when there is nothing to remove.
+/// Removes insignificant white space, and with it every line break, from valid JSON. Numbers and strings keep their text. Borrows
+/// if there is nothing to remove.
 pub fn compact(json: &str) -> Cow<'_, str> {
     let bytes = json.as_bytes();
     let mut out = String::new();
-    // What stands before `kept` is in `out`.
+    // Everything before `kept` is already in `out`.
     let mut kept = 0;
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {

@@ -1,7 +1,7 @@
-//! Messages as one line each, without the line end.
+//! Writes messages, each as one line without the line end.
 //!
-//! Raw JSON that is handed in is copied as it is. Line breaks in it can only be insignificant whitespace, and are removed:
-//! what is written is one line, whatever the editor's layout was.
+//! Raw JSON is copied unchanged, except that line breaks are removed. In valid JSON they are insignificant white space, so a
+//! message is always one line, whatever layout the editor used.
 
 use std::borrow::Cow;
 
@@ -10,17 +10,17 @@ use memchr::memchr2;
 use super::{RequestId, RpcError, compact};
 use crate::protocol::text::quote;
 
-/// The same JSON without line breaks.
+/// Returns the same JSON without line breaks.
 fn one_line(json: &str) -> Cow<'_, str> {
     if memchr2(b'\n', b'\r', json.as_bytes()).is_some() { compact(json) } else { Cow::Borrowed(json) }
 }
 
 const HEAD: &str = r#"{"jsonrpc":"2.0""#;
 
-/// [`HEAD`] and these members, whose values are JSON.
+/// Writes [`HEAD`] and these members, whose values are JSON.
 fn object(members: &[(&str, &str)]) -> String {
     let bytes: usize = members.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
-    // One for the brace, one for the line end that is put behind it: a large line must not be copied for that byte.
+    // One byte for the brace and one for the line end that is appended later, so that a large line is not copied for it.
     let mut line = String::with_capacity(HEAD.len() + bytes + 2);
     line.push_str(HEAD);
     for (name, value) in members {
@@ -33,7 +33,7 @@ fn object(members: &[(&str, &str)]) -> String {
     line
 }
 
-/// A request. `params` is a JSON object or array.
+/// Writes a request. `params` is a JSON object or array.
 pub fn request(id: &RequestId, method: &str, params: Option<&str>) -> String {
     let method = quote(method);
     match params.map(one_line) {
@@ -42,7 +42,7 @@ pub fn request(id: &RequestId, method: &str, params: Option<&str>) -> String {
     }
 }
 
-/// A notification. `params` is a JSON object or array.
+/// Writes a notification. `params` is a JSON object or array.
 pub fn notification(method: &str, params: Option<&str>) -> String {
     let method = quote(method);
     match params.map(one_line) {
@@ -51,12 +51,12 @@ pub fn notification(method: &str, params: Option<&str>) -> String {
     }
 }
 
-/// A successful response. `result_json` is any JSON value.
+/// Writes a successful response. `result_json` is any JSON value.
 pub fn response(id: &RequestId, result_json: &str) -> String {
     object(&[("id", id.as_json()), ("result", &one_line(result_json))])
 }
 
-/// A successful response whose result is written straight into the line: some `bytes` of JSON without a line break.
+/// Writes a successful response whose result `write_result` appends directly: about `bytes` of JSON without a line break.
 pub fn response_with(id: &RequestId, bytes: usize, write_result: impl FnOnce(&mut String)) -> String {
     const ID: &str = r#","id":"#;
     const RESULT: &str = r#","result":"#;
@@ -69,7 +69,7 @@ pub fn response_with(id: &RequestId, bytes: usize, write_result: impl FnOnce(&mu
     line
 }
 
-/// An error response; without an id (`null`) when the request's could not be read.
+/// Writes an error response. `id` is `None`, written as `null`, if the id of the request could not be read.
 pub fn error(id: Option<&RequestId>, error: &RpcError) -> String {
     let mut body = format!("{{\"code\":{},\"message\":{}", error.code, quote(&error.message));
     if let Some(data) = &error.data {

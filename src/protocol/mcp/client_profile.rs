@@ -1,14 +1,15 @@
-//! For whom an answer is written.
+//! The profile of the client that an answer is written for.
 
 use super::clients::{ClientTraits, UNKNOWN_CLIENT};
 use super::handshake::ProtocolVersion;
 
-/// For whom an answer is written. It belongs to the request: in the stateless era each request names its own version and client.
+/// The client that an answer is written for. It belongs to the request: in the stateless era each request names its version and
+/// client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientProfile {
     /// The protocol version of the answer.
     pub version: ProtocolVersion,
-    /// The client's habits, a user's settings applied.
+    /// The client's habits, with the user's settings applied.
     pub client: ClientTraits,
     /// Who reads holdfast's own texts.
     pub audience: Audience,
@@ -24,7 +25,7 @@ pub enum Audience {
     Person,
 }
 
-/// A client of which nothing more is known.
+/// The profile of an unknown client with this version.
 impl From<ProtocolVersion> for ClientProfile {
     fn from(version: ProtocolVersion) -> Self {
         Self { version, client: UNKNOWN_CLIENT, audience: Audience::Agent }

@@ -1,8 +1,8 @@
-//! What is known of the clients: how long they wait for a call, whether they hear of a changed list, what names, schemas and
-//! results they take. The table is `table.rs`; `holdfast doctor --clients` and `docs/clients/` show it.
+//! Facts about the clients: how long they wait for a call, whether they react to a changed list, and which names, schemas and
+//! results they accept. The table is in `table.rs`; `holdfast doctor --clients` and `docs/clients/` show it.
 //!
-//! A client is found by `clientInfo.name`, without regard to case: an exact name wins, else the longest prefix. A fact that
-//! nobody has seen is [`Fact::Unknown`], never a guess; what is done then stands in [`Client::traits`] and nowhere else.
+//! A client is found by `clientInfo.name`, ignoring case: an exact name wins, else the longest prefix. A fact that nobody has
+//! observed is [`Fact::Unknown`], never a guess. Only [`Client::traits`] decides what is done for an unknown fact.
 
 mod facts;
 mod lookup;

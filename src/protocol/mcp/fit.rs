@@ -1,5 +1,5 @@
-//! Results fitted to a client: what it does not take is named and kept in a file, and a text that it would cut is cut here, where
-//! the note says how much there is and where all of it lies.
+//! Fits results to a client. Images and sounds that the client does not accept are kept in a file, and a note replaces them. A
+//! text that the client would cut is cut here, with a note about its length and the file that has all of it.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::protocol::jsonrpc;
 use super::client_profile::ClientProfile;
 use super::result::{Content, Kind, ToolResult, kind_of, structured};
 
-/// Whether the client takes the result as it is. What is too large for any client is not asked here.
+/// Whether the client accepts the result unchanged. The size that no client accepts is not checked here.
 pub fn fits(result: &ToolResult, profile: &ClientProfile) -> bool {
     let client = &profile.client;
     let untaken = !(client.images && client.audio)
@@ -21,23 +21,23 @@ pub fn fits(result: &ToolResult, profile: &ClientProfile) -> bool {
     !untaken && client.result_text_max.is_none_or(|most| text_len(result, profile) <= most)
 }
 
-/// An image or sound that the client does not take.
+/// An image or sound that the client does not accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Its place among the blocks.
+    /// The position among the content blocks.
     pub index: usize,
     /// "image" or "audio".
     pub kind: &'static str,
-    /// Its media type, as the editor says.
+    /// The media type that the editor stated.
     pub mime: String,
-    /// The usual ending of such a file.
+    /// The usual file extension for the media type.
     pub extension: &'static str,
-    /// What it holds; `None` if it is no base64.
+    /// The decoded content; `None` if it is not valid base64.
     pub data: Option<Vec<u8>>,
 }
 
 impl LeftOut {
-    /// What stands in its place. `path` is the file with its content, or why there is none.
+    /// The note that replaces the block. `path` is the file with the content, or the reason why there is none.
     pub fn note(&self, profile: &ClientProfile, path: Result<&str, &str>) -> Content {
         let Self { kind, mime, data, .. } = self;
         let (article, title) = (if *kind == "image" { "An image" } else { "A sound" }, profile.client.title);
@@ -50,7 +50,7 @@ impl LeftOut {
     }
 }
 
-/// What the client does not take of a result, in its order, the content decoded.
+/// The images and sounds of a result that the client does not accept, in order and decoded.
 pub fn left_out(result: &ToolResult, profile: &ClientProfile) -> Vec<LeftOut> {
     let blocks = result.content.iter().enumerate();
     let untaken = blocks.filter_map(|(index, content)| {
@@ -63,8 +63,8 @@ pub fn left_out(result: &ToolResult, profile: &ClientProfile) -> Vec<LeftOut> {
     untaken.collect()
 }
 
-/// The beginning of a result whose text is longer than the client takes, behind a note; images and sound stay. `path` is the file
-/// with all of it. The same result if it is not too long.
+/// Shortens a result whose text is longer than the client accepts: a note, then the beginning of the text. Images and sounds are
+/// kept. `path` is the file with the whole text. A result that is short enough is returned unchanged.
 pub fn cut_text(result: ToolResult, profile: &ClientProfile, path: &str) -> ToolResult {
     let Some(most) = profile.client.result_text_max.filter(|most| text_len(&result, profile) > *most) else {
         return result;
@@ -73,7 +73,8 @@ pub fn cut_text(result: ToolResult, profile: &ClientProfile, path: &str) -> Tool
         result.content.into_iter().partition(|content| media(content).is_none());
     let whole = texts.iter().map(plain).collect::<Vec<_>>().join("\n");
     let outcome = if result.is_error { "the tool failed" } else { "the tool ran to its end" };
-    // The note names a number that its own length decides: one with as many digits stands for it.
+    // The note names the number of bytes shown, which depends on the note's own length. The total has at least as many digits, so
+    // the note is measured with the total.
     let note = |shown: usize| {
         format!(
             "Executed: {outcome}. Its text has {} bytes, and {} shows its model {most} of a result: the first {shown} bytes follow, \
@@ -92,7 +93,7 @@ pub fn cut_text(result: ToolResult, profile: &ClientProfile, path: &str) -> Tool
 /// The quotes around a JSON string.
 const QUOTES: usize = 2;
 
-/// The text of a result as the client counts it: JSON strings, or `structuredContent` if that is longer.
+/// The text length of a result as the client counts it: as JSON strings, or `structuredContent` if that is longer.
 fn text_len(result: &ToolResult, profile: &ClientProfile) -> usize {
     let blocks = result.content.iter().map(|content| match content {
         Content::Text(text) => jsonrpc::quoted_len(text),
@@ -103,8 +104,8 @@ fn text_len(result: &ToolResult, profile: &ClientProfile) -> usize {
     blocks.sum::<usize>().max(structured)
 }
 
-/// The longest beginning of a text that has at most `max` bytes inside of a JSON string, ending at a good place: a line's end if
-/// one is near, else behind a comma or a space; never within a character, nor within an escape of a text that is JSON itself.
+/// The longest beginning of a text with at most `max` bytes inside a JSON string. It ends at a good place: a line end if one is
+/// near, else after a comma or a space. It never ends inside a character, nor inside an escape if the text itself is JSON.
 pub fn head(text: &str, max: usize) -> &str {
     let (mut end, mut bytes) = (0, 0);
     for (at, c) in text.char_indices() {
@@ -128,7 +129,7 @@ pub fn head(text: &str, max: usize) -> &str {
     outside_of_escapes(head)
 }
 
-/// A text without the beginning of an escape at its end: `\`, `\u12`, or the first half of a pair of surrogates.
+/// Removes an incomplete escape from the end of a text: `\`, `\u12`, or the first half of a surrogate pair.
 fn outside_of_escapes(head: &str) -> &str {
     let mut head = head;
     while let Some(cut) = open_escape(head.as_bytes()).and_then(|at| head.get(..at)) {
@@ -137,9 +138,9 @@ fn outside_of_escapes(head: &str) -> &str {
     head
 }
 
-/// Where an escape begins that the end of the text leaves open.
+/// The start of an escape that is incomplete at the end of the text.
 fn open_escape(text: &[u8]) -> Option<usize> {
-    // The backslash that begins an escape is no second half of `\\`.
+    // The backslash that begins an escape is not the second half of `\\`.
     let begins = |at: usize| {
         let before = text.get(..at).unwrap_or_default();
         text.get(at) == Some(&b'\\') && before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0
@@ -157,7 +158,7 @@ fn open_escape(text: &[u8]) -> Option<usize> {
     open.then_some(at)
 }
 
-/// Whether a block is an image or sound.
+/// The kind of a block that is an image or a sound.
 fn media(content: &Content) -> Option<Kind> {
     match content {
         Content::Text(_) => None,
@@ -173,7 +174,7 @@ fn taken(kind: Kind, profile: &ClientProfile) -> bool {
     }
 }
 
-/// A block's text for reading.
+/// The text of a block as a person reads it.
 fn plain(content: &Content) -> Cow<'_, str> {
     #[derive(Deserialize)]
     struct Text {
@@ -189,7 +190,7 @@ fn plain(content: &Content) -> Cow<'_, str> {
     }
 }
 
-/// The media type and the base64 of an image or sound.
+/// The media type and the base64 text of an image or sound.
 fn media_content(raw: &RawValue) -> Option<(String, String)> {
     #[derive(Deserialize)]
     struct Media {
@@ -201,10 +202,10 @@ fn media_content(raw: &RawValue) -> Option<(String, String)> {
     Some((crate::protocol::text::cut_with_ellipsis(&mime_type, crate::limits::LOG_FIELD_MAX_BYTES), data))
 }
 
-/// The endings that [`LeftOut::extension`] may have.
+/// All values of [`LeftOut::extension`].
 pub const EXTENSIONS: [&str; 11] = ["png", "jpg", "gif", "webp", "svg", "wav", "mp3", "ogg", "flac", "webm", "bin"];
 
-/// The usual ending of a file of this media type.
+/// The usual file extension for this media type.
 fn extension(mime: &str) -> &'static str {
     match mime {
         "image/png" => "png",

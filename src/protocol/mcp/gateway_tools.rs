@@ -1,4 +1,4 @@
-//! The gateway's own tools: always listed, whatever the editor does.
+//! The gateway's own tools. They are always listed, whatever the state of the editor.
 
 use std::time::Duration;
 
@@ -14,64 +14,64 @@ use crate::protocol::text::cut_with_ellipsis;
 /// A tool of the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GatewayTool {
-    /// What state the connection to the editor is in, and why.
+    /// Reports the state of the connection to the editor, and the reason.
     Status,
-    /// Waits until the editor takes calls.
+    /// Waits until the editor accepts calls.
     WaitReady,
-    /// A late result.
+    /// Returns the late result of a call.
     Result,
-    /// The recent calls.
+    /// Lists the recent calls.
     Calls,
 }
 
-/// A call of a gateway tool, its arguments checked.
+/// A call of a gateway tool with checked arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GatewayCall {
     /// [`GatewayTool::Status`].
     Status,
     /// [`GatewayTool::WaitReady`].
     WaitReady {
-        /// The longest wait, if the caller named one; at most [`WAIT_READY_MAX`].
+        /// The longest wait, if the caller gave one; at most [`WAIT_READY_MAX`].
         timeout: Option<Duration>,
     },
     /// [`GatewayTool::Result`].
     Result {
-        /// The call whose result is wanted.
+        /// The call whose result the caller wants.
         call: CallId,
     },
     /// [`GatewayTool::Calls`].
     Calls {
-        /// The most calls to show, if the caller named a number; 1 to [`CALLS_LISTED_MAX`].
+        /// How many calls to show, if the caller gave a number; 1 to [`CALLS_LISTED_MAX`].
         limit: Option<usize>,
-        /// Only calls that are older than this one.
+        /// Only calls older than this one.
         before: Option<CallId>,
-        /// Only calls with this verdict: one of [`VERDICTS`].
+        /// Only calls with this verdict, one of [`VERDICTS`].
         verdict: Option<String>,
     },
 }
 
-/// The verdicts that [`GatewayTool::Calls`] can be asked for: the labels of metrics and logs.
+/// The verdicts that [`GatewayTool::Calls`] accepts: the labels of metrics and logs.
 pub const VERDICTS: [&str; 7] =
     ["ok", "tool_error", "not_executed", "outcome_unknown", "still_running", "cancelled", "internal"];
 
-/// A gateway tool as it is listed.
+/// The entry of a gateway tool in the tool list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
-    /// Its name.
+    /// The name on the wire.
     pub name: &'static str,
-    /// What it is for.
+    /// The purpose of the tool, for the model.
     pub description: &'static str,
-    /// JSON Schema of its arguments: a closed object.
+    /// JSON Schema of the arguments: a closed object.
     pub input_schema: InputSchema,
     /// MCP annotations; none of these tools changes anything.
     pub annotations: Annotations,
 }
 
 impl GatewayTool {
-    /// All of them, in the order in which they are listed.
+    /// All gateway tools, in the order of the list.
     pub const ALL: [Self; 4] = [Self::Status, Self::WaitReady, Self::Result, Self::Calls];
 
-    /// Its name on the wire.
+    /// The tool's name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Status => "holdfast_status",
@@ -86,7 +86,7 @@ impl GatewayTool {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
-    /// What is listed of it.
+    /// The tool's entry in the tool list.
     pub fn definition(self) -> Definition {
         let (title, description, schema) = match self {
             Self::Status => (
@@ -164,13 +164,13 @@ impl GatewayTool {
     /// Checks the arguments of a call.
     ///
     /// # Errors
-    /// A text for the model that names the fix; it belongs into a tool error, not a protocol error (so since 2025-11-25, and
-    /// older clients show it to the model too).
+    /// A text for the model that names the fix. It belongs in a tool error, not a protocol error: MCP demands that since
+    /// 2025-11-25, and older clients also show tool errors to the model.
     pub fn parse_arguments(self, arguments: &RawValue) -> Result<GatewayCall, String> {
         let mut given: Map<String, Value> = serde_json::from_str(arguments.get()).map_err(|error| {
             format!("{}: not executed: the arguments are no usable JSON object ({error}).", self.name())
         })?;
-        // An optional parameter that is null was not given: models write it so.
+        // Models write null for an optional parameter that they leave out.
         given.retain(|_, value| !value.is_null());
         let call = match self {
             Self::Status => GatewayCall::Status,
@@ -228,7 +228,7 @@ impl GatewayTool {
     fn count(self, value: &Value) -> Result<usize, String> {
         let bad = || self.bad(&format!("`limit` must be a whole number from 1 to {CALLS_LISTED_MAX}"));
         let number = value.as_f64().ok_or_else(bad)?;
-        // JSON Schema counts 5.0 as an integer, and models write it.
+        // In JSON Schema 5.0 is an integer, and models write it.
         (1..=CALLS_LISTED_MAX)
             .find(|limit| u32::try_from(*limit).is_ok_and(|limit| f64::from(limit) == number))
             .ok_or_else(bad)

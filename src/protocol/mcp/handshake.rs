@@ -1,4 +1,4 @@
-//! Versions; and `initialize`: which version is spoken, and what this server says of itself.
+//! Protocol versions, and `initialize`: the choice of the version, and the description of this server.
 
 use serde::Serialize;
 
@@ -12,16 +12,16 @@ pub enum ProtocolVersion {
     /// The first release.
     #[strum(serialize = "2024-11-05")]
     V2024_11_05,
-    /// Brought tool annotations, audio content and the message of a progress notification.
+    /// Added tool annotations, audio content, JSON-RPC batches and the message of a progress notification.
     #[strum(serialize = "2025-03-26")]
     V2025_03_26,
-    /// Brought structured results, titles and resource links; took batches away.
+    /// Added structured results, titles and resource links; removed batches.
     #[strum(serialize = "2025-06-18")]
     V2025_06_18,
-    /// Made bad argument values an error of the tool, not of the protocol.
+    /// Made bad argument values an error of the tool instead of the protocol.
     #[strum(serialize = "2025-11-25")]
     V2025_11_25,
-    /// Took the handshake away: each request says for itself what it speaks. Any JSON value may be a structured result.
+    /// Removed the handshake: each request names its version. Any JSON value may be a structured result.
     #[strum(serialize = "2026-07-28")]
     V2026_07_28,
 }
@@ -30,14 +30,14 @@ impl ProtocolVersion {
     /// All versions, oldest first.
     pub const ALL: [Self; 5] =
         [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::STATELESS];
-    /// Those that open with `initialize`, oldest first.
+    /// The versions that open with `initialize`, oldest first.
     pub const HANDSHAKE: [Self; 4] = [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
-    /// The one without a handshake.
+    /// The version without a handshake.
     pub const STATELESS: Self = Self::V2026_07_28;
-    /// The newest version that has a handshake: the answer to a client that asks for one we do not know.
+    /// The newest version with a handshake: the answer to a client that asks for an unknown version.
     pub const LATEST: Self = Self::V2025_11_25;
 
-    /// The version as it stands on the wire.
+    /// The version as it is written on the wire.
     pub fn label(self) -> &'static str {
         self.into()
     }
@@ -47,62 +47,62 @@ impl ProtocolVersion {
         Self::ALL.into_iter().find(|version| version.label() == label)
     }
 
-    /// What `initialize` answers: the requested version where it is known, else [`LATEST`](Self::LATEST); the client then
-    /// decides whether it goes on. A version without a handshake (2026-07-28) can never be the answer to `initialize`.
+    /// The version that `initialize` answers: the requested one if it is known, else [`LATEST`](Self::LATEST). The client then
+    /// decides whether to continue. A version without a handshake (2026-07-28) is never the answer to `initialize`.
     pub fn negotiate(requested: &str) -> Self {
         Self::from_label(requested).filter(|version| !version.is_stateless()).unwrap_or(Self::LATEST)
     }
 
-    /// Its requests say for themselves what they speak and who asks.
+    /// Whether each request names its version and its client.
     pub fn is_stateless(self) -> bool {
         self >= Self::STATELESS
     }
 
-    /// Tools may carry annotations.
+    /// Whether tools may have annotations.
     pub fn annotations(self) -> bool {
         self >= Self::V2025_03_26
     }
 
-    /// Results may carry audio blocks.
+    /// Whether results may have audio blocks.
     pub fn audio(self) -> bool {
         self >= Self::V2025_03_26
     }
 
-    /// A progress notification may carry a message.
+    /// Whether a progress notification may have a message.
     pub fn progress_message(self) -> bool {
         self >= Self::V2025_03_26
     }
 
-    /// Tools and the server may carry a title.
+    /// Whether tools and the server may have a title.
     pub fn title(self) -> bool {
         self >= Self::V2025_06_18
     }
 
-    /// Results may carry `structuredContent`; an object, before [`STATELESS`](Self::STATELESS).
+    /// Whether results may have `structuredContent`. Before [`STATELESS`](Self::STATELESS) that must be an object.
     pub fn structured_content(self) -> bool {
         self >= Self::V2025_06_18
     }
 
-    /// Results may carry `resource_link` blocks.
+    /// Whether results may have `resource_link` blocks.
     pub fn resource_link(self) -> bool {
         self >= Self::V2025_06_18
     }
 
-    /// JSON-RPC batches are part of this version alone.
+    /// Whether JSON-RPC batches are allowed: in this version alone.
     pub fn batches(self) -> bool {
         self == Self::V2025_03_26
     }
 }
 
-/// What this server says of itself.
+/// Facts about this server that its answers contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerInfo<'a> {
     /// The version of this program.
     pub version: &'a str,
 }
 
-/// What a client's model is told about this server: at most [`INSTRUCTIONS_MAX_BYTES`] bytes, the most important first, since
-/// clients cut.
+/// Instructions for the client's model: at most [`INSTRUCTIONS_MAX_BYTES`] bytes, the most important first, because clients cut
+/// them.
 pub const INSTRUCTIONS: &str = "\
 Tools of a running Unity Editor: compile, run tests, read the console, inspect and change the scene. Use them for any work on \
 the open Unity project.
@@ -127,8 +127,8 @@ Four tools work without Unity:
 The list of tools comes from Unity and can change after a compile. When Unity does not answer for long, it is mostly busy \
 (import, compile) or shows a dialog that a person must answer: report that to the user with the text of holdfast_status.";
 
-/// The result of `initialize`: JSON on one line. Instructions longer than [`INSTRUCTIONS_MAX_BYTES`] are cut between two
-/// characters. Only tools are declared, because only tools are served.
+/// The result of `initialize`: JSON on one line. Instructions longer than [`INSTRUCTIONS_MAX_BYTES`] are cut at a character
+/// boundary. Only tools are declared, because this server offers nothing else.
 pub fn initialize_result(version: ProtocolVersion, server: &ServerInfo<'_>, instructions: &str) -> String {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]

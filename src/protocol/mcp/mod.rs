@@ -1,9 +1,9 @@
-//! The Model Context Protocol as this server speaks it: JSON <-> values, in both eras: with a handshake (2024-11-05 to
-//! 2025-11-25), and stateless (2026-07-28).
+//! The Model Context Protocol as this server implements it: conversion between JSON and values, in both eras: with a handshake
+//! (2024-11-05 to 2025-11-25), and stateless (2026-07-28).
 //!
-//! Incoming requests become a [`Request`], notifications a [`Notification`]; what goes out is written here as JSON on one line.
-//! Nothing of it knows ids of requests or the order of messages: that is the session's. Sources: the specification's pages of
-//! the versions named in [`ProtocolVersion`], and the clients' own sources or observed behaviour where [`clients`] says so.
+//! Incoming requests become a [`Request`], notifications a [`Notification`]. Outgoing messages are written as JSON on one line.
+//! Request ids and the order of messages are the session's task. Sources: the specification's pages of the versions in
+//! [`ProtocolVersion`], and the clients' own code or observed behaviour where [`clients`] says so.
 
 mod client_profile;
 pub mod clients;

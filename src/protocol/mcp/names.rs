@@ -1,13 +1,13 @@
 //! The names under which an editor's tools are listed.
 //!
-//! Clients put a prefix before a name and models take only some characters, so a name must match `[A-Za-z0-9_-]{1,48}`. The
-//! rule, which depends on the set of names and not on their order:
+//! Clients put a prefix before a name, and models accept only some characters, so a name must match `[A-Za-z0-9_-]{1,48}`. The
+//! rule depends on the set of names and not on their order:
 //!
-//! 1. Every character that does not fit becomes `_`.
-//! 2. A name of a gateway tool gets `_unity` behind it.
-//! 3. A name that is too long keeps its first 39 characters and gets `_` and 8 hexadecimal digits: the FNV-1a hash (32 bits)
-//!    of the editor's own name.
-//! 4. A name that needed none of this is never touched. One that did and is now equal to another one is marked as in 3.
+//! 1. Every other character becomes `_`.
+//! 2. A name that then equals that of a gateway tool gets the suffix `_unity`.
+//! 3. A name that is too long keeps its first 39 characters and gets `_` and 8 hexadecimal digits: the 32-bit FNV-1a hash of
+//!    the editor's own name.
+//! 4. A name that needs none of this is never changed. A changed name that equals another one is marked as in 3.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +16,7 @@ use crate::limits::TOOL_NAME_MAX_BYTES;
 use super::gateway_tools::GatewayTool;
 use crate::protocol::text::cut;
 
-/// The listed name of each of these names, in the same order. They must be distinct; so are the answers.
+/// Returns the listed name of each of these names, in the same order. The input names must be distinct; the listed ones are.
 pub(super) fn assign(originals: &[&str]) -> Vec<String> {
     let wishes: Vec<String> = originals.iter().map(|original| wish(original)).collect();
     let mut claims: HashMap<&str, usize> = HashMap::new();
@@ -32,7 +32,7 @@ pub(super) fn assign(originals: &[&str]) -> Vec<String> {
             if granted(original, wish) {
                 return wish.clone();
             }
-            // A second round is needed only if two hashes of 32 bits are equal.
+            // A second round is needed only if two 32-bit hashes are equal.
             let mut round = 0;
             let mut name = marked(wish, original, round);
             while !taken.insert(name.clone()) {
@@ -62,7 +62,7 @@ fn marked(fitted: &str, original: &str, round: u32) -> String {
     format!("{}{mark}", cut(fitted, TOOL_NAME_MAX_BYTES - mark.len()))
 }
 
-/// FNV-1a, 32 bits: small, and the same on every machine and in every version.
+/// FNV-1a with 32 bits: small, and the same on every machine and in every version.
 fn fnv1a(bytes: impl Iterator<Item = u8>) -> u32 {
     bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

@@ -7,8 +7,8 @@ use crate::protocol::jsonrpc;
 use super::handshake::ProtocolVersion;
 use crate::protocol::text::quote;
 
-/// A progress notification on one line. `token` is the client's own, byte by byte; the caller sees to it that `progress` rises
-/// with every notification of one call and that none follows the answer.
+/// A progress notification on one line. `token` is the client's own, unchanged. The caller ensures that `progress` rises with
+/// every notification of a call, and that none follows the answer.
 pub fn progress(
     token: &RawValue,
     progress: f64,
@@ -20,14 +20,14 @@ pub fn progress(
         .filter(|_| version.progress_message())
         .map(|message| format!(r#","message":{}"#, quote(message)))
         .unwrap_or_default();
-    // A float without a fraction is written without a point.
+    // Rust prints a float without a fraction as an integer.
     let total = total.map(|total| format!(r#","total":{total}"#)).unwrap_or_default();
     let params =
         format!(r#"{{"progressToken":{},"progress":{progress}{total}{message}}}"#, jsonrpc::compact(token.get()));
     jsonrpc::notification("notifications/progress", Some(&params))
 }
 
-/// The notification that the list of tools is another one, on one line.
+/// The notification that the tool list has changed, on one line.
 pub fn tools_list_changed() -> String {
     jsonrpc::notification("notifications/tools/list_changed", None)
 }

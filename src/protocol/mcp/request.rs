@@ -1,7 +1,7 @@
-//! What a client asks and tells, read from a method and its raw params.
+//! Reads a client's requests and notifications from a method and its raw params.
 //!
-//! Lenient where nothing is lost by it (capabilities, client data, progress tokens), exact where a guess would change what runs
-//! (the tool's name and arguments).
+//! The reader is lenient where nothing is lost by it (capabilities, client data, progress tokens), and strict where a guess would
+//! change what runs (the tool's name and arguments).
 
 use std::borrow::Cow;
 
@@ -15,40 +15,40 @@ use crate::protocol::trace::TraceContext;
 use super::handshake::ProtocolVersion;
 use crate::protocol::text::{cut, cut_with_ellipsis};
 
-/// What a client wants to hear of with `subscriptions/listen`. Of all that the specification knows only the tools change here.
+/// The changes that a client subscribes to with `subscriptions/listen`. Of those in the specification only tools change here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Filter {
-    /// That the list of tools is another one.
+    /// Whether the client wants notifications of a changed tool list.
     pub tools: bool,
 }
 
-/// JSON-RPC's code for a method that is not served.
+/// JSON-RPC's code for a method that is not offered.
 const METHOD_NOT_FOUND: i64 = -32601;
-/// JSON-RPC's code for params that cannot be used; also MCP's for an unknown tool and an invalid cursor.
+/// JSON-RPC's code for unusable params; also MCP's code for an unknown tool and an invalid cursor.
 const INVALID_PARAMS: i64 = -32602;
 
-/// The methods that are told apart, by their names on the wire.
+/// The methods that metrics and logs distinguish, by their names on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 pub enum Method {
     /// Opens the session.
     #[strum(serialize = "initialize")]
     Initialize,
-    /// Asks what is spoken here, without a handshake.
+    /// Asks for versions and capabilities without a handshake.
     #[strum(serialize = "server/discover")]
     Discover,
-    /// Asks whether we live.
+    /// Asks whether the server is alive.
     #[strum(serialize = "ping")]
     Ping,
-    /// Asks for the tools.
+    /// Asks for the tool list.
     #[strum(serialize = "tools/list")]
     ListTools,
-    /// Calls one.
+    /// Calls a tool.
     #[strum(serialize = "tools/call")]
     CallTool,
-    /// Stays open, to be told of changes.
+    /// Subscribes to changes; the request stays open.
     #[strum(serialize = "subscriptions/listen")]
     Listen,
-    /// Anything else.
+    /// Any other method.
     #[strum(serialize = "other")]
     Other,
 }
@@ -75,76 +75,75 @@ pub enum Request {
     Initialize(Initialize),
     /// `ping`.
     Ping,
-    /// `tools/list`: the one page there is. A cursor is refused when the request is read, since none was ever given out.
+    /// `tools/list`. There is one page, so a request with a cursor is refused by the parser.
     ListTools,
     /// `tools/call`.
     CallTool(CallTool),
-    /// `server/discover`, of the stateless era alone.
+    /// `server/discover`, only in the stateless era.
     Discover,
-    /// `subscriptions/listen`, of the stateless era alone.
+    /// `subscriptions/listen`, only in the stateless era.
     Listen(Filter),
 }
 
-/// What a client says at `initialize`.
+/// The params of `initialize`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Initialize {
-    /// The protocol version it asks for; see [`ProtocolVersion::negotiate`].
+    /// The protocol version that the client requests; see [`ProtocolVersion::negotiate`].
     pub requested: String,
-    /// Who it is.
+    /// The client's description of itself.
     pub client: ClientInfo,
-    /// It answers `roots/list`.
+    /// Whether the client answers `roots/list`.
     pub roots: bool,
 }
 
-/// Who a client says it is: shown and used for its habits, never trusted. Each field has at most
+/// A client's description of itself. It is shown and used to find the client's habits, but never trusted. Each field has at most
 /// [`CLIENT_FIELD_MAX_BYTES`] bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientInfo {
-    /// Its name; empty if it says none.
+    /// The client's name; empty if it states none.
     pub name: String,
-    /// Its version.
+    /// The client's version.
     pub version: Option<String>,
-    /// Its name for people.
+    /// The client's name for people.
     pub title: Option<String>,
 }
 
-/// A `tools/call`.
+/// The params of `tools/call`.
 #[derive(Debug)]
 pub struct CallTool {
-    /// The tool's name as it was listed.
+    /// The tool's name in the tool list.
     pub name: String,
-    /// The arguments as the client wrote them: a JSON object, `{}` if it sent none.
+    /// The arguments as the client wrote them: a JSON object, `{}` if there were none.
     pub arguments: Box<RawValue>,
-    /// The token to report progress under, byte by byte: a string or a number of at most [`REQUEST_ID_MAX_BYTES`] bytes.
-    /// Anything else counts as none, because a call is worth more than its progress.
+    /// The token for progress notifications, unchanged: a string or number of at most [`REQUEST_ID_MAX_BYTES`] bytes that every
+    /// JSON parser accepts. Any other token is treated as missing, because a call matters more than its progress.
     pub progress_token: Option<Box<RawValue>>,
-    /// The trace that it is part of.
+    /// The trace that the call belongs to.
     pub trace: Option<TraceContext>,
 }
 
 /// A client's notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notification {
-    /// The handshake is over.
+    /// The handshake is complete.
     Initialized,
-    /// A request's answer is not wanted any more.
+    /// The client no longer wants the answer to a request.
     Cancelled {
-        /// The request.
+        /// The id of the request.
         id: RequestId,
-        /// Why, for a log; at most [`LOG_FIELD_MAX_BYTES`] bytes.
+        /// The reason, for a log; at most [`LOG_FIELD_MAX_BYTES`] bytes.
         reason: Option<String>,
     },
-    /// The client's roots are others now.
+    /// The client's roots have changed.
     RootsListChanged,
-    /// Anything else, malformed ones too: to be ignored.
+    /// Any other or malformed notification, which is ignored.
     Other,
 }
 
-/// Reads a request of the era with a handshake.
+/// Parses a request of the era with a handshake.
 ///
 /// # Errors
-/// −32601 for a method that this server does not declare, −32602 for params that cannot be used; both texts say what to send
-/// instead.
+/// −32601 for a method that this server does not declare, −32602 for unusable params. Both texts say what to send instead.
 pub fn parse_request(method: &str, params: Option<&RawValue>) -> Result<Request, RpcError> {
     match method {
         "initialize" => initialize(params).map(Request::Initialize),
@@ -155,7 +154,7 @@ pub fn parse_request(method: &str, params: Option<&RawValue>) -> Result<Request,
     }
 }
 
-/// Reads a notification; there is nobody to tell about a bad one, so it becomes [`Notification::Other`].
+/// Parses a notification. A bad one becomes [`Notification::Other`], because notifications get no answer.
 pub fn parse_notification(method: &str, params: Option<&RawValue>) -> Notification {
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
@@ -216,7 +215,7 @@ fn initialize(params: Option<&RawValue>) -> Result<Initialize, RpcError> {
     })
 }
 
-/// Who a client says it is; whatever of it cannot be read counts as not said.
+/// Reads a client's description of itself. Fields that cannot be read are treated as missing.
 pub(super) fn client_info(raw: Option<&RawValue>) -> ClientInfo {
     #[derive(Deserialize, Default)]
     #[serde(default)]
@@ -298,14 +297,14 @@ pub(super) fn call_tool(params: Option<&RawValue>) -> Result<CallTool, RpcError>
         .progress_token
         .filter(|token| token.get().starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit()))
         .filter(|token| token.get().len() <= REQUEST_ID_MAX_BYTES)
-        // It is echoed, and must not make a line that its client cannot read.
+        // The token is sent back in notifications, so it must not produce a line that the client cannot parse.
         .filter(|token| matches!(jsonrpc::strict(token.get()), Some(Cow::Borrowed(_))))
         .map(ToOwned::to_owned);
     let trace = params.meta.and_then(TraceContext::read);
     Ok(CallTool { name, arguments, progress_token, trace })
 }
 
-/// Why a method is not served, and what to use instead; `version` is that of the request, if it says one itself.
+/// The error for a method that is not offered, with what to use instead. `version` is the request's version, if it names one.
 pub(super) fn not_served(method: &str, version: Option<ProtocolVersion>) -> RpcError {
     let family = method.split('/').next().unwrap_or_default();
     let why = match (family, method) {
@@ -336,7 +335,7 @@ pub(super) fn invalid(message: String) -> RpcError {
     RpcError { code: INVALID_PARAMS, message, data: None }
 }
 
-/// Params that must be an object if they are there at all.
+/// Reads params that must be an object, or missing or null.
 pub(super) fn object<'a, T: Deserialize<'a> + Default>(
     method: &str,
     params: Option<&'a RawValue>,
@@ -355,7 +354,7 @@ pub(super) fn object<'a, T: Deserialize<'a> + Default>(
     }
 }
 
-/// The fields of an object; the defaults if it is anything else.
+/// Reads an object. Anything else gives the defaults.
 pub(super) fn lenient<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
     raw.map(RawValue::get)
         .filter(|json| json.starts_with('{'))

@@ -1,6 +1,6 @@
-//! Results of tool calls: an editor's answer or a text of ours, as MCP content.
+//! Results of tool calls: an editor's answer or our own text, as MCP content.
 //!
-//! JSON is passed through as text, never through numbers: `1e400` and integers of any length arrive as the editor wrote them.
+//! JSON is passed through as text, never as numbers: `1e400` and integers of any length arrive as the editor wrote them.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::protocol::jsonrpc;
 use super::client_profile::ClientProfile;
 use super::handshake::ProtocolVersion;
 
-/// Longest result that fits into a message, whatever the request's id is.
+/// The longest result that fits into a message with the longest request id.
 const RESULT_MAX_BYTES: usize = CLIENT_MESSAGE_MAX_BYTES - REQUEST_ID_MAX_BYTES - RESPONSE_ENVELOPE_MAX_BYTES;
 
 /// One content block.
@@ -24,44 +24,44 @@ const RESULT_MAX_BYTES: usize = CLIENT_MESSAGE_MAX_BYTES - REQUEST_ID_MAX_BYTES 
 pub enum Content {
     /// A text block with this text.
     Text(String),
-    /// A block in MCP's own shape, as the editor wrote it.
+    /// A block in MCP's form, as the editor wrote it.
     Raw(Box<RawValue>),
 }
 
-/// What a tool call ends with.
+/// The result of a tool call.
 #[derive(Debug, Clone, Default)]
 pub struct ToolResult {
     /// The content blocks.
     pub content: Vec<Content>,
-    /// The same as JSON, for clients that know `structuredContent`. Anything but an object is written for the stateless era alone.
+    /// The result as JSON, for clients that support `structuredContent`. Only the stateless era gets values other than objects.
     pub structured: Option<Box<RawValue>>,
-    /// The call failed in a way that the model can act on.
+    /// Whether the call failed in a way that the model can react to.
     pub is_error: bool,
 }
 
 impl ToolResult {
-    /// A success that says this.
+    /// A successful result with this text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![Content::Text(text.into())], structured: None, is_error: false }
     }
 
-    /// A failure that says this.
+    /// A failure with this text.
     pub fn error(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(text) }
     }
 
-    /// The same with one more text.
+    /// Appends a text block.
     #[must_use]
     pub fn with_line(mut self, text: &str) -> Self {
         self.content.push(Content::Text(text.to_owned()));
         self
     }
 
-    /// An editor's answer.
+    /// Converts an editor's answer.
     ///
-    /// JSON becomes compact text (a JSON string its plain text); an object or array is also `structured` as long as both together, as
-    /// encoded, stay below [`RESULT_INLINE_MAX_BYTES`] and any parser takes it ([`strict`](jsonrpc::strict)). A block that is not of a known shape becomes a text of its JSON, so
-    /// that one bad block never takes the result with it.
+    /// JSON becomes compact text, and a JSON string its plain text. An object or array is also `structured` if every parser
+    /// accepts it ([`strict`](jsonrpc::strict)) and both copies together, as encoded, stay below [`RESULT_INLINE_MAX_BYTES`]. A
+    /// block of unknown form becomes a text of its JSON, so that one bad block does not lose the result.
     pub fn from_editor(answer: EditorAnswer) -> Self {
         let EditorAnswer { is_error, body } = answer;
         let base = match body {
@@ -79,7 +79,8 @@ impl ToolResult {
         Self { is_error, ..base }
     }
 
-    /// What stands in place of a result that went to a file of so many bytes. `path` is how the client's model can open it.
+    /// The replacement for a result that was written to a file of this many bytes. `path` is how the client's model can open the
+    /// file.
     pub fn spilled(&self, bytes: usize, path: &str) -> Self {
         let outcome = if self.is_error { "the tool failed" } else { "the tool ran to its end" };
         let text = format!(
@@ -90,7 +91,7 @@ impl ToolResult {
         Self { is_error: self.is_error, ..Self::text(text) }
     }
 
-    /// What belongs into the file of [`spilled`](Self::spilled): the texts and raw blocks, a line end after each but the last.
+    /// The content of the file of [`spilled`](Self::spilled): all texts and raw blocks, separated by line ends.
     pub fn file_text(&self) -> Cow<'_, str> {
         match self.content.as_slice() {
             [Content::Text(text)] => Cow::Borrowed(text),
@@ -115,11 +116,11 @@ impl ToolResult {
         }
         let json = match jsonrpc::compact(raw.get()) {
             Cow::Owned(json) => json,
-            // Compact already, as editors write it: the text changes hands without a copy.
+            // The JSON is compact already, as editors write it, so the text is moved without a copy.
             Cow::Borrowed(_) => String::from(Box::<str>::from(raw)),
         };
         let fits = json.starts_with(['{', '['])
-            // Without a scan where even a text without escapes would not fit.
+            // Skips the scan if even a text without escapes would be too large.
             && 2 * json.len() < RESULT_INLINE_MAX_BYTES
             && jsonrpc::quoted_len(&json) + json.len() < RESULT_INLINE_MAX_BYTES;
         let strict = if fits { jsonrpc::strict(&json) } else { None };
@@ -128,8 +129,8 @@ impl ToolResult {
     }
 }
 
-/// The `result` of a `tools/call`: JSON on one line. It always fits into a message of [`CLIENT_MESSAGE_MAX_BYTES`]: a result
-/// that does not becomes an error that says so. Callers avoid that with [`result_size`] and [`ToolResult::spilled`].
+/// The `result` of a `tools/call`: JSON on one line that fits into a message of [`CLIENT_MESSAGE_MAX_BYTES`]. A larger result
+/// becomes an error that says so. Callers avoid that with [`result_size`] and [`ToolResult::spilled`].
 pub fn tool_result(result: &ToolResult, profile: &ClientProfile) -> String {
     let size = result_size(result, profile);
     let mut out = String::with_capacity(size.min(RESULT_MAX_BYTES));
@@ -137,7 +138,7 @@ pub fn tool_result(result: &ToolResult, profile: &ClientProfile) -> String {
     out
 }
 
-/// Appends [`tool_result`]. `size` is its [`result_size`], which takes a look at every byte and so is measured once.
+/// Appends [`tool_result`]. `size` is its [`result_size`], which reads every byte and is therefore computed only once.
 pub fn write_tool_result(out: &mut String, result: &ToolResult, profile: &ClientProfile, size: usize) {
     if size <= RESULT_MAX_BYTES {
         return write(out, result, profile);
@@ -149,15 +150,15 @@ pub fn write_tool_result(out: &mut String, result: &ToolResult, profile: &Client
     write(out, &refusal, profile);
 }
 
-/// The same for who takes results of any size: never a refusal.
+/// Like [`tool_result`], for readers that accept results of any size: the result is never replaced by an error.
 pub fn whole_result(result: &ToolResult, profile: &ClientProfile) -> String {
     let mut out = String::with_capacity(result_size(result, profile));
     write(&mut out, result, profile);
     out
 }
 
-/// The exact length in bytes of the result as JSON, escapes counted, without writing it. Above [`RESULT_INLINE_MAX_BYTES`] a
-/// result belongs into a file.
+/// The exact length in bytes of the result as JSON, escapes included; the JSON is not written. A result above
+/// [`RESULT_INLINE_MAX_BYTES`] belongs in a file.
 pub fn result_size(result: &ToolResult, profile: &ClientProfile) -> usize {
     let version = profile.version;
     let blocks: usize = result.content.iter().map(|content| shown(content, version).size()).sum();
@@ -172,12 +173,12 @@ const STRUCTURED: &str = r#","structuredContent":"#;
 const IS_ERROR: &str = r#","isError":true"#;
 const TEXT_OPEN: &str = r#"{"type":"text","text":"#;
 
-/// Whether the result is larger than `most` bytes, and so belongs into a file. Where its texts alone are, their escapes are not
+/// Whether the result is larger than `most` bytes and so belongs in a file. If its texts alone are larger, their escapes are not
 /// counted.
 pub fn is_for_a_file(result: &ToolResult, profile: &ClientProfile, most: usize) -> bool {
     let texts = result.content.iter().map(|content| match content {
         Content::Text(text) => text.len(),
-        // Another version may be shown less of it.
+        // Counted as 0, because an older version may get a shorter form of a raw block.
         Content::Raw(_) => 0,
     });
     texts.sum::<usize>() > most || result_size(result, profile) > most
@@ -209,7 +210,7 @@ fn write(out: &mut String, result: &ToolResult, profile: &ClientProfile) {
     out.push('}');
 }
 
-/// `structuredContent` as this client profile gets it. Where it would be read in place of the blocks, it must not hide one.
+/// `structuredContent` for this client profile. Omitted if the client would read it instead of the blocks and so lose a block.
 pub(super) fn structured<'a>(result: &'a ToolResult, profile: &ClientProfile) -> Option<Cow<'a, str>> {
     let ClientProfile { version, client, .. } = profile;
     let raw = result.structured.as_deref()?;
@@ -221,7 +222,7 @@ pub(super) fn structured<'a>(result: &'a ToolResult, profile: &ClientProfile) ->
     Some(jsonrpc::compact(raw.get()))
 }
 
-/// A content block as one version sees it.
+/// A content block as one version gets it.
 enum Shown<'a> {
     Text(Cow<'a, str>),
     Raw(Cow<'a, str>),
@@ -236,7 +237,8 @@ impl Shown<'_> {
     }
 }
 
-/// A client of an older version may refuse a whole result for one block it does not know; such a block becomes a text.
+/// Converts a block for a version. An older client may refuse the whole result for one unknown block, so such a block becomes a
+/// text.
 fn shown(content: &Content, version: ProtocolVersion) -> Shown<'_> {
     let raw = match content {
         Content::Text(text) => return Shown::Text(Cow::Borrowed(text)),
@@ -279,7 +281,7 @@ pub(super) enum Kind {
     ResourceLink,
 }
 
-/// A block's kind, if it has the members that its kind must have.
+/// A block's kind, if it has the members that this kind requires.
 pub(super) fn kind_of(raw: &RawValue) -> Option<Kind> {
     #[derive(Deserialize)]
     struct Block<'a> {

@@ -1,4 +1,4 @@
-//! The client's roots: folders it works in, asked for as a hint to the Unity project.
+//! The client's roots: the folders in which it works. They are a hint to the Unity project.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -6,16 +6,16 @@ use serde_json::value::RawValue;
 use crate::limits::ROOTS_MAX;
 use crate::protocol::jsonrpc::{self, RequestId};
 
-/// The request for the client's roots, on one line. Only for a client that declared them.
+/// The request for the client's roots, on one line. Only sent to a client that declared them.
 pub fn roots_list_request(id: &RequestId) -> String {
     jsonrpc::request(id, "roots/list", None)
 }
 
 /// The paths in an answer to `roots/list`: every root that is a `file:` URI, at most [`ROOTS_MAX`], in the client's order.
-/// Whatever cannot be read is left out; roots are hints.
+/// Unreadable entries are left out, because roots are only hints.
 ///
-/// `file:///C:/x` and `file:///c%3A/x` (VS Code) become `C:/x` and `c:/x`, `file://server/share` becomes `//server/share`.
-/// A `%` that begins no escape stands for itself, because not every client encodes.
+/// `file:///C:/x` and `file:///c%3A/x` (VS Code) become `C:/x` and `c:/x`, `file://server/share` becomes `//server/share`. A `%`
+/// that begins no valid escape is kept, because not every client encodes.
 pub fn parse_roots(result: &RawValue) -> Vec<String> {
     #[derive(Deserialize)]
     struct Roots<'a> {
@@ -37,7 +37,7 @@ pub fn parse_roots(result: &RawValue) -> Vec<String> {
         .collect()
 }
 
-/// The path of a `file:` URI (RFC 8089, and the spellings that clients use beside it).
+/// The path in a `file:` URI (RFC 8089, and the other spellings that clients use).
 fn path_of(uri: &str) -> Option<String> {
     let uri = uri.trim();
     let (scheme, rest) = uri.split_once(':')?;
@@ -77,13 +77,13 @@ fn is_drive(text: &str) -> bool {
     matches!(text.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic())
 }
 
-/// A folder's path without its closing slash; a root keeps its own.
+/// Removes the closing slash from a folder's path. The root of a file system or of a drive keeps it.
 fn without_last_slash(path: &str) -> String {
     let short = path.trim_end_matches('/');
     if short.is_empty() || is_drive(short) { format!("{short}/") } else { short.to_owned() }
 }
 
-/// Percent-decoding; `None` if the bytes are no UTF-8.
+/// Percent-decodes a text; `None` if the bytes are not UTF-8.
 fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,19 +1,19 @@
-//! Input schemas that clients take.
+//! Makes input schemas acceptable to clients.
 //!
-//! Some clients refuse the whole list for one schema they do not like: the TypeScript SDK wants `type: "object"`, object-valued
-//! `properties` and a `required` of strings. That is loosened for all ([`repair`]; the editor checks its arguments itself), and what
-//! cannot be is refused. `oneOf`, `anyOf` and `allOf` at the top are good JSON Schema and pass through, but for the clients that
-//! are known to lose the tool for them ([`flattened`]).
+//! Some clients refuse the whole list because of one schema. The TypeScript SDK demands `type: "object"`, object-valued
+//! `properties` and a `required` of strings. [`repair`] loosens such schemas for all clients, because the editor checks its
+//! arguments itself; a schema that cannot be repaired is refused. `oneOf`, `anyOf` and `allOf` at the top are valid JSON Schema
+//! and are passed through, except for the clients that are known to lose the tool because of them ([`flattened`]).
 
 use serde_json::{Map, Value};
 
 use crate::limits::{JSON_DEPTH_MAX, SCHEMA_WHOLE_MAX_BYTES};
 use crate::protocol::dialect::InputSchema;
 
-/// A schema that is fit, and what was changed, in words. A long one is not looked at as a whole but a property at a time.
+/// Returns a repaired schema, and the changes in words. A long schema is repaired one property at a time, to save memory.
 ///
 /// # Errors
-/// Why no arguments object can be described by it.
+/// Why the schema cannot describe an arguments object.
 pub(super) fn fitted(schema: &InputSchema) -> Result<(InputSchema, Vec<&'static str>), &'static str> {
     let long = schema.raw().get().len() > SCHEMA_WHOLE_MAX_BYTES;
     let Some((mut rest, properties)) = schema.parts().filter(|_| long) else {
@@ -23,7 +23,7 @@ pub(super) fn fitted(schema: &InputSchema) -> Result<(InputSchema, Vec<&'static 
     };
     let mut changes = repair(&mut rest)?;
     let properties = properties.iter().map(|(name, raw)| {
-        // As the only property of a schema that needs nothing else.
+        // Each property is repaired as the only property of a minimal schema.
         let value = serde_json::from_str::<Value>(raw.get()).map_err(|_| TOO_DEEP)?;
         let one = Map::from_iter([(name.clone(), value)]);
         let mut one = Map::from_iter([("type".to_owned(), "object".into()), ("properties".to_owned(), one.into())]);
@@ -39,10 +39,10 @@ pub(super) fn fitted(schema: &InputSchema) -> Result<(InputSchema, Vec<&'static 
     Ok((fitted, changes))
 }
 
-/// Makes a schema fit; answers what was changed, in words.
+/// Repairs a schema in place. Returns the changes in words.
 ///
 /// # Errors
-/// Why no arguments object can be described by it.
+/// Why the schema cannot describe an arguments object.
 fn repair(schema: &mut Map<String, Value>) -> Result<Vec<&'static str>, &'static str> {
     let mut changes = Vec::new();
     schema.retain(|_, value| !value.is_null());
@@ -90,13 +90,13 @@ fn repair(schema: &mut Map<String, Value>) -> Result<Vec<&'static str>, &'static
     Ok(changes)
 }
 
-/// What [`flattened`] changes, in words.
+/// The change that [`flattened`] makes, in words.
 pub(super) const FLATTENED: &str = "`oneOf`, `anyOf` or `allOf` at the top is taken away, its properties are kept";
 
-/// What the clients that lose a tool for it do not take at the top.
+/// The keywords at the top of a schema that make some clients lose the tool.
 pub(super) const ALTERNATIVES: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
-/// A schema without the alternatives at the top, whose properties are kept. What every branch of `allOf` requires stays required.
+/// Removes the alternatives at the top and keeps their properties. What a branch of `allOf` requires stays required.
 pub(super) fn flattened(whole: &Map<String, Value>) -> Map<String, Value> {
     let mut schema = whole.clone();
     for keyword in ALTERNATIVES {
@@ -125,7 +125,8 @@ pub(super) fn flattened(whole: &Map<String, Value>) -> Map<String, Value> {
     schema
 }
 
-/// The definition of the same schema that a branch is, where it only names one; else the branch.
+/// Resolves a branch that refers to a definition of the same schema (`$defs` or `definitions`); any other branch is returned
+/// itself.
 fn named<'a>(schema: &'a Map<String, Value>, branch: &'a Map<String, Value>) -> &'a Map<String, Value> {
     let target = branch.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix("#/"));
     let place = target.and_then(|target| target.split_once('/'));
@@ -135,7 +136,7 @@ fn named<'a>(schema: &'a Map<String, Value>, branch: &'a Map<String, Value>) -> 
 
 const TOO_DEEP: &str = "its input schema is nested too deep";
 
-/// Takes references away that point outside of the schema: clients must not fetch them, and some refuse the list.
+/// Removes references to other documents: clients must not fetch them, and some refuse the list because of them.
 fn unlink(schema: &mut Map<String, Value>, depth: usize, removed: &mut bool) -> Result<(), &'static str> {
     if depth > JSON_DEPTH_MAX {
         return Err(TOO_DEEP);
@@ -149,7 +150,7 @@ fn unlink(schema: &mut Map<String, Value>, depth: usize, removed: &mut bool) -> 
     }
     for (keyword, value) in schema.iter_mut() {
         match keyword.as_str() {
-            // Data, not schemas: a `$ref` in here is a value.
+            // These keywords hold data, not schemas: a `$ref` inside is a plain value.
             "const" | "enum" | "default" | "examples" => {}
             "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
                 if let Value::Object(schemas) = value {

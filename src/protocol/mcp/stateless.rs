@@ -1,5 +1,5 @@
-//! The stateless era, MCP 2026-07-28: every request says in its `_meta` which version it speaks and who asks, and nothing is
-//! remembered from one to the next.
+//! The stateless era, MCP 2026-07-28: every request names its version and its client in `_meta`, and nothing is remembered
+//! between requests.
 //!
 //! Source: the specification's pages of that version: versioning, `_meta`, discovery, subscriptions, caching.
 
@@ -18,25 +18,25 @@ use super::handshake::{ProtocolVersion, ServerInfo};
 use super::request::{self, ClientInfo, Filter, Request};
 use crate::protocol::text::{cut, cut_with_ellipsis, quote};
 
-/// The code for a version that this server does not speak.
+/// MCP's code for a version that this server does not support.
 const UNSUPPORTED_VERSION: i64 = -32022;
-/// The key in `_meta` under which each message of a subscription names it.
+/// The key in `_meta` with which each message of a subscription names the subscription.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// Who asks, as a request of this era says.
+/// The sender of a request of this era.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// Who it is, as it says; nothing if it does not say.
+    /// The client's description of itself; empty fields if it gives none.
     pub client: ClientInfo,
-    /// For whom the answer is written.
+    /// The profile that the answer is written for.
     pub profile: ClientProfile,
 }
 
-/// Reads whether a request is of this era, and who sent it; `None` for one of the era with a handshake. One of its three keys in
-/// `_meta` makes it one, and so does a method that only this era has.
+/// Decides whether a request belongs to this era, and returns its version and client; `None` for the era with a handshake. A
+/// request belongs to this era if its `_meta` has one of the three keys, or if only this era has its method.
 ///
 /// # Errors
-/// −32602 if a required key is missing, −32022 with the versions that are spoken if it is another version.
+/// −32602 if a required key is missing; −32022, with the supported versions, for any other version.
 pub fn client_of(method: &str, params: Option<&RawValue>) -> Result<Option<(ProtocolVersion, ClientInfo)>, RpcError> {
     #[derive(Deserialize, Default)]
     #[serde(default)]
@@ -72,10 +72,10 @@ pub fn client_of(method: &str, params: Option<&RawValue>) -> Result<Option<(Prot
     Ok(Some((ProtocolVersion::STATELESS, request::client_info(meta.client))))
 }
 
-/// Reads a request of this era.
+/// Parses a request of this era.
 ///
 /// # Errors
-/// −32601 for a method that this version does not have or this server does not declare, −32602 for params that cannot be used.
+/// −32601 for a method that this version does not have or this server does not declare, −32602 for unusable params.
 pub fn parse_request(method: &str, params: Option<&RawValue>) -> Result<Request, RpcError> {
     match method {
         "server/discover" => Ok(Request::Discover),
@@ -124,8 +124,8 @@ pub fn discover_result(instructions: &str) -> String {
     answer.to_string()
 }
 
-/// The members that say how long a list of tools holds, each with a comma before it. Zero: it changes whenever Unity recompiles,
-/// and is cheap to ask for.
+/// The members that say how long a tool list may be cached, each with a leading comma. The time is zero, because the list changes
+/// whenever Unity recompiles and is cheap to request.
 pub(super) fn list_hints() -> String {
     let hints: Vec<String> =
         cached(TOOLS_LIST_TTL, "private").map(|(name, value)| format!(",{}:{value}", quote(&name))).collect();
@@ -137,7 +137,7 @@ fn cached(ttl: Duration, scope: &str) -> impl Iterator<Item = (String, Value)> {
     [(String::from("ttlMs"), Value::from(millis)), (String::from("cacheScope"), Value::from(scope))].into_iter()
 }
 
-/// A result (a JSON object) with what every result of this era carries: that it is complete, and whose it is.
+/// Adds to a result (a JSON object) what every result of this era has: that it is complete, and the server's identity.
 pub fn complete<'a>(result_json: &'a str, server: &ServerInfo<'_>) -> Cow<'a, str> {
     let Some(members) = result_json.strip_prefix('{') else { return Cow::Borrowed(result_json) };
     let comma = if members.starts_with('}') { "" } else { "," };
@@ -151,20 +151,20 @@ fn identity(server: &ServerInfo<'_>) -> String {
     json!({"name": "holdfast", "title": "Holdfast for Unity", "version": server.version}).to_string()
 }
 
-/// The first message of a subscription: what it will hear of.
+/// The first message of a subscription: the changes that it will report.
 pub fn acknowledged(subscription: &RequestId, filter: Filter) -> String {
     let wanted = if filter.tools { r#"{"toolsListChanged":true}"# } else { "{}" };
     let params = format!(r#"{{"_meta":{},"notifications":{wanted}}}"#, meta_of(subscription));
     jsonrpc::notification("notifications/subscriptions/acknowledged", Some(&params))
 }
 
-/// The notification for one subscription that the list of tools is another one.
+/// The notification for one subscription that the tool list has changed.
 pub fn tools_list_changed(subscription: &RequestId) -> String {
     let params = format!(r#"{{"_meta":{}}}"#, meta_of(subscription));
     jsonrpc::notification("notifications/tools/list_changed", Some(&params))
 }
 
-/// The answer to `subscriptions/listen`, with which the server ends it.
+/// The answer to `subscriptions/listen`, with which the server ends the subscription.
 pub fn subscription_ended(subscription: &RequestId) -> String {
     let result = format!(r#"{{"resultType":"complete","_meta":{}}}"#, meta_of(subscription));
     jsonrpc::response(subscription, &result)

@@ -1,4 +1,4 @@
-//! The catalogue: an editor's tools under the names and in the shape that clients take.
+//! The catalogue: an editor's tools under the names and in the form that clients accept.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -21,19 +21,19 @@ use super::request::invalid;
 use super::{names, schema, stateless};
 use crate::protocol::text::{cut_with_ellipsis, nearest};
 
-/// A tool that is listed.
+/// A listed tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// Its name for clients: `[A-Za-z0-9_-]{1,48}`, unique, by a fixed rule (unsuitable characters become `_`; what is too long
-    /// or no longer unique ends in a hash of the editor's name; a gateway tool's name gets `_unity`).
+    /// The tool's name for clients: `[A-Za-z0-9_-]{1,48}` and unique. The module `names` has the rule.
     pub name: String,
-    /// The tool; `name` in it is the editor's own, its description and schema are as they are listed.
+    /// The tool. Its `name` is the editor's own; its description and schema are those in the list.
     pub tool: Arc<EditorTool>,
 }
 
-/// The tools of one editor, in the editor's order. The default has none; our own tools are listed with any.
+/// The tools of one editor, in the editor's order. Empty by default. The gateway's own tools are listed with every catalogue.
 ///
-/// Two catalogues are equal if they hold the same tools under the same names, in any order: only then nothing is announced.
+/// Two catalogues are equal if they have the same tools under the same names, in any order. Clients are notified of a change only
+/// if the catalogues differ.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     entries: Vec<Entry>,
@@ -50,9 +50,9 @@ impl PartialEq for Catalogue {
 }
 
 impl Catalogue {
-    /// A catalogue of these tools; development-only ones are left out unless `development`.
+    /// Makes a catalogue of these tools. Development-only tools are left out unless `development` is set.
     ///
-    /// A tool that cannot be listed is dropped with a reason and takes no other with it. Bounds: [`TOOLS_MAX`] tools,
+    /// A tool that cannot be listed is dropped with a reason; the others stay. Bounds: [`TOOLS_MAX`] tools,
     /// [`TOOLS_LIST_MAX_BYTES`] of JSON in all, [`TOOL_SCHEMA_MAX_BYTES`] a schema, [`DESCRIPTION_MAX_BYTES`] a description
     /// (longer ones are cut).
     pub fn new(tools: impl IntoIterator<Item = impl Into<Arc<EditorTool>>>, development: bool) -> Self {
@@ -112,7 +112,7 @@ impl Catalogue {
         self.by_name.get(name).and_then(|index| self.entries.get(*index))
     }
 
-    /// The error for a tool that this list, the live one, does not hold. Source: MCP wants −32602 here, not a tool error.
+    /// The error for a tool that is not in this list, which must be the live one. MCP demands −32602 here, not a tool error.
     pub fn unknown_tool(&self, name: &str, audience: Audience) -> RpcError {
         let own = GatewayTool::ALL.iter().map(|tool| tool.name());
         let meant = nearest(name, self.entries.iter().map(|entry| entry.name.as_str()).chain(own));
@@ -127,30 +127,30 @@ impl Catalogue {
         ))
     }
 
-    /// The tools that cannot be listed: the editor's name (cut for a log) and the reason. Hidden development tools are not
-    /// among them.
+    /// The tools that could not be listed: the editor's name (cut for a log) and the reason. Hidden development tools are not
+    /// included.
     pub fn dropped(&self) -> &[(String, String)] {
         &self.dropped
     }
 
-    /// The tools whose schema had to be changed to be listed: the editor's name (cut for a log) and the changes.
+    /// The tools whose schema had to be changed for the list: the editor's name (cut for a log) and the changes.
     pub fn repaired(&self) -> &[(String, String)] {
         &self.repaired
     }
 
-    /// The tools that are listed changed for this client alone: the name for clients and the change.
+    /// The tools that are changed only for this client: the name for clients and the change.
     pub fn changed_for(&self, client: &ClientTraits) -> Vec<(String, String)> {
         let changed = |entry: &&Entry| client.flatten_schemas && entry.tool.input_schema.has_any(&schema::ALTERNATIVES);
         let entries = self.entries.iter().filter(changed);
         entries.map(|entry| (entry.name.clone(), schema::FLATTENED.to_owned())).collect()
     }
 
-    /// How many tools are listed, the gateway's own included.
+    /// How many tools are listed, including the gateway's own.
     pub fn listed(&self) -> usize {
         GatewayTool::ALL.len() + self.entries.len()
     }
 
-    /// The `result` of `tools/list`: JSON on one line, the same for the same catalogue and client profile.
+    /// The `result` of `tools/list`: JSON on one line. It depends only on the catalogue and the client profile.
     pub fn list_result(&self, profile: &ClientProfile) -> String {
         let hints = if profile.version.is_stateless() { stateless::list_hints() } else { String::new() };
         format!(r#"{{"tools":{}{hints}}}"#, self.tools_array(profile))
@@ -167,7 +167,7 @@ impl Catalogue {
     }
 }
 
-/// Makes a tool fit but for its name. One that is fit already is not copied.
+/// Prepares everything of a tool except its name. A tool that needs no change keeps its shared copy.
 fn prepare(given: Arc<EditorTool>) -> Result<(Arc<EditorTool>, Vec<&'static str>), String> {
     let mut tool = EditorTool::clone(&given);
     let (schema, changes) = schema::fitted(&tool.input_schema).map_err(str::to_owned)?;
@@ -193,7 +193,7 @@ fn listed<'a>(name: &'a str, tool: &'a EditorTool, profile: &ClientProfile) -> L
     Listed::new(name, &tool.description, &tool.input_schema, &tool.annotations, profile)
 }
 
-/// A tool as one client profile sees it.
+/// A tool as one client profile gets it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Listed<'a> {

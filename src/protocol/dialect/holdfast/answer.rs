@@ -1,4 +1,4 @@
-//! Frames into replies and events, replies into answers.
+//! Decodes frames into replies and events, and replies into answers.
 
 use std::str::FromStr as _;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::super::{
 };
 use crate::protocol::ids::CallId;
 
-/// What a frame's body says.
+/// Decodes the body of a frame.
 pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
     rpc::decode(frame, read_error, |method, params| {
         let params: Value = params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default();
@@ -43,7 +43,7 @@ fn state(of: &Value) -> EditorState {
     EditorState::from_str(name).unwrap_or(EditorState::Unknown)
 }
 
-/// The id of a later sending has its number behind the call's.
+/// Reads a progress report. `callId` is the id of a sending: the call's id, with `.N` appended from the second sending on.
 fn progress(params: &Value) -> Option<CallProgress> {
     let id = params.get("callId")?.as_str()?;
     let call = CallId::parse(id.split('.').next().unwrap_or(id))?;
@@ -88,7 +88,7 @@ struct CallResult<'a> {
     content: Vec<&'a RawValue>,
 }
 
-/// An editor's reply to a call, ready for the client.
+/// Converts an editor's reply to a call into an answer.
 pub(super) fn read(reply: Reply) -> EditorAnswer {
     let result = match reply {
         Reply::Error(error) => {
@@ -134,7 +134,7 @@ struct Status {
     running: Vec<Value>,
 }
 
-/// How the editor is.
+/// Reads the reply to `holdfast/status`.
 pub(super) fn read_heartbeat(reply: &Reply) -> Option<Heartbeat> {
     let Reply::Result(result) = reply else { return None };
     let status: Status = serde_json::from_str(result.get()).ok()?;

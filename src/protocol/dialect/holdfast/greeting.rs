@@ -1,4 +1,5 @@
-//! The greeting: hello and prove, by which both sides show that they know the editor's token without saying it.
+//! The greeting: `holdfast/hello` and `holdfast/prove`. With them both sides prove that they know the editor's token without
+//! sending it.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::Deserialize;
@@ -7,13 +8,13 @@ use sha2::Sha256;
 use super::super::rpc::{loggable, quoted};
 use super::super::{BadGreeting, Credentials, EditorError, Expected, Greeted, Hello, Met, Reply};
 
-/// The protocol's number.
+/// The version of the protocol.
 pub(super) const PROTOCOL: u64 = 1;
 
-/// The method and the parameters of the next message, after what the editor has said so far.
+/// Returns the method and the parameters of the next message, given the editor's replies so far.
 ///
 /// # Errors
-/// Why the greeting cannot go on.
+/// [`BadGreeting`]: why the greeting cannot continue.
 pub(super) fn next(hello: &Hello, said: &[Reply]) -> Result<(&'static str, String), BadGreeting> {
     let credentials = credentials(hello)?;
     let Some(reply) = said.first() else { return Ok(("holdfast/hello", hello_params(hello))) };
@@ -23,10 +24,10 @@ pub(super) fn next(hello: &Hello, said: &[Reply]) -> Result<(&'static str, Strin
     Ok(("holdfast/prove", format!(r#"{{"proof":{}}}"#, quoted(&proof(credentials, &message)))))
 }
 
-/// What the editor's replies mean.
+/// Checks the editor's replies to the greeting so far.
 ///
 /// # Errors
-/// What it said that the project's editor does not say.
+/// [`BadGreeting`]: how the replies differ from those of the project's editor.
 pub(super) fn check(hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let credentials = credentials(hello)?;
     match said {
@@ -86,7 +87,7 @@ struct Proven {
     tools_revision: Option<String>,
 }
 
-/// What the answer to hello tells of the editor.
+/// The editor's reply to `holdfast/hello`.
 #[derive(Deserialize)]
 struct Editor {
     project: String,
@@ -94,7 +95,8 @@ struct Editor {
     nonce: String,
     challenge: String,
     proof: String,
-    /// Missing only from one that is not the package; the proof decides on that.
+    /// The number of the editor's domain. Only a foreign peer omits this field; it is optional because the proof identifies the
+    /// peer.
     #[serde(default)]
     generation: Option<u64>,
 }
@@ -132,7 +134,7 @@ impl Editor {
 }
 
 fn mac(credentials: &Credentials, message: &str) -> Hmac<Sha256> {
-    // A key of any length is a key.
+    // HMAC accepts a key of any length, so the fallback is never used.
     let mut mac = <Hmac<Sha256>>::new_from_slice(credentials.token.reveal().as_bytes())
         .unwrap_or_else(|_| <Hmac<Sha256>>::new(&hmac::digest::Key::<Hmac<Sha256>>::default()));
     mac.update(message.as_bytes());

@@ -1,4 +1,4 @@
-//! What became of calls: the editor's answer to the question for their outcomes.
+//! Reads the outcomes of calls from the editor's reply to `holdfast/outcome`.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -27,10 +27,11 @@ struct Outcome<'a> {
     lost: Option<String>,
 }
 
-/// What the answer says of each sending that was asked for.
+/// Returns the outcome of each sending in `asked`, in the same order.
 ///
 /// # Errors
-/// Why it answers another question: nothing may be taken from it then.
+/// The reply is an error, is malformed, has an unknown status, or is about other sendings or another journal. Nothing may be
+/// taken from it then.
 pub(super) fn read(reply: Reply, asked: &[JournalKey]) -> Result<Vec<JournalOutcome>, BadOutcomes> {
     let result = match reply {
         Reply::Result(result) => result,

@@ -1,9 +1,9 @@
-//! Our own package, `dev.holdfast.unity`, protocol 1: JSON-RPC in Content-Length frames over TCP, as `unity/PROTOCOL.md` says.
+//! Our own package, `dev.holdfast.unity`, protocol 1: JSON-RPC in Content-Length frames over TCP. Source: `unity/PROTOCOL.md`.
 //!
-//! Both sides prove that they know the token in the editor's instance file before anything else is said. The editor keeps a
-//! journal of calls over domain reloads and tells what became of each; it answers questions about itself off its main thread,
-//! reports progress, takes cancels, and runs tools side by side that allow it. `tests/vectors/holdfast/` holds literal messages,
-//! which the package's tests read too.
+//! Before anything else, both sides prove that they know the token in the editor's instance file. The editor keeps a journal of
+//! calls across domain reloads and reports the outcome of each. It answers status questions while its main thread is busy,
+//! reports progress, accepts cancels, and runs tools in parallel that allow it. `tests/vectors/holdfast/` holds literal messages;
+//! the package's own tests read them too.
 
 mod answer;
 mod greeting;
@@ -35,7 +35,7 @@ static PROPERTIES: Properties = Properties {
     push: true,
     heartbeat: true,
     request_max_bytes: HOLDFAST_REQUEST_MAX_BYTES,
-    // Without the instance file there is no token, and nobody to talk to.
+    // No default port: without the instance file there is no token, so no editor can be greeted.
     default_ports: &[],
     transport: Transport::Stream,
 };
@@ -124,14 +124,15 @@ impl Dialect for Holdfast {
     }
 }
 
-/// The first sending bears the call's own id; a later one, of which the journal knows that the former never ran, another, since
-/// the former is sealed.
+/// Prepares a call. The first sending has the call's id. Later ones append `.N`, because the journal refuses an id that it knows
+/// or has sealed.
 fn prepare(sending: &Sending<'_>, tool: Option<&EditorTool>, arguments: &RawValue) -> PreparedCall {
     let Sending { call, nth, seq, journal, .. } = *sending;
     let id = if nth <= 1 { call.to_string() } else { format!("{call}.{nth}") };
     let given = super::arguments::given_timeout(arguments);
     let timeout = given.or_else(|| super::arguments::default_timeout(tool));
-    // What outlives a reload has no use for a default that was made for waiting: its answer is kept, whenever it comes.
+    // A resumable tool survives a reload, and the editor keeps its answer. So the tool's default limit, meant for a caller that
+    // waits, does not apply.
     let unlimited = given.is_none() && tool.is_some_and(|tool| tool.resumable);
     PreparedCall {
         arguments: arguments.to_owned(),
@@ -146,5 +147,5 @@ fn prepare(sending: &Sending<'_>, tool: Option<&EditorTool>, arguments: &RawValu
     }
 }
 
-/// The longest that the editor takes.
+/// The longest time limit that the editor accepts.
 const LIMIT: Duration = TOOL_TIMEOUT_MAX;

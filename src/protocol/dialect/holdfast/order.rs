@@ -1,4 +1,4 @@
-//! Orders into frames.
+//! Encodes orders into frames.
 
 use bytes::Bytes;
 
@@ -7,7 +7,7 @@ use super::super::{EncodeError, JournalKey, Order, PreparedCall, Recovery, WireI
 use super::greeting;
 use crate::limits::HOLDFAST_REQUEST_MAX_BYTES;
 
-/// A whole frame for this order. The order of members is that of the golden vectors.
+/// Encodes this order as a whole frame. The order of members is that of the golden vectors.
 pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
     let (method, params) = match order {
         Order::Greeting { hello, said } => greeting::next(hello, said)?,
@@ -28,7 +28,7 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
 fn call_params(id: WireId, tool: &str, call: &PreparedCall, progress: bool) -> String {
     let (name, seq) = match &call.recovery {
         Recovery::Journal(JournalKey { id, seq, .. }) => (id.clone(), *seq),
-        // An editor without a journal is never greeted; the number is as good as any.
+        // Does not happen: every editor that completes the greeting has a journal. Any number would do here.
         _ => (id.call.map(|call| call.to_string()).unwrap_or_default(), id.number),
     };
     let progress = if progress { r#","progress":true"# } else { "" };

@@ -6,11 +6,12 @@ use super::super::unity::{self, INSTANCE, LOCK, MANIFEST, json, pid, record, see
 use super::super::{Activity, Credentials, Expected, ProjectFacts, ProjectFile, ProjectFiles, Secret};
 use super::greeting::PROTOCOL;
 
-/// The package's own record of its bridge.
+/// The instance file, in which the package describes its bridge.
 const BRIDGE: &str = "Library/Holdfast/instance.json";
 const EMBEDDED: &str = "Packages/dev.holdfast.unity/package.json";
 const PACKAGES: [(&str, &str); 1] = [("dev.holdfast.unity", EMBEDDED)];
-/// Unity's own: there while the project is open, left behind by a crash. Watched as news, never as a proof.
+/// Unity's own lock file. It exists while the project is open, and a crash leaves it behind. Watched for changes, never used as
+/// proof.
 const UNITY_LOCK: &str = "Temp/UnityLockfile";
 const BRIDGE_MEND: &str = "press Stop and then Start in Unity's Window > Holdfast, which writes it anew";
 
@@ -18,7 +19,7 @@ const BRIDGE_MEND: &str = "press Stop and then Start in Unity's Window > Holdfas
 pub(super) const FILES: &[ProjectFile] =
     &[record(BRIDGE), record(INSTANCE), whole(MANIFEST), whole(LOCK), whole(EMBEDDED), seen(UNITY_LOCK)];
 
-/// What the files say. Nothing in them is fatal: what cannot be used becomes a sentence in `problems`.
+/// Reads the facts from the files. No content is an error here: unusable content becomes a sentence in `problems`.
 pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
     let mut facts = ProjectFacts::default();
     unity::read_package(files, &PACKAGES, &mut facts);
@@ -54,7 +55,7 @@ fn read_bridge(bridge: &Value, facts: &mut ProjectFacts) {
     facts.package_version = version_text(bridge, "packageVersion").or(facts.package_version.take());
     let port = bridge.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
     match port {
-        // It does not listen: it reloads, or its user stopped it.
+        // The bridge does not listen: the editor reloads its domain, or the user stopped the bridge.
         Some(0) => {}
         Some(port) => facts.port = Some((port, BRIDGE)),
         None => facts.problems.push(format!("{BRIDGE} has a port that is none (0 to 65535): {BRIDGE_MEND}.")),

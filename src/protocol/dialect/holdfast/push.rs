@@ -1,4 +1,5 @@
-//! Push messages: one JSON object a line, from the editor to our listener, each with the token from hello, never answered.
+//! Push messages: one JSON object a line, from the editor to our listener. Each has the token from the greeting; none is
+//! answered.
 
 use serde::Deserialize;
 
@@ -18,12 +19,12 @@ struct Numbered {
     sequence: u64,
 }
 
-/// The number of a line.
+/// The sequence number of a line.
 pub(super) fn sequence(line: &[u8]) -> Option<u64> {
     parse_object::<Numbered>(object_text(line).ok()?).ok().map(|line| line.sequence)
 }
 
-/// What a line says. Without our token it is a foreign peer's.
+/// Decodes a line. A line without our token is from a foreign peer.
 pub(super) fn decode(line: &[u8], token: &Secret) -> Result<PushEvent, BadMessage> {
     let message: Message = parse_object(object_text(line)?)?;
     if message.token.as_deref() != Some(token.reveal()) {

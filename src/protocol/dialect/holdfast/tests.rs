@@ -1,5 +1,5 @@
-//! Runs every golden vector of `tests/vectors/holdfast/` (their format stands in `tests/vectors/README.md`), and what they do
-//! not show: what a foreign peer is told, which sendings bear which id, what the project's files may hold.
+//! Runs every golden vector of `tests/vectors/holdfast/` (`tests/vectors/README.md` describes the format), and tests what the
+//! vectors do not show: errors for foreign peers, the ids of sendings, and the content of the project's files.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ impl Vector {
     }
 
     fn id(&self) -> WireId {
-        // In the ids of the JSON-RPC messages; outcomes and cancels name calls only inside.
+        // The call's id is part of the JSON-RPC id. Outcomes and cancels name calls only in their parameters.
         let call = self.text("body").split(r#""id":""#).nth(1).and_then(|rest| CallId::parse(rest.split('.').next()?));
         WireId { number: self.means("number").as_u64().unwrap(), call }
     }
@@ -104,7 +104,7 @@ fn orders_are_encoded_byte_for_byte() {
             }
             let id = vector.id();
             let order = match vector.kind() {
-                // What this gateway never sends.
+                // Messages that this gateway never sends.
                 "unknown" => continue,
                 "hello" if vector.0["means"]["gateway"].is_null() => continue,
                 "hello" => {
@@ -120,7 +120,7 @@ fn orders_are_encoded_byte_for_byte() {
                     let development = vector.means("development").as_bool().unwrap();
                     Holdfast.encode(id, &Order::ListTools { step: 0, development })
                 }
-                // The gateway always says arguments.
+                // This gateway always sends `arguments`, so a vector without them is not encoded here.
                 "call" if vector.means("arguments").is_null() => continue,
                 "call" => {
                     let arguments = RawValue::from_string(vector.said("arguments").to_owned()).unwrap();
@@ -139,7 +139,7 @@ fn orders_are_encoded_byte_for_byte() {
                 "outcome" => Holdfast.encode(id, &Order::Outcomes(&keys(vector))),
                 "status" => Holdfast.encode(id, &Order::Heartbeat),
                 "cancel" => {
-                    // As a notification: nobody waits for its answer.
+                    // A cancel is sent as a notification, because nothing waits for its answer.
                     let frame = Holdfast.encode(id, &Order::Cancel(&key(vector.said("call"), 1))).unwrap();
                     let without_id = vector.text("body").replacen(r#""id":"holdfast.36","#, "", 1);
                     assert!(std::str::from_utf8(&frame).unwrap().ends_with(&without_id));
@@ -170,7 +170,7 @@ fn both_sides_prove_themselves_before_a_call() {
         let met =
             Met { journal: Some(NONCE.to_owned()), tools_revision: Some("<revision>".to_owned()), domain: Some(3) };
         assert_eq!(Holdfast.check_greeting(&hello, &said), Ok(Greeted::Done(met)));
-        // Any other secret, process, project or challenge is another editor.
+        // An editor with another token, process, project or challenge is a different editor.
         let credentials = credentials(&file.environment);
         let others = [
             Credentials { token: Secret::new("0".repeat(64)), ..credentials.clone() },
@@ -218,7 +218,7 @@ fn messages_are_decoded_as_they_are_meant() {
                 assert_eq!(error.refusal == Some(Refusal::Leaving), vector.said("type") == "leaving", "{name}");
                 let answer = Holdfast.read_answer(Reply::Error(error));
                 let AnswerBody::Text(text) = answer.body else { panic!("{name}") };
-                // A sending that came twice says nothing of the first one.
+                // The refusal of a duplicate sending says nothing about the first one.
                 let harmless = vector.means("ran") == false && vector.said("type") != "duplicate_call";
                 assert_eq!(text.ends_with("Nothing of the call ran."), harmless, "{name}: {text}");
             }

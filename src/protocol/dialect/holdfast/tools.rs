@@ -33,7 +33,7 @@ struct Tool {
     blocked: Option<String>,
 }
 
-/// What a reply to the question for the list means.
+/// Reads the reply to `holdfast/tools`.
 pub(super) fn read(reply: &Reply) -> ListStep {
     let result = match reply {
         Reply::Error(error) => return ListStep::Failed(format!("the editor refused its tool list: {}", error.message)),
@@ -69,7 +69,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
         tool.annotations.title = listing::title(&tool.name);
     }
     let description = match tool.blocked.as_deref().map(str::trim).filter(|reason| !reason.is_empty()) {
-        // Still listed: the AI can tell its user what to allow.
+        // A blocked tool stays listed, so that the AI can tell its user which setting to change.
         Some(reason) => format!("(Refused by the settings in Unity now: {reason}) {}", tool.description),
         None => tool.description,
     };

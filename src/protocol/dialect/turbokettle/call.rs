@@ -1,4 +1,4 @@
-//! One call: its arguments made ready, its answer read.
+//! Prepares calls and reads their answers.
 
 use std::collections::HashSet;
 
@@ -11,16 +11,16 @@ use super::wire;
 use crate::limits::JSON_DEPTH_MAX;
 use crate::protocol::jsonrpc;
 
-/// The tool that may make Unity reload, and its argument.
+/// The tool that can cause a domain reload, and the argument that decides it.
 const MENU: (&str, &str) = ("execute_menu_item", "path");
-/// The entries that do, in any case of their letters, if there is something to compile.
+/// Menu entries that cause a domain reload if there is something to compile. Case is ignored.
 const RELOADING_ENTRIES: [&str; 2] = ["Assets/Refresh", "Assets/Reimport All"];
-/// How the package begins to say that a tool threw an exception.
+/// Prefix of the package's error text if a tool threw an exception.
 const THREW: &str = "Command failed: ";
 
-/// Makes a call ready: with the defaults that the package's own server sends, and with every name in both its spellings.
+/// Prepares a call: adds the defaults that the package's own server sends, and each argument under its camel-case name too.
 ///
-/// The package lists a parameter `myParam` as `my_param`, but finds it by its first name only, and ignores what it does not know.
+/// The package lists a parameter `myParam` as `my_param`, but accepts it only as `myParam` and ignores unknown names.
 pub(super) fn prepare(name: &str, tool: Option<&EditorTool>, arguments: &RawValue) -> PreparedCall {
     let ready = PreparedCall::as_given(arguments);
     let Ok(members) = serde_json::from_str::<Members<'_>>(arguments.get()) else { return ready };
@@ -41,7 +41,7 @@ pub(super) fn prepare(name: &str, tool: Option<&EditorTool>, arguments: &RawValu
     let mut added: Vec<(String, String)> = defaults.collect();
     let all: Vec<(String, String)> =
         members.iter().map(|(key, raw)| (key.to_owned(), raw.get().to_owned())).chain(added.iter().cloned()).collect();
-    // The last of a name counts, as it does for Unity.
+    // Of several members with one name Unity uses the last.
     let mut spelled: HashSet<String> = added.iter().map(|(name, _)| name.clone()).collect();
     for (key, text) in all.iter().rev() {
         let Some(other) = camel(key) else { continue };
@@ -64,8 +64,8 @@ fn reloads(members: &Members<'_>) -> bool {
     path.is_some_and(|path| RELOADING_ENTRIES.iter().any(|entry| path.eq_ignore_ascii_case(entry)))
 }
 
-/// `my_param` as `myParam`; `None` where that is no other name. The package writes `_` and a small letter for a capital one that is
-/// not the first.
+/// Turns `my_param` into `myParam`; `None` if that changes nothing. It reverses the package's spelling, which replaces a capital
+/// letter (except the first letter) with `_` and its small letter.
 fn camel(name: &str) -> Option<String> {
     let mut out = String::with_capacity(name.len());
     let mut letters = name.chars().peekable();
@@ -78,7 +78,7 @@ fn camel(name: &str) -> Option<String> {
     (out != name).then_some(out)
 }
 
-/// An editor's reply, ready for the client.
+/// Converts an editor's reply to a call into an answer.
 pub(super) fn read_answer(reply: Reply) -> EditorAnswer {
     let result = match reply {
         Reply::Error(error) => {
@@ -114,12 +114,12 @@ pub(super) fn read_answer(reply: Reply) -> EditorAnswer {
     }
 }
 
-/// Whether a result says that its tool failed.
+/// Whether a result reports that its tool failed.
 enum Failure {
     No,
-    /// It does, and has more to tell.
+    /// The tool failed, and the result has more members than the message.
     Told,
-    /// It does, and this is all.
+    /// The tool failed, and this message is all that the result says.
     Said(String),
 }
 

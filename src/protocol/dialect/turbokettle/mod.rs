@@ -1,9 +1,9 @@
-//! turbokettle/unity-mcp 1.0.0: newline JSON over TCP, its port in `Library/MCPInstance.json`.
+//! turbokettle/unity-mcp 1.0.0: JSON lines over TCP, with the port in `Library/MCPInstance.json`.
 //!
 //! The editor is the server, on IPv4 loopback, with a new port after every reload. Two threads serve a connection: Unity's main
-//! thread, and the connection's own, which answers `ping` and `list_tools` and runs, one after another, the tools that need no
-//! main thread. Nothing identifies either side, nothing is announced, nothing can be cancelled, and no reply ever comes from a
-//! tool that returns nothing at all. Facts are from the package's code and from its own server run against a model editor;
+//! thread, and the connection's own thread. The latter answers `ping` and `list_tools` and runs, one after another, the tools
+//! that do not need the main thread. Neither side identifies itself, nothing is announced, and nothing can be cancelled. A tool
+//! that returns nothing at all never gets a reply. Sources: the package's code, and its own server run against a model editor.
 //! `tests/vectors/turbokettle/` holds the literal bytes with their provenance.
 
 mod call;
@@ -30,11 +30,11 @@ use crate::protocol::framing::lines::Lines;
 static PROPERTIES: Properties = Properties {
     window: TURBOKETTLE_WINDOW,
     push: false,
-    // A ping waits behind a tool that runs on the connection's own thread. To take its silence for the editor's end would cut a
-    // connection whose tool only needs a while, and lose the outcome.
+    // A ping waits behind a tool that runs on the connection's own thread. If holdfast took that silence for the editor's end, it
+    // would cut the connection of a slow tool and lose the outcome.
     heartbeat: false,
     request_max_bytes: TURBOKETTLE_REQUEST_MAX_BYTES,
-    // The system chooses the port; only the instance file knows it.
+    // The system chooses the port; only the instance file names it.
     default_ports: &[],
     transport: Transport::Stream,
 };

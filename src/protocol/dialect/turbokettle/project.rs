@@ -5,11 +5,12 @@ use serde_json::Value;
 use super::super::unity::{self, INSTANCE, LOCK, MANIFEST, pid, record, seen, whole};
 use super::super::{FileState, ProjectFacts, ProjectFile, ProjectFiles};
 
-/// The package's own record of its bridge: written when it listens, removed at every reload, left behind by a crash.
+/// The package's record of its bridge: written when the bridge starts to listen, removed at every reload, left behind by a crash.
 const BRIDGE: &str = "Library/MCPInstance.json";
 const EMBEDDED: &str = "Packages/com.turbokettle.unity-mcp/package.json";
 const PACKAGES: [(&str, &str); 1] = [("com.turbokettle.unity-mcp", EMBEDDED)];
-/// Unity's own: there while the project is open, left behind by a crash. Watched as news, never as a proof.
+/// Unity's own lock file. It exists while the project is open, and a crash leaves it behind. Watched for changes, never used as
+/// proof.
 const UNITY_LOCK: &str = "Temp/UnityLockfile";
 const BRIDGE_MEND: &str =
     "let the Unity Editor reload its scripts, as after a change of one, and the package writes the file anew";
@@ -18,7 +19,7 @@ const BRIDGE_MEND: &str =
 pub(super) const FILES: &[ProjectFile] =
     &[record(BRIDGE), record(INSTANCE), whole(MANIFEST), whole(LOCK), whole(EMBEDDED), seen(UNITY_LOCK)];
 
-/// What the files say. Nothing in them is fatal: what cannot be used becomes a sentence in `problems`.
+/// Reads the facts from the files. No content is an error here: unusable content becomes a sentence in `problems`.
 pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
     let mut facts = ProjectFacts::default();
     unity::read_package(files, &PACKAGES, &mut facts);
@@ -29,7 +30,8 @@ pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
     facts
 }
 
-/// The record, if it is whole. The package writes it in place, so that half of it is nothing to speak of: the rest comes.
+/// Reads the record, if it is complete. An incomplete one is not reported, because the package writes the file in place and the
+/// rest will follow.
 fn bridge(files: &ProjectFiles, problems: &mut Vec<String>) -> Option<Value> {
     let bytes = match files.get(BRIDGE)? {
         FileState::Content(bytes) => bytes,

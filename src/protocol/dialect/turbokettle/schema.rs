@@ -1,12 +1,12 @@
-//! The package's `parameterSchema`, a text that it puts together by hand, into JSON Schema.
+//! Converts the package's `parameterSchema`, a text that the package builds by hand, into JSON Schema.
 //!
-//! Numbers in it are printed as people write them in the editor's country (`0,5`), and most control characters stand unescaped.
-//! An array has no `items`, and `object` is what every type is called that the package has no word for: an enum, which takes a
-//! number, is one.
+//! Numbers in the text have the decimal separator of the editor's locale (`0,5`), and most control characters are not escaped. An
+//! array has no `items`. The type `object` also stands for every type that the package has no name for, such as an enum, which
+//! takes a number.
 
 use serde_json::{Map, Value, json};
 
-/// What a tool without a usable schema is offered with, and what its description says of it.
+/// The schema to offer for a tool without a usable one, and a remark for the tool's description.
 pub(super) struct Unreadable {
     pub(super) schema: Map<String, Value>,
     pub(super) remark: String,
@@ -14,11 +14,11 @@ pub(super) struct Unreadable {
 
 /// Converts the text.
 ///
-/// The result is closed (`additionalProperties: false`) as the package's own server makes it: Unity drops what it does not know
-/// without a word, and a closed schema lets the AI see its mistake.
+/// Unless the text says otherwise, the result is closed (`additionalProperties: false`), as the package's own server makes it.
+/// Unity silently drops unknown arguments, and a closed schema shows the AI its mistake.
 ///
 /// # Errors
-/// [`Unreadable`]: it cannot be read, and any argument may be right.
+/// [`Unreadable`]: the text cannot be read, so any argument may be valid.
 pub(super) fn convert(text: Option<&str>) -> Result<Map<String, Value>, Unreadable> {
     let text = text.map(str::trim).filter(|text| !text.is_empty()).ok_or_else(|| unreadable("says nothing of them"))?;
     let read: Value = match serde_json::from_str(text) {
@@ -59,8 +59,8 @@ fn property(described: &mut Map<String, Value>) {
     }
 }
 
-/// The text with its decimal commas as points and its control characters escaped. In an object a comma between two digits can
-/// be nothing else: what follows a member begins with a quotation mark. In an array it separates.
+/// Replaces decimal commas with points and escapes control characters. In an object a comma between two digits must be a decimal
+/// comma, because the next member begins with a quotation mark. In an array such a comma separates items and is kept.
 fn mended(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();

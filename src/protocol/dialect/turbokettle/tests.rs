@@ -1,4 +1,4 @@
-//! Orders and ids, calls made ready, answers, lists, project files, and foreign input of any shape.
+//! Tests orders and ids, preparation of calls, answers, lists, project files, and foreign input of any form.
 
 mod vectors;
 
@@ -78,7 +78,7 @@ fn what_the_package_does_not_know_is_not_spoken() {
     assert!(Turbokettle.read_result_file(b"{}").is_none());
     let properties = Turbokettle.properties();
     assert!(properties.default_ports.is_empty() && !properties.push);
-    // A tool on the connection's own thread keeps the pings behind it, and only one of them runs at once.
+    // A tool on the connection's own thread delays pings, and only one such tool runs at a time.
     assert_eq!((properties.window, properties.heartbeat), (2, false));
 }
 
@@ -119,7 +119,7 @@ fn a_mistake_says_whether_anything_ran() {
         text
     };
     assert_eq!(text("Tool registry not initialized"), "Tool registry not initialized. Nothing of the call ran.");
-    // A tool of the project may say so, of what it was to do.
+    // A tool of the project may use these words for its own errors.
     assert_eq!(text("Unknown tool: hammer"), "Unknown tool: hammer");
     assert_eq!(text("Missing 'tool' parameter"), "Missing 'tool' parameter");
     assert_eq!(text("Command failed: boom!"), "Command failed: boom! It may have run in part.");
@@ -299,7 +299,7 @@ fn the_package_is_found_without_its_bridge() {
     assert!(!facts(&[("Packages/manifest.json", r#"{"dependencies":{}}"#)]).installed);
 }
 
-/// JSON of the shapes and with the words that the dialect looks for, so that wrong types reach every place it looks at.
+/// JSON with the members and words that the dialect looks for, so that wrong types reach every place that it reads.
 fn any_json() -> impl Strategy<Value = Value> {
     let words = prop::sample::select(vec![
         "id",
@@ -348,7 +348,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Every entrance for foreign bytes.
+/// Feeds every function that reads foreign bytes.
 fn feed(bytes: &[u8]) {
     if let Ok(Inbound::Reply { reply, .. }) = Turbokettle.decode(bytes) {
         feed_reply(reply);

@@ -1,4 +1,4 @@
-//! The tool list: its entries, what is known of the package's own tools, and the one that its server answered by itself.
+//! The tool list: its entries, facts about the package's own tools, and the one tool that its server answered itself.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use super::schema::{self, Unreadable};
 use super::wire::{self, NO_REGISTRY};
 use crate::limits::{TOOLS_MAX, WAIT_READY_MAX};
 
-/// A tool that the package's own server had before its version 1.0.0, and that clients were taught to use.
+/// A tool that the package's own server had before version 1.0.0. Clients learned to use it.
 pub(super) const WAIT_READY: &str = "wait_for_editor_ready";
 
-/// The package's tools that only look. One of them needs Unity's main thread all the same.
+/// The package's tools that only read. One of them still needs Unity's main thread.
 const READ_ONLY: [&str; 2] = ["get_project_info", "read_console_logs"];
 
-/// The list. Its version is always 1, whatever is in it, and tells nothing.
+/// The tool list. Its `version` is always 1, so it is not read.
 #[derive(Deserialize)]
 struct List<'a> {
     #[serde(borrow)]
     tools: Vec<&'a RawValue>,
 }
 
-/// What a reply to `list_tools` means.
+/// Reads the reply to `list_tools`.
 pub(super) fn read(reply: &Reply) -> ListStep {
     let result = match reply {
         Reply::Error(error) if error.message == NO_REGISTRY => {
@@ -78,7 +78,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
     })
 }
 
-/// What is not known is said to be the worst: a menu entry, or a project's own tool, may do anything.
+/// Assumes the worst of an unknown tool: a menu entry, or a tool of the project, may do anything.
 fn annotations(name: &str, looks_only: bool) -> Annotations {
     Annotations {
         title: listing::title(name),

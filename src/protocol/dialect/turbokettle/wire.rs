@@ -1,4 +1,4 @@
-//! Envelopes: orders into lines, lines into replies.
+//! Encodes orders into lines and decodes lines into replies.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -11,21 +11,21 @@ use super::super::{
 };
 use crate::limits::TURBOKETTLE_REQUEST_MAX_BYTES;
 
-/// What the package says before its registry of tools is there. The only text that proves that nothing ran: a tool of the project may
-/// word its own errors as the package words its others (`Unknown tool: x`, `Missing 'x' parameter`).
+/// The package's error before its tool registry exists. No other text proves that nothing ran, because a tool of the project may
+/// use the same words as the package's other errors (`Unknown tool: x`, `Missing 'x' parameter`).
 pub(super) const NO_REGISTRY: &str = "Tool registry not initialized";
-/// What it says before its own start has come to the ping.
+/// The package's error before its start has registered the ping.
 const NO_PING: &str = "Ping handler not registered";
 /// The package has no error codes.
 const NO_CODE: i64 = 0;
 
-/// A line for this order. The order of members is the one that the package's own server writes.
+/// Encodes this order as a line. The order of members is that of the package's own server.
 pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
     let rest = match order {
         Order::Greeting { .. } | Order::Heartbeat => r#""cmd":"ping""#.to_owned(),
         Order::ListTools { .. } => r#""cmd":"list_tools""#.to_owned(),
         Order::Call { tool, call, .. } => {
-            // Whatever line ends the arguments hold are escaped here: the package takes a lone CR for the end of a line too.
+            // Quoting escapes every line break in the arguments. The package treats a lone CR as the end of a line too.
             let params = format!(r#"{{"tool":{},"arguments":{}}}"#, quoted(tool), quoted(call.arguments.get()));
             format!(r#""cmd":"invoke_tool","params":{}"#, quoted(&params))
         }
@@ -38,7 +38,7 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
     Ok(line.into())
 }
 
-/// The four members that every reply has.
+/// The members that every reply has.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow)]
@@ -50,7 +50,7 @@ struct Envelope<'a> {
     error: &'a RawValue,
 }
 
-/// What a line says. The package sends replies and nothing else.
+/// Decodes a line. The package sends only replies.
 pub(super) fn decode(line: &[u8]) -> Result<Inbound, BadMessage> {
     let envelope: Envelope<'_> = parse_object(object_text(line)?)?;
     if !envelope.data.get().starts_with('"') && envelope.data.get() != "null" {
@@ -73,18 +73,18 @@ fn read_error(text: &str) -> EditorError {
     EditorError { code: NO_CODE, message: message.to_owned(), refusal: refused.then_some(Refusal::Final) }
 }
 
-/// A text; null is an empty one.
+/// Reads a text; `null` is read as an empty text. `None` for any other JSON.
 pub(super) fn data(result: &RawValue) -> Option<String> {
     serde_json::from_str::<Option<String>>(result.get()).ok().map(Option::unwrap_or_default)
 }
 
-/// A ping that says `ok`: the package asks nothing and proves nothing.
+/// Accepts a ping reply with the status `ok`. The package asks for no proof and gives none.
 pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting> {
     match said.last().ok_or(BadGreeting::Silent)? {
         Reply::Result(result) => {
             let pong: Value = data(result).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
             if pong.get("status").and_then(Value::as_str) == Some("ok") {
-                // It listens once in each domain, on a port that the system chooses anew.
+                // Each domain listens once, on a new port that the system chooses, so the port identifies the domain.
                 let domain = Some(u64::from(hello.editor_port));
                 return Ok(Greeted::Done(Met { domain, ..Met::default() }));
             }

@@ -1,4 +1,4 @@
-//! One call: its arguments made ready, its answer read, its result file read.
+//! Prepares calls, and reads their answers and result files.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,23 +11,24 @@ use super::super::{AnswerBody, EditorAnswer, EditorTool, PackageTool, PreparedCa
 use super::project::announces;
 use crate::limits::ULOOP_RESULT_QUIET;
 
-/// The spellings of the parameter that callers use; the editor itself reads the first in any case.
+/// The spellings of the parameter that callers use. The editor itself reads the first one, ignoring case.
 const WAIT_SPELLINGS: [&str; 4] =
     ["WaitForDomainReload", "waitForDomainReload", "wait_for_domain_reload", "wait-for-domain-reload"];
 const WAIT: &str = WAIT_SPELLINGS[0];
 const REQUEST_ID: &str = "RequestId";
-/// What the editor adds for its own server, which takes it out again.
+/// A member that the editor adds to a result file for its own server, which removes it again.
 const ROOT: &str = "ProjectRoot";
 const RESULT_FOLDER: &str = "Temp/uLoopMCP/compile-results";
-/// While one of these is there the editor has not finished what the compile began.
+/// While one of these files exists, the editor has not finished the compile and what follows from it.
 const BUSY_FILES: &[&str] = &["Temp/compiling.lock", "Temp/domainreload.lock"];
 
-/// The tools that the package's own server answered. Its editor lists this one and does nothing when it is called.
+/// `focus-window` is the one tool that the package's own server answered. The editor lists it, but does nothing when it is
+/// called.
 pub(in crate::protocol::dialect) fn package_tool(name: &str) -> Option<PackageTool> {
     (name == "focus-window").then_some(PackageTool::FocusWindow)
 }
 
-/// Makes a call ready.
+/// Prepares a call.
 pub(in crate::protocol::dialect) fn prepare(
     sending: &Sending<'_>,
     name: &str,
@@ -43,7 +44,8 @@ pub(in crate::protocol::dialect) fn prepare(
     let wishes: Vec<Value> =
         members.iter().flat_map(|members| WAIT_SPELLINGS.iter().filter_map(|spelling| members.get(spelling))).collect();
     let refused = wishes.iter().any(|wish| !truthy(wish));
-    // The package's own server waits for the reload if it is told to. A version that does not announce it takes the next call with it.
+    // The package's own server waits for the reload if the caller asks for that. A version that does not announce reloads would
+    // lose the next call in the reload.
     let waits = !wishes.is_empty() && !refused;
     let silent = sending.package_version.is_some_and(|version| !announces(version));
     let as_given = |recovery| PreparedCall { reload_follows: waits || silent, ..as_given(recovery) };
@@ -61,8 +63,8 @@ pub(in crate::protocol::dialect) fn prepare(
     }
 }
 
-/// The arguments of a compile that leaves its result in a file, and the id that names the file. It is always one of this sending's
-/// own: a file with the caller's may be that of an earlier compile, or become that of another one.
+/// Returns the arguments of a compile that writes its result to a file, and the id that names the file. The id is always new for
+/// each sending, because a file with the caller's id may belong to an earlier compile, or a later compile may write to it.
 fn leaving_its_result(sending: &Sending<'_>, members: &Members<'_>) -> Option<(Box<RawValue>, String)> {
     let id = format!("compile_{}_{}", sending.call.to_string().replace('-', ""), sending.nth);
     let waits = members.get(WAIT).is_none().then(|| (WAIT, "true".to_owned()));
@@ -75,7 +77,7 @@ fn truthy(wish: &Value) -> bool {
     wish.as_bool() == Some(true) || wish.as_str().is_some_and(|text| text.eq_ignore_ascii_case("true"))
 }
 
-/// An editor's reply, ready for the client.
+/// Converts an editor's reply to a call into an answer.
 pub(in crate::protocol::dialect) fn read_answer(reply: Reply) -> EditorAnswer {
     match reply {
         Reply::Error(error) => EditorAnswer { is_error: true, body: AnswerBody::Text(error.message) },
@@ -83,7 +85,7 @@ pub(in crate::protocol::dialect) fn read_answer(reply: Reply) -> EditorAnswer {
     }
 }
 
-/// The members of a result that tell failure from success.
+/// The members of a result that distinguish failure from success.
 #[derive(Deserialize)]
 struct Verdict<'a> {
     #[serde(default, rename = "Success", borrow)]
@@ -94,8 +96,8 @@ struct Verdict<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// `Success: false`, or the package's stand-in for a result that it could not serialise. `Success: null` (a compile that
-/// cannot be judged) is no failure.
+/// Whether a result reports a failure: `success: false` (or `Success`), or the package's substitute for a result that it could
+/// not serialise. `Success: null` (the outcome of a compile is unknown) is not a failure.
 fn says_failure(result: &RawValue) -> bool {
     if !is_object(result.get()) {
         return false;
@@ -105,8 +107,8 @@ fn says_failure(result: &RawValue) -> bool {
     failed || verdict.error.is_some_and(|error| error.get().starts_with("\"Serialization failed"))
 }
 
-/// The reply in a compile's result file; `None` while the file is not one whole JSON object. Passed on as the editor wrote
-/// it, without what is meant for the package's own server.
+/// Reads the reply in a compile's result file. `None` while the file is not one complete JSON object. The reply keeps the
+/// editor's text, except for the member that is meant for the package's own server.
 pub(super) fn read_result_file(bytes: &[u8]) -> Option<Reply> {
     let text = object_text(bytes).ok()?.trim();
     if !is_object(text) {

@@ -1,9 +1,9 @@
 //! uLoopMCP, v0.27 to v2.1.1, and the push branch of its v0.30.1: JSON-RPC in Content-Length frames over TCP.
 //!
-//! The editor is the server, on IPv4 loopback; it works through the requests of one connection strictly in order, on
-//! Unity's main thread. There is no handshake beyond `set-client-name`, no cancel and no batch. The push branch connects
-//! back to a listener of ours and writes newline JSON to it. Facts are from the package's code and from its own server
-//! run against a model editor; `tests/vectors/uloop/` holds the literal bytes with their provenance.
+//! The editor is the server, on IPv4 loopback. It handles the requests of one connection strictly in order, on Unity's main
+//! thread. There is no handshake except `set-client-name`, no cancel and no batch. The push branch connects to our listener and
+//! writes JSON lines to it. Sources: the package's code, and its own server run against a model editor. `tests/vectors/uloop/`
+//! holds the literal bytes with their provenance.
 
 pub(super) mod call;
 pub(super) mod project;
@@ -27,7 +27,7 @@ use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, ULOOP_REQUEST_MAX_BYTES};
 use crate::protocol::framing::Framer;
 use crate::protocol::framing::content_length::ContentLength;
 
-/// Port of the package when its settings say nothing.
+/// The package's port if its settings name none.
 const DEFAULT_PORT: u16 = 8700;
 
 static PROPERTIES: Properties = Properties {

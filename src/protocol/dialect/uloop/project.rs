@@ -11,13 +11,14 @@ const EMBEDDED_OLD: &str = "Packages/io.github.hatayama.umcp/package.json";
 const COMPILING: &str = "Temp/compiling.lock";
 const RELOADING: &str = "Temp/domainreload.lock";
 const STARTING: &str = "Temp/serverstarting.lock";
-/// Unity's own: there while the project is open, left behind by a crash. Watched as news, never as a proof.
+/// Unity's own lock file. It exists while the project is open, and a crash leaves it behind. Watched for changes, never used as
+/// proof.
 const UNITY_LOCK: &str = "Temp/UnityLockfile";
 
-/// A port that is taken makes the package try so many above it. Only from v2.0 on it writes down which it took.
+/// How many ports above its own the package tries if that one is taken. Only v2.0 and later record the port that they took.
 pub(in crate::protocol::dialect) const MOVES_UP: u16 = 9;
 
-/// Package ids, today's first; uMCP was renamed with v0.26.4. Compared in any case: both spellings are in use.
+/// Package ids, the current one first; uMCP was renamed after v0.26.4. Case is ignored, because projects use both spellings.
 const PACKAGES: [(&str, &str); 2] =
     [("io.github.hatayama.uloopmcp", EMBEDDED), ("io.github.hatayama.umcp", EMBEDDED_OLD)];
 
@@ -35,17 +36,17 @@ pub(in crate::protocol::dialect) const FILES: &[ProjectFile] = &[
     seen(UNITY_LOCK),
 ];
 
-/// How a version of the package speaks.
+/// The framing that a version of the package uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::protocol::dialect) enum Era {
-    /// A message a line: before v0.27.
+    /// One message a line: before v0.27.
     Lines,
-    /// Content-Length frames: v0.27 and later, and what does not tell its version.
+    /// Content-Length frames: v0.27 and later, and packages of unknown version.
     Frames,
 }
 
-/// What the files say to one who speaks as `era` does: a package of the other one is not installed for it. Nothing in them is
-/// fatal: what cannot be used becomes a sentence in `problems`.
+/// Reads the facts for a dialect that uses `era`. A package with the other framing is reported as not installed. No content is an
+/// error here: unusable content becomes a sentence in `problems`.
 pub(in crate::protocol::dialect) fn read(files: &ProjectFiles, era: Era) -> ProjectFacts {
     let mut facts = ProjectFacts::default();
     unity::read_package(files, &PACKAGES, &mut facts);
@@ -54,14 +55,14 @@ pub(in crate::protocol::dialect) fn read(files: &ProjectFiles, era: Era) -> Proj
         facts.installed = false;
         facts.problems.extend(version.as_deref().map(|version| other_era(version, era)));
     } else if let Some(problem) = version.as_deref().and_then(without_bridge) {
-        // It is there, and nothing in it can be spoken to.
+        // The package exists in the project, but this version has no bridge.
         facts.installed = false;
         facts.problems.push(problem);
     }
     if let Some(settings) = json(files, SETTINGS, SETTINGS_MEND, &mut facts.problems) {
         read_settings(&settings, &mut facts);
     }
-    // Only v2 checks whom a call is for; its settings file stays when an older version is put in its place.
+    // Only v2 checks the identity in a call. Its settings file stays in place if the user returns to an older version.
     if era == Era::Lines || version.as_deref().is_some_and(|version| numbers(version) < (2, 0)) {
         facts.expected = None;
     }
@@ -81,7 +82,8 @@ pub(in crate::protocol::dialect) fn read(files: &ProjectFiles, era: Era) -> Proj
 const SETTINGS_MEND: &str =
     "set the port anew in the package's window in Unity, which writes the file, or name it with --port (HOLDFAST_PORT)";
 
-/// `customPort` is the port the package listens on. `isServerRunning` is not used: it outlives the editor that wrote it.
+/// Reads `customPort`, the port on which the package listens. `isServerRunning` is not used, because the file outlives the editor
+/// that wrote it.
 fn read_settings(settings: &Value, facts: &mut ProjectFacts) {
     match settings.get("customPort") {
         None | Some(Value::Null) => {}
@@ -109,7 +111,7 @@ fn three_numbers(version: &str) -> (u32, u32, u32) {
     (next(), next(), next())
 }
 
-/// `notifications/server/shutdown` came with v0.41.1.
+/// Whether this version announces a reload or quit: `notifications/server/shutdown` exists since v0.41.1.
 pub(super) fn announces(version: &str) -> bool {
     three_numbers(version) >= (0, 41, 1)
 }
@@ -118,7 +120,8 @@ fn era_of(version: &str) -> Era {
     if numbers(version) < (0, 27) { Era::Lines } else { Era::Frames }
 }
 
-/// Shown only where the user insists on a dialect: without that the one of the package's era is spoken.
+/// The problem of a package with the other framing. Shown only if the user forces a dialect; otherwise the dialect follows the
+/// package.
 fn other_era(version: &str, spoken: Era) -> String {
     let (speaks, dialect) = match spoken {
         Era::Frames => ("lines instead of frames", "umcp"),
@@ -130,7 +133,7 @@ fn other_era(version: &str, spoken: Era) -> String {
     )
 }
 
-/// Versions of the same package that speak another protocol altogether.
+/// The problem of a version that has no bridge: since 3.0 the package has another protocol.
 fn without_bridge(version: &str) -> Option<String> {
     (numbers(version).0 >= 3).then(|| {
         format!(

@@ -1,4 +1,4 @@
-//! The push branch's messages: one JSON object a line, from the editor to our listener, never answered.
+//! Messages of the push branch: one JSON object a line, from the editor to our listener. None is answered.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 use super::super::rpc::{object_text, parse_object};
 use super::super::{BadMessage, PushEvent};
 
-/// Unity's JsonUtility writes lower-case names, the documents' C# writes upper-case ones; a JSON-RPC wrapper exists in the
-/// package's code and puts either into `params`. `payload` and `timestamp` add nothing that a hint needs.
+/// Unity's JsonUtility writes lower-case names, and the C# in the documents upper-case ones. The package's code also has a
+/// JSON-RPC wrapper, which puts either into `params`. A hint does not need `payload` and `timestamp`.
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(default, rename = "type", borrow)]
@@ -20,7 +20,7 @@ struct Message<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// What a line says.
+/// Decodes a line.
 pub(super) fn decode(line: &[u8]) -> Result<PushEvent, BadMessage> {
     let outer: Message<'_> = parse_object(object_text(line)?)?;
     if let Some(kind) = outer.lower.or(outer.upper) {
@@ -40,7 +40,7 @@ pub(super) fn decode(line: &[u8]) -> Result<PushEvent, BadMessage> {
     }
 }
 
-/// A type that is a number is not guessed at: nothing vouches for the order of the editor's enum.
+/// Maps a type to its event. A numeric type is [`PushEvent::Unknown`], because the order of the editor's enum is not certain.
 fn event(kind: &RawValue) -> PushEvent {
     PushEvent::named(&serde_json::from_str::<String>(kind.get()).unwrap_or_default())
 }

@@ -1,7 +1,7 @@
-//! Unity's `parameterSchema` into JSON Schema.
+//! Converts Unity's `parameterSchema` into JSON Schema.
 //!
-//! The package knows four types (string, boolean, number, array), writes an enum as a string type with the names of its
-//! members and its default as a *number*, and calls every other type "string". It lists a parameter's members in any case.
+//! The package knows four types (string, boolean, number, array) and calls every other type "string". It writes an enum as a
+//! string with the names of its members, and the default of an enum as a *number*. The case of member names varies.
 
 use std::collections::HashSet;
 
@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 use super::super::InputSchema;
 use super::super::members::Members;
 
-/// Enums of the package whose values are not their positions: the parameter, the exact list of names that goes over the
-/// wire (.NET sorts by unsigned value, so that -1 comes last), and the values from the package's code.
+/// Enums of the package whose values differ from their positions: the parameter, the exact list of names on the wire (.NET sorts
+/// by unsigned value, so -1 is last), and the values from the package's code.
 const KNOWN_ENUMS: &[(&str, &[&str], &[i64])] = &[
     ("LogType", &["Log", "Warning", "Error", "All", "None"], &[0, 1, 2, 3, -1]),
     ("SearchFlags", &["Default", "Synchronous", "WantsMore", "Packages", "Sorted"], &[0, 1, 2, 4, 8]),
@@ -21,11 +21,10 @@ const KNOWN_ENUMS: &[(&str, &[&str], &[i64])] = &[
 
 /// Converts a `parameterSchema`.
 ///
-/// Every schema stays open, as the package's own server has it: Unity takes a parameter's name in any case, and ignores what it
-/// does not know.
+/// The schema stays open, as the package's own server has it, because Unity ignores unknown parameters and the case of names.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// What is wrong with the schema.
 pub(super) fn convert(parameters: Option<&RawValue>) -> Result<InputSchema, String> {
     let parameters = match parameters {
         Some(parameters) if parameters.get() != "null" => {
@@ -61,7 +60,7 @@ fn open_object() -> Map<String, Value> {
     Map::from_iter([("type".to_owned(), json!("object")), ("properties".to_owned(), json!({}))])
 }
 
-/// A member by its name in any case.
+/// A member by the first of these names that exists, else by any of them in another case.
 pub(super) fn member<'a>(object: &'a Map<String, Value>, names: &[&str]) -> Option<&'a Value> {
     names.iter().find_map(|name| object.get(*name)).or_else(|| {
         object.iter().find(|(key, _)| names.iter().any(|name| key.eq_ignore_ascii_case(name))).map(|(_, value)| value)
@@ -114,8 +113,8 @@ fn property(name: &str, described: &Value) -> Value {
     Value::Object(out)
 }
 
-/// The JSON type. "string" is also what Unity calls a type that it has no word for; a default that is an object or a list
-/// shows what such a parameter really takes. A whole number is only claimed when both the word and the default say so.
+/// Returns the JSON type. Unity also says "string" for a type that it has no name for; a default that is an object or an array
+/// shows the real type of such a parameter. The type is "integer" only if both the stated type and the default are whole numbers.
 fn json_type(said: &str, default: Option<&Value>) -> &'static str {
     match said {
         "boolean" | "bool" => "boolean",
@@ -131,7 +130,7 @@ fn json_type(said: &str, default: Option<&Value>) -> &'static str {
     }
 }
 
-/// A default is stated only where it fits the type; else it stands in the description.
+/// A default is set only if it fits the type; otherwise it becomes a remark for the description.
 fn plain_default(kind: &str, value: &Value) -> (Option<Value>, Option<String>) {
     let fits = match kind {
         "boolean" => value.is_boolean(),
@@ -144,11 +143,11 @@ fn plain_default(kind: &str, value: &Value) -> (Option<Value>, Option<String>) {
     if fits { (Some(value.clone()), None) } else { (None, Some(format!("Default in Unity: {value}."))) }
 }
 
-/// The name of an enum's default, where it is certain.
+/// The name of an enum's default, if it is certain, or a remark for the description.
 ///
-/// A position is not a value: `run-tests` lists `EditMode, PlayMode` for the values 1 and 2, and a flags set lists powers of
-/// two. So a number is turned into a name only for the package's own enums, and for 0 elsewhere (an unsigned sort puts it
-/// first), unless the parameter calls itself flags, which need not have a name for 0.
+/// A position is not a value: `run-tests` lists `EditMode, PlayMode` for the values 1 and 2, and a flags enum lists powers of
+/// two. So numbers are turned into names only for the package's own enums. In other enums only 0 is, because an unsigned sort
+/// puts it first, unless the parameter's name ends in "flags": such an enum may have no name for 0.
 fn enum_default(name: &str, names: &[&str], value: &Value) -> (Option<Value>, Option<String>) {
     if let Some(text) = value.as_str() {
         let known =

@@ -1,4 +1,4 @@
-//! Orders and ids, calls made ready, project files, and foreign input of any shape.
+//! Tests orders and ids, preparation of calls, project files, and foreign input of any form.
 
 mod tools;
 mod vectors;
@@ -107,7 +107,7 @@ fn a_compile_is_made_to_leave_its_result_unless_the_caller_or_the_editor_will_no
         (r#"{"wait_for_domain_reload":true}"#, ours(r#""wait_for_domain_reload":true,"#), file(OUR_ID)),
         (r#"{"RequestId":""}"#, ours(""), file(OUR_ID)),
         (r#"{"requestId":"../../x"}"#, ours(""), file(OUR_ID)),
-        // An earlier compile may have left a file of that name.
+        // The caller's id is replaced, because an earlier compile may have left a file of that name.
         (r#"{"RequestId":"mine-1_A"}"#, ours(""), file(OUR_ID)),
         (r#"{"requestId":"mine","WaitForDomainReload":true}"#, with_id(r#""WaitForDomainReload":true"#), file(OUR_ID)),
     ];
@@ -241,7 +241,7 @@ fn versions_come_from_where_unity_takes_them() {
     ];
     for (id, text, meant, problems) in cases {
         let facts = Uloop.read_project(&wish(id, text));
-        // What no longer has a bridge is there, and nothing to speak to.
+        // A version without a bridge counts as not installed.
         assert_eq!(facts.installed, !text.starts_with('3'), "{text}");
         assert_eq!(facts.package_version.as_deref(), meant, "{text}");
         assert_eq!(facts.problems.len(), problems, "{text}");
@@ -299,7 +299,7 @@ fn an_answer_that_is_no_object_is_passed_on() {
     assert!(Uloop.read_answer(Reply::Result(raw(r#"{"success" : false}"#))).is_error);
 }
 
-/// JSON of any shape, with the words of the dialect as keys and values, so that no branch is out of reach.
+/// JSON of any form, with the dialect's words as keys and values, so that every branch can be reached.
 fn any_json() -> impl Strategy<Value = Value> {
     let words = prop::sample::select(vec![
         "id",
@@ -357,7 +357,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Every entrance for foreign bytes.
+/// Feeds every function that reads foreign bytes.
 fn feed(bytes: &[u8]) {
     if let Ok(Inbound::Reply { reply, .. }) = Uloop.decode(bytes) {
         feed_reply(reply);

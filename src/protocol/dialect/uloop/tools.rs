@@ -1,4 +1,4 @@
-//! The tool list: its methods, its entries, and what is known of the package's own tools.
+//! The tool list: its methods, its entries, and facts about the package's own tools.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -9,8 +9,8 @@ use super::super::{Annotations, EditorTool, ListStep, Reply};
 use super::schema;
 use super::wire::{LIST_METHODS, unknown_method};
 
-/// The package's tools that only look: they change neither the project nor the editor. Some write a large result into an
-/// output file of their own, which is how they answer. The names without hyphens are those of v0.19 and before.
+/// The package's tools that change neither the project nor the editor. Some write a large result into an output file, which is
+/// their answer. The names without hyphens are from v0.19 and before.
 const READ_ONLY: &[&str] = &[
     "find-game-objects",
     "findgameobjects",
@@ -31,7 +31,7 @@ const READ_ONLY: &[&str] = &[
     "unitysearch",
 ];
 
-/// What a reply to the `step`-th list method means.
+/// Reads the reply to the `step`-th list method.
 pub(in crate::protocol::dialect) fn read(reply: &Reply, step: usize) -> ListStep {
     let result = match reply {
         Reply::Error(error) if unknown_method(error) && step + 1 < LIST_METHODS.len() => return ListStep::TryNext,
@@ -47,7 +47,7 @@ pub(in crate::protocol::dialect) fn read(reply: &Reply, step: usize) -> ListStep
     }
 }
 
-/// The entries, each unparsed, so that a broken one stands alone.
+/// The unparsed entries of the list, so that a broken one does not affect the others.
 fn entries(result: &RawValue) -> Option<Vec<&RawValue>> {
     if let Ok(list) = serde_json::from_str::<Vec<&RawValue>>(result.get()) {
         return Some(list);
@@ -88,7 +88,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
     })
 }
 
-/// What is not known is said to be the worst: a project's own tool may do anything.
+/// Assumes the worst of an unknown tool: a tool of the project may do anything.
 fn annotations(name: &str, looks_only: bool) -> Annotations {
     Annotations {
         title: listing::title(name),

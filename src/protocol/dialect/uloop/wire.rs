@@ -1,4 +1,4 @@
-//! Envelopes: orders into frames, frames into replies and events.
+//! Encodes orders into frames, and decodes frames into replies and events.
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
@@ -11,22 +11,23 @@ use super::super::{
 };
 use crate::limits::ULOOP_REQUEST_MAX_BYTES;
 
-/// The list methods, newest first: v0.25 and later, v0.20 to v0.24, v0.4 to v0.19. Framed versions know the first; the others
-/// cost nothing.
+/// The list methods, newest first: v0.25 and later, v0.20 to v0.24, v0.4 to v0.19. uLoopMCP with frames (v0.27 and later) knows
+/// the first; uMCP, which shares this table, needs the others.
 pub(in crate::protocol::dialect) const LIST_METHODS: [&str; 3] =
     ["get-tool-details", "get-command-details", "getCommandDetails"];
 
-/// The one error code that the package knows.
+/// The only error code that the package uses.
 const INTERNAL_ERROR: i64 = -32603;
-/// JSON-RPC's own code, which the package never uses; other servers do.
+/// JSON-RPC's code for an unknown method. The package never uses it; other servers do.
 const METHOD_NOT_FOUND: i64 = -32601;
 
-/// Answers to a call that carries the wrong `x-uloop` (package v2.0 and later).
+/// Error texts for a call with a wrong `x-uloop` member (package v2.0 and later).
 const WRONG_EDITOR: [&str; 2] = [
     "Connected Unity instance belongs to a different project.",
     "Unity CLI Loop server session changed. Retry the command.",
 ];
-/// Beginnings of what the package says before it runs anything. Only beginnings: a tool's own error may quote such words.
+/// Prefixes of the package's errors before it runs anything. Only prefixes are compared, because a tool's own error may quote the
+/// words.
 const REFUSALS: [&str; 6] = [
     "Unknown tool: ",
     "Unknown command: ",
@@ -36,7 +37,7 @@ const REFUSALS: [&str; 6] = [
     "Fast project validation is unavailable.",
 ];
 
-/// A whole frame for this order. The order of members is the one that the package's own server writes.
+/// Encodes this order as a whole frame. The order of members is that of the package's own server.
 pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
     let (method, params, trailer) = match order {
         Order::Greeting { hello, .. } => ("set-client-name", greeting_params(hello), String::new()),
@@ -52,7 +53,8 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
     rpc::request(id, method, &params, &trailer, ULOOP_REQUEST_MAX_BYTES)
 }
 
-/// `ClientPort` is the package's name for the editor's own port. Released versions ignore it and the endpoint.
+/// The parameters of the greeting. `ClientPort` is the package's name for the editor's port. Released versions ignore
+/// `ClientPort` and the endpoint.
 fn greeting_params(hello: &Hello) -> String {
     let endpoint = match &hello.push_endpoint {
         Some(endpoint) => format!(r#","PushNotificationEndpoint":{}"#, quoted(endpoint)),
@@ -61,7 +63,7 @@ fn greeting_params(hello: &Hello) -> String {
     format!(r#"{{"ClientName":{},"ClientPort":{}{endpoint}}}"#, quoted(&hello.client_name), hello.editor_port)
 }
 
-/// Versions before v2.0 ignore the member.
+/// The `x-uloop` member, which versions before v2.0 ignore.
 fn identity_member(expected: &Expected) -> String {
     let Expected::Told { project_root, server_session_id } = expected else { return String::new() };
     format!(
@@ -71,12 +73,12 @@ fn identity_member(expected: &Expected) -> String {
     )
 }
 
-/// What a frame's body says.
+/// Decodes the body of a frame.
 pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
     rpc::decode(frame, read_error, notified)
 }
 
-/// What a notification means.
+/// Maps a known notification to its event.
 pub(in crate::protocol::dialect) fn notified(method: &str, params: Option<&RawValue>) -> Option<Inbound> {
     Some(Inbound::Event(match method {
         "notifications/tools/list_changed" => EditorEvent::ToolsChanged,
@@ -94,7 +96,7 @@ fn leave_reason(params: Option<&RawValue>) -> LeaveReason {
     }
 }
 
-/// Reads an error object by name: the package writes the members of `data` in varying order. Before v0.24 `data` is a text.
+/// Reads an error object. Members are read by name, because their order in `data` varies. Before v0.24 `data` is a text.
 pub(in crate::protocol::dialect) fn read_error(error: &RawValue) -> EditorError {
     let error: Value = serde_json::from_str(error.get()).unwrap_or_else(|_| json!({}));
     let code = error.get("code").and_then(Value::as_i64).unwrap_or(INTERNAL_ERROR);
@@ -126,16 +128,17 @@ fn is_refusal(part: &str) -> bool {
     disabled || REFUSALS.iter().any(|start| part.starts_with(start))
 }
 
-/// Whether the editor does not know the method it was asked for.
+/// Whether the error says that the editor does not know the method.
 pub(in crate::protocol::dialect) fn unknown_method(error: &EditorError) -> bool {
     error.code == METHOD_NOT_FOUND || REFUSALS[..3].iter().any(|words| error.message.contains(words))
 }
 
-/// A result that names the client or says something, as every framed version answers.
+/// Accepts a result with `ClientName` or `Message`, as every version with frames answers.
 ///
-/// An unknown tool is no greeting: `set-client-name` exists since v0.20 and frames since v0.27, so an editor that is framed
-/// and does not know it is another server (the older `setClientName` was only ever spoken in lines). The package's own
-/// timeout of the greeting is one: only uLoop words it so, its main thread was busy, and the name is shown to people only.
+/// An "unknown tool" error fails the greeting. `set-client-name` exists since v0.20 and frames since v0.27, so a peer with frames
+/// that does not know it is another server (the older `setClientName` exists only in line versions). The package's own timeout of
+/// the greeting is accepted: only uLoop uses these words, its main thread was merely busy, and the client's name is only shown to
+/// people.
 pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let met = || Ok(Greeted::Done(Met::default()));
     match said.last().ok_or(BadGreeting::Silent)? {
@@ -155,13 +158,13 @@ pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     }
 }
 
-/// Whether a result is what the package answers to a greeting: it names the client or says something.
+/// Whether a result is the package's answer to a greeting: one with a text `ClientName` or `Message`.
 pub(in crate::protocol::dialect) fn is_greeting(result: &RawValue) -> bool {
     let result: Value = serde_json::from_str(result.get()).unwrap_or_default();
     ["ClientName", "Message"].iter().any(|name| result.get(name).is_some_and(Value::is_string))
 }
 
-/// Whether this is the package's own timeout of a method.
+/// Whether the error is the package's own timeout of this method.
 pub(in crate::protocol::dialect) fn timed_out(error: &EditorError, method: &str) -> bool {
     error.code == INTERNAL_ERROR && error.message.contains(&format!("{method} timed out"))
 }

@@ -1,10 +1,11 @@
-//! uMCP, v0.1 to v0.26.4, from which uLoopMCP came: JSON-RPC over TCP, a message a line.
+//! uMCP, v0.1 to v0.26.4, the predecessor of uLoopMCP: JSON-RPC over TCP, one message a line.
 //!
-//! Tools, schemas, errors and project files are uLoopMCP's; its lines, its method names and its ids are told here. Two facts
-//! of its C# code rule what may be sent. It reads 4096 bytes at once and makes text of each piece by itself, so a character that
-//! is cut is lost: only ASCII is sent. And a message that does not end in the piece that it began in is taken for whole as soon
-//! as a cut falls between two tokens (before v0.8 at any cut); what is left over spoils every later message of the
-//! connection. So a message never exceeds one such piece. `tests/vectors/umcp/` holds the literal bytes with their provenance.
+//! Tools, schemas, errors and project files are those of uLoopMCP; this module has the lines, the method names and the ids. Two
+//! facts of the package's C# code limit what may be sent. The code reads up to 4096 bytes at a time and decodes each piece by
+//! itself, so a multi-byte character on the boundary is lost: holdfast sends only ASCII. And it takes a message that spans two
+//! pieces for complete as soon as the cut falls between two tokens (before v0.8 at any cut); the remainder spoils every later
+//! message of the connection. So a message never exceeds one piece. `tests/vectors/umcp/` holds the literal bytes with their
+//! provenance.
 
 mod wire;
 
@@ -25,8 +26,8 @@ use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, UMCP_REQUEST_MAX_BYTES};
 use crate::protocol::framing::Framer;
 use crate::protocol::framing::lines::Lines;
 
-/// The package's port since v0.19 and the one before, and for each the other places at which its own server looked: +100 to
-/// +400 and -100.
+/// The package's port since v0.19 and the one before, then for each the other ports that its own server tried: +100 to +400 and
+/// -100.
 const DEFAULT_PORTS: &[u16] = &[8700, 7400, 8800, 8900, 9000, 9100, 8600, 7500, 7600, 7700, 7800, 7300];
 
 static PROPERTIES: Properties = Properties {
@@ -102,7 +103,7 @@ impl Dialect for Umcp {
         tool: Option<&EditorTool>,
         arguments: &RawValue,
     ) -> PreparedCall {
-        // Its compilation is answered, and the reload comes without a word: that came with v0.41.1.
+        // The editor answers a compile and then reloads without an announcement; announcements came with v0.41.1.
         PreparedCall { reload_follows: name == "compile", ..call::prepare(sending, name, tool, arguments) }
     }
 

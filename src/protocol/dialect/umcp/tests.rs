@@ -1,4 +1,5 @@
-//! Golden vectors, lines and ids, the ladders of methods, the era of a project, and foreign input of any shape.
+//! Tests golden vectors, lines and ids, the fallback order of methods, the framing of a project's package, and foreign input of
+//! any form.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -26,7 +27,7 @@ fn error(message: &str) -> Reply {
     Reply::Error(EditorError { code: -32603, message: message.to_owned(), refusal: None })
 }
 
-/// What an editor has said after it did not know so many methods.
+/// The replies of an editor that did not know this many methods.
 fn unknown(times: usize) -> Vec<Reply> {
     (0..times).map(|_| error("Internal error: Unknown command: x")).collect()
 }
@@ -290,7 +291,7 @@ fn each_port_is_tried_once() {
 #[test]
 fn the_window_is_for_the_gateway_to_raise_where_the_packages_own_server_did() {
     assert_eq!(Uloop.package_tool("focus-window"), Some(PackageTool::FocusWindow));
-    // A project's own tool of that name is the editor's.
+    // uMCP has no package tools: a tool named `focus-window` is the project's own and belongs to the editor.
     assert_eq!(Umcp.package_tool("focus-window"), None);
     assert_eq!((Umcp.package_tool("compile"), Uloop.package_tool("compile")), (None, None));
 }
@@ -313,7 +314,7 @@ fn the_names_of_old_are_known_to_look_only() {
     assert_eq!(repeatable, [true, false, true]);
 }
 
-/// Every entrance for foreign bytes.
+/// Feeds every function that reads foreign bytes.
 fn feed(bytes: &[u8]) {
     let reply = match Umcp.decode(bytes) {
         Ok(Inbound::Reply { reply, .. }) => Some(reply),

@@ -1,4 +1,4 @@
-//! Envelopes: orders into lines, lines into replies and events.
+//! Encodes orders into lines, and decodes lines into replies and events.
 
 use std::fmt::Write as _;
 
@@ -15,14 +15,14 @@ use super::super::{
 use crate::limits::UMCP_REQUEST_MAX_BYTES;
 use crate::protocol::jsonrpc;
 
-/// What greets, newest first: v0.20 and later, v0.10 to v0.19, before. The last only shows that the package is there.
+/// Greeting methods, newest first: v0.20 and later, v0.10 to v0.19, before v0.10. `ping` only shows that the package is there.
 const GREETINGS: [&str; 3] = ["set-client-name", "setClientName", "ping"];
 
-/// How every version answers `ping`.
+/// Prefix of every version's answer to `ping`.
 const PONG: &str = "Unity MCP Bridge received: ";
 
-/// The tools of v0.1 to v0.3, which have no list, in the shape of the later lists. Source: `UnityCommandRegistry.cs` there,
-/// `CompileCommand.cs` and `GetLogsCommand.cs` for the parameters.
+/// The tools of v0.1 to v0.3, which have no tool list, in the format of the later lists. Source: `UnityCommandRegistry.cs` of
+/// those versions; for the parameters `CompileCommand.cs` and `GetLogsCommand.cs`.
 const FIRST_TOOLS: &str = r#"[
 {"name":"compile","description":"Compiles the project's scripts.","parameterSchema":{"Properties":{
   "forceRecompile":{"Type":"boolean","Description":"Compile everything anew","DefaultValue":false}}}},
@@ -32,7 +32,7 @@ const FIRST_TOOLS: &str = r#"[
 {"name":"ping","description":"Answers with the message.","parameterSchema":{"Properties":{
   "message":{"Type":"string","Description":"What to say"}}},"displayDevelopmentOnly":true}]"#;
 
-/// A whole line for this order, its end included.
+/// Encodes this order as a whole line, with its line end.
 pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
     let (method, params) = match order {
         Order::Greeting { hello, said } => greeting(hello, said.len()),
@@ -40,7 +40,7 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
             let method = LIST_METHODS.get(*step).copied().unwrap_or(LIST_METHODS[LIST_METHODS.len() - 1]);
             (method, format!(r#"{{"IncludeDevelopmentOnly":{development}}}"#))
         }
-        // Without line breaks: the reader cuts at each of them.
+        // Line breaks in the arguments are removed, because the reader ends a message at each one.
         Order::Call { tool, call, .. } => (*tool, jsonrpc::compact(call.arguments.get()).into_owned()),
         Order::Outcomes(_) | Order::Cancel(_) | Order::Heartbeat => return Err(EncodeError::NotSpoken),
     };
@@ -51,12 +51,12 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
 
 fn greeting(hello: &Hello, step: usize) -> (&'static str, String) {
     let method = GREETINGS.get(step).copied().unwrap_or(GREETINGS[GREETINGS.len() - 1]);
-    // Before v0.4 the name of a parameter has one spelling, and this is it.
+    // Before v0.4 the case of a parameter's name matters; this is the right spelling.
     let parameter = if method == "ping" { "message" } else { "ClientName" };
     (method, format!(r#"{{"{parameter}":{}}}"#, quoted(&hello.client_name)))
 }
 
-/// The same JSON in ASCII. Other characters stand in its strings only, where an escape means the same.
+/// Escapes all characters outside ASCII. They occur only inside JSON strings, where an escape means the same.
 fn ascii(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for letter in json.chars() {
@@ -72,7 +72,7 @@ fn ascii(json: &str) -> String {
     out
 }
 
-/// What a line says. `commandsChanged` is what v0.4 to v0.9 say beside or instead of today's word.
+/// Decodes a line. v0.4 to v0.9 send `commandsChanged` beside or instead of today's notification.
 pub(super) fn decode(line: &[u8]) -> Result<Inbound, BadMessage> {
     rpc::decode_with(line, own_number, read_error, |method, params| match method {
         "commandsChanged" => Some(Inbound::Event(EditorEvent::ToolsChanged)),
@@ -80,19 +80,20 @@ pub(super) fn decode(line: &[u8]) -> Result<Inbound, BadMessage> {
     })
 }
 
-/// The number in an id of ours. Editors echo it as the integer it was.
+/// The number in an id of ours. Editors return it as the integer that was sent.
 fn own_number(id: &RawValue) -> Option<u64> {
     let digits = id.get();
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
 }
 
-/// Before v0.18 every error has the id `null`, and in all versions what could not be parsed.
+/// Reads an error with the id `null`: every error before v0.18, and in all versions the error for a message that could not be
+/// parsed.
 pub(super) fn read_unnamed(line: &[u8]) -> Option<Reply> {
     rpc::unnamed_error(line, read_error)
 }
 
-/// What the replies to the greeting mean. An editor that does not know a method says so, and the next one is tried. The package's
-/// own timeout is a greeting too: only this family words it so, and the name is shown to people only.
+/// Checks the replies to the greeting. If an editor does not know a method, the next one is tried. The package's own timeout is
+/// accepted too: only this family uses these words, and the client's name is only shown to people.
 pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let met = || Ok(Greeted::Done(Met::default()));
     match said.last().ok_or(BadGreeting::Silent)? {
@@ -106,13 +107,14 @@ pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     }
 }
 
-/// Before v0.4 the answer to `ping` is a plain text.
+/// Whether the result is an answer to `ping`: before v0.4 a plain text.
 fn is_pong(result: &RawValue) -> bool {
     serde_json::from_str::<Value>(result.get())
         .is_ok_and(|said| said.as_str().is_some_and(|text| text.starts_with(PONG)))
 }
 
-/// What a reply to the `step`-th list method means. An editor that knows none of them is of a version that has no list.
+/// Reads the reply to the `step`-th list method. An editor that knows none of the methods is a version without a list, with fixed
+/// tools.
 pub(super) fn read_tools(reply: &Reply, step: usize) -> ListStep {
     match reply {
         Reply::Error(error) if unknown_method(error) && step + 1 >= LIST_METHODS.len() => {

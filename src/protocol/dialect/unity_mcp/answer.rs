@@ -1,5 +1,6 @@
-//! What the editor's answers mean. They are turned about: the editor waits 100 ms for its main thread and takes the end of that work
-//! for a failure of its own waiting, so that "A task was canceled" says that the work is done, and success that it is not.
+//! Interprets the editor's answers, which say the opposite of what happened. The editor waits 100 ms for its main thread and
+//! takes the end of that work for a failure of the wait. So "A task was canceled" means that the work is done, and success means
+//! that it is not.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -9,17 +10,18 @@ use super::super::rpc::{loggable, quoted};
 use super::super::{AnswerBody, EditorAnswer, Reply};
 use super::wire::{self, EXECUTE, HELLO, PING, START, STATE, STOP};
 
-/// What Mono's tasks say of a wait that was cut short because the work was done.
+/// Mono's error for a wait that ended because the work was done.
 const DONE: &str = "A task was canceled";
-/// Beginnings of what the editor writes. Only beginnings: what follows may be the caller's own text, and is no JSON then.
+/// Prefixes of the editor's answers. Only prefixes are compared: the rest may hold the caller's own text, and is then not valid
+/// JSON.
 const CODE_WAITING: &str = "{ \"success\": false, \"error\": \"\", \"code\": \"";
 const CODE_FAILED: &str = "{ \"success\": false, \"error\": \"";
 const CODE_WAIT_FAILED: &str = "{ \"success\": false, \"error\": \"Error executing code: ";
 const STATE_WAIT_FAILED: &str = "{ \"success\": false, \"message\": \"Error getting game state: ";
-/// The values that the editor begins with before it has asked its main thread.
+/// The editor's answer before it has asked its main thread: default values.
 const STATE_UNASKED: &str = "{ \"isPlaying\": false, \"isPaused\": false, \"isCompiling\": false, \"currentScene\": \"SampleScene\", \
                              \"timeScale\": 1, \"frameCount\": 0, \"realtimeSinceStartup\": 0 }";
-/// Commits between 6f42e8d and 09106e9 only say that they started or stopped anything.
+/// Commits between 6f42e8d and 09106e9 only pretend to start or stop; their answers contain this.
 const SIMULATED: &str = "(simulated)";
 
 const WAITS: &str = "Unity has queued it: its main thread was not free within 100 ms (busy, compiling, a modal dialog, or its window has \
@@ -28,38 +30,38 @@ const WAITS: &str = "Unity has queued it: its main thread was not free within 10
 
 const NO_CODE: &str = "Not executed: nothing was sent to execute. `code` (for query: `query`) must be a text.";
 
-/// How a call went.
+/// What happened to a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Went {
-    /// The main thread ran it.
+    /// The main thread ran the call.
     Ran,
-    /// The main thread ran it, and says that it failed.
+    /// The main thread ran the call and reports a failure.
     Failed,
-    /// It is queued and will run.
+    /// The call is queued and will run.
     Queued,
-    /// Nothing of it was executed, and will not be.
+    /// Nothing was executed, and nothing will be.
     Refused,
-    /// It is not known whether it ran.
+    /// It is not known whether the call ran.
     Unclear,
 }
 
-/// The envelope of the package's own server, with what is known beside it.
+/// The envelope of the package's own server, with further facts.
 #[derive(Serialize)]
 struct Envelope<'a> {
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     log_id: Option<&'a str>,
     result: Option<Box<RawValue>>,
-    /// `null`: not yet, or not known; the message says which.
+    /// `null` if the call is not executed yet or that is unknown; `message` says which.
     executed: Option<bool>,
     is_complete: bool,
     message: String,
 }
 
-/// How a call went, what came of it as the editor wrote it, and both in words.
+/// What happened to a call, its result as the editor wrote it, and a sentence about both.
 type Meaning = (Went, Option<Box<RawValue>>, String);
 
-/// An editor's reply, ready for the client.
+/// Converts an editor's reply to a call into an answer.
 pub(super) fn read(reply: Reply) -> EditorAnswer {
     match &reply {
         Reply::Error(error) => EditorAnswer { is_error: true, body: AnswerBody::Text(error.message.clone()) },
@@ -102,7 +104,7 @@ fn meaning(heard: &Heard<'_>) -> Meaning {
         START => play(body, "Error starting game: ", "Game started", "enter play mode"),
         STOP => play(body, "Error stopping game: ", "Game stopped", "leave play mode"),
         STATE => state(body),
-        // A call without a text to execute asked this in its place.
+        // `wire::encode` sends a ping in place of a call without a text to execute.
         PING => Some((Went::Refused, None, NO_CODE.to_owned())),
         _ => None,
     }
@@ -110,7 +112,8 @@ fn meaning(heard: &Heard<'_>) -> Meaning {
     .unwrap_or_else(|| unclear(heard))
 }
 
-/// The greeting that stands for "no such path". The caller's own text may quote it, so it is the whole answer or none.
+/// Whether the body is the greeting that the editor sends for an unknown path. The length is checked, because the caller's own
+/// text may quote the greeting.
 fn is_hello(body: &str) -> bool {
     body.starts_with('{') && body.len() < 2 * HELLO.len() + 32 && body.contains(HELLO)
 }
@@ -149,7 +152,7 @@ fn code(body: &str) -> Option<Meaning> {
         let message = format!("Unity's main thread ran it, and it failed: {error}");
         return Some((Went::Failed, None, message));
     }
-    // A rare race: it was done in the very moment in which the editor stopped waiting. What it says then is mostly an empty object.
+    // A rare race: the work was done at the moment the editor stopped waiting. The body is then mostly an empty object.
     let said: Said = serde_json::from_str(body).ok().filter(|_| body.starts_with('{'))?;
     (body == "{}" || said.success == Some(true) && said.result.is_some())
         .then(|| (Went::Ran, said.result, "Unity's main thread ran it.".to_owned()))
@@ -193,7 +196,8 @@ fn state(body: &str) -> Option<Meaning> {
                        does no harm.";
         return Some((Went::Queued, json("{\"responsive\":false}"), message.to_owned()));
     }
-    // The same race as with code. Numbers may be written with a comma, where Unity's language does.
+    // The same race as in `code`. Numbers may have a decimal comma, depending on Unity's language; then the state is passed on as
+    // a text.
     if !body.starts_with("{ \"isPlaying\": ") {
         return None;
     }

@@ -1,10 +1,10 @@
 //! Unity-MCP (`com.unity.mcp`, the package of TSavo/Unity-MCP at its newest commit, a7c083e): the editor is a small HTTP server.
 //!
-//! One thread answers one request at a time, each within about 100 ms. It hands the work to Unity's main thread and waits that long
-//! for it, and then says the opposite of what happened: work that was done is reported as a cancelled task, work that still waits
-//! as a success. No result ever leaves Unity. There is no tool list, no greeting beyond `/ping`, and no word of project, process
-//! or version. Facts are from the package's code and from that code run under Mono; `tests/vectors/unity-mcp/` holds the literal
-//! texts with their provenance.
+//! One thread answers one request at a time, each within about 100 ms. It hands the work to Unity's main thread, waits that long
+//! for it, and then reports the opposite of what happened: finished work as a cancelled task, waiting work as a success. No
+//! result ever leaves Unity. There is no tool list, no greeting except `/ping`, and no information about project, process or
+//! version. Sources: the package's code, and that code run under Mono. `tests/vectors/unity-mcp/` holds the literal texts with
+//! their provenance.
 
 mod answer;
 mod names;
@@ -30,13 +30,14 @@ use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, TOOL_TIMEOUT_MAX, UNITY_MCP_REQUES
 use crate::protocol::framing::Framer;
 use crate::protocol::framing::lines::Lines;
 
-/// The port is part of the package's code: 8082, and 8081 in its older commits.
+/// The ports in the package's code: 8082, and 8081 in older commits.
 const DEFAULT_PORTS: &[u16] = &[8082, 8081];
 
-/// Where the editor posts its logs: part of the package's code too, and the default of its server's `AI_LOGGER_URL`.
+/// The port to which the editor posts its logs. It is fixed in the package's code, and the default of its server's
+/// `AI_LOGGER_URL`.
 pub const LOGGER_PORT: u16 = 3030;
 
-/// Where the package's documents have their HTTP API.
+/// The port of the HTTP API in the package's documents.
 pub const DOCUMENTED_PORT: u16 = 8080;
 
 static PROPERTIES: Properties = Properties {
@@ -104,7 +105,7 @@ impl Dialect for UnityMcp {
         _tool: Option<&EditorTool>,
         arguments: &RawValue,
     ) -> PreparedCall {
-        // Entering play mode reloads the domain, unless the project's settings spare it.
+        // Entering play mode reloads the domain, unless the project's settings disable that.
         let reload_follows = name == names::START_GAME;
         PreparedCall { timeout: timeout(name, arguments), reload_follows, ..PreparedCall::as_given(arguments) }
     }
@@ -134,7 +135,7 @@ impl Dialect for UnityMcp {
     }
 }
 
-/// The limit that the caller gives a tool that has one, in milliseconds; the package's own server had 30 s for one that gives none.
+/// The time limit in the arguments of a tool that takes one, in milliseconds; by default 30 s, as in the package's own server.
 fn timeout(name: &str, arguments: &RawValue) -> Option<Duration> {
     if !tools::is_timed(name) {
         return None;

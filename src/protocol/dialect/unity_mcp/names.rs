@@ -1,4 +1,4 @@
-//! The names of its tools and of their arguments.
+//! The names of the package's tools and of their arguments.
 
 pub(super) const EXECUTE_CODE: &str = "execute_code";
 pub(super) const QUERY_TOOL: &str = "query";
@@ -12,9 +12,9 @@ pub(super) const GET_LOGS_BY_NAME: &str = "get_logs_by_name";
 pub(super) const GET_LOG_DETAILS: &str = "get_log_details";
 pub(super) const HELP: &str = "help";
 
-/// Arguments.
+/// Names of arguments.
 pub(super) const CODE: &str = "code";
 pub(super) const QUERY: &str = "query";
 pub(super) const TIMEOUT: &str = "timeout";
-/// The package's own server's default, in milliseconds.
+/// The default of `timeout` in the package's own server, in milliseconds.
 pub(super) const TIMEOUT_MS: f64 = 30_000.0;

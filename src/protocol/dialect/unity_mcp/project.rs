@@ -5,14 +5,16 @@ use super::super::{ProjectFacts, ProjectFile, ProjectFiles};
 
 const EMBEDDED: &str = "Packages/com.unity.mcp/package.json";
 const PACKAGES: [(&str, &str); 1] = [("com.unity.mcp", EMBEDDED)];
-/// Unity's own: there while the project is open, left behind by a crash. Watched as news, never as a proof.
+/// Unity's own lock file. It exists while the project is open, and a crash leaves it behind. Watched for changes, never used as
+/// proof.
 const UNITY_LOCK: &str = "Temp/UnityLockfile";
 
 /// The files that [`read`] looks at.
 pub(super) const FILES: &[ProjectFile] =
     &[record(INSTANCE), whole(MANIFEST), whole(LOCK), whole(EMBEDDED), seen(UNITY_LOCK)];
 
-/// What the files say. The package itself keeps none: neither port nor process can be read but Unity's own record.
+/// Reads the facts from the files. The package writes no file, so its port is not known, and the process only from Unity's own
+/// record.
 pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
     let mut facts = ProjectFacts::default();
     unity::read_package(files, &PACKAGES, &mut facts);
@@ -27,12 +29,12 @@ pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
     facts
 }
 
-/// Whether the manifest wishes for the package from a git address, and no copy is embedded, which Unity would prefer.
+/// Whether the manifest takes the package from a git address and no copy is embedded. Unity prefers an embedded copy.
 fn from_git(files: &ProjectFiles) -> bool {
     if unity::is_there(files, EMBEDDED) {
         return false;
     }
-    // Read a second time: what is wrong with it was said the first time.
+    // The manifest is read a second time here; its problems were reported the first time.
     let manifest = unity::json(files, MANIFEST, "", &mut Vec::new());
     let wish = manifest.as_ref().and_then(|manifest| manifest.get("dependencies")?.get("com.unity.mcp")?.as_str());
     wish.is_some_and(|wish| wish.starts_with("http") || wish.starts_with("git") || wish.starts_with("ssh"))

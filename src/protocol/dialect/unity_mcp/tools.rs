@@ -1,5 +1,5 @@
-//! The tools. The package has no list: these are the ones that its own server and its documents name, described as they really work
-//! in the editor.
+//! The tools. The package has no list: these are the tools that its own server and its documents name, described as they really
+//! work in the editor.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::names::{
 };
 use super::wire;
 
-/// What the editor really executes; shown by `help`.
+/// The text of `help`: what the editor really executes.
 const HELP_TEXT: &str = "\
 Unity-MCP: what its editor package executes
 
@@ -43,7 +43,7 @@ Tools
   get_log_details {logId}             what is known of one call
 ";
 
-/// Which tools the package's own server answered without its editor.
+/// The tools that the package's own server answered without its editor.
 pub(super) fn own(name: &str) -> Option<PackageTool> {
     Some(match name {
         GET_RESULT => PackageTool::Result,
@@ -55,7 +55,7 @@ pub(super) fn own(name: &str) -> Option<PackageTool> {
     })
 }
 
-/// How the package's own server begins the name of the log of each operation of a tool (a7c083e, src/mcp-stdio-client.ts).
+/// The prefix that the package's own server gives the logs of a tool (a7c083e, `src/mcp-stdio-client.ts`).
 pub(super) fn log_prefix(name: &str) -> Option<&'static str> {
     Some(match name {
         EXECUTE_CODE => "unity-execute",
@@ -72,7 +72,7 @@ pub(super) fn is_timed(name: &str) -> bool {
     matches!(name, EXECUTE_CODE | QUERY_TOOL)
 }
 
-/// The list, once the editor has answered for itself.
+/// Returns the fixed list, if the reply is the editor's answer to `/ping`.
 pub(super) fn read(reply: &Reply) -> ListStep {
     let Some(heard) = wire::heard(reply) else {
         return ListStep::Failed("the editor did not answer /ping".to_owned());
@@ -85,14 +85,14 @@ pub(super) fn read(reply: &Reply) -> ListStep {
     }
 }
 
-/// What a call of a tool may do.
+/// What a call of a tool may change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effect {
-    /// Nothing.
+    /// Nothing: the tool only reads.
     Looks,
-    /// The same, however often.
+    /// A state; a repeated call changes nothing more.
     Sets,
-    /// Whatever the text says.
+    /// Anything, depending on the text that is executed.
     Runs,
 }
 
@@ -208,7 +208,7 @@ fn tool(name: &str, effect: Effect, about: &str, required: &[&str], properties: 
         input_schema: InputSchema::from(&input_schema),
         annotations,
         development_only: false,
-        // Entering play mode again is nothing to an editor that plays; but somebody may have left it meanwhile.
+        // start_game is idempotent but not repeatable: somebody may have left play mode in the meantime.
         repeatable: effect == Effect::Looks,
         parallel: false,
         resumable: false,

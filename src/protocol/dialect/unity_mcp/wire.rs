@@ -1,4 +1,4 @@
-//! Orders into HTTP requests, and what comes back.
+//! Encodes orders into HTTP requests, and reads the responses.
 
 use std::borrow::Cow;
 
@@ -19,22 +19,23 @@ pub(super) const STATE: &str = "/api/CodeExecution/game-state";
 pub(super) const START: &str = "/api/CodeExecution/start-game";
 pub(super) const STOP: &str = "/api/CodeExecution/stop-game";
 
-/// The answer to every path that the editor does not know.
+/// The editor's response to every path that it does not know.
 pub(super) const HELLO: &str = "Hello from Unity MCP!";
-/// The editor decodes the body by it.
+/// The content type of code. The editor decodes the body by its charset.
 const CODE_TYPE: &str = "text/plain; charset=utf-8";
 
-/// One line for the carrier.
+/// Encodes this order as one line for the carrier.
 pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
     let (method, path, body) = match order {
-        // There is neither a greeting nor a list: the one answer that does not need the main thread serves for both.
+        // The package has neither a greeting nor a list. `/ping` serves for both: its answer alone does not need the main thread.
         Order::Greeting { .. } | Order::ListTools { .. } | Order::Heartbeat => ("GET", PING, None),
         Order::Call { tool, call, .. } => match *tool {
-            // The package's own server posted queries to a path that the editor does not know; only this one is executed.
+            // The package's own server posted queries to a path that the editor does not know. Only this path executes them.
             names::EXECUTE_CODE | names::QUERY_TOOL => {
                 match text(&call.arguments, if *tool == names::EXECUTE_CODE { CODE } else { QUERY }) {
                     Some(code) => ("POST", EXECUTE, Some(code)),
-                    // Nothing to execute: something harmless is asked in its place, and the answer to that says so.
+                    // There is nothing to execute, so a harmless ping is sent in its place. `answer::read` turns its answer into
+                    // a refusal.
                     None => ("GET", PING, None),
                 }
             }
@@ -63,7 +64,7 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
     Ok(line.into())
 }
 
-/// A text among the arguments, which the schema asks for.
+/// An argument that must be a text according to the schema.
 fn text(arguments: &RawValue, name: &str) -> Option<String> {
     let members: Option<Members<'_>> = serde_json::from_str(arguments.get()).ok();
     match members.and_then(|members| members.get(name)) {
@@ -72,7 +73,7 @@ fn text(arguments: &RawValue, name: &str) -> Option<String> {
     }
 }
 
-/// What the carrier's line says. It is kept as it is: what it means depends on what was asked.
+/// Decodes the carrier's line. The reply keeps the whole line, because its meaning depends on the request.
 pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
     let line = object_text(frame)?;
     let Heard { number, .. } = parse_object(line)?;
@@ -80,7 +81,7 @@ pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
     Ok(Inbound::Reply { number, reply: Reply::Result(reply) })
 }
 
-/// What was heard, out of a reply of [`decode`].
+/// The carrier's line in a reply of [`decode`].
 pub(super) fn heard(reply: &Reply) -> Option<Heard<'_>> {
     match reply {
         Reply::Result(line) => serde_json::from_str(line.get()).ok(),
@@ -88,16 +89,16 @@ pub(super) fn heard(reply: &Reply) -> Option<Heard<'_>> {
     }
 }
 
-/// Only this package answers `/ping` with four bare letters.
+/// Accepts the bare text `pong` as the answer to `/ping`: only this package answers so.
 pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let heard = said.last().and_then(heard).ok_or(BadGreeting::Silent)?;
     ping(&heard).map(|()| Greeted::Done(Met::default()))
 }
 
-/// Whether this is how the package answers `/ping`.
+/// Checks that this is the package's answer to `/ping`.
 ///
 /// # Errors
-/// What else it is.
+/// [`BadGreeting::ForeignPeer`], with what the peer seems to be.
 pub(super) fn ping(heard: &Heard<'_>) -> Result<(), BadGreeting> {
     let body = heard.body.trim();
     let other: Cow<'static, str> = match heard.status {
@@ -120,12 +121,12 @@ pub(super) fn ping(heard: &Heard<'_>) -> Result<(), BadGreeting> {
     Err(BadGreeting::ForeignPeer(other))
 }
 
-/// What the HTTP server refuses by itself, before the package's own code has a say.
+/// Why the HTTP server itself refused the request, before the package's code ran.
 pub(super) fn refusal(heard: &Heard<'_>) -> Option<String> {
     let what = match heard.status {
         400 if heard.body.contains("Invalid host") => "it does not take 127.0.0.1 for its own name (400 Invalid host)",
         411 => "it did not see the length of the request (411 Length Required)",
-        // Only those that a server says before it gives a request to its program. A 408 or 409, say, proves nothing.
+        // Only statuses that a server sends before it passes a request to its program. A 408 or 409, for example, proves nothing.
         status @ (400 | 401 | 403 | 404 | 405 | 413 | 414 | 415 | 417 | 431) => {
             return Some(format!("its HTTP server refused the request with status {status}"));
         }

@@ -17,7 +17,7 @@ fn stream() -> Vec<u8> {
     bodies().iter().flat_map(|body| encode(body)).collect()
 }
 
-/// Bodies before the error, the error, and whether the stream may end here.
+/// The bodies before the error, the error, and whether the stream may end here.
 fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Bytes>, Option<BadFrame>, bool) {
     let mut framer = ContentLength::new(MAX);
     let mut frames = Vec::new();
@@ -83,10 +83,10 @@ fn every_truncation_gives_the_whole_frames_and_no_error() {
     }
 }
 
-/// A flipped bit in the header of the first of three frames does one of three things. Outside the number it changes nothing
-/// (letters of another case; a blank that becomes a leading zero), or it ends the stream before any frame is given out. In
-/// the number, where a digit may become another digit, the first body is cut elsewhere, as no receiver could know; then the
-/// stream ends too, since no header stands where the next one is looked for.
+/// A flipped bit in the header of the first of three frames has one of three effects. Outside the number it changes nothing (a
+/// letter in the other case, or a blank that becomes a leading zero), or it ends the stream before any frame is returned. In the
+/// number, a digit may become another digit. Then the first body has the wrong length, which no receiver can notice, and the
+/// stream ends because no header follows that body.
 #[test]
 fn every_flipped_bit_of_a_header_changes_nothing_or_ends_the_stream() {
     let stream = stream();

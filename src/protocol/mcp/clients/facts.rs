@@ -1,56 +1,56 @@
-//! What is known of a client, and what follows from it.
+//! The facts about a client, and the habits that follow from them.
 
 use std::time::Duration;
 
 use crate::limits::{PATIENCE_MAX, PATIENCE_UNKNOWN};
 
-/// The habits of one client, as far as they decide what is done for it. A user's setting may replace each of them.
+/// The habits of one client that decide how it is treated. A user's settings may replace most of them (`ClientSettings`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientTraits {
-    /// Its label in logs, metrics and settings; unique in the table.
+    /// The client's label in logs, metrics and settings; unique in the table.
     pub name: &'static str,
-    /// Its name for people.
+    /// The client's name as people know it.
     pub title: &'static str,
-    /// How long it waits for the answer to a call, if nobody configured it otherwise; at most [`PATIENCE_MAX`].
+    /// How long the client waits for the answer to a call with its default settings; at most [`PATIENCE_MAX`].
     pub patience: Duration,
-    /// It fetches the list of tools again after `notifications/tools/list_changed`.
+    /// Whether the client fetches the tool list again after `notifications/tools/list_changed`.
     pub list_changed: bool,
-    /// Most tools of all its servers together that it shows to the model, if known.
+    /// How many tools of all its servers together the client shows to its model, if known.
     pub tools_max: Option<usize>,
-    /// Most bytes of text in a result, as JSON strings, beyond which its model loses the rest; `None`: no such limit is known,
-    /// or the client keeps the rest itself.
+    /// How many bytes of text in a result, counted as JSON strings, reach the client's model; the rest is lost. `None` if no
+    /// limit is known, or if the client keeps the rest itself.
     pub result_text_max: Option<usize>,
-    /// Its model sees images in results.
+    /// Whether the client's model sees images in results.
     pub images: bool,
-    /// Its model hears audio in results.
+    /// Whether the client's model hears audio in results.
     pub audio: bool,
-    /// It reads `structuredContent` in place of the content blocks, so that an image beside it is lost.
+    /// Whether the client reads `structuredContent` instead of the content blocks, so that an image beside it is lost.
     pub structured_alone: bool,
-    /// `oneOf`, `anyOf` and `allOf` at the top of a schema cost it the tool, or the whole request.
+    /// Whether `oneOf`, `anyOf` or `allOf` at the top of a schema makes the client lose the tool, or the whole request.
     pub flatten_schemas: bool,
 }
 
-/// Where a fact comes from.
+/// The source of a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Evidence {
-    /// Seen on the wire.
+    /// Observed on the wire.
     Measured,
-    /// Read in its source code.
+    /// Read in the client's source code.
     Source,
-    /// Its vendor's documents say so.
+    /// Stated in the vendor's documents.
     Documents,
-    /// Its users report it.
+    /// Reported by users.
     Users,
-    /// Only a community's registry of clients says so.
+    /// Stated only in a community's registry of clients.
     Registry,
-    /// Follows from something else that is known: [`ASSUMED_FROM`].
+    /// Concluded from another fact: [`ASSUMED_FROM`].
     Assumed,
 }
 
 impl Evidence {
-    /// For people.
+    /// The source in words for people.
     pub fn words(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -63,17 +63,17 @@ impl Evidence {
     }
 }
 
-/// What is known of one habit.
+/// A fact about one habit, or its absence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fact<T> {
-    /// This, from there.
+    /// This value, from this source.
     Known(T, Evidence),
-    /// Nobody has looked, or could tell.
+    /// Nobody has looked, or nobody could find out.
     Unknown,
 }
 
 impl<T: Copy> Fact<T> {
-    /// The value, if it is known.
+    /// The value, if known.
     pub fn value(self) -> Option<T> {
         match self {
             Self::Known(value, _) => Some(value),
@@ -81,7 +81,7 @@ impl<T: Copy> Fact<T> {
         }
     }
 
-    /// Where it comes from, if it is known.
+    /// The source, if the fact is known.
     pub fn evidence(self) -> Option<Evidence> {
         match self {
             Self::Known(_, evidence) => Some(evidence),
@@ -93,107 +93,108 @@ impl<T: Copy> Fact<T> {
 /// How long a client waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// This long.
+    /// At most this long.
     For(Duration),
-    /// It has no limit of its own.
+    /// Without a limit of its own.
     Endless,
 }
 
-/// How much text of a result a client hands to its model.
+/// How much text of a result a client gives to its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextLimit {
-    /// Bytes; a limit in tokens is counted as the client counts them, else as four bytes a token.
+    /// The limit in bytes. A limit in tokens is converted as the client does it, else with four bytes a token.
     pub bytes: usize,
-    /// What becomes of the rest.
+    /// What happens to the rest.
     pub beyond: Beyond,
 }
 
-/// What becomes of text beyond a client's limit.
+/// What happens to text beyond a client's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beyond {
-    /// The model never sees it.
+    /// The model never sees the rest.
     Lost,
-    /// The client puts all of it into a file of its own and tells the model.
+    /// The client writes the whole text to a file and tells the model.
     Kept,
 }
 
 /// One client: a row of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Client {
-    /// Its label in logs, metrics and settings. `holdfast setup` knows it by the same word, with `-` for `_`.
+    /// The client's label in logs, metrics and settings. `holdfast setup` uses the same word, with `-` for `_`.
     pub label: &'static str,
-    /// Its name for people.
+    /// The client's name as people know it.
     pub title: &'static str,
-    /// Its `clientInfo.name`s.
+    /// The `clientInfo.name` values of the client.
     pub names: &'static [Named],
-    /// The newest protocol version that it asks for over stdio.
+    /// The newest protocol version that the client requests over stdio.
     pub version: Fact<&'static str>,
-    /// How long it waits for the answer to a call.
+    /// How long the client waits for the answer to a call.
     pub patience: Fact<Wait>,
-    /// The settings of its own that give it more patience, for calls or for the start.
+    /// The client's own settings that make it wait longer, for calls or for the start.
     pub raised_by: Option<&'static str>,
-    /// How it is told of a server, for clients that `holdfast setup` does not know.
+    /// How to add a server to the client by hand, if `holdfast setup` does not support the client.
     pub by_hand: Option<&'static str>,
-    /// How long a server may take to start, the first list of tools included.
+    /// How long a server may take to start, including the first tool list.
     pub start: Fact<Wait>,
-    /// It fetches the list of tools again after `notifications/tools/list_changed`.
+    /// Whether the client fetches the tool list again after `notifications/tools/list_changed`.
     pub list_changed: Fact<bool>,
-    /// What it puts before the name of a tool of a server that is called `holdfast`.
+    /// The prefix that the client puts before tool names of a server called `holdfast`.
     pub prefix: Fact<&'static str>,
-    /// Most bytes of a tool's name with that prefix.
+    /// The longest tool name in bytes, with that prefix.
     pub full_name_max: Fact<usize>,
-    /// Most tools of all its servers together.
+    /// How many tools of all its servers together the client accepts.
     pub tools_max: Fact<usize>,
-    /// Most bytes of a tool's description; it cuts what is longer.
+    /// The longest tool description in bytes; the client cuts longer ones.
     pub description_max: Fact<usize>,
-    /// Most text of one result.
+    /// How much text of one result the client accepts.
     pub text_max: Fact<TextLimit>,
-    /// Its model sees images in results.
+    /// Whether the client's model sees images in results.
     pub images: Fact<bool>,
-    /// Its model hears audio in results.
+    /// Whether the client's model hears audio in results.
     pub audio: Fact<bool>,
-    /// It reads `structuredContent` in place of the content blocks.
+    /// Whether the client reads `structuredContent` instead of the content blocks.
     pub structured_alone: Fact<bool>,
-    /// It, or an API that it hands schemas to, refuses `oneOf`, `anyOf` and `allOf` at the top of a schema.
+    /// Whether the client, or an API to which it sends schemas, refuses `oneOf`, `anyOf` and `allOf` at the top of a schema.
     pub refuses_alternatives: Fact<bool>,
-    /// How it ends a server.
+    /// How the client ends a server.
     pub shutdown: Fact<&'static str>,
-    /// How many copies of a server it starts at once.
+    /// How many copies of a server the client starts at once.
     pub copies: Fact<u8>,
-    /// It must be started anew (or a new session begun) after its configuration changed.
+    /// Whether the client must be restarted, or a new session begun, after a change of its configuration.
     pub restart: Fact<bool>,
-    /// What else its user should know: one sentence each.
+    /// Further facts for users, one sentence each.
     pub notes: &'static [&'static str],
-    /// Where all of this comes from.
+    /// The sources of all these facts.
     pub sources: &'static str,
 }
 
-/// How a `clientInfo.name` is recognised.
+/// How a client is recognised by `clientInfo.name`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named {
-    /// Exactly this.
+    /// Exactly this name.
     Exactly(&'static str),
-    /// This and anything behind it.
+    /// Every name that begins so.
     From(&'static str),
 }
 
-/// A client of which nothing is known.
+/// A client without any known fact.
 static UNKNOWN_ROW: Client = Client::unknown("unknown", "MCP client");
 
-/// What is done for a client that is not in the table: 60 s of patience (the SDKs' default), no ear for changes, which costs such
-/// a client at most one short wait at its first `tools/list`, and nothing else changed: whoever tests a server or writes a client
-/// of their own gets what the editor wrote.
+/// The habits assumed for a client that is not in the table. It gets 60 s of patience (the SDKs' default). It is assumed not to
+/// react to changes, which costs at most one short wait at its first `tools/list`. Nothing else is changed: somebody who tests a
+/// server or writes a client gets what the editor wrote.
 pub static UNKNOWN_CLIENT: ClientTraits = UNKNOWN_ROW.traits();
 
-/// From what follows that a client loses tools with alternatives at the top of a schema, where that is [`Evidence::Assumed`].
+/// Why such a client is assumed to lose tools with alternatives at the top of a schema, where the source is
+/// [`Evidence::Assumed`].
 pub const ASSUMED_FROM: &str = "Assumed, since its users can choose a model of Anthropic or OpenAI, whose APIs refuse such a schema \
                                 and every request with it; whether the client changes schemas itself is not known.";
 
-/// When the table was last gone through.
+/// When the whole table was last checked.
 pub const AS_OF: &str = "November 2026";
 
 impl Client {
-    /// Nothing but a name.
+    /// A client with a label and a title, and no known fact.
     pub(super) const fn unknown(label: &'static str, title: &'static str) -> Self {
         Self {
             label,
@@ -222,8 +223,8 @@ impl Client {
         }
     }
 
-    /// What is done for it. What is unknown is taken as what costs the least if it is wrong: the common patience, no ear for
-    /// changes; and everything passed through.
+    /// The habits that follow from the facts. For an unknown fact the value is used that does the least harm if it is wrong: the
+    /// usual patience, no reaction to changes, and nothing removed from results or schemas.
     pub const fn traits(&self) -> ClientTraits {
         ClientTraits {
             name: self.label,
@@ -234,7 +235,7 @@ impl Client {
                 Fact::Known(Wait::For(_), _) => PATIENCE_MAX,
                 Fact::Unknown => PATIENCE_UNKNOWN,
             },
-            // Only a registry's word is not enough: a client that does not hear would keep an empty list.
+            // A registry alone is not enough evidence: a client that does not react to the change would keep an empty list.
             list_changed: match self.list_changed {
                 Fact::Known(heard, evidence) => heard && !matches!(evidence, Evidence::Registry),
                 Fact::Unknown => false,
@@ -250,7 +251,7 @@ impl Client {
             images: !matches!(self.images, Fact::Known(false, _)),
             audio: !matches!(self.audio, Fact::Known(false, _)),
             structured_alone: matches!(self.structured_alone, Fact::Known(true, _)),
-            // Who does not tell its name is not recognised, and so nothing is done for it.
+            // A client whose name is not known cannot be recognised, so its schemas are not changed.
             flatten_schemas: matches!(self.refuses_alternatives, Fact::Known(true, _)) && !self.names.is_empty(),
         }
     }

@@ -1,4 +1,4 @@
-//! Finding a client by what it says of itself.
+//! Finds a client by the name that it states.
 
 use super::facts::{Client, ClientTraits, Named, UNKNOWN_CLIENT};
 use super::table::CLIENTS;
@@ -19,18 +19,18 @@ pub fn client_of(name: &str) -> Option<&'static Client> {
         .map(|(_, client)| client)
 }
 
-/// The client with this label, as a person writes it (`claude-code`, `Claude Code`).
+/// The client with this label, in any spelling that a person may use (`claude-code`, `Claude Code`).
 pub fn labelled(word: &str) -> Option<&'static Client> {
     let word = word.trim().to_ascii_lowercase().replace([' ', '-'], "_");
     CLIENTS.iter().find(|client| client.label == word)
 }
 
-/// All clients that are known.
+/// All clients in the table.
 pub fn known_clients() -> &'static [Client] {
     CLIENTS
 }
 
-/// How well a name matches: an exact one beats every prefix, a longer prefix a shorter one.
+/// How well a name matches: an exact match beats every prefix, a longer prefix a shorter one. `None` if it does not match.
 pub(super) fn strength(named: Named, name: &str) -> Option<usize> {
     match named {
         Named::Exactly(wanted) => name.eq_ignore_ascii_case(wanted).then_some(usize::MAX),
@@ -38,7 +38,7 @@ pub(super) fn strength(named: Named, name: &str) -> Option<usize> {
     }
 }
 
-/// Whether a name begins so, without regard to case.
+/// Whether a name begins with this prefix, ignoring case.
 pub(super) fn begins(name: &str, prefix: &str) -> bool {
     name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }

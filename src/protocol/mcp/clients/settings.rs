@@ -1,4 +1,4 @@
-//! What a user says of clients, in place of the table: `[clients.NAME]` of a configuration.
+//! The user's settings for clients, which replace facts of the table: `[clients.NAME]` in a configuration.
 
 use std::time::Duration;
 
@@ -10,28 +10,28 @@ use crate::limits::{
     CLIENT_FIELD_MAX_BYTES, PATIENCE_MARGIN, PATIENCE_MAX, RESULT_INLINE_MAX_BYTES, RESULT_TEXT_MIN_BYTES,
 };
 
-/// One `[clients.NAME]`. What is left out stays as the table has it.
+/// One `[clients.NAME]` section. A missing key keeps the value of the table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientSettings {
-    /// Seconds that it waits for a call.
+    /// Seconds that the client waits for a call.
     pub patience: Option<u64>,
-    /// It fetches the list again after `tools/list_changed`.
+    /// Whether the client fetches the list again after `tools/list_changed`.
     pub list_changed: Option<bool>,
-    /// Most bytes of text in a result; 0: no limit.
+    /// How many bytes of text in a result reach the model; 0 means no limit.
     pub result_text_max: Option<usize>,
-    /// Images in results are passed on.
+    /// Whether images in results are passed on.
     pub images: Option<bool>,
-    /// Audio in results is passed on.
+    /// Whether audio in results is passed on.
     pub audio: Option<bool>,
-    /// Most tools that it shows; 0: no limit.
+    /// How many tools the client shows; 0 means no limit.
     pub tools_max: Option<usize>,
-    /// `oneOf`, `anyOf` and `allOf` at the top of a schema are taken away.
+    /// Whether `oneOf`, `anyOf` and `allOf` at the top of a schema are removed.
     pub flatten_schemas: Option<bool>,
 }
 
 impl ClientSettings {
-    /// What is wrong with it, each in words that begin with the key.
+    /// The invalid values. Each text begins with the key.
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if let Some(patience) = self.patience
@@ -55,7 +55,7 @@ impl ClientSettings {
         faults
     }
 
-    /// These habits with what is said here.
+    /// Replaces those of the given habits that these settings name.
     fn over(&self, traits: ClientTraits) -> ClientTraits {
         let limit = |said: Option<usize>, known: Option<usize>| said.map_or(known, |most| (most != 0).then_some(most));
         ClientTraits {
@@ -71,19 +71,19 @@ impl ClientSettings {
     }
 }
 
-/// Whom a `[clients.NAME]` means.
+/// The clients that a `[clients.NAME]` section is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Whom {
     /// The client of the table with this label.
     Label(&'static str),
-    /// Every `clientInfo.name` that begins so.
+    /// Every client whose `clientInfo.name` begins with this.
     From(String),
-    /// This `clientInfo.name`.
+    /// The client with exactly this `clientInfo.name`.
     Exactly(String),
 }
 
 impl Whom {
-    /// A label wins; else it is a name, or with a `*` at its end the beginning of names.
+    /// Interprets NAME: a label of the table, else a client's name, or a prefix if it ends in `*`.
     fn of(word: &str) -> Result<Self, String> {
         let word = word.trim();
         if let Some(client) = labelled(word) {
@@ -117,15 +117,15 @@ impl Whom {
     }
 }
 
-/// All that a user says of clients; the default says nothing.
+/// All of the user's settings for clients; empty by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientOverrides(Vec<(Whom, ClientSettings)>);
 
 impl ClientOverrides {
-    /// The settings by the NAME of their `[clients.NAME]`.
+    /// Reads the settings, each with the NAME of its `[clients.NAME]` section.
     ///
     /// # Errors
-    /// All that is wrong with them, each with its key and the fix.
+    /// Everything that is wrong with the settings, each with its key and the fix.
     pub fn new(settings: impl IntoIterator<Item = (String, ClientSettings)>) -> Result<Self, Vec<String>> {
         let (mut said, mut faults) = (Vec::new(), Vec::new());
         for (word, settings) in settings {
@@ -140,12 +140,12 @@ impl ClientOverrides {
                 Err(fault) => faults.push(format!("clients.{word}: {fault}")),
             }
         }
-        // What is said of more names first, so that the closer word has the last say.
+        // Broader sections first, so that a more specific one overrides them.
         said.sort_by(|(one, _), (other, _)| one.cmp(other));
         if faults.is_empty() { Ok(Self(said)) } else { Err(faults) }
     }
 
-    /// The habits of the client with this `clientInfo.name`: the table's, and what the user says of them.
+    /// The habits of the client with this `clientInfo.name`: those of the table, with the user's settings applied.
     pub fn traits_of(&self, name: &str) -> ClientTraits {
         let name = name.trim();
         self.0
@@ -154,12 +154,12 @@ impl ClientOverrides {
             .fold(traits_of(name), |traits, (_, settings)| settings.over(traits))
     }
 
-    /// Whether the user says anything of a client that calls itself so.
+    /// Whether the user has settings for a client with this name.
     pub fn names(&self, name: &str) -> bool {
         self.0.iter().any(|(whom, _)| whom.means(name.trim()))
     }
 
-    /// The habits of a client of the table, whatever it calls itself.
+    /// The habits of a client of the table, with only the user's settings for its label.
     pub fn traits_of_client(&self, client: &Client) -> ClientTraits {
         let said = self.0.iter().filter(|(whom, _)| *whom == Whom::Label(client.label));
         said.fold(client.traits(), |traits, (_, settings)| settings.over(traits))

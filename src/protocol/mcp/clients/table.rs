@@ -1,4 +1,4 @@
-//! The table of clients, as of [`AS_OF`](super::AS_OF). A fact without a source has no place here: leave it out, and it is unknown.
+//! The table of clients, as of [`AS_OF`](super::AS_OF). Leave out every fact without a source: it is then unknown.
 
 use std::time::Duration;
 
@@ -20,13 +20,13 @@ const fn kept_beyond(bytes: usize, evidence: Evidence) -> Fact<TextLimit> {
     Known(TextLimit { bytes, beyond: Beyond::Kept }, evidence)
 }
 
-/// See [`ASSUMED_FROM`](super::ASSUMED_FROM); the APIs' words are in makenotion/notion-mcp-server#340.
+/// See [`ASSUMED_FROM`](super::ASSUMED_FROM). The error texts of the APIs are in makenotion/notion-mcp-server#340.
 const BY_ITS_MODELS: Fact<bool> = Known(true, Assumed);
 
 /// How the official SDKs end a server.
 const SDK_ENDS: &str = "stdin ends, SIGTERM after 2 s, SIGKILL after 2 s more";
 
-/// The table.
+/// All known clients.
 pub(super) static CLIENTS: &[Client] = &[
     Client {
         names: &[Exactly("claude-code"), From("claude-code")],
@@ -82,7 +82,7 @@ pub(super) static CLIENTS: &[Client] = &[
     Client {
         names: &[Exactly("cursor-vscode"), From("cursor")],
         version: Known("2025-11-25", Measured),
-        // uLoop's server counts it among those that honour changes.
+        // uLoop's server lists this client among those that react to changes.
         list_changed: Known(true, Users),
         prefix: Known("holdfast", Users),
         full_name_max: Known(60, Users),
@@ -96,7 +96,7 @@ pub(super) static CLIENTS: &[Client] = &[
         ..Client::unknown("cursor", "Cursor")
     },
     Client {
-        // The name is the product's long name.
+        // The name is the long name of the product.
         names: &[Exactly("Visual Studio Code"), From("Visual Studio Code")],
         version: Known("2025-11-25", Source),
         patience: Known(Endless, Source),
@@ -128,7 +128,7 @@ pub(super) static CLIENTS: &[Client] = &[
     Client {
         names: &[Exactly("codex-mcp-client"), From("codex")],
         version: Known("2025-06-18", Measured),
-        // 60, 120 or 300 s by version: the oldest counts.
+        // 60, 120 or 300 s, depending on the version; the value of the oldest version is used.
         patience: seconds(60, Source),
         raised_by: Some("`tool_timeout_sec` and `startup_timeout_sec` in the server's entry of config.toml"),
         start: seconds(10, Source),
@@ -161,7 +161,7 @@ pub(super) static CLIENTS: &[Client] = &[
         patience: seconds(600, Source),
         raised_by: Some("`timeout` (milliseconds) in the server's entry, for calls and for the start"),
         start: seconds(600, Source),
-        // It listens even to servers that do not declare changes.
+        // The client reacts even if the server does not declare changes.
         list_changed: Known(true, Source),
         prefix: Known("mcp_holdfast_", Source),
         full_name_max: Known(63, Source),
@@ -223,10 +223,10 @@ pub(super) static CLIENTS: &[Client] = &[
     },
     Client {
         names: &[Exactly("opencode")],
-        // 5 s for the list in versions before the change of December 2025.
+        // Versions before the change of December 2025 wait 5 s for the list.
         start: seconds(5, Source),
         raised_by: Some("`timeout` (milliseconds) in the server's entry"),
-        // The name does not tell which version it is.
+        // Versions since December 2025 react to changes, but the name does not tell the version.
         list_changed: Known(false, Source),
         prefix: Known("holdfast_", Source),
         text_max: kept_beyond(51_200, Source),
@@ -295,7 +295,7 @@ pub(super) static CLIENTS: &[Client] = &[
         ..Client::unknown("kiro", "Kiro")
     },
     Client {
-        // The Copilot plugin, one name an IDE.
+        // The Copilot plugin has a name for each IDE.
         names: &[From("JetBrains-")],
         version: Known("2025-06-18", Registry),
         tools_max: Known(128, Users),
@@ -306,7 +306,7 @@ pub(super) static CLIENTS: &[Client] = &[
     },
     Client {
         names: &[From("mcp-inspector")],
-        // uLoop's server counts it among those that honour changes.
+        // uLoop's server lists this client among those that react to changes.
         list_changed: Known(true, Users),
         by_hand: Some(
             "Start it with the program: `npx @modelcontextprotocol/inspector holdfast --project DIR`. With `--config FILE` it reads a \

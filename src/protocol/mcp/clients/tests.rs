@@ -44,7 +44,7 @@ fn our_names_and_descriptions_fit_every_client_that_tells_its_limits() {
     let mut checked = 0;
     for client in CLIENTS {
         if let Some(most) = client.full_name_max.value() {
-            // Who does not tell its prefix may have the longest one.
+            // For a client of unknown prefix, assume the longest one.
             let prefix = client.prefix.value().map_or(longest_prefix, str::len);
             assert!(
                 prefix + TOOL_NAME_MAX_BYTES <= most,

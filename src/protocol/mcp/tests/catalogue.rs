@@ -62,7 +62,7 @@ fn names_that_do_not_fit_are_changed_by_the_rule() {
 
 #[test]
 fn the_hash_in_a_name_never_changes() {
-    // A user's settings may name the tool: the mark is part of the contract.
+    // A user's settings may contain the name with its mark, so the mark must never change.
     let catalogue = of(&["a.b", "a b", "a_b"]);
     assert_eq!(names(&catalogue), ["a_b_108bf50c", "a_b_10a3f9f2", "a_b"]);
 }
@@ -174,7 +174,7 @@ fn schemas_are_loosened_until_every_client_takes_them() {
         let catalogue = Catalogue::new(vec![with_schema("t", schema)], false);
         let entry = catalogue.find("t").unwrap_or_else(|| panic!("{before}: {:?}", catalogue.dropped()));
         assert_eq!(Value::from(entry.tool.input_schema.parsed()), expected, "{before}");
-        // A long one is made fit by parts: the same comes of it, and the same is told.
+        // A long schema is repaired in parts: the result and the reported changes are the same.
         let padded = |mut schema: Value| {
             let properties = schema.get_mut("properties")?.as_object_mut()?;
             properties.insert("z".to_owned(), json!({ "description": "long ".repeat(SCHEMA_WHOLE_MAX_BYTES / 5) }));
@@ -195,7 +195,7 @@ fn schemas_are_loosened_until_every_client_takes_them() {
     assert_eq!(repaired.repaired()[0].0, "t");
 }
 
-/// As the conformance suite's `json-schema-2020-12` has it.
+/// The schema of the conformance suite's `json-schema-2020-12`.
 fn rich_schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
@@ -334,7 +334,7 @@ fn our_own_tools_keep_the_rules_they_ask_of_others() {
         assert!(definition.name.len() <= TOOL_NAME_MAX_BYTES && definition.description.len() <= DESCRIPTION_MAX_BYTES);
         assert_eq!(definition.input_schema.parsed()["additionalProperties"], false);
         assert!(definition.annotations.read_only_hint && !definition.annotations.destructive_hint);
-        // As the editor's tools are judged: nothing of ours needs a repair.
+        // Our own schemas go through the same check as the editor's tools and need no repair.
         let same = with_schema("t", Value::from(definition.input_schema.parsed()));
         let judged = Catalogue::new(vec![same.clone()], false);
         assert_eq!(judged.entries()[0].tool.input_schema, same.input_schema);

@@ -129,7 +129,7 @@ fn a_head_ends_at_a_line_a_comma_or_a_space_and_never_within_an_escape() {
         ("aaaa\u{e9}\u{e9}", 5, "aaaa"),
         ("aaaa\u{e9}\u{e9}", 6, "aaaa\u{e9}"),
         ("\u{1F600}\u{1F600}", 7, "\u{1F600}"),
-        // A text that holds escapes itself: each backslash of it takes two bytes in a message.
+        // The text itself contains escapes: each of its backslashes takes two bytes in a message.
         (r"aaaaaaa\nbbbb", 9, "aaaaaaa"),
         (r"aaaaaaa\nbbbb", 10, r"aaaaaaa\n"),
         (r"aaaaaaa\\bbbb", 9, "aaaaaaa"),
@@ -153,7 +153,7 @@ proptest! {
         let head = head(&text, max);
         prop_assert!(text.starts_with(head));
         prop_assert!(quoted_len(head) - 2 <= max);
-        // It is short only for a good place: a quarter, and one escape or pair of them.
+        // The cut may leave room unused only to end at a good place: a quarter, and one escape or surrogate pair.
         if head.len() < text.len() {
             let next = text[head.len()..].chars().next().map_or(0, |c| quoted_len(&c.to_string()) - 2);
             let room = max.saturating_sub(quoted_len(head) - 2 + next);
@@ -165,7 +165,7 @@ proptest! {
     fn a_json_text_is_never_cut_within_an_escape(text in "(?s).{0,120}", max in 0usize..400) {
         let json = serde_json::to_string(&text).unwrap().replace('/', "\\u002f");
         let head = head(&json, max);
-        // What is left closes as a string.
+        // The remaining text is still a valid string once it is closed.
         if head.len() > 1 && head.len() < json.len() {
             prop_assert!(serde_json::from_str::<String>(&format!("{head}\"")).is_ok(), "{head}");
         }

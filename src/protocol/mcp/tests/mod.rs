@@ -1,4 +1,4 @@
-//! What the protocol layer promises, seen from its public side.
+//! Tests the promises of the protocol layer through its public functions.
 
 mod catalogue;
 mod fit;
@@ -15,7 +15,7 @@ fn raw(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).unwrap_or_else(|error| panic!("{json}: {error}"))
 }
 
-/// Any message that leaves the gateway: JSON, and on one line.
+/// Checks that an outgoing message is JSON on one line, and parses it.
 #[track_caller]
 fn one_line(json: &str) -> Value {
     assert!(!json.contains(['\n', '\r']), "a raw line end in {json}");

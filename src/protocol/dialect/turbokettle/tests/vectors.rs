@@ -1,4 +1,4 @@
-//! Runs every golden vector of `tests/vectors/turbokettle/`; their format stands in `tests/vectors/README.md`.
+//! Runs every golden vector of `tests/vectors/turbokettle/`. `tests/vectors/README.md` describes the format.
 
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ fn orders_are_encoded_byte_for_byte() {
                 let order = Order::Call { tool: vector.said("tool"), call: &call, expected: None, progress: true };
                 Turbokettle.encode(id(vector.means("number")), &order)
             }
-            // Of the package's own server.
+            // A line of the package's own server.
             "line" => continue,
             other => panic!("no order: {other}"),
         };
@@ -65,7 +65,7 @@ fn messages_are_decoded_as_they_are_meant() {
                 assert_eq!(Some(number), vector.means("number").as_u64(), "{name}");
                 check_reply(vector, reply);
             }
-            // The ids there are none of ours.
+            // The ids in these vectors are not ours.
             ("unmatched" | "line", Ok(Inbound::Unmatched { what })) => assert!(!what.is_empty(), "{name}"),
             ("bad_message", Err(bad)) => assert_eq!(<&str>::from(&bad), vector.said("label"), "{name}"),
             (kind, other) => panic!("{name} means {kind}, but was read as {other:?}"),

@@ -1,4 +1,4 @@
-//! The table of the package's own tools, schemas and tool lists.
+//! Tests the table of the package's own tools, schemas and tool lists.
 
 use serde_json::{Map, Value, json};
 
@@ -7,8 +7,8 @@ use super::super::{Uloop, schema};
 use super::raw;
 use crate::limits::TOOLS_MAX;
 
-/// The package's tools at v0.30.1 (first) and v2.1.1, as their parameters go over the wire: name, type letter, default,
-/// names of an enum.
+/// The package's tools at v0.30.1 (first) and v2.1.1, with their parameters as on the wire: name, type letter, default, names of
+/// an enum.
 const TOOLS: [&str; 2] = [
     r#"
 clear-console AddConfirmationMessage:b=true TimeoutSeconds:n=15
@@ -85,7 +85,7 @@ fn list(tools: &[Value]) -> ToolListing {
     }
 }
 
-/// One tool by its line, as the table above writes it.
+/// Parses one line of the table above into a tool.
 pub(super) fn one(line: &str) -> EditorTool {
     EditorTool::clone(&list(&[wire_tool(line)]).tools[0])
 }
@@ -146,7 +146,7 @@ fn converted(parameters: &Value) -> Result<InputSchema, String> {
     schema::convert(Some(&serde_json::value::to_raw_value(parameters).unwrap()))
 }
 
-/// One property's wire form and what it becomes.
+/// Converts the wire form of one property.
 fn property(name: &str, wire: Value) -> Value {
     converted(&json!({ "Properties": { name: wire } })).unwrap().property(name).unwrap()
 }

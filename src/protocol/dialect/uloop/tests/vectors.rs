@@ -1,4 +1,4 @@
-//! Runs every golden vector of `tests/vectors/uloop/`; their format stands in `tests/vectors/README.md`.
+//! Runs every golden vector of `tests/vectors/uloop/`. `tests/vectors/README.md` describes the format.
 
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -1,4 +1,4 @@
-//! Runs every golden vector of `tests/vectors/unity-mcp/`; their format stands in `tests/vectors/README.md`.
+//! Runs every golden vector of `tests/vectors/unity-mcp/`. `tests/vectors/README.md` describes the format.
 
 use std::collections::BTreeSet;
 
@@ -87,7 +87,7 @@ fn responses_mean_what_their_vectors_say() {
         assert_eq!(said["log_id"], CALL, "{name}");
         assert!(!text(&said["message"]).is_empty(), "{name}");
         match means["result"].as_str() {
-            // As the editor wrote it, numbers and spaces too.
+            // The result must keep the editor's text, including numbers and spaces.
             Some(result) => assert!(json.get().contains(&format!("\"result\":{result},")), "{name}: {json}"),
             None => assert!(said["result"].is_null(), "{name}: {said}"),
         }
