@@ -136,7 +136,7 @@ pub const FRAME_OLD: Duration = Duration::from_secs(5);
 pub const STILL_AFTER: Duration = Duration::from_secs(2);
 /// Age of an editor's last heartbeat from which the editor is reported as silent. The gateway asks every [`LIVENESS_EVERY`]; this
 /// is half an interval more.
-pub const PULSE_LATE: Duration = Duration::from_secs(3);
+pub const HEARTBEAT_LATE: Duration = Duration::from_secs(3);
 /// A process that began this much later than an editor's files were written may be another one with the same id. Far more than
 /// clocks and file systems differ by; an editor's files are hours old when it crashes.
 pub const PID_REUSE_MARGIN: Duration = Duration::from_secs(600);
@@ -144,7 +144,7 @@ pub const PID_REUSE_MARGIN: Duration = Duration::from_secs(600);
 pub const READY_LOOK_EVERY: Duration = Duration::from_millis(250);
 /// How long an editor that answers heartbeats off its main thread may send nothing before the connection is lost. The gateway
 /// asks every [`LIVENESS_EVERY`]: after three unanswered questions the process is frozen or the network is dead, not busy.
-pub const PULSE_MAX: Duration = Duration::from_secs(8);
+pub const HEARTBEAT_MAX: Duration = Duration::from_secs(8);
 /// Longest code sent to Unity-MCP, in bytes: the editor writes it to its console three times and sends it back. A longer script
 /// is a mistake.
 pub const UNITY_MCP_REQUEST_MAX_BYTES: usize = MIB;

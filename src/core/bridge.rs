@@ -186,7 +186,7 @@ impl<C> BridgeCore<C> {
             Effect::SendList => Command::Order(Order::List { step: 0 }),
             Effect::SendNextCall => Command::Order(Order::Call),
             Effect::KeepPlaces => Command::KeepPlaces,
-            Effect::AskPulse => Command::Order(Order::Heartbeat),
+            Effect::AskHeartbeat => Command::Order(Order::Heartbeat),
             Effect::HangUp(loss) => {
                 let Some((epoch, connection)) = self.connection.take() else { return };
                 // The ledger first: from here on every claim, write or frame of that epoch is ignored. Then the socket is closed.

@@ -248,7 +248,7 @@ impl Exchange {
     }
 
     /// Records that a heartbeat question is sent under this number.
-    pub fn asks_pulse(&mut self, number: u64, now: Instant) {
+    pub fn asks_heartbeat(&mut self, number: u64, now: Instant) {
         self.open.insert(number, Answers::Heartbeat { asked: now });
     }
 

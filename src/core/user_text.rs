@@ -16,7 +16,7 @@ use crate::core::link::ForeignPeer;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::limits::{
-    CANDIDATES_NAMED_MAX, FRAME_OLD, LINKS_MAX, OPEN_REQUESTS_MAX, PULSE_LATE, SILENCE_NAMED_AFTER, STILL_AFTER,
+    CANDIDATES_NAMED_MAX, FRAME_OLD, LINKS_MAX, OPEN_REQUESTS_MAX, HEARTBEAT_LATE, SILENCE_NAMED_AFTER, STILL_AFTER,
     SUBSCRIPTIONS_MAX,
 };
 use crate::protocol::dialect::{AnswerBody, EditorAnswer, EditorState, Heartbeat};
@@ -190,7 +190,7 @@ impl Still {
         let call = call.filter(|(_, since)| *since >= STILL_AFTER);
         let patience = if call.is_some() { STILL_AFTER } else { FRAME_OLD };
         match (heartbeat, call) {
-            (Some((_, ago)), _) if ago >= PULSE_LATE => Some(Self::Silent(ago)),
+            (Some((_, ago)), _) if ago >= HEARTBEAT_LATE => Some(Self::Silent(ago)),
             (Some((heartbeat, ago)), _) if heartbeat.frame_age >= patience => {
                 Some(Self::MainThread(heartbeat.frame_age + ago))
             }
@@ -231,7 +231,7 @@ pub fn heartbeat(heartbeat: Heartbeat, ago: Duration) -> String {
     let Heartbeat { state, frame_age, importing, compile_errors, queued, running, .. } = heartbeat;
     let still = frame_age + ago;
     let doing = match state {
-        _ if ago >= PULSE_LATE => return Still::Silent(ago).to_string(),
+        _ if ago >= HEARTBEAT_LATE => return Still::Silent(ago).to_string(),
         EditorState::Compiling => "it compiles scripts".to_owned(),
         EditorState::Reloading => "it is about to reload its domain".to_owned(),
         EditorState::Stopping => "it is about to quit".to_owned(),

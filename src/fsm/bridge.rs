@@ -262,7 +262,7 @@ impl Charted for Bridge {
             Event::WorkFinished { more: false },
             Event::WorkFinished { more: true },
             Event::BytesArrived,
-            Event::PulseArrived,
+            Event::HeartbeatArrived,
             Event::LeavingAnnounced(LeaveReason::Reload),
             Event::LeavingAnnounced(LeaveReason::Quit),
             Event::HintReceived(PushEvent::ConnectionEstablished),

@@ -38,7 +38,7 @@ impl Line {
     pub(super) async fn ask_heartbeat(&self, wire: &mut Wire) -> Result<(), Disconnect> {
         match self.encode(None, &WireOrder::Heartbeat) {
             Ok((number, frame)) => {
-                self.exchange().asks_pulse(number, Instant::now());
+                self.exchange().asks_heartbeat(number, Instant::now());
                 wire.send(self, number, &frame, None).await
             }
             Err(_) => Ok(()),
@@ -83,7 +83,7 @@ impl Line {
                 false
             });
         }
-        self.tell(Event::PulseArrived);
+        self.tell(Event::HeartbeatArrived);
     }
 
     pub(super) fn want_outcomes(&self) {

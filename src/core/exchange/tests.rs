@@ -116,7 +116,7 @@ fn withdrawals_are_bounded_and_take_no_calls_place() {
 #[test]
 fn a_heartbeat_that_is_not_answered_is_not_asked_again() {
     let mut desk = Desk::new(0);
-    desk.exchange.asks_pulse(7, desk.now);
+    desk.exchange.asks_heartbeat(7, desk.now);
     desk.exchange.order(Order::Heartbeat);
     assert_eq!(desk.exchange.next_order(), None);
     assert_eq!(desk.exchange.reply(7, None), Answers::Heartbeat { asked: desk.now });

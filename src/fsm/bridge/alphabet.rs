@@ -193,7 +193,7 @@ pub enum Event {
     /// Bytes were received from the editor.
     BytesArrived,
     /// The editor answered the heartbeat question.
-    PulseArrived,
+    HeartbeatArrived,
     /// The editor announced that it closes the connection.
     LeavingAnnounced(LeaveReason),
     /// The push channel sent a hint.
@@ -241,7 +241,7 @@ pub enum Effect {
     /// Check whether the editor's process lives.
     CheckEditor,
     /// Ask the editor for its heartbeat.
-    AskPulse,
+    AskHeartbeat,
     /// Feed [`Event::NobodyWaits`] once no client waits for a call that was sent on this connection.
     AwaitClients,
     /// Arm [`Timer::Retry`] with a delay from the backoff rule.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::alphabet::{Disconnect, Effect, State, Timer};
 use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::{Machine, Outbox, Outcome};
-use crate::limits::{LEAVE_MAX, LIVENESS_EVERY, PULSE_MAX, SILENCE_MAX, STALL_AFTER, WINDOW_MAX};
+use crate::limits::{LEAVE_MAX, LIVENESS_EVERY, HEARTBEAT_MAX, SILENCE_MAX, STALL_AFTER, WINDOW_MAX};
 use crate::protocol::dialect::{LeaveReason, PushEvent};
 
 /// The connected editor, and the number of calls that it has not answered.
@@ -65,7 +65,7 @@ impl Peer {
     /// Handles a sign of life.
     pub(super) fn heard(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         if self.heartbeat {
-            out.order(Effect::Arm(Timer::Heartbeat, PULSE_MAX));
+            out.order(Effect::Arm(Timer::Heartbeat, HEARTBEAT_MAX));
         }
     }
 
@@ -80,7 +80,7 @@ impl Peer {
     pub(super) fn check(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) -> Outcome<State> {
         out.order(Effect::CheckEditor);
         if self.heartbeat {
-            out.order(Effect::AskPulse);
+            out.order(Effect::AskHeartbeat);
         }
         out.order(Effect::Arm(Timer::Liveness, LIVENESS_EVERY));
         Outcome::Handled

@@ -243,7 +243,7 @@ impl Machine for Bridge {
             }
             (Place::Ready(_), Event::Elapsed(Timer::Stall)) => out.ignore("nothing is outstanding"),
             (Place::Stalled(_), Event::Elapsed(Timer::Stall)) => out.ignore("it shows already"),
-            (Place::Ready(up) | Place::Stalled(up), Event::BytesArrived | Event::PulseArrived) => {
+            (Place::Ready(up) | Place::Stalled(up), Event::BytesArrived | Event::HeartbeatArrived) => {
                 up.heard(out);
                 self.unstall()
             }
@@ -282,7 +282,7 @@ impl Machine for Bridge {
             }
 
             // ---- leaving ----
-            (Place::Leaving(..), Event::BytesArrived | Event::PulseArrived) => {
+            (Place::Leaving(..), Event::BytesArrived | Event::HeartbeatArrived) => {
                 out.ignore("it may finish what it began; its goodbye stands")
             }
             (Place::Leaving(..), Event::LeavingAnnounced(LeaveReason::Unknown)) => {
@@ -348,7 +348,7 @@ impl Machine for Bridge {
             (Place::Parting(..), Event::ListWanted | Event::ListAnswered | Event::ListLost) => {
                 out.ignore("the former project's tools are of no interest")
             }
-            (Place::Parting(peer, _), Event::BytesArrived | Event::PulseArrived) => {
+            (Place::Parting(peer, _), Event::BytesArrived | Event::HeartbeatArrived) => {
                 peer.heard(out);
                 peer.watch(out);
                 Outcome::Handled
@@ -413,7 +413,7 @@ impl Machine for Bridge {
             (Place::Draining(_), Event::Elapsed(Timer::Drain) | Event::Disconnected(_) | Event::EditorVanished) => {
                 self.stop(out)
             }
-            (Place::Draining(_), Event::BytesArrived | Event::PulseArrived) => {
+            (Place::Draining(_), Event::BytesArrived | Event::HeartbeatArrived) => {
                 out.ignore("only whole answers count now")
             }
             (Place::Draining(_) | Place::Stopped, Event::StopRequested) => out.ignore("it is stopping already"),
@@ -443,7 +443,7 @@ impl Machine for Bridge {
                 | Event::ListLost
                 | Event::WorkFinished { .. }
                 | Event::BytesArrived
-                | Event::PulseArrived
+                | Event::HeartbeatArrived
                 | Event::Disconnected(_)
                 | Event::EditorVanished
                 | Event::Elapsed(_),
@@ -465,7 +465,7 @@ impl Machine for Bridge {
                 | Event::CallSent { .. }
                 | Event::WorkFinished { .. }
                 | Event::BytesArrived
-                | Event::PulseArrived
+                | Event::HeartbeatArrived
                 | Event::LeavingAnnounced(_)
                 | Event::Disconnected(_)
                 | Event::NobodyWaits
@@ -506,7 +506,7 @@ impl Machine for Bridge {
             (Group::Away, Event::Disconnected(_) | Event::EditorVanished) => {
                 out.ignore("there is no connection to lose")
             }
-            (Group::Away, Event::BytesArrived | Event::PulseArrived | Event::LeavingAnnounced(_)) => {
+            (Group::Away, Event::BytesArrived | Event::HeartbeatArrived | Event::LeavingAnnounced(_)) => {
                 out.ignore("the connection it came on is gone")
             }
             (Group::Away, Event::WorkFinished { .. }) => out.ignore("its connection is gone, and its place with it"),
@@ -548,7 +548,7 @@ impl Machine for Bridge {
                 | Event::CallSent { .. }
                 | Event::WorkFinished { .. }
                 | Event::BytesArrived
-                | Event::PulseArrived
+                | Event::HeartbeatArrived
                 | Event::LeavingAnnounced(_)
                 | Event::Disconnected(_)
                 | Event::EditorVanished,
