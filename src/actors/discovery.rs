@@ -25,7 +25,7 @@ use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
 use crate::survey::{self, Survey};
 
-/// The name of this trouble in `Health`: a survey that hangs.
+/// The name of this problem in `Health`: a survey that hangs.
 const HANGS: &str = "survey";
 
 fn survey_hangs() -> String {
@@ -121,7 +121,7 @@ impl Actor for DiscoveryActor {
 
 impl DiscoveryActor {
     fn surveyed(&self, state: &mut State, generation: u64, survey: Arc<Survey>) {
-        self.env.health.set_trouble(HANGS, None);
+        self.env.health.set_problem(HANGS, None);
         if !self.project.surveyed(&survey, generation) {
             return self.feed(state, &Event::Surveyed(Finding::Outdated));
         }
@@ -185,7 +185,7 @@ impl DiscoveryActor {
             }
             Effect::GiveUp => {
                 state.nth += 1;
-                self.env.health.set_trouble(HANGS, Some(survey_hangs()));
+                self.env.health.set_problem(HANGS, Some(survey_hangs()));
                 self.tools.disk_was_read();
             }
             Effect::ForgoRoots => {

@@ -176,7 +176,7 @@ impl GatewayTools {
             .iter()
             .chain(of_project)
             .cloned()
-            .chain(self.env.health.troubles())
+            .chain(self.env.health.problems())
             .chain(too_many)
             .collect()
     }

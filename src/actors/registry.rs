@@ -187,8 +187,8 @@ impl RegistryActor {
             // A list that the editor sent meanwhile is better than the file.
             Ok(_) => return self.tools.disk_was_read(),
             Err(Unusable::Missing) => false,
-            Err(trouble) => {
-                self.env.events.catalogue_trouble("catalogue_file", &format!("{trouble} ({})", project.display()));
+            Err(problem) => {
+                self.env.events.catalogue_trouble("catalogue_file", &format!("{problem} ({})", project.display()));
                 false
             }
         };

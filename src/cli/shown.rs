@@ -153,8 +153,8 @@ impl Documented for Parts {
         }
     }
 
-    fn set_trouble(&self, companion: Companion, what: Option<String>) {
-        self.env.health.set_trouble(companion.into(), what);
+    fn set_problem(&self, companion: Companion, what: Option<String>) {
+        self.env.health.set_problem(companion.into(), what);
     }
 
     fn call(self: &Arc<Self>, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<Call> {

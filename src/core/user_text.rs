@@ -16,7 +16,7 @@ use crate::core::link::ForeignPeer;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::limits::{
-    CANDIDATES_NAMED_MAX, FRAME_OLD, LINKS_MAX, OPEN_REQUESTS_MAX, HEARTBEAT_LATE, SILENCE_NAMED_AFTER, STILL_AFTER,
+    CANDIDATES_NAMED_MAX, FRAME_OLD, HEARTBEAT_LATE, LINKS_MAX, OPEN_REQUESTS_MAX, SILENCE_NAMED_AFTER, STILL_AFTER,
     SUBSCRIPTIONS_MAX,
 };
 use crate::protocol::dialect::{AnswerBody, EditorAnswer, EditorState, Heartbeat};

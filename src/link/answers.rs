@@ -217,8 +217,8 @@ impl Answers {
             let folder = result_files::folder_of(project.as_deref(), state.as_deref());
             ResultFiles::new(&*host, folder, call).fit(result, &profile, most)
         });
-        let Some((result, trouble)) = fitted.await else { return ToolResult::error(user_text::NOT_SPILLED) };
-        if let Some(error) = trouble {
+        let Some((result, problem)) = fitted.await else { return ToolResult::error(user_text::NOT_SPILLED) };
+        if let Some(error) = problem {
             self.env.events.catalogue_trouble("result_file", &error.to_string());
         }
         result

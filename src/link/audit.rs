@@ -16,7 +16,7 @@ use crate::protocol::policy::Grounds;
 use crate::runtime::environment::Environment;
 use crate::storage::audit::{Audit, Entry, Event, NotWritten};
 
-/// The name of this trouble in `Health`: the audit cannot be written.
+/// The name of this problem in `Health`: the audit cannot be written.
 const AUDIT: &str = "audit";
 
 /// See the module's documentation.
@@ -144,20 +144,20 @@ impl AuditTrail {
         }
     }
 
-    /// Sets or clears the audit's trouble in the status.
+    /// Sets or clears the audit's problem in the status.
     fn tell(&self, failed: Option<&NotWritten>) {
         let Some(audit) = &self.audit else { return };
-        let trouble = failed.map(|why| {
+        let problem = failed.map(|why| {
             format!(
                 "A line could not be added to the audit file {} ({why}): calls that cannot be recorded are not sent; let it be \
                  written, or run without --audit.",
                 audit.path.display()
             )
         });
-        if let Some(trouble) = &trouble {
-            self.env.events.audit_failed(trouble);
+        if let Some(problem) = &problem {
+            self.env.events.audit_failed(problem);
         }
-        self.env.health.set_trouble(AUDIT, trouble);
+        self.env.health.set_problem(AUDIT, problem);
     }
 
     /// Waits until no line is being written to the audit file.

@@ -33,7 +33,7 @@ pub struct Process {
     pub gateway: String,
     /// When the gateway started.
     pub began: Instant,
-    /// Restarts, troubles and tasks.
+    /// Restarts, problems and tasks.
     pub health: Health,
     random: Mutex<fastrand::Rng>,
     can_focus: OnceLock<bool>,

@@ -1,4 +1,4 @@
-//! The state of the gateway's own parts: restarts of actors, troubles, and tasks outside of the supervision tree.
+//! The state of the gateway's own parts: restarts of actors, problems, and tasks outside of the supervision tree.
 //!
 //! A panic in such a task is our bug, and no supervisor would notice it: a deadline would never fire again, or a client would
 //! never be read again. So it ends the gateway with exit code 70, after every answer that is owed. If stdout's own pump panicked,
@@ -19,7 +19,7 @@ use super::enter;
 #[derive(Debug)]
 pub struct Health {
     restarts: Mutex<BTreeMap<&'static str, u64>>,
-    troubles: Mutex<BTreeMap<&'static str, String>>,
+    problems: Mutex<BTreeMap<&'static str, String>>,
     runtimes: Mutex<Vec<Handle>>,
     /// Whether a task outside of the tree has panicked.
     failed: watch::Sender<bool>,
@@ -29,7 +29,7 @@ impl Default for Health {
     fn default() -> Self {
         Self {
             restarts: Mutex::default(),
-            troubles: Mutex::default(),
+            problems: Mutex::default(),
             runtimes: Mutex::default(),
             failed: watch::Sender::new(false),
         }
@@ -48,17 +48,17 @@ impl Health {
     }
 
     /// Records what keeps a part from working, with the fix; `None`: nothing does any more. `holdfast_status` shows it.
-    pub fn set_trouble(&self, part: &'static str, what: Option<String>) {
-        let mut troubles = enter(&self.troubles);
+    pub fn set_problem(&self, part: &'static str, what: Option<String>) {
+        let mut problems = enter(&self.problems);
         match what {
-            Some(what) => troubles.insert(part, what),
-            None => troubles.remove(part),
+            Some(what) => problems.insert(part, what),
+            None => problems.remove(part),
         };
     }
 
     /// What keeps parts from working, one text for each part.
-    pub fn troubles(&self) -> Vec<String> {
-        enter(&self.troubles).values().cloned().collect()
+    pub fn problems(&self) -> Vec<String> {
+        enter(&self.problems).values().cloned().collect()
     }
 
     /// Adds a runtime to those whose tasks are counted.

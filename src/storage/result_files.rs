@@ -15,19 +15,19 @@ pub struct ResultFiles<'a> {
     folder: Option<PathBuf>,
     call: CallId,
     /// The error of the last file that could not be written.
-    trouble: Option<io::Error>,
+    problem: Option<io::Error>,
 }
 
 impl<'a> ResultFiles<'a> {
     /// Returns the files of this call in this folder; without a folder nothing is written.
     pub fn new(host: &'a dyn Host, folder: Option<PathBuf>, call: CallId) -> Self {
-        Self { host, folder, call, trouble: None }
+        Self { host, folder, call, problem: None }
     }
 
     /// Returns the result in a form that the client accepts. Parts that it does not accept are written into files that the result
     /// names. Also returns the error of the last file that could not be written. `most`: the largest size of the result in bytes.
     pub fn fit(mut self, result: ToolResult, profile: &ClientProfile, most: usize) -> (ToolResult, Option<io::Error>) {
-        (self.fitted(result, profile, most), self.trouble)
+        (self.fitted(result, profile, most), self.problem)
     }
 
     fn fitted(&mut self, mut result: ToolResult, profile: &ClientProfile, most: usize) -> ToolResult {
@@ -64,7 +64,7 @@ impl<'a> ResultFiles<'a> {
         match self.host.write(&path, content) {
             Ok(()) => Some(path.display().to_string()),
             Err(error) => {
-                self.trouble = Some(error);
+                self.problem = Some(error);
                 None
             }
         }

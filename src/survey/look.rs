@@ -17,14 +17,14 @@ use crate::protocol::text::clean;
 
 /// Surveys the project that is meant.
 pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
-    let Meant { project, ambiguous, trouble } = meant;
+    let Meant { project, ambiguous, problem } = meant;
     let Spoken { dialect, mut facts, packages } = match project.as_deref() {
         Some(project) => spoken(host, project, config.dialects),
         None => {
             Spoken { dialect: dialect::fallback(config.dialects), facts: ProjectFacts::default(), packages: Vec::new() }
         }
     };
-    facts.problems.extend(trouble);
+    facts.problems.extend(problem);
     let abroad = config.foreign_host.as_deref().filter(|_| dialect.properties().transport == Transport::Http);
     facts.problems.extend(abroad.map(|host| {
         format!(

@@ -20,7 +20,7 @@ pub(super) fn meant(host: &dyn Host, config: &Config, roots: &[PathBuf], former:
     match config.project.as_deref().map(config::named_project) {
         Some(Ok(project)) => return Meant { project: Some(project), ..Meant::default() },
         // The project may appear later (a disk that is not mounted yet): each survey looks again.
-        Some(Err(bad)) => return Meant { trouble: Some(bad.to_string()), ..Meant::default() },
+        Some(Err(bad)) => return Meant { problem: Some(bad.to_string()), ..Meant::default() },
         None => {}
     }
     let here = config.working_dir.as_slice();
@@ -39,8 +39,8 @@ pub(super) fn meant(host: &dyn Host, config: &Config, roots: &[PathBuf], former:
     let folders: Vec<&PathBuf> = roots.iter().chain(here).collect();
     // Nothing is reported without any folder, because every text that says that no project is known also says what to do. A named
     // port needs no project.
-    let trouble = (!folders.is_empty() && config.ports.is_empty()).then(|| nowhere(&folders, cut, &unsearched));
-    Meant { trouble, ..Meant::default() }
+    let problem = (!folders.is_empty() && config.ports.is_empty()).then(|| nowhere(&folders, cut, &unsearched));
+    Meant { problem, ..Meant::default() }
 }
 
 /// The text when no project was found: which folders were searched, which were not, and what to do.
@@ -113,8 +113,8 @@ fn among(host: &dyn Host, config: &Config, found: Vec<PathBuf>, cut: bool, forme
     } else {
         format!("fit, and {} of them have a running editor", running.len())
     };
-    let trouble = user_text::candidates(&found).map(|listed| format!("Several Unity projects {why}. {listed}"));
-    Meant { ambiguous: found, trouble, ..Meant::default() }
+    let problem = user_text::candidates(&found).map(|listed| format!("Several Unity projects {why}. {listed}"));
+    Meant { ambiguous: found, problem, ..Meant::default() }
 }
 
 /// Whether an editor of this project is running: its process lives, and is shown to own one of the ports that a survey names.

@@ -138,5 +138,5 @@ pub(super) struct Meant {
     /// The projects that fit equally well.
     pub ambiguous: Vec<PathBuf>,
     /// Why no project is meant, with the fix.
-    pub trouble: Option<String>,
+    pub problem: Option<String>,
 }

@@ -64,8 +64,8 @@ impl Track {
         }
     }
 
-    /// Returns [`Timeline::strip`].
-    fn strip(&self, present: u64) -> String {
+    /// Returns [`Timeline::sparkline`].
+    fn sparkline(&self, present: u64) -> String {
         let seconds = (0..PICTURE_WINDOW.as_secs()).rev().map(|back| present.checked_sub(back));
         seconds.map(|second| second.and_then(|second| self.during(second)).map_or(' ', Tone::letter)).collect()
     }
@@ -107,9 +107,10 @@ pub struct Timeline {
     /// The meaning of the present state for a person who waits.
     pub tone: Tone,
     /// The worst tone during each second of the window as [`Tone::letter`], the present second last; a space where the machine
-    /// did not exist yet. However often a machine changes its state (a dial loop: twenty times a second), the strip covers the
+    /// did not exist yet. However often a machine changes its state (a dial loop: twenty times a second), the sparkline covers the
     /// whole window.
-    pub strip: String,
+    #[serde(rename = "strip")]
+    pub sparkline: String,
 }
 
 /// The meaning of a machine's state for a person who waits. It decides the colour wherever the state is drawn.
@@ -233,14 +234,14 @@ impl FlightRecorder {
             let track = track.lock().unwrap_or_else(PoisonError::into_inner);
             let left_out = track.steps.len().saturating_sub(most);
             let steps = track.steps.iter().skip(left_out).filter(|step| step.at >= from).cloned().collect();
-            let strip = track.strip(second);
+            let sparkline = track.sparkline(second);
             Timeline {
                 machine: track.machine,
                 state: track.state,
                 tone: track.tone(),
                 since: seconds(track.entered),
                 steps,
-                strip,
+                sparkline,
             }
         };
         self.tracks.iter().map(copy).collect()
@@ -276,20 +277,20 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_strip_tells_of_each_second_however_often_a_machine_turns() {
+    async fn a_sparkline_tells_of_each_second_however_often_a_machine_turns() {
         let start = SystemTime::UNIX_EPOCH;
         let flight = FlightRecorder::new(start);
-        let strip = || flight.timelines(PICTURE_WINDOW, 1, start).remove(0).strip;
+        let sparkline = || flight.timelines(PICTURE_WINDOW, 1, start).remove(0).sparkline;
         let turn = |from, to| {
             flight.moved("bridge", from, to, "E".into(), start);
         };
         let pass = |millis| tokio::time::advance(Duration::from_millis(millis));
-        assert_eq!(strip(), format!("{:>120}", "-"));
+        assert_eq!(sparkline(), format!("{:>120}", "-"));
         pass(2500).await;
         turn("idle", "dialing");
         turn("dialing", "ready");
         pass(2000).await;
-        assert_eq!(strip().trim_start(), "--WGG");
+        assert_eq!(sparkline().trim_start(), "--WGG");
         // Far more transitions than the record keeps.
         for _ in 0..600 {
             turn("ready", "stalled");
@@ -298,14 +299,14 @@ mod tests {
             pass(5).await;
         }
         pass(2500).await;
-        assert_eq!(strip().trim_start(), "--WGTTTTTTTGGG");
+        assert_eq!(sparkline().trim_start(), "--WGTTTTTTTGGG");
         pass(110_000).await;
-        assert_eq!(strip(), format!("TTTTTTT{}", "G".repeat(113)), "what lies before the window is forgotten");
+        assert_eq!(sparkline(), format!("TTTTTTT{}", "G".repeat(113)), "what lies before the window is forgotten");
         pass(200_000).await;
         turn("ready", "stalled");
-        assert_eq!(strip(), format!("{}T", "G".repeat(119)));
+        assert_eq!(sparkline(), format!("{}T", "G".repeat(119)));
         assert!(flight.track("bridge").unwrap().turns.len() <= 2, "and not kept");
-        assert!(strip().chars().all(|letter| Tone::of_letter(letter).is_some()));
+        assert!(sparkline().chars().all(|letter| Tone::of_letter(letter).is_some()));
     }
 
     #[test]

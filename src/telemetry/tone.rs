@@ -25,7 +25,7 @@ pub enum Tone {
 }
 
 impl Tone {
-    /// The letter of this tone in a strip.
+    /// The letter of this tone in a sparkline.
     pub fn letter(self) -> char {
         match self {
             Self::Plain => '-',

@@ -342,7 +342,7 @@ async fn doctor_names_what_a_crash_left_behind_and_the_fix() {
     assert!(lock["mend"].as_str().is_some_and(|fix| fix.contains("Temp")), "{lock}");
     assert_eq!(finding(&found, "state", "cannot be written")["level"], "problem");
     for finding in found["findings"].as_array().expect("a list") {
-        assert!(finding["level"] != "problem" || finding["mend"].is_string(), "a problem without a mend: {finding}");
+        assert!(finding["level"] != "problem" || finding["mend"].is_string(), "a problem without a fix: {finding}");
         let text = finding.to_string().to_lowercase();
         assert!(!text.contains("kill unity") && !text.contains("end unity"), "{finding}");
     }

@@ -199,7 +199,7 @@ async fn a_projects_file_narrows_and_a_change_of_it_holds_at_once() {
     assert!(status.contains("write allow if that is what you mean"), "{status}");
 
     it.host.put(&file, "[policy]\ndeny = ['x']\n");
-    until("it is mended", || it.parts.link.survey.borrow().as_ref().unwrap().rules.policy.refusal_of_all().is_none())
+    until("it is fixed", || it.parts.link.survey.borrow().as_ref().unwrap().rules.policy.refusal_of_all().is_none())
         .await;
     it.client.ok("count", json!({"key": "narrowed"})).await;
     assert_eq!(unity.runs("narrowed"), 1);
@@ -250,11 +250,11 @@ async fn a_call_that_cannot_be_recorded_does_not_run_and_does_once_it_can() {
         let status = it.client.ok("holdfast_status", json!({})).await;
         assert!(status.contains("could not be added to the audit file"), "{status}");
         it.host.fill(None);
-        it.client.ok("count", json!({"key": "mended"})).await;
+        it.client.ok("count", json!({"key": "fixed"})).await;
         it.parts.calls.audit.written().await;
         let status = it.client.ok("holdfast_status", json!({})).await;
         assert!(!status.contains("could not be added"), "{status}");
-        assert_eq!(["before", "unrecorded", "mended"].map(|key| unity.runs(key)), [1, 0, 1]);
+        assert_eq!(["before", "unrecorded", "fixed"].map(|key| unity.runs(key)), [1, 0, 1]);
         // The line that was cut off has damaged no other line.
         assert_eq!(story(&it), ["count sent - -", "count verdict ok -", "count sent - -", "count verdict ok -"]);
         it.close().await;

@@ -488,7 +488,7 @@ async fn a_registry_that_ends_while_its_list_is_on_the_wire_does_not_free_the_ed
 
 /// Two actors that end at the same time are both restarted, in whichever order the supervisor learns of the ends.
 #[tokio::test(start_paused = true)]
-async fn actors_that_end_together_are_all_mended() {
+async fn actors_that_end_together_are_all_restarted() {
     let pairs: Vec<(&str, &str)> =
         LEAVES.iter().flat_map(|a| LEAVES.iter().filter(move |b| a != *b).map(move |b| (*a, *b))).collect();
     for (a, b) in pairs {

@@ -359,7 +359,7 @@ async fn a_panic_in_the_logger_restarts_it_and_nothing_else() {
     until("the panic", || !mine.load(Ordering::SeqCst)).await;
     assert_eq!(ask(&net, "POST", "/logs/a", "{}").await.0, 200);
     assert_eq!(parts.calls.answers.logbook(|book| book.of("a", 9)).len(), 2, "what it had taken is kept");
-    assert!(parts.env.health.restarts().is_empty() && parts.env.health.troubles().is_empty());
+    assert!(parts.env.health.restarts().is_empty() && parts.env.health.problems().is_empty());
     companions.end().await;
 }
 

@@ -33,7 +33,7 @@ pub fn answer(input: &[u8]) {
     let body = String::from_utf8_lossy(body);
     let heard = Heard { number: 9, call: Some(CALL.into()), path: path.into(), status, server: None, body };
     let line = serde_json::to_vec(&heard).expect("texts and numbers");
-    // Always decodes: the body is a string inside the carrier's line, so its own depth does not count.
+    // Always decodes: the body is a string inside the HTTP transport's line, so its own depth does not count.
     let Ok(Inbound::Reply { number: 9, reply }) = UnityMcp.decode(&line) else { panic!("our own line is a reply") };
     let pong = status == 200 && heard.body.trim() == "pong";
     match UnityMcp.read_tools(&reply, 0) {
@@ -74,7 +74,7 @@ fn check_answer(reply: Reply, heard: &Heard<'_>) {
     assert!(heard.status == 200 || status == "error" && executed != Some(true), "{said}");
 }
 
-/// Decodes any bytes as a line of the carrier.
+/// Decodes any bytes as a line of the HTTP transport.
 pub fn decode(line: &[u8]) {
     match UnityMcp.decode(line) {
         Ok(Inbound::Reply { number, reply }) => {
@@ -85,7 +85,7 @@ pub fn decode(line: &[u8]) {
             assert!(matches!(answer.body, AnswerBody::Json(_) | AnswerBody::Text(_)));
         }
         Ok(Inbound::Unmatched { what }) => check_loggable(&what),
-        Ok(other) => panic!("the carrier says nothing unasked: {other:?}"),
+        Ok(other) => panic!("the HTTP transport says nothing unasked: {other:?}"),
         Err(_) => {}
     }
 }

@@ -1,4 +1,4 @@
-//! The carrier of a dialect that speaks HTTP: one connection for each request.
+//! The transport of a dialect that speaks HTTP: one connection for each request.
 //!
 //! It lives in the connection's task and ends with it. It sends one request at a time, and none twice. When a request cannot be
 //! sent or is cut, the conversation ends as that of a broken stream does; calls of which no byte was written are then held again.
@@ -130,8 +130,8 @@ struct Greeting {
     answer: Response,
 }
 
-/// The state of the carrier; see the module's documentation.
-pub(super) struct Carrier {
+/// The state of the HTTP transport; see the module's documentation.
+pub(super) struct HttpTransport {
     /// The connection that was dialled and checked: it carries the first request.
     first: Option<BoxStream>,
     greeting: Option<Greeting>,
@@ -139,7 +139,7 @@ pub(super) struct Carrier {
     idle: Option<BoxStream>,
 }
 
-impl Carrier {
+impl HttpTransport {
     pub(super) fn new(first: BoxStream) -> Self {
         Self { first: Some(first), greeting: None, idle: None }
     }

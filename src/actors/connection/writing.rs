@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::Line;
 use super::frames::{Outgoing, Torn, write_whole};
-use super::http::Carrier;
+use super::http::HttpTransport;
 use crate::core::exchange::Order;
 use crate::fsm::bridge::Disconnect;
 use crate::limits::OUTCOMES_ASKED_EVERY;
@@ -19,7 +19,7 @@ pub(super) enum Wire {
     /// All on one connection; replies are read beside them.
     Stream(WriteHalf<BoxStream>),
     /// Each as an HTTP request, with its response.
-    Http(Carrier),
+    Http(HttpTransport),
 }
 
 impl Wire {
@@ -49,7 +49,7 @@ impl Wire {
                 line.with.env.events.frame_written(frame.len());
                 Ok(())
             }
-            Self::Http(carrier) => carrier.send(line, number, frame, call).await,
+            Self::Http(http) => http.send(line, number, frame, call).await,
         }
     }
 
@@ -57,7 +57,7 @@ impl Wire {
     async fn gone(&mut self, line: &Line) -> Disconnect {
         match self {
             Self::Stream(_) => std::future::pending().await,
-            Self::Http(carrier) => carrier.watch(line).await,
+            Self::Http(http) => http.watch(line).await,
         }
     }
 }
@@ -74,7 +74,7 @@ impl Line {
                     drop = self.write(Wire::Stream(write)) => drop,
                 }
             }
-            Transport::Http => self.write(Wire::Http(Carrier::new(stream))).await,
+            Transport::Http => self.write(Wire::Http(HttpTransport::new(stream))).await,
         }
     }
 

@@ -316,7 +316,7 @@ fn check(standing: &Standing, as_json: bool) -> Exit {
     row("folder", &standing.site.folder().display().to_string());
     row("unity", &standing.site.unity().unwrap_or_else(|| "not known".to_owned()));
     if let Some(fix) = standing.fix() {
-        row("mend", &fix);
+        row("fix", &fix);
     }
     exit
 }

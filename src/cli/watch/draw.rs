@@ -8,7 +8,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::widgets::{Block, Clear, Widget};
 
 use super::pen::{BOLD, Cell, DIM, PLAIN, Pen, fit, mark, sign};
-use super::strip::columns;
+use super::sparkline::columns;
 use super::view::{Call, Gateway, Outage, Timeline};
 use crate::core::user_text;
 use crate::limits::PICTURE_WINDOW;
@@ -20,7 +20,7 @@ const SPLIT_MIN_HEIGHT: u16 = 14;
 const COLUMNS_MIN_WIDTH: u16 = 110;
 /// Below this height, a gateway is drawn without frame and gaps, and its calls come first.
 const COMPACT_BELOW_HEIGHT: u16 = 16;
-/// Below this width, no strip is drawn.
+/// Below this width, no sparkline is drawn.
 const STRIP_MIN_WIDTH: u16 = 8;
 
 /// The user's choice of what is shown.
@@ -278,35 +278,35 @@ impl Screen<'_> {
         }
         let width = pen.area.width;
         let state = if width >= 60 { 24 } else { 16 };
-        let strip_width = width.saturating_sub(10 + state);
+        let sparkline_width = width.saturating_sub(10 + state);
         let window = PICTURE_WINDOW.as_secs();
-        let scale = if strip_width >= 20 {
+        let scale = if sparkline_width >= 20 {
             let back = format!("{window} s ago");
-            let gap = usize::from(strip_width).saturating_sub(back.len() + 3);
+            let gap = usize::from(sparkline_width).saturating_sub(back.len() + 3);
             format!("{back}{:gap$}now", "")
         } else {
             String::new()
         };
         pen.line(&[(10 + state, "Machines", BOLD), (0, &scale, DIM)]);
         for timeline in &gateway.timelines {
-            self.machine(pen, timeline, gateway.age(self.now).as_secs(), state, strip_width);
+            self.machine(pen, timeline, gateway.age(self.now).as_secs(), state, sparkline_width);
         }
-        if pen.left() > 6 && strip_width >= STRIP_MIN_WIDTH {
+        if pen.left() > 6 && sparkline_width >= STRIP_MIN_WIDTH {
             pen.line(&[(10, "", DIM), (0, "█ works  ▒ on its way  X trouble  - at rest", DIM)]);
         }
     }
 
-    fn machine(&self, pen: &mut Pen<'_>, timeline: &Timeline, behind: u64, state: u16, strip_width: u16) {
+    fn machine(&self, pen: &mut Pen<'_>, timeline: &Timeline, behind: u64, state: u16, sparkline_width: u16) {
         let since = Duration::try_from_secs_f64(self.now - timeline.since).unwrap_or_default();
         let text = format!("{} {}", words(&timeline.state), age(since));
         let style = if timeline.tone == Tone::Plain { PLAIN } else { pen.tone(timeline.tone) };
         let y = pen.area.y + pen.row;
         let full = pen.left() == 0;
         pen.line(&[(10, &timeline.machine, PLAIN), (state, &text, style)]);
-        if full || strip_width < STRIP_MIN_WIDTH {
+        if full || sparkline_width < STRIP_MIN_WIDTH {
             return;
         }
-        let parts = columns(&timeline.strip, behind, usize::from(strip_width));
+        let parts = columns(&timeline.sparkline, behind, usize::from(sparkline_width));
         for (x, part) in (pen.area.x + 10 + state..).zip(parts) {
             let style = pen.tone(part.unwrap_or(Tone::Plain));
             pen.buffer.set_stringn(x, y, sign(part), 1, style);

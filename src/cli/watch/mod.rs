@@ -5,7 +5,7 @@
 
 mod draw;
 mod pen;
-mod strip;
+mod sparkline;
 #[cfg(test)]
 mod tests;
 mod view;

@@ -94,7 +94,7 @@ pub(super) fn fit(text: &str, width: usize) -> String {
     cut
 }
 
-/// The sign of a tone in a strip, for users who see no colours.
+/// The sign of a tone in a sparkline, for users who see no colours.
 pub(super) fn sign(tone: Option<Tone>) -> &'static str {
     match tone {
         Some(Tone::Good) => "█",

@@ -15,11 +15,11 @@ use super::{Pressed, press};
 /// The time of every picture, in seconds since the Unix epoch.
 const NOW: f64 = 1_700_000_000.0;
 
-/// A machine that has been in its state for `since` seconds. Its strip is 120 letters, given as (letter, count).
-fn timeline(machine: &str, state: &str, tone: &str, since: f64, strip: &[(char, usize)]) -> Value {
-    let strip: String = strip.iter().flat_map(|(letter, count)| std::iter::repeat_n(*letter, *count)).collect();
-    assert_eq!(strip.len(), 120, "{machine}");
-    json!({"machine": machine, "state": state, "tone": tone, "since": NOW - since, "strip": strip, "steps": []})
+/// A machine that has been in its state for `since` seconds. Its sparkline is 120 letters, given as (letter, count).
+fn timeline(machine: &str, state: &str, tone: &str, since: f64, sparkline: &[(char, usize)]) -> Value {
+    let sparkline: String = sparkline.iter().flat_map(|(letter, count)| std::iter::repeat_n(*letter, *count)).collect();
+    assert_eq!(sparkline.len(), 120, "{machine}");
+    json!({"machine": machine, "state": state, "tone": tone, "since": NOW - since, "strip": sparkline, "steps": []})
 }
 
 fn ready() -> Value {

@@ -167,7 +167,8 @@ pub struct Timeline {
     /// The meaning of the state.
     pub tone: Tone,
     /// The tone of each of the last seconds, one letter per second.
-    pub strip: String,
+    #[serde(rename = "strip")]
+    pub sparkline: String,
 }
 
 /// The gateway process.

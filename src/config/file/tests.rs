@@ -161,7 +161,7 @@ fn the_documentation_has_every_key_and_an_example_that_is_right() {
 }
 
 #[test]
-fn the_examples_of_the_mends_are_right() {
+fn the_examples_in_the_fixes_are_right() {
     fn check<T: Section>() {
         assert_eq!(user(&format!("[{}]\n{}\n", T::NAME, T::EXAMPLE)).complaints, [""; 0]);
     }

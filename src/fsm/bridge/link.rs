@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::alphabet::{Disconnect, Effect, State, Timer};
 use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::{Machine, Outbox, Outcome};
-use crate::limits::{LEAVE_MAX, LIVENESS_EVERY, HEARTBEAT_MAX, SILENCE_MAX, STALL_AFTER, WINDOW_MAX};
+use crate::limits::{HEARTBEAT_MAX, LEAVE_MAX, LIVENESS_EVERY, SILENCE_MAX, STALL_AFTER, WINDOW_MAX};
 use crate::protocol::dialect::{LeaveReason, PushEvent};
 
 /// The connected editor, and the number of calls that it has not answered.

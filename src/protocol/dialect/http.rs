@@ -1,14 +1,15 @@
-//! The lines between a dialect that speaks HTTP and the carrier, which opens one connection for each request. The lines never
-//! leave the process. The dialect is pure: it knows the requests and the meaning of the answers. The carrier knows the sockets.
+//! The lines between a dialect that speaks HTTP and the HTTP transport, which opens one connection for each request. The lines
+//! never leave the process. The dialect is pure: it knows the requests and the meaning of the answers. The HTTP transport knows
+//! the sockets.
 //!
-//! The carrier writes a line only for an answer. If a request cannot be sent, or its connection ends before the answer is
-//! complete, the carrier ends the conversation as if a stream broke. The carrier knows of which calls no byte was sent.
+//! The HTTP transport writes a line only for an answer. If a request cannot be sent, or its connection ends before the answer is
+//! complete, it ends the conversation as if a stream broke. It knows of which calls no byte was sent.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-/// A request that the carrier is to send.
+/// A request that the HTTP transport is to send.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask<'a> {
     /// Number of the request, repeated in its answer. Numbers rise from line to line.
@@ -25,7 +26,7 @@ pub struct Ask<'a> {
     pub body: Cow<'a, str>,
 }
 
-/// The answer that the carrier received.
+/// The answer that the HTTP transport received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard<'a> {
     /// [`Ask::number`] of the request.

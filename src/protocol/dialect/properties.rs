@@ -22,7 +22,8 @@ pub struct Properties {
 pub enum Transport {
     /// One stream of bytes, which the dialect cuts into frames.
     Stream,
-    /// HTTP/1.1, with one connection for each request. The dialect's frames are lines for the carrier: see [`http`](super::http).
+    /// HTTP/1.1, with one connection for each request. The dialect's frames are lines for the HTTP transport; see
+    /// [`http`](super::http).
     Http,
 }
 

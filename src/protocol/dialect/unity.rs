@@ -15,7 +15,7 @@ pub(super) const LOCK: &str = "Packages/packages-lock.json";
 const VERSION_MAX_BYTES: usize = 64;
 /// How to renew [`INSTANCE`]: Unity writes the file when it opens the project, and at no other time.
 const INSTANCE_MEND: &str = "name the editor's port with --port (HOLDFAST_PORT) until Unity writes the file anew, as it does when it opens the project";
-const PACKAGES_FIX: &str = "open the project in Unity, whose Package Manager shows and mends it";
+const PACKAGES_FIX: &str = "open the project in Unity, whose Package Manager shows and fixes it";
 
 /// A file whose content is read.
 pub(super) const fn whole(path: &'static str) -> ProjectFile {

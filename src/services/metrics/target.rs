@@ -22,12 +22,12 @@ pub(super) async fn keep(shown: Arc<impl Shown>, address: SocketAddr) {
     let host = shown.host();
     let (there, below) = (Arc::clone(host), folder.clone());
     crate::platform::host::run(&**host, move || locked_record::living(&*there, &below)).await;
-    let trouble = |error: std::io::Error| {
+    let problem = |error: std::io::Error| {
         shown.events().exporter_trouble(&format!("Prometheus is not told where to scrape: {error}"));
     };
     let record = match StateRecord::claim(host, locked_record::path_in(&folder)).await {
         Ok(record) => record,
-        Err(error) => return trouble(error),
+        Err(error) => return problem(error),
     };
     let mut survey = shown.survey();
     let mut told = None;
@@ -36,7 +36,7 @@ pub(super) async fn keep(shown: Arc<impl Shown>, address: SocketAddr) {
         if told.as_ref() != Some(&project) {
             let text = describe(address, std::process::id(), project.as_deref()).to_string();
             if let Err(error) = record.write(host, text.into_bytes()).await {
-                trouble(error);
+                problem(error);
             }
             told = Some(project);
         }

@@ -25,7 +25,7 @@ pub trait Documented: Gateway {
     /// Waits until the editor's package has the service (`wanted`), or does not have it.
     fn is_spoken(&self, companion: Companion, wanted: bool) -> impl Future<Output = ()> + Send;
     /// Reports what keeps a service from working, with the fix; `None`: it works again.
-    fn set_trouble(&self, companion: Companion, what: Option<String>);
+    fn set_problem(&self, companion: Companion, what: Option<String>);
     /// Calls a tool for a caller with this patience. Returns `None` if too many such calls are open; then nothing was sent.
     fn call(self: &Arc<Self>, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<Call>;
     /// Whether a call has not been sent yet.

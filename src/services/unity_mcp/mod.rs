@@ -59,7 +59,7 @@ async fn keep(
                 () = lives(&gateway, companion, address) => {}
                 () = gateway.is_spoken(companion, false) => {}
             }
-            gateway.set_trouble(companion, None);
+            gateway.set_problem(companion, None);
         }
     };
     tokio::select! {
@@ -90,13 +90,13 @@ async fn bind(gateway: &Arc<impl Documented>, companion: Companion, address: Soc
     loop {
         match gateway.net().bind_at(address).await {
             Ok(listener) => {
-                gateway.set_trouble(companion, None);
+                gateway.set_problem(companion, None);
                 return listener;
             }
             Err(error) if !told => {
                 let what = not_bound(companion, address, &error);
                 gateway.events().companion_trouble(companion, &what);
-                gateway.set_trouble(companion, Some(what));
+                gateway.set_problem(companion, Some(what));
                 told = true;
             }
             Err(_) => {}

@@ -226,7 +226,7 @@ async fn a_clone_has_the_package_of_its_original() {
         is_refused(&place, &clone, words, &[&is_clone, &command]).await;
     }
     let absent = told().await;
-    assert!(absent["mend"].as_str().expect("a mend").contains(&command), "{absent}");
+    assert!(absent["mend"].as_str().expect("a fix").contains(&command), "{absent}");
 
     let done = install(&place, &project, &[]).await;
     assert_eq!(done.code, Some(0), "{done:?}");

@@ -23,7 +23,7 @@ pub(super) fn convert(text: Option<&str>) -> Result<Map<String, Value>, Unreadab
     let text = text.map(str::trim).filter(|text| !text.is_empty()).ok_or_else(|| unreadable("says nothing of them"))?;
     let read: Value = match serde_json::from_str(text) {
         Ok(value) => value,
-        Err(_) => serde_json::from_str(&mended(text)).map_err(|_| unreadable("describes them in broken JSON"))?,
+        Err(_) => serde_json::from_str(&repaired(text)).map_err(|_| unreadable("describes them in broken JSON"))?,
     };
     let Value::Object(mut schema) = read else { return Err(unreadable("describes them as no object")) };
     if schema.get("type").is_some_and(|kind| kind != "object") {
@@ -61,7 +61,7 @@ fn property(described: &mut Map<String, Value>) {
 
 /// Replaces decimal commas with points and escapes control characters. In an object a comma between two digits must be a decimal
 /// comma, because the next member begins with a quotation mark. In an array such a comma separates items and is kept.
-fn mended(text: &str) -> String {
+fn repaired(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     let mut before = ' ';

@@ -129,7 +129,7 @@ fn a_mistake_says_whether_anything_ran() {
 }
 
 #[test]
-fn decimal_commas_are_mended_where_they_can_only_be_such() {
+fn decimal_commas_are_repaired_where_they_can_only_be_such() {
     let schema = r#"{"type":"object","properties":{"speed":{"type":"number","description":"0,5 \" 1,5","default":0,5,"minimum":-10,25,"maximum":1,5E-05},"on":{"type":"array","items":{"enum":[1,2,3]},"default":[0,5]}}}"#;
     let tool = with_schema(schema);
     assert_eq!(tool.description, "Does it.");

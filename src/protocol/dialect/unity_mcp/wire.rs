@@ -24,7 +24,7 @@ pub(super) const HELLO: &str = "Hello from Unity MCP!";
 /// The content type of code. The editor decodes the body by its charset.
 const CODE_TYPE: &str = "text/plain; charset=utf-8";
 
-/// Encodes this order as one line for the carrier.
+/// Encodes this order as one line for the HTTP transport.
 pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
     let (method, path, body) = match order {
         // The package has neither a greeting nor a list. `/ping` serves for both: its answer alone does not need the main thread.
@@ -73,7 +73,7 @@ fn text(arguments: &RawValue, name: &str) -> Option<String> {
     }
 }
 
-/// Decodes the carrier's line. The reply keeps the whole line, because its meaning depends on the request.
+/// Decodes the HTTP transport's line. The reply keeps the whole line, because its meaning depends on the request.
 pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
     let line = object_text(frame)?;
     let Heard { number, .. } = parse_object(line)?;
@@ -81,7 +81,7 @@ pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
     Ok(Inbound::Reply { number, reply: Reply::Result(reply) })
 }
 
-/// The carrier's line in a reply of [`decode`].
+/// The HTTP transport's line in a reply of [`decode`].
 pub(super) fn heard(reply: &Reply) -> Option<Heard<'_>> {
     match reply {
         Reply::Result(line) => serde_json::from_str(line.get()).ok(),

@@ -219,7 +219,7 @@ namespace Holdfast
 
     /// <summary>Clears the console.</summary>
     [McpTool(
-        Description = "Clears Unity's console. Errors of the compiler stay until they are mended", Title = "Clear console",
+        Description = "Clears Unity's console. Errors of the compiler stay until they are fixed", Title = "Clear console",
         Idempotent = true)]
     public sealed class ClearConsoleTool : AbstractUnityTool<ClearConsoleSchema, ClearConsoleResponse>
     {

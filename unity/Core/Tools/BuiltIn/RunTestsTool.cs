@@ -177,7 +177,7 @@ namespace Holdfast
             EditorSnapshot now = context.Get<IEditorState>().Read();
             if (now.IsPlaying) return "The editor is in play mode; leave it first";
             if (now.IsCompiling || now.IsUpdating) return "The editor is compiling or importing; try again when it is done";
-            if (now.HasCompileErrors) return "The scripts do not compile, so the tests would be old ones; mend them first";
+            if (now.HasCompileErrors) return "The scripts do not compile, so the tests would be old ones; fix them first";
             if (runner.IsRunning) return "A test run is going on already; try again when it is over";
             if (!runner.HasDirtyScenes) return null;
             if (!parameters.SaveScenes) return "There are scenes with unsaved changes; save them first, or set SaveScenes";
