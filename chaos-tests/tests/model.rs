@@ -1,5 +1,6 @@
-//! The walks of the model. `cargo test -p chaos-tests --test model -- --nocapture` prints what was walked, and how each broken
-//! world was noticed.
+//! Walks through all states of the model and checks the promises in them. Then does the same with worlds that are broken on
+//! purpose: each must be noticed. `cargo test -p chaos-tests --test model -- --nocapture` prints what was walked, and how each
+//! broken world was noticed.
 #![expect(clippy::print_stdout, reason = "what was walked is told to whoever asks with --nocapture")]
 
 use chaos_tests::model::graph::Graph;
@@ -11,10 +12,11 @@ use holdfast::limits::SENDINGS_MAX;
 use stateright::{Checker, Expectation, Model};
 use tokio::time::Instant;
 
-/// Most states of a walk that runs every day.
+/// The greatest number of states that a walk of the daily tests may have.
 const STATES_MAX: usize = 1_500_000;
 
-/// `HOLDFAST_MODEL_MORE=n` walks each setting with n more faults and without a limit of states, for nightly runs.
+/// `HOLDFAST_MODEL_MORE=n` walks each setting with n more faults and without a limit of states, for nightly runs. The broken
+/// worlds get no more faults.
 fn more() -> u8 {
     std::env::var("HOLDFAST_MODEL_MORE").map_or(0, |more| more.parse().expect("HOLDFAST_MODEL_MORE is a small number"))
 }
@@ -42,7 +44,7 @@ fn with_crashes(setting: Setting) -> Setting {
     Setting { crashes: true, ..setting }
 }
 
-/// The same setting, with a bridge that rests until the first call.
+/// The same setting, with a bridge that does not connect until the first call.
 fn that_rests(setting: Setting) -> Setting {
     Setting { rests: true, ..setting }
 }
@@ -60,7 +62,7 @@ fn describe(setting: &Setting) -> String {
     format!("{calls:?} window {window}, {faults} {kind}{crashes}{stop}{http}{rests}")
 }
 
-/// Checks that no promise is broken in any state, for every order of events.
+/// Checks that no promise is broken in any state, for every order of events, and that what must be possible is reached.
 fn always(setting: Setting) {
     let setting = Setting { faults: setting.faults + more(), ..setting };
     let began = Instant::now();
@@ -82,8 +84,8 @@ fn always(setting: Setting) {
     }
 }
 
-/// Returns the way to the first state from which the goal of a promise cannot be reached any more. Prints how many such states
-/// there are.
+/// Returns the steps to the first state in which nothing was stopped and from which the goal of a promise cannot be reached any
+/// more. Prints how many such states there are.
 fn cut_off(setting: &Setting, promise: &'static str) -> Option<Vec<String>> {
     let began = Instant::now();
     let goal = if promise == READY_AGAIN { promises::ready } else { promises::ready_and_settled };
@@ -129,7 +131,7 @@ fn two_calls_survive_two_faults() {
 #[test]
 fn a_repeatable_call_survives_three_losses() {
     let losses = Setting { losses_only: true, ..setting(&[Repeatable], 1, 3) };
-    // Proves that the bound on executions is reached in this world; else the promise would hold for nothing.
+    // Proves that the bound on executions is reached in this world. Otherwise the promise would be kept without being tested.
     assert!(Graph::walk(&losses, &[|world| world.ghost.executions[0] == SENDINGS_MAX], STATES_MAX).meets(0));
     always(losses);
 }

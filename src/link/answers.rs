@@ -111,16 +111,16 @@ impl Answers {
         });
     }
 
-    /// The largest result that goes to its client inline. While one of several sessions on the link does not read, its large
-    /// results go to files: they must not pile up here, and must not stop the reading of the others' answers.
+    /// The size of the largest result that is sent to the client inline. It is smaller while this session does not read and
+    /// shares its link with others: its large results must not pile up here, and must not hold up the others' answers.
     fn inline_max(&self, request: RequestKey) -> usize {
         let blocked = |client: Arc<Client>| client.outbox.is_blocked() && self.attached.all().len() > 1;
         let behind = self.attached.get(request.session).is_some_and(blocked);
         if behind { RESULT_BEHIND_MAX_BYTES } else { RESULT_INLINE_MAX_BYTES }
     }
 
-    /// The result as this client takes it. A client in this process gets an empty answer, and takes the whole result with
-    /// [`Self::take_whole`] when it sees that answer.
+    /// Returns the result in a form that this client accepts. A client in this process gets an empty answer, and fetches the
+    /// whole result with [`Self::take_whole`] when it sees that answer.
     async fn fit_or_shelve(
         &self,
         call: CallId,
@@ -141,7 +141,7 @@ impl Answers {
         enter(&self.whole).take()
     }
 
-    /// Answers with a result of the gateway itself, fitted as an editor's result is.
+    /// Answers with a result of the gateway itself. It is made to fit the client like a result of an editor.
     pub fn own(self: &Arc<Self>, asked: Asked, result: ToolResult) {
         let Asked { key: request, profile } = asked;
         let Some(client) = self.attached.get(request.session) else { return };
@@ -168,8 +168,8 @@ impl Answers {
     }
 
     fn deliver(&self, call: CallId, request: RequestKey, size: usize, write: impl FnOnce(&mut String)) {
-        // A session that has ended has had all its answers. During a shutdown main answers open requests itself, so a result from
-        // a file may come too late.
+        // If the session has ended, all its requests have been answered. During a shutdown the main function answers the open
+        // requests, so a result that was being written to a file may come too late.
         let Some(client) = self.attached.get(request.session) else { return };
         let answered = client.outbox.answer_with(request, size, write);
         if !answered && !client.outbox.was_cancelled(request) && !client.is_ending() && !self.env.is_draining() {
@@ -192,14 +192,14 @@ impl Answers {
                 answers.log_result(call, &tool, &result, &profile);
             }
             let result = answers.fit(call, project, result, profile, RESULT_INLINE_MAX_BYTES).await;
-            // The one who fetches it may be of the other era, whose shape has less.
+            // The client that fetches it may use a version with a handshake, where a result may contain less.
             let version = profile.version.min(ProtocolVersion::LATEST);
             answers.keep(call, &mcp::tool_result(&result, &ClientProfile { version, ..profile }));
         });
     }
 
-    /// The result as this client takes it. Parts that the client does not take, would cut, or that are too large for any client
-    /// go to private files of the call's project. The result names these files.
+    /// Returns the result in a form that this client accepts. Parts that it does not accept or would cut off, or that exceed
+    /// `most` bytes, are written to private files in the call's project. The result names these files.
     async fn fit(
         &self,
         call: CallId,
@@ -224,8 +224,8 @@ impl Answers {
         result
     }
 
-    /// The text of a verdict. Adds the foreign peer that was met in the editor's place, or the problem of the project, if that is
-    /// why no editor was called.
+    /// Returns the text of a verdict. If no editor was called because another program was met in its place, or because of a
+    /// problem with the project, the text says that too.
     fn told_verdict(&self, answer: &Answer) -> String {
         let text = user_text::verdict(answer);
         let Verdict::NotExecuted(cause) = answer.verdict else { return text };

@@ -1,5 +1,5 @@
-//! Causes are named only on evidence: how the status, progress, answers and metrics name a frozen editor, a dialog, a crash and a
-//! reload of each dialect.
+//! A cause is named only if there is evidence for it. The tests check what the status, progress, answers and metrics say about a
+//! frozen editor, a dialog, a crash, a cut connection and a reload, in every dialect.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -19,12 +19,12 @@ use tokio::time::{Instant, sleep};
 
 /// The process ids of the editor and of its successor.
 const PIDS: [u32; 2] = [4711, 4712];
-/// How long an editor is stopped, and how long it is observed afterwards.
+/// How long the editor is observed during an episode. Afterwards it is observed for twice as long.
 const EPISODE: Duration = Duration::from_secs(30);
 /// Pause between two observations of the whole state.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// A package, in a version with behaviour of its own.
+/// A package, in a version that differs in its behaviour from the others.
 #[derive(Clone, Copy)]
 struct Row {
     name: &'static str,
@@ -154,7 +154,8 @@ impl Stage {
         }
     }
 
-    /// Tells the simulated system who owns each port, including those that a package with changing ports can get.
+    /// Tells the simulated system which process owns the editor's ports, including those that a package which changes its port
+    /// can get.
     fn own(host: &crate::support::host::MemoryHost, row: Row, pid: u32) {
         for port in [row.port].into_iter().chain(40_000..40_020) {
             host.set_owner(port, Owner { pid, name: "holdfast".to_owned(), command_line: vec!["holdfast".to_owned()] });
@@ -175,7 +176,8 @@ impl Stage {
         }
     }
 
-    /// Observes for `span`, and records what is shown.
+    /// Observes the status for `span`, and records what it shows. It is a failure if, after 2 s, the editor is called ready while
+    /// `call` is sent and not answered.
     async fn look(&mut self, span: Duration, call: Option<&Value>) {
         let began = Instant::now();
         while began.elapsed() < span {
@@ -265,7 +267,7 @@ impl Stage {
         wrong
     }
 
-    /// Nothing starts the editor again, so the held call must be refused soon.
+    /// Checks a call to a crashed editor that was not started again: it must have been refused soon after the crash.
     async fn judge_the_held(&mut self, call: &Value, asked: Instant) {
         let Some(answer) = self.it.client.answered(call) else {
             return self.wrong.push(format!("{}: a call for an editor that is gone is not answered", self.row.name));
@@ -429,7 +431,7 @@ async fn a_forged_push_message_makes_no_held_call_be_refused() {
             socket.write_all(format!("{line}\n").as_bytes()).await.unwrap();
             sleep(Duration::from_secs(1)).await;
             stage.unity.reload(Duration::from_secs(3)).await.unwrap();
-            // Again, while the gateway knows of the reload.
+            // The forged message once more, now that the gateway knows of the reload.
             socket.write_all(format!("{line}\n").as_bytes()).await.unwrap();
             let call = stage.it.client.call("echo", json!({"text": "x"})).await;
             stage.look(Duration::from_secs(2), None).await;

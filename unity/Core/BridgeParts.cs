@@ -7,7 +7,9 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>Creates and connects the parts of a <see cref="Bridge"/>. Any thread, unless a member says otherwise.</summary>
+    /// <summary>
+    /// Creates and connects the parts of a <see cref="Bridge"/>. Members may be called on any thread, unless they say otherwise.
+    /// </summary>
     internal sealed class BridgeParts : IBridgeInfo, IConnectionHandler
     {
         private readonly BridgeOptions options;
@@ -142,7 +144,7 @@ namespace Holdfast
             CloseConnections();
             push.WaitWritten(options.Goodbye);
             push.Close();
-            // Close has counted the messages that could not be sent as lost, so the sequence numbers are final.
+            // push.Close has counted every unsent message as lost, so the sequence numbers no longer change.
             session.PushEndpoints = !reload ? Array.Empty<PushEndpoint>() : port == 0 ? knownEndpoints : push.Endpoints;
             housekeeper.Stop();
             workers.Close();
@@ -165,7 +167,8 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Answers a call of a gateway that has ended. If its connection is gone, notifies the gateway's present connection.
+        /// Logs and answers a gateway's call that has ended. If the connection that it came on is gone, notifies the gateway on
+        /// its current connection.
         /// </summary>
         public void Answered(ToolCall call, CallOutcome outcome, Connection connection, string id)
         {
@@ -316,7 +319,7 @@ namespace Holdfast
             Present(call.Gateway)?.Send(JsonRpc.Notification("holdfast/settled", about));
         }
 
-        // The present connection of the gateway.
+        // The current connection of the gateway, if it has one.
         private Connection? Present(string? gateway) =>
             gateway == null ? null : Connections.LastOrDefault(c => c.Gateway == gateway && !c.IsClosed);
 

@@ -1,4 +1,4 @@
-//! The actions of the world that the editor carries out.
+//! How the model's world changes when the editor acts.
 
 use holdfast::protocol::dialect::Refusal;
 

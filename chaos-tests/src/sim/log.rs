@@ -1,5 +1,5 @@
-//! Writes the gateway's own log into the history. Only the runtime's ids of actors are left out, because they differ from run to
-//! run.
+//! Writes the gateway's own log into the history. Only the actors' ids, which the runtime assigns, are left out: they differ from
+//! run to run.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -80,7 +80,8 @@ thread_local! {
     static PANICS: RefCell<Option<Recorder>> = const { RefCell::new(None) };
 }
 
-/// From now on, panics on this thread are written into this history. Planted panics are ignored on every thread.
+/// From now on, panics on this thread are written into the history of `recorder`; if it is `None`, they are reported as usual.
+/// Panics that a test caused on purpose are ignored on every thread.
 pub fn watch_panics(recorder: Option<Recorder>) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -8,7 +8,7 @@ use super::system::memory_kib;
 use super::{Scenario, Verdict};
 
 const RELOADS: usize = 50;
-/// After this many reloads nothing is loaded for the first time.
+/// After this many reloads, whatever is loaded only once has been loaded. The figures at the end are compared with these.
 const WARM: usize = 10;
 
 #[test]
@@ -16,7 +16,7 @@ fn fifty_reloads_under_load_leave_every_call_answered_truly_and_nothing_behind()
     on_both("reloads", &["U01"], fifty_reloads);
 }
 
-/// What the editor's and the gateway's process hold.
+/// The resources that the editor's process and the gateway's process hold.
 struct Held {
     editor: Value,
     descriptors: usize,
@@ -52,7 +52,7 @@ fn fifty_reloads(runtime: Runtime, scenario: &mut Scenario) {
         stage.unity.hear(heard, |event| event["event"] == "listening");
         let answer = stage.client.answer(waiting);
         assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
-        // The editor looks at its bridge once a frame, so its event that it listens may come a moment late.
+        // The editor checks its bridge once a frame, so its report that it listens may come a moment late, even after the answer.
         let at = stage.client.answered_at(waiting).expect("it was answered");
         let recovery = at.saturating_duration_since(stage.unity.listened());
         scenario.record.recoveries_ms.push(recovery.as_secs_f64() * 1000.0);
@@ -63,7 +63,8 @@ fn fifty_reloads(runtime: Runtime, scenario: &mut Scenario) {
     }
     load.audit(&stage.room, scenario);
     let early = early.expect("more reloads than it takes to be warm");
-    // Threads of the runtime's pool vary, and a library may be opened late: far from one for each reload.
+    // The runtime's pool may have a few more or fewer threads, and a library may be opened late. A leak would add one for each
+    // reload, which is far more than 3.
     let (threads, descriptors) = (early.editor("threads") + 3, early.editor("descriptors") + 3);
     let late = Held::of(&mut stage, |stats| {
         stats["leaked"] == 0

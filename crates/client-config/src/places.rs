@@ -1,4 +1,4 @@
-//! The paths of the clients' folders, from the environment. It is read once, so that a test can provide another.
+//! The paths of the clients' folders, from the environment. A test can provide another environment.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::clients::{Base, Client, On, Spot};
 use crate::disk::Disk;
 
-/// Operating systems, as far as they differ for the clients.
+/// The operating systems between which the clients' paths differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum System {
     /// Linux and similar systems.
@@ -58,7 +58,8 @@ pub struct Places {
 impl Places {
     /// Returns the folders that an environment names, or `None` if it does not name the user's home.
     pub fn of(system: System, variable: impl Fn(&str) -> Option<OsString>, disk: Disk) -> Option<Self> {
-        // A relative path would mean another folder at each start. The programs that read these variables ignore it too.
+        // A relative path would name a different folder in each working directory. The clients that read these variables ignore
+        // such a path too.
         let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| system.is_absolute(path));
         let windows = system == System::Windows;
         let home = if windows { folder("USERPROFILE").or_else(|| folder("HOME")) } else { folder("HOME") }?;
@@ -89,7 +90,8 @@ impl Places {
         Self::of(System::HERE, |name| std::env::var_os(name).filter(|value| !value.is_empty()), disk)
     }
 
-    /// Returns the path of a spot on this system.
+    /// Returns the path of a spot, or `None` if the spot does not apply: on this system, without that package, or without a
+    /// project.
     fn resolve(&self, spot: &Spot) -> Option<PathBuf> {
         let windows = self.system == System::Windows;
         match spot.on {
@@ -119,13 +121,14 @@ impl Places {
         if self.of_project(client) { client.project } else { client.user }
     }
 
-    /// Returns the files that the client, one of its versions or its packaged version may read.
+    /// Returns the files that some version of the client may read, its packaged version included.
     fn candidates(&self, client: &Client) -> Vec<PathBuf> {
         self.spots(client).iter().filter_map(|spot| self.resolve(spot)).collect()
     }
 
     /// Returns the file that the client reads: the project's, if a project is set and the client has such a file, else the
-    /// user's. The file need not exist. Returns `None` if no file is known on this system.
+    /// user's. If there are several candidates: the one of the installed package, else the first one that exists, else the first
+    /// one. So the file need not exist. Returns `None` if no file is known on this system.
     pub fn file(&self, client: &Client) -> Option<PathBuf> {
         let mut packaged = self.spots(client).iter().filter(|spot| spot.on == On::Package);
         if let Some(file) = packaged.find_map(|spot| self.resolve(spot)) {
@@ -135,8 +138,8 @@ impl Places {
         candidates.iter().find(|path| path.symlink_metadata().is_ok()).or(candidates.first()).cloned()
     }
 
-    /// Returns the client's other existing files: it read them before
-    /// it had a newer one, or before it was installed as a package.
+    /// Returns the client's other files that exist. The client read them before it had a newer file, or before it was installed
+    /// as a package.
     pub(crate) fn former_files(&self, client: &Client) -> Vec<PathBuf> {
         let real = |path: &Path| (self.disk.canonical)(path);
         let read = self.file(client).and_then(|file| real(&file));

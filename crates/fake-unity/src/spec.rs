@@ -39,7 +39,7 @@ pub(crate) struct ToolSpec {
 pub(crate) struct Tool {
     pub(crate) name: String,
     pub(crate) spec: &'static ToolSpec,
-    /// Number of parameters beside those of its specification, to make the schema long.
+    /// Number of parameters added to those of its specification, to make the schema long.
     pub(crate) more_params: usize,
 }
 

@@ -44,7 +44,7 @@ pub(super) struct Entry {
     pub(super) sending: Option<Sending>,
     /// Whether the call may run in parallel with others.
     pub(super) parallel: bool,
-    /// The project that was wanted when the call came, or else the first one that was settled while it was held.
+    /// The project that was wanted when the call arrived. If none was chosen yet: the first one chosen while the call was held.
     pub(super) project: Option<PathBuf>,
     /// The editor's answer, while the call waits for a reload that may follow it.
     pub(super) withheld: Option<Withheld>,
@@ -61,12 +61,13 @@ impl Entry {
         self.machine.state()
     }
 
-    /// Whether the call has a place at the editor: it was claimed on a connection, or its answer is withheld.
+    /// Whether the call takes up one of the places for calls that the editor works on at the same time: it was claimed on a
+    /// connection, or its answer is withheld.
     pub(super) fn has_place(&self) -> bool {
         self.epoch.is_some() || self.withheld.is_some()
     }
 
-    /// Whether its outcome is being looked for, because its connection ended.
+    /// Whether the call's outcome is being looked for because its connection ended.
     pub(super) fn is_looked_for(&self) -> bool {
         let known = self.withheld.is_some();
         !known
@@ -87,14 +88,14 @@ impl Entry {
         }
     }
 
-    /// When the hold of the call ends. `absent_since`: since when there has been no sign of life of the editor.
+    /// Until when the call is held at most. `absent_since`: since when the editor has shown no sign of life.
     pub(super) fn held_until(&self, absent_since: Option<Instant>) -> Instant {
         let limit = self.hold_limit();
         absent_since.map_or(limit, |since| limit.min(since.max(self.accepted) + HOLD_WITHOUT_EVIDENCE))
     }
 
     /// When a withheld answer is sent at the latest. A client waits no longer for it than for any other answer. If the client was
-    /// already answered, only the wait for a reload counts.
+    /// already answered, that limit does not shorten the wait for a reload to begin. Once one has begun, it counts in any case.
     pub(super) fn grace_end(&self) -> Option<Instant> {
         let withheld = self.withheld.as_ref()?;
         Some(match (withheld.reloading, self.settled) {
@@ -104,7 +105,7 @@ impl Entry {
         })
     }
 
-    /// The time of the next action for this call.
+    /// When the ledger must next act for this call.
     pub(super) fn deadline(&self, absent_since: Option<Instant>) -> Option<Instant> {
         let own = match self.state() {
             _ if self.withheld.is_some() => self.grace_end(),
@@ -118,7 +119,7 @@ impl Entry {
         own.into_iter().chain(progress).min()
     }
 
-    /// When the search for its outcome ends.
+    /// When the search for the call's outcome ends.
     pub(super) fn recovery_end(&self) -> Instant {
         self.lost.unwrap_or(self.accepted) + RECOVERY_MAX
     }

@@ -14,7 +14,7 @@ pub struct Case {
     pub project: Option<&'static str>,
     /// The key of the map of servers.
     pub key: &'static str,
-    /// The entry, with placeholders PROGRAM, ARGS and MORE.
+    /// The entry, with placeholders: PROGRAM; ARGS, the arguments as a list; MORE, the same arguments, each after a comma.
     entry: &'static str,
     pub content: &'static str,
     /// Whether the content has servers that the user added.
@@ -22,7 +22,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Our entry in the meaning of a file.
+    /// Our entry in a file whose parsed content is `meaning`.
     pub fn entry<'v>(&self, meaning: &'v Value) -> Option<&'v Value> {
         meaning.get(self.key)?.get("holdfast")
     }
@@ -246,7 +246,7 @@ pub fn row<'v>(listed: &'v Value, client: &str) -> &'v Value {
     rows.iter().find(|row| row["client"] == client).unwrap_or_else(|| panic!("no {client} in {listed:#}"))
 }
 
-/// The text with a comment and a field that a user or the client added to our entry.
+/// Returns the text with a comment and a field added to our entry, as a user or the client could have done.
 pub fn with_a_users_field(case: &Case, text: &str) -> String {
     let eol = "\n";
     let (marks, field): (&[&str], String) = match case.file.rsplit('.').next() {

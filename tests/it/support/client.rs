@@ -19,12 +19,12 @@ impl Client {
         Self(Inner::new(env!("CARGO_CRATE_NAME"), PATIENCE, input, output))
     }
 
-    /// Opens the session as a client that is in no table.
+    /// Opens the session as a client that the gateway does not know.
     pub async fn open(&mut self) -> Value {
         self.open_as(UNKNOWN, "2025-06-18", json!({})).await
     }
 
-    /// Opens the session as a client that honours `list_changed` and waits long.
+    /// Opens the session as a client that acts on `list_changed` and waits half an hour for an answer.
     pub async fn open_async(&mut self) -> Value {
         self.open_as(PATIENT, "2025-06-18", json!({})).await
     }

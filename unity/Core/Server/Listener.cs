@@ -182,8 +182,8 @@ namespace Holdfast
             var candidate = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
             try
             {
-                // No other program may listen on the same port. Systems other than Windows ensure that by default, and macOS
-                // would allow it if reuse were requested.
+                // Keeps other programs from listening on the same port. Only Windows needs this: the other systems prevent it by
+                // default. macOS would permit it if address reuse were requested.
                 if (Environment.OSVersion.Platform == PlatformID.Win32NT) candidate.ExclusiveAddressUse = true;
                 candidate.Bind(new IPEndPoint(IPAddress.Loopback, port));
                 candidate.Listen(Limits.Connections);

@@ -75,7 +75,9 @@ namespace Holdfast
     internal static class JsonRpc
     {
         /// <summary>Reads one message.</summary>
-        /// <returns>The request, or the error to answer with (under <paramref name="id"/>).</returns>
+        /// <returns>
+        /// The request; or null, and then <paramref name="error"/> is the error to answer with, under <paramref name="id"/>.
+        /// </returns>
         public static RpcRequest? Read(byte[] message, out string id, out RpcError? error)
         {
             id = "null";

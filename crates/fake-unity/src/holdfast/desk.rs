@@ -74,7 +74,7 @@ impl Outbox {
     }
 }
 
-/// What `holdfast/hello` said, kept until `holdfast/prove`.
+/// What `holdfast/hello` said, and the challenge that it was answered with (`own`). `holdfast/prove` needs both.
 #[derive(Debug, Clone)]
 pub(crate) struct Greeting {
     pub(crate) gateway: String,
@@ -92,20 +92,21 @@ pub(crate) struct Peer {
     pub(crate) gateway: Option<String>,
     /// Set when a newer connection of the gateway replaces this one. Nothing received on it has an effect from then on.
     pub(crate) fenced: bool,
-    /// Requests of uLoop's methods in their order; the first one is running.
+    /// Requests that use uLoop's methods, which run one after the other; the first one is running.
     pub(crate) lane: VecDeque<wire::Request>,
 }
 
-/// The identity of this process of the editor.
+/// The identity of the editor's current process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Life {
     pub(crate) nonce: String,
     pub(crate) token: String,
-    /// Number of the model's domains that belonged to earlier processes.
+    /// Number of this fake editor's domains that belonged to its earlier processes.
     pub(crate) earlier_domains: u64,
 }
 
-/// Values that a test fixes and that are random otherwise.
+/// Values that a test fixes. Otherwise `nonce`, `token` and `challenge` are random, `project` is the editor's own, and the tools
+/// are the usual ones.
 #[derive(Debug, Clone)]
 pub(crate) struct Fixed {
     pub(crate) nonce: &'static str,
@@ -137,7 +138,7 @@ pub(crate) struct Inner {
     /// `reloading` or `stopping`, while the bridge leaves.
     pub(crate) leaving: Option<&'static str>,
     pub(crate) compiling: bool,
-    /// The state that was sent last.
+    /// The editor's state (see `word`) as it was last reported.
     pub(crate) told: &'static str,
     pub(crate) tasks: JoinSet<()>,
 }

@@ -78,7 +78,8 @@ pub(crate) fn run(turn: &Turn, spec: &'static ToolSpec, arguments: &Arguments, r
     }
 }
 
-/// The text of a tool of the conformance suite, as a value. For the tool that fails, an object that says so.
+/// Returns the fixed text of a tool of the conformance suite as the tool's result. The result of the tool that fails is an object
+/// that says so.
 fn said(name: &str) -> Begun {
     let text = conformance::text(name).unwrap_or_default();
     if name == conformance::ERROR_TOOL {
@@ -101,7 +102,7 @@ fn told(turn: &Turn) -> Begun {
     }))
 }
 
-/// Compiles. A successful compilation ends the domain, and the answer comes from the next domain.
+/// Compiles. A successful compilation ends the domain, unless reloads are turned off, and the answer comes from the next domain.
 fn compile(turn: &Turn) -> Begun {
     let failed = {
         let mut state = turn.editor.state();
@@ -142,7 +143,7 @@ fn compiled(failed: bool) -> Object {
         .text("Message", if failed { "The scripts do not compile" } else { "Compiled" })
 }
 
-/// Keeps a state and ends the domain; the call continues in the next domain.
+/// Saves `state` for the call and reloads the domain. The call continues in the next domain.
 fn reload(turn: &Turn, state: &str) -> Begun {
     turn.face.keep(turn.key, state);
     turn.editor.order(Order::Reload { silence: turn.editor.config.compile_reload, port: NextPort::Same });
@@ -165,7 +166,7 @@ fn sleep(turn: &Turn, seconds: u64) -> Begun {
     }))
 }
 
-/// Takes `n` steps of `ms` milliseconds each, and begins after the steps that were done before a reload.
+/// Takes `n` steps of `ms` milliseconds each. Skips the first `before` steps, which were done before a reload.
 fn steps(turn: &Turn, [before, n, ms]: [u64; 3]) -> Begun {
     let turn = turn.clone();
     Begun::Later(Box::pin(async move {

@@ -1,4 +1,5 @@
-//! What the editor itself says about calls that were sent: through its journal, or because it is about to leave.
+//! Handles what the editor reports about calls that were sent: in its journal, or in a reply that refuses a call. Also ends
+//! searches for outcomes that can no longer be found.
 
 use tokio::time::Instant;
 
@@ -25,8 +26,8 @@ impl Ledger {
         self.feed_call(call, &Event::OutcomeLost, None, now)
     }
 
-    /// Handles the reply that the editor is about to leave and ran nothing.
-    /// Returns false if the call owes no answer on that connection.
+    /// Handles the editor's reply that it did not run the call because it is about to leave, to reload or for good. Returns false
+    /// if no answer to the call is expected on that connection.
     pub fn postponed(&mut self, call: CallId, epoch: Epoch, now: Instant) -> (bool, Vec<Settlement>) {
         let open = self.open_epochs.contains_key(&epoch);
         let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
@@ -36,8 +37,8 @@ impl Ledger {
         (true, self.spare(index, now))
     }
 
-    /// Whether the outcome of the sending with this key is still looked for. A late answer to an earlier question must not be
-    /// applied to a call that was sent again meanwhile.
+    /// Whether the outcome of this sending (the attempt to send the call that has this key) is still being looked for. A late
+    /// answer to an earlier question must not be applied to a call that has been sent again since.
     pub fn seeks(&self, call: CallId, key: &JournalKey) -> bool {
         let entry = self.position(call).and_then(|index| self.entries.get(index));
         entry.is_some_and(|entry| {
@@ -50,7 +51,7 @@ impl Ledger {
         self.position(call).map(|index| self.spare(index, now)).unwrap_or_default()
     }
 
-    /// Handles the journal's statement that a call still waits or runs. The search for its outcome starts its time limit again.
+    /// Handles the journal's statement that a call is still waiting or running. Restarts the time limit of the search.
     pub fn found_running(&mut self, call: CallId, now: Instant) {
         if let Some(mut entry) = self.position(call).and_then(|index| self.entries.get_mut(index)) {
             entry.lost = entry.lost.map(|_| now);
@@ -67,8 +68,8 @@ impl Ledger {
         self.after_recovery(call, &Event::OutcomeLost, now)
     }
 
-    /// Ends the search for calls whose outcome only a lost journal knew. All journals of the wanted project's editors are lost,
-    /// except `but`. Nothing is known of the editors of other projects.
+    /// Ends the search for outcomes that were only in a lost journal. Every journal of the wanted project's editors counts as
+    /// lost, except the journal `but`. Nothing is known about the editors of other projects, so their calls are left alone.
     pub fn journals_gone(&mut self, but: Option<&str>, now: Instant) -> Vec<Settlement> {
         self.forget_those(now, |entry, wanted| {
             wanted.may_be(entry.project.as_deref())
@@ -76,9 +77,9 @@ impl Ledger {
         })
     }
 
-    /// Ends the wait of clients for calls of another project than the wanted one, since
-    /// nobody asks that project's editor for outcomes. A result file is still read. After
-    /// an answer "still running", the editor is asked once its project is wanted again.
+    /// Ends the search for the outcomes of unanswered calls that belong to a project other than the wanted one, since nobody asks
+    /// that project's editor. A result file is still read. If the client was already told that the call is still running, the
+    /// search stays open, and the editor is asked once its project is wanted again.
     pub(super) fn give_up_elsewhere(&mut self, now: Instant) -> Vec<Settlement> {
         self.forget_those(now, |entry, wanted| {
             !entry.settled
@@ -110,7 +111,8 @@ impl Ledger {
         out
     }
 
-    /// A call that is held again no longer counts as sent.
+    /// If the call is now held again, it no longer counts as sent. If the gateway is ending, all held calls are refused. Entries
+    /// of ended calls are removed.
     fn hold_again(&mut self, index: usize, now: Instant, out: &mut Vec<Settlement>) {
         if let Some(mut entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) {
             entry.sent = None;
