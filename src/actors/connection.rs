@@ -224,7 +224,7 @@ impl Line {
             return Ok(identity);
         }
         if !matches!(timeout(CONNECT_TIMEOUT, self.with.env.net.connect(self.target.port)).await, Ok(Ok(_))) {
-            return Err((ConnectFailure::Refused, "nobody listens any more"));
+            return Err((ConnectFailure::Refused, "nothing listens any more"));
         }
         // A listener may have started since the first lookup.
         self.look_up_owner().await?.ok_or((ConnectFailure::Unproven, "the system does not tell whose the port is"))

@@ -206,7 +206,7 @@ impl GatewayTools {
                 return;
             }
             Lookup::Unknown => ToolResult::error(format!(
-                "No call {call} is on record. Call ids stand in \"still running\" and \"outcome unknown\" answers and in \
+                "No call {call} is on record. Call ids are given in \"still running\" and \"outcome unknown\" answers and in \
              holdfast_calls; records are kept for this session only. Nothing was sent to Unity by asking."
             )),
             Lookup::Open(record) => ToolResult::text(user_text::not_finished(

@@ -206,7 +206,7 @@ fn refused(arguments: &CallArgs, error: &RpcError) -> Exit {
     if arguments.json_output {
         output::line(&json!({"error": {"code": error.code, "message": error.message}}).to_string());
     }
-    output::complain(&format!("holdfast call: {}. See `holdfast tools`.", error.message.trim_end_matches('.')));
+    output::complain(&format!("holdfast call: {}.", error.message.trim_end_matches('.')));
     match error.code {
         // JSON-RPC's codes for a caller's mistake.
         -32602..=-32600 => Exit::Usage,

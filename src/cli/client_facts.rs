@@ -28,7 +28,7 @@ pub fn facts(client: &Client) -> Vec<Told> {
         told("version", "newest protocol it asks for", client.version, |version| (version.to_owned(), json!(version))),
         told("patience", "waits for a call", client.patience, of_wait),
         told("start", "waits for the start and the first list", client.start, of_wait),
-        told("list_changed", "hears of a changed list of tools", client.list_changed, of_switch),
+        told("list_changed", "notices a changed list of tools", client.list_changed, of_switch),
         told("prefix", "puts before a tool's name", client.prefix, |prefix| {
             (if prefix.is_empty() { "nothing".to_owned() } else { format!("`{prefix}`") }, json!(prefix))
         }),
@@ -55,7 +55,7 @@ pub fn facts(client: &Client) -> Vec<Told> {
         told("copies", "copies of a server that it starts at once", client.copies, |copies| {
             (copies.to_string(), json!(copies))
         }),
-        told("restart", "must be started anew after a change of its configuration", client.restart, of_switch),
+        told("restart", "must be restarted after a change of its configuration", client.restart, of_switch),
     ]
 }
 
@@ -147,7 +147,7 @@ pub fn treatment(traits: &ClientTraits) -> Vec<String> {
         }
     }
     if traits.structured_alone {
-        done.push("structuredContent is left out beside an image, which it would hide.".to_owned());
+        done.push("structuredContent is left out: this client would show it instead of the image.".to_owned());
     }
     if traits.flatten_schemas {
         done.push(

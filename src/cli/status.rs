@@ -190,7 +190,7 @@ fn print_here(look: &Look) {
                 &match (survey.packages.is_empty(), survey.facts.installed) {
                     (false, _) => format!("several: {}", survey.packages.join(", ")),
                     (true, true) => format!("{title} {}", clean(version)),
-                    (true, false) => "none that holdfast speaks".to_owned(),
+                    (true, false) => "none that holdfast supports".to_owned(),
                 },
             );
             let doing = survey.facts.activity.map(|activity| format!(", {}", <&str>::from(activity)));
@@ -198,14 +198,14 @@ fn print_here(look: &Look) {
                 (Some(pid), Some(Liveness::Alive)) => (format!("runs (pid {pid})"), Tone::Good),
                 (Some(pid), Some(Liveness::Dead)) => (format!("is gone (pid {pid} was left behind)"), Tone::Bad),
                 (Some(pid), _) => (format!("may run (pid {pid})"), Tone::Plain),
-                (None, _) => ("does not run, as far as the project's files tell".to_owned(), Tone::Plain),
+                (None, _) => ("not running, according to the project's files".to_owned(), Tone::Plain),
             };
             row("editor", &format!("{}{}", toned(&words, tone), doing.unwrap_or_default()));
         }
     }
     for port in &look.ports {
         let what = match (&port.standing, port.listening) {
-            (_, false) => "nobody listens".to_owned(),
+            (_, false) => "nothing listens".to_owned(),
             (Standing::Checked, true) => toned("this project's editor listens", Tone::Good),
             (Standing::Assumed, true) => {
                 format!("{} listens, taken for Unity since you named the port", look::owner_words(port.owner.as_ref()))

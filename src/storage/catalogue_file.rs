@@ -45,7 +45,7 @@ pub enum Unusable {
     #[error("there is none yet")]
     Missing,
     /// The file is damaged, and was moved aside.
-    #[error("{path} is damaged ({why}); it was moved aside to {aside} and is written anew when Unity answers")]
+    #[error("{path} is damaged ({why}); it was moved aside to {aside} and is written again when Unity answers")]
     Corrupt {
         /// The path of the file.
         path: PathBuf,
@@ -56,7 +56,7 @@ pub enum Unusable {
     },
     /// The file is of this project, but of another package than the present one.
     #[error(
-        "{path} holds the tools of this project's other package ({dialect}); it is written anew when Unity answers"
+        "{path} holds the tools of this project's other package ({dialect}); it is written again when Unity answers"
     )]
     OtherPackage {
         /// The path of the file.
@@ -68,7 +68,7 @@ pub enum Unusable {
     #[error("{0} belongs to another project; it is left alone until Unity answers")]
     Foreign(PathBuf),
     /// The file has another format: another version of holdfast wrote it.
-    #[error("{0} was written by another version of holdfast; it is written anew when Unity answers")]
+    #[error("{0} was written by another version of holdfast; it is written again when Unity answers")]
     Outdated(PathBuf),
     /// The file cannot be read.
     #[error("{path} cannot be read: {why}")]

@@ -73,7 +73,7 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
             let why = if abroad.is_some() {
                 "UNITY_HOST names another machine"
             } else if !survey.packages.is_empty() {
-                "the project has packages of several protocols, and nothing tells which of them its editor speaks"
+                "the project has packages of several protocols, and nothing shows which of them its editor uses"
             } else if survey.ambiguous.is_empty() {
                 "no Unity project is known, so nothing can prove that this is the right editor"
             } else {

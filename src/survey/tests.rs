@@ -430,6 +430,8 @@ fn a_link_in_place_of_a_projects_file_is_told_as_one() {
     std::fs::remove_file(&settings).unwrap();
     std::fs::create_dir(&settings).unwrap();
     assert!(
-        problems().join(" ").contains("is no regular file, so it is not read: move it away, then set the port anew")
+        problems()
+            .join(" ")
+            .contains("is not a regular file, so it is not read: move it away, then set the port again")
     );
 }

@@ -176,7 +176,7 @@ async fn a_package_that_is_known_and_not_spoken_is_named() {
         let call = place.run(["call", "compile", "--project", text(&project)]).await;
         assert!(call.code == Some(3) && call.err.contains(id) && call.err.contains("does not speak"), "{call:?}");
         let status = place.run(["status", "--project", text(&project)]).await.out;
-        assert!(status.contains("none that holdfast speaks") && status.contains(title), "{status}");
+        assert!(status.contains("none that holdfast supports") && status.contains(title), "{status}");
         // Our own package can be installed beside it.
         let installed = place.run(["unity", "install", "--project", text(&project)]).await;
         assert_eq!(installed.code, Some(0), "{installed:?}");

@@ -45,7 +45,7 @@ impl Line {
             let both = (self.connect_anew().await?, self.connect_anew().await?);
             match self.check_owner().await {
                 Ok(_) => Ok(both),
-                Err(_) => Err(self.unsent("the port may belong to somebody else now")),
+                Err(_) => Err(self.unsent("the port may belong to another program now")),
             }
         };
         let (mut stream, mut beside) = self.before_calls(Cause::Connecting, connected).await?;

@@ -186,7 +186,7 @@ fn editor(look: &Look) -> Option<Finding> {
             "editor",
             format!("the project's files name pid {pid}, which is no editor any more: Unity crashed or was killed"),
         )
-        .fix("open the project in Unity; the file is written anew"),
+        .fix("open the project in Unity; the file is written again"),
         (Some(pid), _) => {
             Finding::note("editor", format!("pid {pid} is named; the system does not say whether it lives"))
         }
@@ -222,7 +222,7 @@ fn locks(look: &Look) -> Vec<Finding> {
         findings.push(
             Finding::problem(
                 "lock files",
-                format!("a lock file says that the editor is {busy}, but no living editor is known, so calls may wait for nobody"),
+                format!("a lock file says that the editor is {busy}, but no living editor is known, so calls may wait in vain"),
                 "if Unity is not running, delete the *.lock files in the project's Temp folder; opening the project does it too",
             )
             .likely(),
@@ -287,7 +287,7 @@ fn of_port(port: &Port, connected: bool) -> Finding {
     let named = format!("{} ({})", port.port, look::source_words(port.source));
     let owner = look::owner_words(port.owner.as_ref());
     if !port.listening {
-        return Finding::note("port", format!("{named}: nobody listens"));
+        return Finding::note("port", format!("{named}: nothing listens"));
     }
     let fix = match port.source {
         PortSource::Flag | PortSource::Environment | PortSource::UnityPort => {
@@ -393,7 +393,7 @@ fn unguarded(system: System, profile: &[PathBuf], about: &'static str, path: &Pa
         Finding::note(
             about,
             format!(
-                "{} is outside of your profile: whoever may read its folder may read what holdfast writes there",
+                "{} is outside of your profile: anyone who may read that folder can read what holdfast writes there",
                 path.display()
             ),
         )
@@ -421,7 +421,7 @@ fn catalogue(folder: &Path, project: &Path, dialect: &dyn Dialect, installed: Op
             match (file.package_version.as_deref(), installed) {
                 (Some(then), Some(now)) if then != now => Finding::note(
                     "catalogue",
-                    format!("{count}, of package version {}; it is written anew when Unity answers", clean(then)),
+                    format!("{count}, of package version {}; it is written again when Unity answers", clean(then)),
                 ),
                 _ => Finding::ok("catalogue", format!("{count}: clients see them before Unity runs")),
             }
@@ -433,7 +433,7 @@ fn catalogue(folder: &Path, project: &Path, dialect: &dyn Dialect, installed: Op
         Err(unusable @ Unusable::Unreadable { .. }) => Finding::problem(
             "catalogue",
             unusable.to_string(),
-            "let this user read it, or remove it: it is written anew",
+            "let this user read it, or remove it: it is written again",
         ),
         Err(unusable) => Finding::note("catalogue", unusable.to_string()),
     }

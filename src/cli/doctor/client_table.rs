@@ -63,7 +63,7 @@ const HEADS: [(&str, &str, bool); 12] = [
     ("waits", "for the answer to a call", false),
     ("start", "its limit for a server's start", true),
     ("copies", "how many of a server it starts", true),
-    ("changes", "hears of a changed list of tools", false),
+    ("changes", "notices a changed list of tools", false),
     ("tools", "most of all its servers together", false),
     ("name", "most bytes of a tool's name with its prefix", false),
     ("text", "most of one result", false),
@@ -140,7 +140,7 @@ fn table(clients: &[(&Client, ClientTraits)]) {
             output::line(&format!("{head:8}  {meaning}"));
         }
     }
-    output::line("?         nobody has looked");
+    output::line("?         not checked");
     output::line("*         it keeps what is longer in a file itself; for the others holdfast cuts");
     output::line("!         from your settings");
     output::line("");

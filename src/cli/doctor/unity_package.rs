@@ -28,9 +28,9 @@ pub fn unity_package(project: &Path, another: bool) -> Finding {
         ),
         State::Absent => Finding::problem(
             ABOUT,
-            "no Unity package that holdfast speaks is in the project",
+            "the project has no Unity package that holdfast supports",
             format!(
-                "{fix}; or install one of the others that holdfast speaks, in Unity's Package Manager: README.md names them"
+                "{fix}; or install one of the others that holdfast supports, in Unity's Package Manager: README.md names them"
             ),
         )
         .likely(),

@@ -237,9 +237,7 @@ impl Task<'_> {
         complain(Exit::Failed, &refusal.to_string());
         if self.wish.launch().is_some() {
             let keys = self.client.keys.join(".");
-            output::complain(&format!(
-                "Put this into the file by hand, what stands under {keys} beside what is there:"
-            ));
+            output::complain(&format!("Add this to the file by hand, and keep what is already under {keys}:"));
             output::bytes(snippet(self.client, self.launch).as_bytes());
         }
         Exit::Failed

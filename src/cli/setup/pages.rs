@@ -251,7 +251,7 @@ fn index() -> String {
             if client.traits().flatten_schemas { "flattened" } else { "as they are" },
         );
     }
-    let _ = writeln!(page, "\n{}", folded(&format!("`?`: nobody has looked. {} As of {AS_OF}.", unknown_means())));
+    let _ = writeln!(page, "\n{}", folded(&format!("`?`: not checked. {} As of {AS_OF}.", unknown_means())));
     let words: Vec<String> =
         <Evidence as strum::VariantArray>::VARIANTS.iter().map(|kind| kind.words().to_owned()).collect();
     let evidence = format!(

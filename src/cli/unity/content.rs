@@ -34,7 +34,7 @@ pub struct Record {
 impl Record {
     /// Returns the record of the package that this binary carries.
     pub fn this() -> Self {
-        let about = "Written by `holdfast unity install`: it tells by this what you have changed here. Keep it beside package.json.";
+        let about = "Written by `holdfast unity install`, which uses it to see what you have changed here. Keep it next to package.json.";
         let version = About::this().version;
         Self { about: about.to_owned(), package: NAME.to_owned(), version, files: embedded::sums() }
     }

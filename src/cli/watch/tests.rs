@@ -87,7 +87,7 @@ fn absent() -> Value {
         "written_at": NOW - 61.0,
         "project": null,
         "editor": {"ready": false, "state": "backing_off", "why": "not_running", "since_ms": 500_000},
-        "problems": ["UserSettings/UnityMcpSettings.json is not JSON: set the port anew in the package's window in Unity."],
+        "problems": ["UserSettings/UnityMcpSettings.json is not JSON: set the port again in the package's window in Unity."],
         "tools": {"count": 4, "from": "nowhere yet"},
         "gateway": {"version": "0.1.0", "pid": 5000, "up_ms": 7_300_000, "client": ""},
     })

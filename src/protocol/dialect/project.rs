@@ -48,8 +48,8 @@ impl Unreadable {
             Self::Link => {
                 format!("{path} is a symbolic link, which is not followed: put a copy of the file in its place.")
             }
-            Self::NotAFile => format!("{path} is no regular file, so it is not read: move it away, then {anew}."),
-            Self::TooLarge => format!("{path} is larger than such a file ever is, so it is not read: {anew}."),
+            Self::NotAFile => format!("{path} is not a regular file, so it is not read: move it away, then {anew}."),
+            Self::TooLarge => format!("{path} is larger than such a file can be, so it is not read: {anew}."),
             Self::Denied(reason) => format!("{path} cannot be read ({reason}): allow this user to read it."),
             Self::Other(reason) => {
                 format!("{path} cannot be read ({reason}): see to what the system names, and it is read again.")

@@ -14,7 +14,7 @@ pub(super) const LOCK: &str = "Packages/packages-lock.json";
 /// The longest accepted version text, such as `6000.0.23f1`, in bytes.
 const VERSION_MAX_BYTES: usize = 64;
 /// How to renew [`INSTANCE`]: Unity writes the file when it opens the project, and at no other time.
-const INSTANCE_MEND: &str = "name the editor's port with --port (HOLDFAST_PORT) until Unity writes the file anew, as it does when it opens the project";
+const INSTANCE_MEND: &str = "name the editor's port with --port (HOLDFAST_PORT) until Unity writes the file again, as it does when it opens the project";
 const PACKAGES_FIX: &str = "open the project in Unity, whose Package Manager shows and fixes it";
 
 /// A file whose content is read.

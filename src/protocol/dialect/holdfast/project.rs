@@ -13,7 +13,7 @@ const PACKAGES: [(&str, &str); 1] = [("dev.holdfast.unity", EMBEDDED)];
 /// Unity's own lock file. It exists while the project is open, and a crash leaves it behind. Watched for changes, never used as
 /// proof.
 const UNITY_LOCK: &str = "Temp/UnityLockfile";
-const BRIDGE_MEND: &str = "press Stop and then Start in Unity's Window > Holdfast, which writes it anew";
+const BRIDGE_MEND: &str = "press Stop and then Start in Unity's Window > Holdfast, which writes it again";
 
 /// The files that [`read`] looks at.
 pub(super) const FILES: &[ProjectFile] =
@@ -58,7 +58,7 @@ fn read_bridge(bridge: &Value, facts: &mut ProjectFacts) {
         // The bridge does not listen: the editor reloads its domain, or the user stopped the bridge.
         Some(0) => {}
         Some(port) => facts.port = Some((port, BRIDGE)),
-        None => facts.problems.push(format!("{BRIDGE} has a port that is none (0 to 65535): {BRIDGE_MEND}.")),
+        None => facts.problems.push(format!("{BRIDGE} has an invalid port (0 to 65535): {BRIDGE_MEND}.")),
     }
     facts.activity = match text("state") {
         "compiling" => Some(Activity::Compiling),

@@ -406,7 +406,7 @@ fn the_instance_file_names_the_editor_and_its_secret() {
         (body.replace("\"protocol\":1", "\"protocol\":2"), "speaks protocol 2"),
         (body.replace("4242", "0"), "lacks pid"),
         (body.replace(NONCE, "x"), "lacks pid"),
-        (body.replace("8711", "70000"), "a port that is none"),
+        (body.replace("8711", "70000"), "an invalid port"),
         ("{".to_owned(), "is not JSON"),
     ] {
         let read = facts(&broken, None);

@@ -13,7 +13,7 @@ const PACKAGES: [(&str, &str); 1] = [("com.turbokettle.unity-mcp", EMBEDDED)];
 /// proof.
 const UNITY_LOCK: &str = "Temp/UnityLockfile";
 const BRIDGE_MEND: &str =
-    "let the Unity Editor reload its scripts, as after a change of one, and the package writes the file anew";
+    "let the Unity Editor reload its scripts, as after a change of one, and the package writes the file again";
 
 /// The files that [`read`] looks at.
 pub(super) const FILES: &[ProjectFile] =
@@ -48,7 +48,7 @@ fn bridge(files: &ProjectFiles, problems: &mut Vec<String>) -> Option<Value> {
 fn read_bridge(bridge: &Value, facts: &mut ProjectFacts) {
     let port = bridge.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
     let Some(port) = port.filter(|port| *port > 0) else {
-        facts.problems.push(format!("{BRIDGE} has a port that is none (1 to 65535): {BRIDGE_MEND}."));
+        facts.problems.push(format!("{BRIDGE} has an invalid port (1 to 65535): {BRIDGE_MEND}."));
         return;
     };
     let Some(own) = pid(bridge, "pid") else {

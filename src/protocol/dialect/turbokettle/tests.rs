@@ -270,9 +270,9 @@ fn a_file_that_is_being_written_is_no_problem_and_a_wrong_one_is() {
     assert_eq!(facts(&[(BRIDGE, "{}")]), ProjectFacts::default());
     assert_eq!(facts(&[(BRIDGE, &format!("\u{feff}{bridge}"))]).port, Some((38545, BRIDGE)));
     for (wrong, word) in [
-        (r#"{"port":0,"pid":17}"#, "a port that is none"),
-        (r#"{"port":65536,"pid":17}"#, "a port that is none"),
-        (r#"{"port":"38545","pid":17}"#, "a port that is none"),
+        (r#"{"port":0,"pid":17}"#, "an invalid port"),
+        (r#"{"port":65536,"pid":17}"#, "an invalid port"),
+        (r#"{"port":"38545","pid":17}"#, "an invalid port"),
         (r#"{"port":38545}"#, "names no pid"),
         (r#"{"port":38545,"pid":0}"#, "names no pid"),
     ] {

@@ -79,8 +79,7 @@ pub(in crate::protocol::dialect) fn read(files: &ProjectFiles, era: Era) -> Proj
     facts
 }
 
-const SETTINGS_MEND: &str =
-    "set the port anew in the package's window in Unity, which writes the file, or name it with --port (HOLDFAST_PORT)";
+const SETTINGS_MEND: &str = "set the port again in the package's window in Unity, which writes the file, or name it with --port (HOLDFAST_PORT)";
 
 /// Reads `customPort`, the port on which the package listens. `isServerRunning` is not used, because the file outlives the editor
 /// that wrote it.

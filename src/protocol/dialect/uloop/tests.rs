@@ -276,8 +276,8 @@ fn bad_files_are_problems_that_name_the_file_and_never_fatal() {
     for (why, says, fix) in [
         (denied, "(permission denied)", "allow this user to read it"),
         (Unreadable::Link, "is a symbolic link", "put a copy of the file in its place"),
-        (Unreadable::NotAFile, "no regular file", "set the port anew in the package's window"),
-        (Unreadable::TooLarge, "larger than", "set the port anew in the package's window"),
+        (Unreadable::NotAFile, "not a regular file", "set the port again in the package's window"),
+        (Unreadable::TooLarge, "larger than", "set the port again in the package's window"),
         (Unreadable::Other("too many open files".to_owned()), "(too many open files)", "see to what the system names"),
     ] {
         unreadable.insert(SETTINGS, FileState::Unreadable(why.clone()));
