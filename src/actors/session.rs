@@ -195,7 +195,7 @@ impl SessionActor {
         method: &str,
         params: Option<&RawValue>,
     ) {
-        let front = &self.seat.client.outbox;
+        let outbox = &self.seat.client.outbox;
         let profile = caller
             .as_ref()
             .map_or_else(|| self.seat.client.handshake().profile_by_handshake(), |caller| caller.profile);
@@ -211,13 +211,13 @@ impl SessionActor {
         }
         match request {
             Err(error) => {
-                front.answer_error(key, &error);
+                outbox.answer_error(key, &error);
             }
             Ok(Request::Ping) => {
-                front.answer(key, "{}");
+                outbox.answer(key, "{}");
             }
             Ok(Request::Discover) => {
-                front.answer(key, &stateless::discover_result(mcp::INSTRUCTIONS));
+                outbox.answer(key, &stateless::discover_result(mcp::INSTRUCTIONS));
             }
             Ok(Request::Listen(filter)) => {
                 state.listen = Some((key, filter));
@@ -338,11 +338,11 @@ impl SessionActor {
     }
 
     fn carry_out(&self, state: &mut State, effect: Effect) {
-        let front = &self.seat.client.outbox;
+        let outbox = &self.seat.client.outbox;
         match effect {
             Effect::AnswerOpen => {
                 if let Some((key, result)) = state.opening.take() {
-                    front.answer(key, &result);
+                    outbox.answer(key, &result);
                 }
             }
             Effect::WantEditor => {
@@ -359,12 +359,12 @@ impl SessionActor {
             }
             Effect::AcceptListen => {
                 let Some((key, filter)) = state.listen.take() else { return };
-                if front.subscribe(key, filter).is_err() {
+                if outbox.subscribe(key, filter).is_err() {
                     let error = RpcError::invalid_request(user_text::too_many_subscriptions());
-                    front.answer_error(key, &error);
+                    outbox.answer_error(key, &error);
                 } else if self.seat.client.handshake().first_list_served && !self.is_listed(state) {
                     // The tools changed after they were listed and before this subscription.
-                    front.tools_changed(Some(key));
+                    outbox.tools_changed(Some(key));
                 }
             }
             Effect::RefuseUnopened => {
@@ -383,9 +383,9 @@ impl SessionActor {
                 if !self.is_listed(state) {
                     let client = self.seat.client.handshake();
                     if client.opened && !client.profile.version.is_stateless() {
-                        front.notify(TOOLS_CHANGED, mcp::tools_list_changed(), true);
+                        outbox.notify(TOOLS_CHANGED, mcp::tools_list_changed(), true);
                     }
-                    front.tools_changed(None);
+                    outbox.tools_changed(None);
                 }
             }
             Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
