@@ -212,7 +212,7 @@ OVERVIEW = [
         min=0, runbook="stdout-stalled",
     ),
     counts(
-        "Answers that nobody waited for any more", HALF, "Their request was already cancelled, or answered when a session ended. Nothing was written.",
+        "Answers that nobody waited for any more", HALF, "Their request was no longer open: it had been cancelled or already answered. Nothing was written.",
         ("sum(increase(holdfast_mcp_surplus_answers_total{$f}[$i]))", "answers"),
     ),
     counts(
