@@ -1,7 +1,7 @@
-"""What stands on the dashboards.
+"""The content of the dashboards.
 
-A panel is `kind(title, unit, width x height, what it tells, targets)`. In expressions `$f` stands for the filter by job and
-instance that every selector carries, `[$i]` for the window that fits the scrape interval. One gateway is one (job, instance,
+A panel is `kind(title, unit, width x height, description, targets)`. In expressions `$f` is the filter by job and instance
+that every selector has, `[$i]` the window that fits the scrape interval. One gateway is one (job, instance,
 pid): `instance` is the project, and clients start several copies for one project.
 """
 
@@ -90,8 +90,8 @@ OVERVIEW = [
     ),
     stat(
         "Definitive answers", "percentunit", STAT,
-        "Share of tool calls that the gateway did not fail itself, in the time shown. Objective: 99.5 % over 28 days. What a "
-        "closed or killed editor causes, what the client cancelled, and tools that failed in Unity do not count against it.",
+        "Share of tool calls, in the time shown, that did not fail because of the gateway. Objective: 99.5 % over 28 days. Failures "
+        "that a closed or killed editor causes, cancelled calls, and tools that fail in Unity do not count against it.",
         (definitive("increase", "$__range"), "definitive"),
         steps=[(None, BAD), (0.99, WAITS), (0.995, GOOD)], max=1, noValue="no calls", runbook="tool-call-budget",
     ),
@@ -104,7 +104,7 @@ OVERVIEW = [
         ("count(holdfast_build_info{$f})", "gateways"), steps=[(None, RESTS)], runbook="metrics-stale",
     ),
     stat(
-        "Calls waiting", "short", STAT, "Calls that are held: no byte of them has left, so they can still be made safely.",
+        "Calls waiting", "short", STAT, "Calls that are held. Nothing of them has been sent yet, so they can still run safely.",
         ("sum(holdfast_tool_calls_queued{$f})", "held"), steps=[(None, RESTS), (1, WAITS)], runbook="link-stuck",
     ),
     stat(
@@ -115,8 +115,8 @@ OVERVIEW = [
     row("Which state is it in, since when, and what changed?"),
     timeline(
         "Links", (16, 8),
-        "The bridge machine of every gateway. States shorter than a scrape do not appear; the transitions on the next dashboard "
-        "count them.",
+        "The state of every gateway's bridge machine. States shorter than a scrape interval may not appear; *Transitions* on the "
+        "next dashboard counts them.",
         "bridge", runbook="link-stuck",
     ),
     table(
@@ -125,15 +125,15 @@ OVERVIEW = [
         rename={"Value": "since"}, runbook="link-stuck",
     ),
     table(
-        "Alerts", "short", HALF, "What fires or is about to. The runbook's address stands in the alert.",
+        "Alerts", "short", HALF, "Alerts that fire or are pending. Each alert has the address of its runbook.",
         ('ALERTS{job=~"$job", alertname=~"Holdfast.+"}', ""), hide=["Value", "project"],
     ),
     table(
-        "Versions", "short", (6, 8), "What runs. A line on the graphs marks each start.",
+        "Versions", "short", (6, 8), "The versions that run. A line on the graphs marks each start.",
         ("holdfast_build_info{$f}", ""), hide=["Value", "project"],
     ),
     table(
-        "Sessions", "short", (6, 8), "Which clients have a session open, and how they speak MCP.",
+        "Sessions", "short", (6, 8), "Clients that have a session open, with their MCP version and era.",
         ("holdfast_mcp_session_info{$f} == 1", ""), hide=["Value", "project"],
     ),
     row("Tool calls"),
@@ -149,42 +149,42 @@ OVERVIEW = [
     ),
     counts(
         "Why calls were not executed, or their outcome is unknown", HALF,
-        "Causes in the vocabulary of the answers that the AI reads.",
+        "The causes have the same names as in the answers that the AI reads.",
         ('sum by (verdict, cause) (increase(holdfast_tool_calls_total{$f, cause!=""}[$i]))', "{{verdict}}: {{cause}}"),
         runbook="tool-call-budget",
     ),
     graph(
-        "Call duration", "s", HALF, "From acceptance to verdict, Unity's own work included.",
+        "Call duration", "s", HALF, "Time from a call's arrival to its answer, including Unity's own work.",
         *quantiles("holdfast_tool_call_duration_seconds"), min=0,
     ),
     heatmap(
-        "Call duration, all calls", "s", HALF, "Two ridges: calls that ran at once, and calls that waited out a reload.",
+        "Call duration, all calls", "s", HALF, "Usually there are two bands: calls that ran at once, and calls that waited for a reload to end.",
         "holdfast_tool_call_duration_seconds",
     ),
     graph(
-        "Time not spent in Unity", "s", HALF, "What calls waited for in the gateway, p95 by cause.",
+        "Time not spent in Unity", "s", HALF, "How long calls waited in the gateway, p95 by cause.",
         *quantiles("holdfast_tool_call_wait_seconds", by="cause", of=(0.95,)), min=0, runbook="queue-nearly-full",
     ),
     graph(
         "Calls in flight, waiting, and the bound", "short", HALF,
-        "Serial bridges take one call at a time: what waits behind it is provably not executed.",
+        "Serial bridges take one call at a time. Calls that wait behind it have certainly not run.",
         ("sum(holdfast_tool_calls_in_flight{$f})", "in flight"),
         ("sum(holdfast_tool_calls_queued{$f})", "waiting"),
         ("sum(holdfast_tool_call_queue_capacity{$f})", "bound"),
         min=0, runbook="queue-nearly-full",
     ),
     table(
-        "Tools", "short", HALF, "Calls in the time shown, and those that ended other than `ok`. A tool's very first call is not seen.",
+        "Tools", "short", HALF, "Calls in the time shown, and how many of them did not end as `ok`. The very first call of a tool is not counted here.",
         ("sum by (tool) (increase(holdfast_tool_calls_by_tool_total{$f}[$__range]))", ""),
         ('sum by (tool) (increase(holdfast_tool_calls_by_tool_total{$f, verdict!="ok"}[$__range]))', ""),
         rename={"Value #A": "calls", "Value #B": "not ok"}, decimals=0,
     ),
     counts(
-        "Calls sent again", HALF, "Only calls that are declared repeatable, or that an editor turned away before anything ran.",
+        "Calls sent again", HALF, "Only calls whose tool is repeatable, or that an editor turned away before anything ran.",
         ("sum by (cause) (increase(holdfast_tool_call_resends_total{$f}[$i]))", "{{cause}}"),
     ),
     graph(
-        "Result size", "bytes", HALF, "Results above 6 MiB go to a file that the answer names.",
+        "Result size", "bytes", HALF, "A result above 6 MiB is written to a file, and the answer names the file.",
         *quantiles("holdfast_tool_result_bytes"), min=0,
     ),
     row("MCP"),
@@ -201,26 +201,26 @@ OVERVIEW = [
         ("sum by (direction, kind) (rate(holdfast_mcp_messages_total{$f}[$i]))", "{{direction}} {{kind}}"), min=0,
     ),
     counts(
-        "Lines that are no request", THIRD, "The client's fault; each was answered, and nothing of it ran.",
+        "Lines that are no request", THIRD, "Errors of the client. Each line was answered, and nothing of it ran.",
         ("sum by (reason) (increase(holdfast_mcp_invalid_messages_total{$f}[$i]))", "{{reason}}"),
     ),
     graph(
-        "Open requests and stdout", "short", THIRD, "A queue that only grows: the client has stopped reading.",
+        "Open requests and stdout", "short", THIRD, "If the queue only grows, the client has stopped reading.",
         ("sum(holdfast_mcp_requests_in_flight{$f})", "open requests"),
         ("sum(holdfast_stdout_queued_messages{$f})", "lines waiting"),
         ("sum(holdfast_stdout_queue_capacity{$f})", "bound"),
         min=0, runbook="stdout-stalled",
     ),
     counts(
-        "Answers that nobody waited for any more", HALF, "Their request was cancelled or answered at an end; nothing was written.",
+        "Answers that nobody waited for any more", HALF, "Their request was no longer open: it had been cancelled or already answered. Nothing was written.",
         ("sum(increase(holdfast_mcp_surplus_answers_total{$f}[$i]))", "answers"),
     ),
     counts(
-        "Notifications that were not written", HALF, "The client does not read; answers are never dropped.",
+        "Notifications that were not written", HALF, "Notifications are dropped while the client does not read. Answers are never dropped.",
         ("sum(increase(holdfast_stdout_dropped_notifications_total{$f}[$i]))", "notifications"), runbook="stdout-stalled",
     ),
     graph(
-        "stdout: time since it last took bytes, while lines wait", "s", WIDE, "0 as long as nothing waits.",
+        "stdout: time since it last took bytes, while lines wait", "s", WIDE, "0 while no lines wait.",
         (
             "(time() - (holdfast_stdout_last_write_timestamp_seconds{$f} > 0)) "
             "* on (job, instance, pid) (holdfast_stdout_queued_messages{$f} > bool 0)", "{{instance}} {{pid}}",
@@ -233,40 +233,40 @@ LINK_AND_RELOAD = [
     row("States"),
     timeline(
         "State machines", (24, 10),
-        "One line per machine. Red: stalled, which is Unity silent on a call it was given. States shorter than a scrape do not "
-        "appear; the transitions below count them.",
+        "One line for each machine. Red is `stalled`: Unity is silent while it has a call to answer. States shorter than a scrape "
+        "interval may not appear; *Transitions* below counts them.",
         "discovery|bridge|push|registry|session", runbook="link-stuck",
     ),
     graph(
-        "Transitions", "cps", HALF, "Every edge that was taken, also between scrapes.",
+        "Transitions", "cps", HALF, "All transitions, including those between two scrapes.",
         ("sum by (machine, from, to) (rate(holdfast_fsm_transitions_total{$f}[$i])) > 0", "{{machine}}: {{from}} to {{to}}"),
     ),
     graph(
-        "How long states lasted, p95", "s", HALF, "Recorded when a state is left.",
+        "How long states lasted, p95", "s", HALF, "Recorded when the machine leaves a state.",
         *quantiles("holdfast_fsm_state_duration_seconds", by="state", extra=', machine="bridge"', of=(0.95,)), min=0,
     ),
     row("Reaching the editor"),
     counts(
         "Connect attempts by result", HALF,
-        "`refused`: nobody listens. `wrong_peer`: something listens that is no Unity bridge. `wrong_project`, `unproven`: it is "
-        "not known to be this project's editor, so it is not called.",
+        "`refused`: nothing listens on the port. `wrong_peer`: the program on the port is not a Unity bridge. `wrong_project`, "
+        "`unproven`: it is not this project's editor, or not known to be, so it gets no calls.",
         ("sum by (result) (increase(holdfast_unity_connect_attempts_total{$f}[$i]))", "{{result}}"), runbook="wrong-peer",
     ),
     graph(
-        "Connect and greeting", "s", HALF, "Where both succeeded.", *quantiles("holdfast_unity_connect_duration_seconds"), min=0,
+        "Connect and greeting", "s", HALF, "Time for both, for attempts where both succeeded.", *quantiles("holdfast_unity_connect_duration_seconds"), min=0,
     ),
     graph(
         "Delay before the next dial", "s", HALF,
-        "At most 0.1 s while an editor is likely, up to 5 s otherwise; 0 when none is waited for.",
+        "At most 0.1 s while an editor is likely to be there, up to 5 s otherwise; 0 if there is no delay.",
         ("max by (instance, pid) (holdfast_unity_backoff_delay_seconds{$f})", "{{instance}} {{pid}}"), min=0,
         runbook="link-stuck",
     ),
     counts(
-        "Backoff waits ended early by a hint", HALF, "Files that changed, a push, or somebody who wants the editor now.",
+        "Backoff waits ended early by a hint", HALF, "The hint is a changed file, a push message, or a request that needs the editor now.",
         ("sum by (hint) (increase(holdfast_unity_backoff_shortcuts_total{$f}[$i]))", "{{hint}}"),
     ),
     graph(
-        "Editors found", "short", THIRD, "What the last survey saw.",
+        "Editors found", "short", THIRD, "Editors that the last survey found.",
         ("sum by (state) (holdfast_unity_instances{$f})", "{{state}}"), min=0,
     ),
     counts(
@@ -274,42 +274,42 @@ LINK_AND_RELOAD = [
         ("sum by (reason) (increase(holdfast_unity_disconnects_total{$f}[$i]))", "{{reason}}"),
     ),
     graph(
-        "Connection number", "short", THIRD, "Of the connection that is up, 0 when none is; a steep line is a link that does not hold.",
+        "Connection number", "short", THIRD, "Number of the present connection, 0 if there is none. A steep line means that connections do not last.",
         ("max by (instance, pid) (holdfast_unity_connection_epoch{$f})", "{{instance}} {{pid}}"), min=0,
     ),
     row("Reloads"),
     counts(
-        "Reloads by result", THIRD, "Domain reloads of the editor. `presumed`: its bridge stopped, and its package tells of none.",
+        "Reloads by result", THIRD, "Domain reloads of the editor. `presumed`: the bridge went away, and its package does not announce reloads.",
         ("sum by (result) (increase(holdfast_unity_reloads_total{$f}[$i]))", "{{result}}"), runbook="slow-reloads",
     ),
     heatmap(
-        "Reload duration", "s", THIRD, "From the connection's end by a reload until the next one is greeted.",
+        "Reload duration", "s", THIRD, "Time from a connection's end by a reload until the next connection is greeted.",
         "holdfast_unity_reload_duration_seconds",
     ),
     graph(
         "Recovery: listening again to the first call on its way", "s", THIRD,
-        "Our part of an outage, for calls that were held through it. The line is the objective: 99 % within 1 s.",
+        "The gateway's part of an outage, for calls that were held during it. The line is the objective: 99 % within 1 s.",
         *quantiles("holdfast_unity_recovery_duration_seconds"), min=0, line=True, steps=[(None, GOOD), (1, BAD)],
         runbook="recovery-slow",
     ),
     row("The editor"),
     graph(
-        "Time since the editor said anything", "s", WIDE, "Long is normal while nothing is asked of it.",
+        "Time since the editor said anything", "s", WIDE, "A long time is normal while the editor has nothing to answer.",
         ("time() - (holdfast_unity_last_message_timestamp_seconds{$f} > 0)", "{{instance}} {{pid}}"), min=0,
         runbook="editor-silent",
     ),
     graph(
         "Age of the editor's last frame", "s", THIRD,
-        "By its own word, off its main thread; only holdfast's package tells. It grows while the main thread works, imports, or shows a dialog.",
+        "As the editor reports it, without its main thread; only holdfast's package does. It grows while the main thread works, imports, or shows a dialog.",
         ("time() - (holdfast_unity_last_editor_tick_timestamp_seconds{$f} > 0)", "{{instance}} {{pid}}"), min=0,
         runbook="editor-silent",
     ),
     graph(
-        "The editor's answer to \"how are you\"", "s", THIRD, "Asked every two seconds, answered off its main thread.",
+        "The editor's answer to \"how are you\"", "s", THIRD, "The gateway asks every two seconds. The editor answers without its main thread.",
         *quantiles("holdfast_unity_heartbeat_seconds"), min=0,
     ),
     counts(
-        "What the editor's journal said", THIRD, "Of calls whose connection had ended: only `forgotten` and `interrupted` leave the outcome unknown.",
+        "What the editor's journal said", THIRD, "For calls whose connection had ended. Only `forgotten` and `interrupted` leave the outcome unknown.",
         ("sum by (outcome) (increase(holdfast_unity_journal_outcomes_total{$f}[$i]))", "{{outcome}}"),
     ),
     graph(
@@ -321,20 +321,20 @@ LINK_AND_RELOAD = [
         ("sum by (direction) (rate(holdfast_unity_bytes_total{$f}[$i]))", "{{direction}}"), min=0,
     ),
     counts(
-        "Frames that broke the protocol", HALF, "Each ends its connection.",
+        "Frames that broke the protocol", HALF, "Each of them ends the connection.",
         ("sum by (reason) (increase(holdfast_unity_frame_errors_total{$f}[$i]))", "{{reason}}"),
     ),
     counts(
-        "Replies to nothing that is open", HALF, "Dropped: a reply of one connection never completes a call of another.",
+        "Replies to nothing that is open", HALF, "They are dropped: a reply on one connection never completes a call of another.",
         ("sum by (reason) (increase(holdfast_unity_unmatched_responses_total{$f}[$i]))", "{{reason}}"),
     ),
     row("Push channel"),
     counts(
-        "Push events by kind and result", HALF, "Hints: they shorten waits and name causes, and decide nothing.",
+        "Push events by kind and result", HALF, "Push messages are hints: they can shorten a wait or name a cause, but nothing depends on them.",
         ("sum by (kind, result) (increase(holdfast_push_events_total{$f}[$i]))", "{{kind}} {{result}}"), runbook="push-dropping",
     ),
     graph(
-        "Push queue and its bound", "short", HALF, "Messages that wait to be handled.",
+        "Push queue and its bound", "short", HALF, "Push messages that wait to be handled.",
         ("sum(holdfast_push_queue_depth{$f})", "waiting"), ("sum(holdfast_push_queue_capacity{$f})", "bound"), min=0,
         runbook="push-dropping",
     ),
@@ -345,12 +345,12 @@ UP_DOWN = ({"down": 0, "up": 1}, {"down": BAD, "up": GOOD})
 SUPERVISION = [
     row("Supervision"),
     panel(
-        "state-timeline", "Actors", "short", (24, 8), "Which parts run. A restart is usually too short to be seen here.",
+        "state-timeline", "Actors", "short", (24, 8), "Which actors run. A restart is usually too short to be seen here.",
         ("min by (instance, pid, actor) (holdfast_actor_up{$f})", "{{instance}} {{pid}} {{actor}}"), values=UP_DOWN,
         runbook="restart-loop",
     ),
     counts(
-        "Restarts by actor and reason", THIRD, "Each is a bug of holdfast, and no open call loses its answer by it.",
+        "Restarts by actor and reason", THIRD, "Each restart is a bug of holdfast. Open calls still get their answers.",
         ("sum by (actor, reason) (increase(holdfast_actor_restarts_total{$f}[$i]))", "{{actor}}: {{reason}}"),
         runbook="restart-loop",
     ),
@@ -359,17 +359,17 @@ SUPERVISION = [
         ("sum by (actor) (increase(holdfast_actor_starts_total{$f}[$i]))", "{{actor}}"), runbook="restart-loop",
     ),
     counts(
-        "Supervisors that gave up", THIRD, "Too many restarts in too short a time; what is above starts the whole part anew.",
+        "Supervisors that gave up", THIRD, "Its children restarted too often in a short time. The supervisor above starts the whole part again.",
         ("sum by (supervisor) (increase(holdfast_supervisor_escalations_total{$f}[$i]))", "{{supervisor}}"),
         runbook="supervisor-escalated",
     ),
     counts(
-        "Broken promises by kind", THIRD, "Flat zero, or a bug of holdfast.",
+        "Broken promises by kind", THIRD, "Anything but 0 is a bug of holdfast.",
         ("sum by (invariant) (increase(holdfast_invariant_violations_total{$f}[$i]))", "{{invariant}}"),
         runbook="invariant-violated",
     ),
     counts(
-        "Unexpected events", THIRD, "They do nothing. Flat zero, or a bug of holdfast.",
+        "Unexpected events", THIRD, "They have no effect, but anything other than 0 is a bug of holdfast.",
         ("sum by (machine, state) (increase(holdfast_fsm_unexpected_events_total{$f}[$i])) > 0", "{{machine}} in {{state}}"),
         runbook="unexpected-event",
     ),
@@ -385,12 +385,12 @@ SUPERVISION = [
         steps=[(None, BAD), (1, GOOD), (2, BAD)],
     ),
     graph(
-        "Messages waiting for an actor", "short", HALF, "Bounded at the edges by permits.",
+        "Messages waiting for an actor", "short", HALF, "Messages from outside need a permit, so their number is bounded.",
         ("sum by (actor) (holdfast_actor_mailbox_depth{$f})", "{{actor}}"), min=0,
     ),
     graph(
         "Time an actor takes over one message, p99", "s", HALF,
-        "Handlers wait for nothing, so this is the gateway's own part of a call's latency. The line is the objective: 5 ms.",
+        "Actors do not wait while they handle a message, so this is the gateway's own part of a call's latency. The line is the objective: 5 ms.",
         *quantiles("holdfast_actor_handle_duration_seconds", by="actor", of=(0.99,)), min=0, line=True,
         steps=[(None, GOOD), (0.005, BAD)],
     ),
@@ -405,16 +405,16 @@ SUPERVISION = [
         runbook="runtime-starved",
     ),
     graph(
-        "File descriptors, share of the limit", "percentunit", HALF, "Open ones over those that may be open.",
+        "File descriptors, share of the limit", "percentunit", HALF, "Open file descriptors divided by the limit.",
         ("max by (instance, pid) (process_open_fds{$f} / process_max_fds{$f})", "{{instance}} {{pid}}"), min=0, max=1, line=True,
         steps=[(None, GOOD), (0.8, BAD)], runbook="fds-nearly-exhausted",
     ),
     graph(
-        "Runtime lag", "s", HALF, "How late a tick came that is due every second: a starved machine, or a blocked executor.",
+        "Runtime lag", "s", HALF, "How late a tick comes that is due every second. High values mean an overloaded machine or a blocked gateway.",
         *quantiles("holdfast_runtime_lag_seconds"), min=0, runbook="runtime-starved",
     ),
     counts(
-        "Clock jumps", THIRD, "The machine slept, or its clock was set: explains odd graphs.",
+        "Clock jumps", THIRD, "The machine slept, or somebody set its clock. This can explain odd graphs.",
         ("sum by (direction) (increase(holdfast_clock_jumps_total{$f}[$i]))", "{{direction}}"),
     ),
     table(
@@ -422,15 +422,15 @@ SUPERVISION = [
         ("process_start_time_seconds{$f} * 1000", ""), hide=["project"], rename={"Value": "since"}, runbook="metrics-stale",
     ),
     counts(
-        "Scrapes", THIRD, "Requests for these metrics. All but `ok` were refused.",
+        "Scrapes", THIRD, "Requests for these metrics. All results but `ok` are refusals.",
         ("sum by (result) (increase(holdfast_scrapes_total{$f}[$i]))", "{{result}}"), runbook="metrics-stale",
     ),
     graph(
-        "Log events by level", "cps", HALF, "Counted whether written or not.",
+        "Log events by level", "cps", HALF, "Log lines, whether they were written or not.",
         ("sum by (level) (rate(holdfast_log_events_total{$f}[$i]))", "{{level}}"), stack=True, min=0,
     ),
     counts(
-        "Log lines that were not written", HALF, "`queue_full`: nobody reads stderr fast enough. The gateway does not wait for it.",
+        "Log lines that were not written", HALF, "`queue_full`: stderr is not read fast enough. The gateway does not wait for it.",
         ("sum by (reason) (increase(holdfast_log_events_dropped_total{$f}[$i]))", "{{reason}}"),
     ),
 ]  # fmt: skip
@@ -456,5 +456,5 @@ DASHBOARDS = [
 
 # Metrics that no dashboard shows, and why.
 NOT_SHOWN = {
-    "holdfast_shutdowns_total": "counted when the process ends: only ever seen in the snapshot at exit, never in a scrape",
+    "holdfast_shutdowns_total": "counted when the process ends, so only the snapshot at exit has it, never a scrape",
 }

@@ -90,7 +90,7 @@ use Labels::{Each, Late, Open, Plain, Rows};
 
 metrics! {
     BuildInfo: Gauge, Count, "build_info", Open(&["version", "revision", "mcp_protocol"]),
-        "Always 1; the labels say which build of holdfast this is and the newest MCP version it speaks";
+        "Always 1; the labels give the build of holdfast and the newest MCP version that it supports";
     ProcessStart: Gauge, Seconds, "process_start_time_seconds", Plain,
         "When the gateway was started, in seconds since the epoch";
     ProcessCpu: Counter, Seconds, "process_cpu_seconds_total", Plain,
@@ -105,116 +105,116 @@ metrics! {
 
     McpRequests: Counter, Count, "mcp_requests_total",
         Each(&[("method", labels::methods), ("outcome", labels::outcomes)]),
-        "Requests of the client, counted when they are answered or cancelled; a tool that failed is an answered request";
+        "Requests from the client, counted when they are answered or cancelled; a failed tool call is an answered request";
     McpRequestDuration: Histogram(ANSWER), Seconds, "mcp_request_duration_seconds", Each(&[("method", labels::methods)]),
-        "From a request's arrival to its answer";
-    McpInFlight: Gauge, Count, "mcp_requests_in_flight", Plain, "Requests that are open now";
+        "Time from the arrival of a request to its answer";
+    McpInFlight: Gauge, Count, "mcp_requests_in_flight", Plain, "Requests that are open at the moment";
     McpMessages: Counter, Count, "mcp_messages_total",
         Each(&[("direction", labels::directions), ("kind", labels::message_kinds)]),
         "JSON-RPC messages read from and queued for the client";
     McpInvalid: Counter, Count, "mcp_invalid_messages_total", Each(&[("reason", labels::invalid_messages)]),
-        "Lines of the client that were not taken as a message, or requests that were not opened";
+        "Lines from the client that were not accepted as a message, and requests that were not accepted";
     McpSession: Gauge, Count, "mcp_session_info",
         Late(&[("era", labels::eras), ("protocol", labels::protocols), ("client", labels::clients)]),
-        "1 for the session that is open; 0 for one that another initialize replaced";
-    StdoutQueued: Gauge, Count, "stdout_queued_messages", Plain, "Messages that wait for the client to read stdout";
-    StdoutCapacity: Gauge, Count, "stdout_queue_capacity", Plain, "Queued messages from which on reading stops";
+        "1 for the open session; 0 for a session that a later initialize replaced";
+    StdoutQueued: Gauge, Count, "stdout_queued_messages", Plain, "Messages that wait until the client reads stdout";
+    StdoutCapacity: Gauge, Count, "stdout_queue_capacity", Plain, "Number of queued messages at which holdfast stops reading requests";
     StdoutDropped: Counter, Count, "stdout_dropped_notifications_total", Plain,
-        "Notifications dropped because the client does not read stdout";
+        "Notifications that were dropped because the client did not read stdout";
     StdoutSurplus: Counter, Count, "mcp_surplus_answers_total", Plain,
-        "Answers that came after their request was cancelled or answered at an end; nothing was written";
+        "Answers that were not written because their request was no longer open";
     StdoutWritten: Gauge, Seconds, "stdout_last_write_timestamp_seconds", Plain,
-        "When something was last written to stdout; 0 before";
+        "Time of the last write to stdout; 0 before the first";
 
     ToolCalls: Counter, Count, "tool_calls_total", Rows(&["verdict", "cause"], labels::verdicts_with_causes),
-        "Calls of the editor's tools by how they ended, counted when the client was answered or had cancelled";
+        "Calls of the editor's tools by verdict and cause, counted when they are answered or cancelled";
     ToolCallsByTool: Counter, Count, "tool_calls_by_tool_total", Late(&[("tool", labels::tools), ("verdict", labels::verdicts)]),
-        "The same by tool: the first 24 tools that an editor lists, then other";
+        "Calls of the editor's tools by tool and verdict; tools after the first 24 that an editor lists count as other";
     ToolCallDuration: Histogram(ANSWER), Seconds, "tool_call_duration_seconds", Each(&[("verdict", labels::verdicts)]),
-        "From a call's arrival to its answer";
+        "Time from the arrival of a call to its answer";
     ToolCallWait: Histogram(ANSWER), Seconds, "tool_call_wait_seconds", Each(&[("cause", labels::waits)]),
-        "From a call's arrival, or its loss if it is sent again, until its bytes leave: time not spent in Unity";
-    ToolCallsInFlight: Gauge, Count, "tool_calls_in_flight", Plain, "Calls that were sent and have not ended in Unity";
-    ToolCallsQueued: Gauge, Count, "tool_calls_queued", Plain, "Calls that are held";
-    ToolCallCapacity: Gauge, Count, "tool_call_queue_capacity", Plain, "Most requests open at once, calls included";
+        "Time from the arrival of a call (or from its loss, if it is sent again) until it is sent: time not spent in Unity";
+    ToolCallsInFlight: Gauge, Count, "tool_calls_in_flight", Plain, "Calls that were sent to Unity and have not ended there";
+    ToolCallsQueued: Gauge, Count, "tool_calls_queued", Plain, "Calls that are held: they wait to be sent";
+    ToolCallCapacity: Gauge, Count, "tool_call_queue_capacity", Plain, "Limit of open requests, calls included";
     ToolCallResends: Counter, Count, "tool_call_resends_total", Each(&[("cause", labels::resends)]),
-        "Calls sent once more: declared repeatable, or turned away by an editor before anything ran";
-    ToolResultBytes: Histogram(RESULT), Bytes, "tool_result_bytes", Plain, "Sizes of the results handed to the client";
+        "Calls that were sent again because their tool is repeatable, or because an editor turned them away without running them";
+    ToolResultBytes: Histogram(RESULT), Bytes, "tool_result_bytes", Plain, "Sizes of the results that the client was given";
 
     ConnectAttempts: Counter, Count, "unity_connect_attempts_total", Each(&[("result", labels::dial_results)]),
-        "Dials of the editor by result; ok is a greeting that was answered rightly";
+        "Attempts to connect to the editor, by result; ok means that the greeting succeeded";
     ConnectDuration: Histogram(CONNECT), Seconds, "unity_connect_duration_seconds", Plain,
-        "From the dial to the greeting's answer, for dials that gave a connection";
+        "Time from the start of an attempt to the end of the greeting, for attempts that gave a connection";
     Disconnects: Counter, Count, "unity_disconnects_total", Each(&[("reason", labels::losses)]),
-        "Greeted connections that ended";
-    BackoffDelay: Gauge, Seconds, "unity_backoff_delay_seconds", Plain, "The delay that is waited now; 0 when none is";
+        "Connections that ended after their greeting had succeeded";
+    BackoffDelay: Gauge, Seconds, "unity_backoff_delay_seconds", Plain, "Present delay before the next attempt to connect; 0 if there is none";
     BackoffShortcuts: Counter, Count, "unity_backoff_shortcuts_total", Each(&[("hint", labels::hints)]),
-        "Backoff waits ended early by a hint";
-    ConnectionEpoch: Gauge, Count, "unity_connection_epoch", Plain, "Number of the connection that is up; 0 when none is";
+        "Delays before an attempt to connect that a hint cut short";
+    ConnectionEpoch: Gauge, Count, "unity_connection_epoch", Plain, "Number of the present connection; 0 if there is none";
     LastMessage: Gauge, Seconds, "unity_last_message_timestamp_seconds", Plain,
-        "When bytes last came from the editor; 0 before";
+        "Time when bytes last arrived from the editor; 0 before the first";
     LastTick: Gauge, Seconds, "unity_last_editor_tick_timestamp_seconds", Plain,
-        "When the editor last drew a frame, by its own word; 0 before, and for packages that do not tell";
+        "Time when the editor last drew a frame, as it reports itself; 0 before the first, and for packages that do not report it";
     Heartbeat: Histogram(CONNECT), Seconds, "unity_heartbeat_seconds", Plain,
-        "How long the editor took to say how it is, off its main thread";
+        "Time that the editor took to answer a heartbeat, which its main thread does not take part in";
     JournalOutcomes: Counter, Count, "unity_journal_outcomes_total", Each(&[("outcome", labels::journal_outcomes)]),
-        "What the editor's journal said of calls whose connection had ended";
+        "What the editor's journal reported about calls whose connection had ended";
     Frames: Counter, Count, "unity_frames_total", Each(&[("direction", labels::directions)]),
         "Messages from and to the editor";
     Bytes: Counter, Bytes, "unity_bytes_total", Each(&[("direction", labels::directions)]),
         "Bytes from and to the editor";
     FrameErrors: Counter, Count, "unity_frame_errors_total", Each(&[("reason", labels::frame_errors)]),
-        "Bytes of an editor that were not its protocol; each ended its connection";
+        "Data from the editor that broke the protocol; each case ended the connection";
     Unmatched: Counter, Count, "unity_unmatched_responses_total", Each(&[("reason", labels::strays)]),
-        "Replies of the editor that belong to nothing that is open";
+        "Replies from the editor that belong to no open call or request";
     Reloads: Counter, Count, "unity_reloads_total", Each(&[("result", labels::reload_results)]),
-        "Domain reloads that took the connection, by whether the editor came back; presumed where its package tells of none";
+        "Domain reloads that closed the connection, by result; presumed if the editor's package does not announce reloads";
     ReloadDuration: Histogram(RELOAD), Seconds, "unity_reload_duration_seconds", Plain,
-        "From the connection's end by a reload until the next one is greeted";
+        "Time from a connection's end by a reload until the next connection is greeted";
     RecoveryDuration: Histogram(RECOVERY), Seconds, "unity_recovery_duration_seconds", Plain,
-        "From the editor's accept after a loss until the first call that was held for it is on its way";
+        "Time from the editor's accept after a loss until the first held call is sent";
     Instances: Gauge, Count, "unity_instances", Each(&[("state", labels::instances)]),
-        "Ports of editors that the last look around found, by whether they may be called";
+        "Ports of editors that the last survey found, by whether they may be called";
 
     PushEvents: Counter, Count, "push_events_total", Rows(&["kind", "result"], labels::push_events),
-        "Messages on the push channel; none of them is needed";
-    PushDepth: Gauge, Count, "push_queue_depth", Plain, "Push messages that wait for their actor";
-    PushCapacity: Gauge, Count, "push_queue_capacity", Plain, "Most push messages that may wait";
+        "Messages on the push channel; nothing depends on them";
+    PushDepth: Gauge, Count, "push_queue_depth", Plain, "Push messages that wait to be handled";
+    PushCapacity: Gauge, Count, "push_queue_capacity", Plain, "Limit of waiting push messages";
 
     FsmState: Gauge, Count, "fsm_state", Rows(&["machine", "state"], labels::states),
-        "1 for the state that a machine is in, 0 for its others";
+        "1 for the present state of a machine, 0 for its other states";
     FsmCode: Gauge, Count, "fsm_state_code", Rows(&["machine", "state"], labels::states),
-        "A constant: the number of a state, in the order of its machine's chart";
+        "Constant: the number of a state, in the order of its machine's chart";
     FsmEntered: Gauge, Seconds, "fsm_state_entered_timestamp_seconds", Each(&[("machine", labels::machines)]),
-        "When a machine entered the state that it is in";
+        "Time when a machine entered its present state";
     FsmTransitions: Counter, Count, "fsm_transitions_total", Rows(&["machine", "from", "to"], labels::edges),
-        "Transitions of a machine; the edges are those of its chart";
+        "Transitions of a machine between the states of its chart";
     FsmDwell: Histogram(DWELL), Seconds, "fsm_state_duration_seconds", Rows(&["machine", "state"], labels::states),
-        "How long a machine stayed in a state, recorded when it leaves it";
+        "Time that a machine spent in a state, recorded when it leaves the state";
     FsmUnexpected: Counter, Count, "fsm_unexpected_events_total", Rows(&["machine", "state"], labels::all_states),
-        "Events not expected in the state they came in: a bug of holdfast, without an effect";
-    ActorUp: Gauge, Count, "actor_up", Each(&[("actor", labels::actors)]), "1 while the part runs";
-    ActorStarts: Counter, Count, "actor_starts_total", Each(&[("actor", labels::actors)]), "Starts of a part";
+        "Events that came in a state that does not expect them: a bug of holdfast. Such an event has no effect";
+    ActorUp: Gauge, Count, "actor_up", Each(&[("actor", labels::actors)]), "1 while the actor runs";
+    ActorStarts: Counter, Count, "actor_starts_total", Each(&[("actor", labels::actors)]), "Starts of an actor";
     ActorRestarts: Counter, Count, "actor_restarts_total",
         Each(&[("actor", labels::actors), ("reason", labels::end_reasons)]),
-        "Starts of a part after it ended, by how it ended";
+        "Restarts of an actor, by how it had ended";
     ActorHandle: Histogram(HANDLE), Seconds, "actor_handle_duration_seconds", Each(&[("actor", labels::handlers)]),
-        "How long a part took for one message";
+        "Time that an actor took to handle one message";
     MailboxDepth: Gauge, Count, "actor_mailbox_depth", Each(&[("actor", labels::edged_actors)]),
-        "Messages from outside that wait for a part or are being handled; only these can grow";
+        "Messages from outside that an actor has not finished handling; other messages cannot pile up";
     Escalations: Counter, Count, "supervisor_escalations_total", Each(&[("supervisor", labels::supervisors)]),
-        "A supervisor gave up because its children ended too often";
-    TreeRebuilds: Counter, Count, "tree_rebuilds_total", Plain, "The whole tree was built again after it gave up";
+        "Times that a supervisor gave up because its children ended too often";
+    TreeRebuilds: Counter, Count, "tree_rebuilds_total", Plain, "Times that the whole tree of actors was rebuilt after its supervisor gave up";
     Invariants: Counter, Count, "invariant_violations_total", Each(&[("invariant", labels::invariants)]),
-        "A promise was seen broken: a bug of ours. Stays 0";
+        "Promises that holdfast saw itself break: a bug of holdfast. Should stay 0";
 
     LogEvents: Counter, Count, "log_events_total", Each(&[("level", labels::levels)]), "Log lines by level";
     LogDropped: Counter, Count, "log_events_dropped_total", Each(&[("reason", labels::log_drops)]),
-        "Log lines that stderr did not take";
+        "Log lines that were not written to stderr";
     Scrapes: Counter, Count, "scrapes_total", Each(&[("result", labels::scrape_results)]),
-        "Requests to the exporter, this one not included";
+        "Requests to the exporter, without the present one";
     Shutdowns: Counter, Count, "shutdowns_total", Each(&[("reason", labels::end_causes)]),
-        "Gateway exits (seen in holdfast_last_exit.prom only)";
+        "Gateway exits (only in holdfast_last_exit.prom)";
 }
 
 impl Id {
