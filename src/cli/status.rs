@@ -76,7 +76,7 @@ fn span(value: &Value, pointer: &str) -> String {
 }
 
 fn row(name: &str, text: &str) {
-    output::line(&format!("  {name:8}  {text}"));
+    output::line(&format!("  {name:9}  {text}"));
 }
 
 fn print(gateways: &[Value], look: &Look, state_dir: Option<&Path>) {
@@ -118,7 +118,7 @@ fn print_gateway(gateway: &Value) {
     let shown = toned(&format!("{state}{why}{still}"), tone);
     row("editor", &format!("{shown}, since {}{port}", span(gateway, "/editor/since_ms")));
     if let Some(says) = text(gateway, "/editor/pulse/says") {
-        row("pulse", &clean(says));
+        row("heartbeat", &clean(says));
     }
     row(
         "tools",

@@ -432,7 +432,7 @@ async fn a_call_behind_a_ping_that_is_cut_never_left_and_is_sent_on_the_next_con
     let editor = Scripted::start(&setup.net, Does::CutsPing(response(RAN), 3)).await;
     let mut it = opened(setup).await;
     let pings = || editor.heads.lock().unwrap().len();
-    until("the pulse is under way", || pings() == 3).await;
+    until("the heartbeat is under way", || pings() == 3).await;
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
     sleep(Duration::from_millis(100)).await;
     assert_eq!(it.parts.calls.ledger(|ledger, _| ledger.counts()), (1, 0), "it is held until its first byte");
@@ -444,15 +444,15 @@ async fn a_call_behind_a_ping_that_is_cut_never_left_and_is_sent_on_the_next_con
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_behind_a_ping_that_never_ends_never_left_and_is_held_when_the_pulse_gives_up() {
+async fn a_call_behind_a_ping_that_never_ends_never_left_and_is_held_when_the_heartbeat_gives_up() {
     let setup = setup();
     let net = setup.net.clone();
     let editor = Scripted::start(&net, Does::HangsOnPing(3)).await;
     let mut it = opened(setup).await;
     let pings = || editor.heads.lock().unwrap().len();
-    until("the pulse is under way", || pings() == 3).await;
+    until("the heartbeat is under way", || pings() == 3).await;
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
-    until("the pulse is given up", || it.parts.link.view.borrow().epoch.is_none()).await;
+    until("the heartbeat is given up", || it.parts.link.view.borrow().epoch.is_none()).await;
     assert_eq!(editor.asked(), 0);
     drop(editor);
     sleep(Duration::from_secs(1)).await;

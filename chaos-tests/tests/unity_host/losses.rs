@@ -43,7 +43,7 @@ fn an_editor_killed_amid_calls_costs_what_was_under_way_and_nothing_else() {
 const STOPPED_SECS: u64 = 12;
 
 #[test]
-fn a_stopped_editor_is_noticed_by_its_pulse_and_its_journal_tells_what_became_of_the_calls() {
+fn a_stopped_editor_is_noticed_by_its_heartbeat_and_its_journal_tells_what_became_of_the_calls() {
     on_both("editor-stopped", &["P02", "N01"], |runtime, scenario| {
         let mut stage = Stage::open(runtime, &[]);
         let beside = stage.begun("wait", &json!({"key": "beside", "ms": 500}));

@@ -91,7 +91,7 @@ fn a_connection_cut_anywhere_in_a_request_or_a_reply_costs_no_call_its_result() 
 }
 
 #[test]
-fn a_network_that_swallows_everything_is_noticed_by_the_pulse_and_the_journal_tells_the_rest() {
+fn a_network_that_swallows_everything_is_noticed_by_the_heartbeat_and_the_journal_tells_the_rest() {
     on_both("black-hole", &["N01"], |runtime, scenario| {
         let mut shaper = None;
         let mut stage = Stage::with_gateway(runtime, &[], |port| {

@@ -252,7 +252,7 @@ impl Screen<'_> {
         let style = pen.tone(gateway.tone());
         pen.field("editor", &text, style);
         if let Some(heartbeat) = &editor.heartbeat {
-            pen.field("pulse", &heartbeat.says, PLAIN);
+            pen.field("heartbeat", &heartbeat.says, PLAIN);
         }
     }
 
