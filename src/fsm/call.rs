@@ -197,9 +197,17 @@ impl Call {
         if self.unrun < UNRUN_MAX {
             return Outcome::Transition(State::Held);
         }
-        let verdict = self.loss.map_or(Verdict::NotExecuted(Cause::Reloading), Verdict::OutcomeUnknown);
+        let (verdict, end) = self.unless_lost(Verdict::NotExecuted(Cause::Reloading));
         out.order(Effect::Answer(verdict));
-        Outcome::Transition(if self.loss.is_some() { State::Uncertain } else { State::Answered })
+        Outcome::Transition(end)
+    }
+
+    /// Returns the end of a call whose last sending did not run: this verdict, unless an earlier sending may have run.
+    fn unless_lost(&self, verdict: Verdict) -> (Verdict, State) {
+        match self.loss {
+            Some(loss) => (Verdict::OutcomeUnknown(loss), State::Uncertain),
+            None => (verdict, State::Answered),
+        }
     }
 
     /// Returns why the call was interrupted, as far as it is known.
@@ -381,9 +389,9 @@ impl Machine for Call {
             }
             // The client was told to wait for a result, so the call is not sent again without the client's knowledge.
             (State::Abandoned, Event::NotRunProven) => {
-                let verdict = self.loss.map_or(Verdict::NotExecuted(Cause::Reloading), Verdict::OutcomeUnknown);
+                let (verdict, end) = self.unless_lost(Verdict::NotExecuted(Cause::Reloading));
                 out.order(Effect::Note(verdict));
-                Outcome::Transition(State::Answered)
+                Outcome::Transition(end)
             }
             (State::Abandoned, Event::CancelledByClient) => out.ignore("the client was already answered"),
             (State::Abandoned, Event::PatienceEnded) => out.ignore("the client was already answered"),
@@ -424,11 +432,7 @@ impl Machine for Call {
         match (group, *event) {
             (Group::Waiting, Event::Refused(cause) | Event::HoldEnded(cause)) => {
                 // A call that is held to be sent again may have run.
-                let verdict = match self.loss {
-                    Some(loss) => Verdict::OutcomeUnknown(loss),
-                    None => Verdict::NotExecuted(cause),
-                };
-                let end = if self.loss.is_some() { State::Uncertain } else { State::Answered };
+                let (verdict, end) = self.unless_lost(Verdict::NotExecuted(cause));
                 out.order(Effect::Answer(verdict));
                 Outcome::Transition(end)
             }
