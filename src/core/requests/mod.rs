@@ -309,11 +309,11 @@ impl Requests {
         if !self.open.contains_key(&key) || self.broken || told {
             return false;
         }
-        self.progress.insert(key, progress);
         if self.notifications >= STDOUT_NOTIFICATIONS_MAX {
             self.dropped_notifications += 1;
             return false;
         }
+        self.progress.insert(key, progress);
         self.notifications += 1;
         self.queue(text, Some("progress"));
         true
@@ -405,3 +405,6 @@ impl Requests {
         self.queued_bytes = 0;
     }
 }
+
+#[cfg(test)]
+mod tests;
