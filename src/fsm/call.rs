@@ -291,8 +291,9 @@ impl Machine for Call {
             (State::Sent, Event::TurnedAway) if self.sendings < SENDINGS_MAX => Outcome::Transition(State::Held),
             (State::Sent, Event::NotRunProven) => self.spare(out),
             (State::Sent, Event::TurnedAway) => {
-                out.order(Effect::Answer(Verdict::ToolError));
-                Outcome::Transition(State::Answered)
+                let (verdict, end) = self.unless_lost(Verdict::ToolError);
+                out.order(Effect::Answer(verdict));
+                Outcome::Transition(end)
             }
             (State::Sent, Event::ReplyWithheld) => {
                 self.cut = Some(Loss::Reload);
@@ -369,7 +370,7 @@ impl Machine for Call {
                     Outcome::Transition(State::Uncertain)
                 }
             }
-            (State::Abandoned, Event::TurnedAway) => {
+            (State::Abandoned, Event::TurnedAway) if self.loss.is_none() => {
                 out.order(Effect::KeepLate);
                 out.order(Effect::Note(Verdict::ToolError));
                 Outcome::Transition(State::Answered)
@@ -388,7 +389,7 @@ impl Machine for Call {
                 Outcome::Transition(State::Uncertain)
             }
             // The client was told to wait for a result, so the call is not sent again without the client's knowledge.
-            (State::Abandoned, Event::NotRunProven) => {
+            (State::Abandoned, Event::NotRunProven | Event::TurnedAway) => {
                 let (verdict, end) = self.unless_lost(Verdict::NotExecuted(Cause::Reloading));
                 out.order(Effect::Note(verdict));
                 Outcome::Transition(end)

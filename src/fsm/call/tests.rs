@@ -105,6 +105,16 @@ fn lost_once(then: &[Event]) -> Vec<Event> {
 }
 
 #[test]
+fn a_call_that_is_turned_away_to_the_last_is_unknown_if_an_earlier_sending_may_have_run() {
+    let again = [Event::TurnedAway, CLAIM_REPEATABLE];
+    let away = lost_once(&[&[CLAIM_REPEATABLE], &again[..], &[Event::TurnedAway]].concat());
+    let unknown = Verdict::OutcomeUnknown(Loss::Disconnect);
+    assert_eq!(last(&away), (State::Uncertain, vec![Effect::Answer(unknown)]));
+    let late = lost_once(&[CLAIM_REPEATABLE, Event::PatienceEnded, Event::TurnedAway]);
+    assert_eq!(last(&late), (State::Uncertain, vec![Effect::Note(unknown)]));
+}
+
+#[test]
 fn an_abandoned_call_that_did_not_run_is_uncertain_if_an_earlier_sending_may_have_run() {
     let unknown = Effect::Note(Verdict::OutcomeUnknown(Loss::Disconnect));
     let late = lost_once(&[CLAIM_REPEATABLE, Event::PatienceEnded, Event::NotRunProven]);
