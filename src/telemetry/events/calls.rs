@@ -159,8 +159,9 @@ impl Events {
         self.metrics().tools_listed(names);
     }
 
-    /// The catalogue on disk could not be used or written.
-    pub fn catalogue_trouble(&self, what: &'static str, detail: &str) {
+    /// The tool list, the catalogue on disk, a result file or the run record has a problem; `what` says which. All have the event
+    /// name of the first two, which readers of logs know.
+    pub fn trouble_with(&self, what: &'static str, detail: &str) {
         tracing::warn!(event = "catalogue_trouble", link = self.link(), what, detail = %clean(detail));
     }
 
