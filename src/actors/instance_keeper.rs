@@ -67,13 +67,13 @@ async fn renew(seen: GatewayTools, path: PathBuf, mut stopped: oneshot::Receiver
     }
     let record = match StateRecord::claim(&seen.env.host, path).await {
         Ok(record) => record,
-        Err(error) => return seen.env.events.catalogue_trouble("run_record", &error.to_string()),
+        Err(error) => return seen.env.events.trouble_with("run_record", &error.to_string()),
     };
     let mut reaped = false;
     loop {
         let snapshot = seen.snapshot().to_string();
         if let Err(error) = record.write(&seen.env.host, snapshot.into_bytes()).await {
-            seen.env.events.catalogue_trouble("run_record", &error.to_string());
+            seen.env.events.trouble_with("run_record", &error.to_string());
         }
         // After the first record, so that reaping old records does not delay it.
         if !std::mem::replace(&mut reaped, true)

@@ -114,7 +114,7 @@ impl Actor for RegistryActor {
             Message::ListReceived(epoch, listing, over) => self.received(state, epoch, listing, over),
             // The bridge is told when `_over` is dropped, after the effects of the machine.
             Message::ListFailed(epoch, why, _over) => {
-                self.env.events.catalogue_trouble("list_failed", &why);
+                self.env.events.trouble_with("list_failed", &why);
                 if self.is_current(state, epoch) {
                     self.feed(state, &Event::ListFailed);
                 }
@@ -188,7 +188,7 @@ impl RegistryActor {
             Ok(_) => return self.tools.disk_was_read(),
             Err(Unusable::Missing) => false,
             Err(problem) => {
-                self.env.events.catalogue_trouble("catalogue_file", &format!("{problem} ({})", project.display()));
+                self.env.events.trouble_with("catalogue_file", &format!("{problem} ({})", project.display()));
                 false
             }
         };
@@ -263,7 +263,7 @@ impl RegistryActor {
         // The write begins here and not in the task: a session may end right after its list, and the next one needs the file.
         self.tasks.spawn(self.env.host.blocking(Box::new(move || {
             if let Err(error) = catalogue_file::write(&*host, &folder, &file) {
-                events.catalogue_trouble("catalogue_write", &error.to_string());
+                events.trouble_with("catalogue_write", &error.to_string());
             }
         })));
     }

@@ -197,9 +197,17 @@ impl Call {
         if self.unrun < UNRUN_MAX {
             return Outcome::Transition(State::Held);
         }
-        let verdict = self.loss.map_or(Verdict::NotExecuted(Cause::Reloading), Verdict::OutcomeUnknown);
+        let (verdict, end) = self.unless_lost(Verdict::NotExecuted(Cause::Reloading));
         out.order(Effect::Answer(verdict));
-        Outcome::Transition(if self.loss.is_some() { State::Uncertain } else { State::Answered })
+        Outcome::Transition(end)
+    }
+
+    /// Returns the end of a call whose last sending did not run: this verdict, unless an earlier sending may have run.
+    fn unless_lost(&self, verdict: Verdict) -> (Verdict, State) {
+        match self.loss {
+            Some(loss) => (Verdict::OutcomeUnknown(loss), State::Uncertain),
+            None => (verdict, State::Answered),
+        }
     }
 
     /// Returns why the call was interrupted, as far as it is known.
@@ -283,8 +291,9 @@ impl Machine for Call {
             (State::Sent, Event::TurnedAway) if self.sendings < SENDINGS_MAX => Outcome::Transition(State::Held),
             (State::Sent, Event::NotRunProven) => self.spare(out),
             (State::Sent, Event::TurnedAway) => {
-                out.order(Effect::Answer(Verdict::ToolError));
-                Outcome::Transition(State::Answered)
+                let (verdict, end) = self.unless_lost(Verdict::ToolError);
+                out.order(Effect::Answer(verdict));
+                Outcome::Transition(end)
             }
             (State::Sent, Event::ReplyWithheld) => {
                 self.cut = Some(Loss::Reload);
@@ -361,7 +370,7 @@ impl Machine for Call {
                     Outcome::Transition(State::Uncertain)
                 }
             }
-            (State::Abandoned, Event::TurnedAway) => {
+            (State::Abandoned, Event::TurnedAway) if self.loss.is_none() => {
                 out.order(Effect::KeepLate);
                 out.order(Effect::Note(Verdict::ToolError));
                 Outcome::Transition(State::Answered)
@@ -380,10 +389,10 @@ impl Machine for Call {
                 Outcome::Transition(State::Uncertain)
             }
             // The client was told to wait for a result, so the call is not sent again without the client's knowledge.
-            (State::Abandoned, Event::NotRunProven) => {
-                let verdict = self.loss.map_or(Verdict::NotExecuted(Cause::Reloading), Verdict::OutcomeUnknown);
+            (State::Abandoned, Event::NotRunProven | Event::TurnedAway) => {
+                let (verdict, end) = self.unless_lost(Verdict::NotExecuted(Cause::Reloading));
                 out.order(Effect::Note(verdict));
-                Outcome::Transition(State::Answered)
+                Outcome::Transition(end)
             }
             (State::Abandoned, Event::CancelledByClient) => out.ignore("the client was already answered"),
             (State::Abandoned, Event::PatienceEnded) => out.ignore("the client was already answered"),
@@ -424,11 +433,7 @@ impl Machine for Call {
         match (group, *event) {
             (Group::Waiting, Event::Refused(cause) | Event::HoldEnded(cause)) => {
                 // A call that is held to be sent again may have run.
-                let verdict = match self.loss {
-                    Some(loss) => Verdict::OutcomeUnknown(loss),
-                    None => Verdict::NotExecuted(cause),
-                };
-                let end = if self.loss.is_some() { State::Uncertain } else { State::Answered };
+                let (verdict, end) = self.unless_lost(Verdict::NotExecuted(cause));
                 out.order(Effect::Answer(verdict));
                 Outcome::Transition(end)
             }

@@ -219,7 +219,7 @@ impl Answers {
         });
         let Some((result, problem)) = fitted.await else { return ToolResult::error(user_text::NOT_SPILLED) };
         if let Some(error) = problem {
-            self.env.events.catalogue_trouble("result_file", &error.to_string());
+            self.env.events.trouble_with("result_file", &error.to_string());
         }
         result
     }

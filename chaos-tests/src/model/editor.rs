@@ -84,7 +84,7 @@ impl Step<'_> {
         self.world.editor = becomes;
         match becomes {
             Editor::Reloading => self.world.journal.reload(),
-            Editor::Dead if self.setting.has_journal() => self.world.journal.random_fraction(),
+            Editor::Dead if self.setting.has_journal() => self.world.journal.end_process(),
             Editor::Dead | Editor::Up | Editor::Frozen => {}
         }
         self.world.adrift = [0; MAX_CALLS];

@@ -81,7 +81,7 @@ impl Journal {
     }
 
     /// The process ends, and its journal with it.
-    pub fn random_fraction(&mut self) {
+    pub fn end_process(&mut self) {
         *self = Self { process: self.process + 1, ..Self::default() };
     }
 

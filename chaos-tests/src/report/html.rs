@@ -53,7 +53,7 @@ fn sums<'r>(maps: impl Iterator<Item = &'r BTreeMap<String, u64>>) -> BTreeMap<S
 }
 
 /// The short names of the invariants, by their ids in the catalogue.
-const INVARIANTS: [(&str, &str); 15] = [
+pub(super) const INVARIANTS: [(&str, &str); 19] = [
     ("I1", "answer once"),
     ("I2", "at most once"),
     ("I3", "stdout is MCP"),
@@ -69,6 +69,10 @@ const INVARIANTS: [(&str, &str); 15] = [
     ("I13", "order"),
     ("I14", "truth"),
     ("I15", "determinism"),
+    ("I16", "policy"),
+    ("I17", "both eras"),
+    ("I18", "copies"),
+    ("I19", "grounded"),
 ];
 
 /// Sums up the checks of each invariant. Some have several checkers, each with its own name behind the id.

@@ -82,6 +82,15 @@ fn records_come_back_whole_and_the_three_files_are_written() {
 }
 
 #[test]
+fn every_invariant_of_the_architecture_has_a_short_name() {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../ARCHITECTURE.md")).expect("the page");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| I")?.split_once(" |"));
+    let ids: Vec<String> = rows.map(|(number, _)| format!("I{number}")).collect();
+    assert!(ids.len() >= 19, "{ids:?}");
+    assert_eq!(html::INVARIANTS.map(|(id, _)| id).as_slice(), ids);
+}
+
+#[test]
 fn junit_counts_cases_and_failures_and_is_xml() {
     let folder = folder(&[record("bad", false), record("good", true)]);
     let report = Report::read(folder.path(), "").expect("read");

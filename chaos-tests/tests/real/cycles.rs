@@ -256,7 +256,6 @@ fn kills(dialect: &str, name: &str, cycles: u64) {
         unity.kill();
         scenario.record.injected("SIGKILL of the editor");
         load.some(&mut client);
-        let while_down = load.counted.last().map(|call| call.id);
         let port = if cycle % 2 == 0 || is_told { unity.port.to_string() } else { "0".to_owned() };
         unity = Unity::of_project(&room, &[&quiet[..], &["--port", &port]].concat());
         load.some(&mut client);
@@ -275,7 +274,7 @@ fn kills(dialect: &str, name: &str, cycles: u64) {
             .min();
         match good {
             // A cycle measures recovery only if a counted call was made before the listener was back.
-            Some((at, made)) if *made <= listened || while_down.is_some() => {
+            Some((at, made)) if *made <= listened => {
                 scenario.record.recoveries_ms.push(at.duration_since(listened).as_secs_f64() * 1000.0);
             }
             _ => late += 1,

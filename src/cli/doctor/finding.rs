@@ -57,11 +57,50 @@ impl Finding {
         Self { sure: Sure::Likely, ..self }
     }
 
-    /// A problem from a sentence of ours with the form `what; fix` or `what: fix`.
+    /// A problem from a sentence of ours with the form `what; fix` or `what: fix`. What others said stands in parentheses or
+    /// quotes, or before our last `; `.
     pub(super) fn of_sentence(about: &'static str, sentence: &str) -> Self {
-        match sentence.rsplit_once("; ").or_else(|| sentence.rsplit_once(": ")) {
+        match cut(sentence, "; ").or_else(|| cut(sentence, ": ")) {
             Some((says, fix)) => Self::problem(about, says, fix),
             None => Self::problem(about, sentence, "see the documentation"),
+        }
+    }
+}
+
+/// Cuts a sentence at the last mark that is not in parentheses or quotes.
+fn cut<'s>(sentence: &'s str, mark: &str) -> Option<(&'s str, &'s str)> {
+    let count = |text: &str, of: char| text.matches(of).count();
+    let is_ours = |rest: &str| count(rest, '(') == count(rest, ')') && count(rest, '"') % 2 == 0;
+    let mut cuts = sentence.rmatch_indices(mark).map(|(at, _)| (&sentence[..at], &sentence[at + mark.len()..]));
+    cuts.find(|(_, rest)| is_ours(rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_is_cut_where_our_own_words_end() {
+        for (sentence, says, fix) in [
+            (
+                "f.json is not JSON (expected a map; got: 3): write it anew.",
+                "f.json is not JSON (expected a map; got: 3)",
+                "write it anew.",
+            ),
+            (
+                "NAME is \"a; b: c\", which is no port: correct it",
+                "NAME is \"a; b: c\", which is no port",
+                "correct it",
+            ),
+            (
+                "/a; b (c/f.toml, line 2: no key; remove it: there are [a]",
+                "/a; b (c/f.toml, line 2: no key",
+                "remove it: there are [a]",
+            ),
+            ("open it (a; b)", "open it (a; b)", "see the documentation"),
+        ] {
+            let finding = Finding::of_sentence("files", sentence);
+            assert_eq!((finding.says.as_str(), finding.fix.as_deref()), (says, Some(fix)));
         }
     }
 }

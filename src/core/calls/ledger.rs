@@ -320,7 +320,8 @@ impl Ledger {
     }
 
     /// Handles the editor's reply that the call was meant for another editor and did not run. The call is held again, a bounded
-    /// number of times; after that this reply is its answer. Returns false if the call owes no answer on that connection.
+    /// number of times; after that this reply is its answer, unless an earlier sending may have run. Returns false if the call
+    /// owes no answer on that connection.
     pub fn turned_away(
         &mut self,
         call: CallId,
@@ -505,7 +506,8 @@ impl Ledger {
                         call: entry.id,
                         tool: Arc::clone(&entry.tool),
                         verdict,
-                        body: body.take(),
+                        // Of a call that may have run, the refusal of a later sending says nothing.
+                        body: body.take().filter(|_| !matches!(verdict, Verdict::OutcomeUnknown(_))),
                         took: now.saturating_duration_since(entry.accepted),
                         behind: behind.filter(|(id, _)| was_held && *id != entry.id),
                         came_back: entry

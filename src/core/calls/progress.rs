@@ -1,7 +1,7 @@
 //! The progress of one call as reported to its client: the value always rises.
 //!
 //! Until the tool reports its own progress, each report adds 1. After that, the tool's value is added to the count so far, and
-//! each report in between, which keeps the client waiting, adds only 1/1000.
+//! each report in between, which keeps the client waiting, adds only 1/1000, or what the next larger number is.
 
 use std::sync::Arc;
 
@@ -42,7 +42,10 @@ impl Progress {
     pub fn beat(&mut self, message: String, now: Instant) -> ProgressNews {
         let step = if self.tool.is_some() { 1.0 / STEPS } else { 1.0 };
         let words = self.tool.as_ref().and_then(|tool| tool.message.clone()).unwrap_or(message);
-        self.tell(rounded(self.last + step), words, now)
+        let next = rounded(self.last + step);
+        // Large numbers lie further apart than a step, which rounding then takes away.
+        let next = if next > self.last { next } else { self.last.next_up() };
+        self.tell(next, words, now)
     }
 
     /// Postpones the next report, since there is nothing to report now.
@@ -91,7 +94,7 @@ mod tests {
     use super::*;
 
     fn number() -> impl Strategy<Value = f64> {
-        prop_oneof![0.0..1e3, 0.0..f64::MAX]
+        prop_oneof![0.0..1e3, (0..300).prop_map(|power| 10_f64.powi(power)), 0.0..f64::MAX]
     }
 
     fn progress() -> Progress {
@@ -110,6 +113,15 @@ mod tests {
         assert_eq!((again.progress, again.total), (1.601, Some(2.501)));
     }
 
+    #[test]
+    fn a_beat_rises_however_large_the_tools_number_is() {
+        for done in [1e12, 1e13, 1e16, 1e300] {
+            let (mut it, now) = (progress(), Instant::now());
+            let told = it.measured(done, None, None, now).unwrap();
+            assert!(it.beat(String::new(), now).progress > told.progress, "{done}");
+        }
+    }
+
     proptest! {
         #[test]
         fn whatever_a_tool_says_is_told_in_numbers_that_rise(
@@ -119,7 +131,7 @@ mod tests {
             for (done, total, beat) in words {
                 let told = if beat { Some(it.beat(String::new(), now)) } else { it.measured(done, total, None, now) };
                 let Some(told) = told else { continue };
-                prop_assert!(told.progress.is_finite() && told.progress >= last);
+                prop_assert!(told.progress.is_finite() && told.progress > last);
                 prop_assert!(told.total.is_none_or(|total| total.is_finite() && total >= told.progress));
                 last = told.progress;
             }

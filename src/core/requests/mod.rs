@@ -93,7 +93,7 @@ pub enum Notified {
     Queued,
     /// An identical line is still queued, so a second one is not needed.
     Coalesced,
-    /// The notification is not sent: too many wait, or its subscription has ended.
+    /// The notification is not sent: too many wait, its subscription has ended, or the client is gone.
     Dropped,
 }
 
@@ -279,7 +279,8 @@ impl Requests {
     }
 
     /// Queues a notification. With `coalesce`, nothing is queued if an identical line of the same `kind` still waits. Nothing is
-    /// queued either for a subscription that has ended; the end of a subscription is written after what is queued here.
+    /// queued either for a client that is gone or a subscription that has ended; the end of a subscription is written after what
+    /// is queued here.
     pub fn notify(
         &mut self,
         subscription: Option<RequestKey>,
@@ -287,7 +288,7 @@ impl Requests {
         text: String,
         coalesce: bool,
     ) -> Notified {
-        if subscription.is_some_and(|key| !self.open.contains_key(&key)) {
+        if self.broken || subscription.is_some_and(|key| !self.open.contains_key(&key)) {
             return Notified::Dropped;
         }
         if coalesce && self.queue.iter().any(|line| line.notification == Some(kind) && line.text == text) {
@@ -309,11 +310,11 @@ impl Requests {
         if !self.open.contains_key(&key) || self.broken || told {
             return false;
         }
-        self.progress.insert(key, progress);
         if self.notifications >= STDOUT_NOTIFICATIONS_MAX {
             self.dropped_notifications += 1;
             return false;
         }
+        self.progress.insert(key, progress);
         self.notifications += 1;
         self.queue(text, Some("progress"));
         true
@@ -403,5 +404,9 @@ impl Requests {
         self.broken = true;
         self.queue.clear();
         self.queued_bytes = 0;
+        self.notifications = 0;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -340,7 +340,10 @@ impl Machine for Bridge {
                 let end = End::of_stream(*announced, drop);
                 self.leave_project(end.loss, out)
             }
-            (Place::Parting(..), Event::EditorVanished) => self.leave_project(Loss::Disconnect, out),
+            (Place::Parting(_, announced), Event::EditorVanished) => {
+                let end = End::of_process(*announced);
+                self.leave_project(end.loss, out)
+            }
             (Place::Parting(peer, _), Event::CallSent { running_max }) => peer.sent_call(running_max, out),
             (Place::Parting(..), Event::CallsWaiting) => {
                 out.ignore("the next connection asks the ledger for what waits")

@@ -668,6 +668,13 @@ fn parting_disconnected_is_told_as_what_it_is() {
 }
 
 #[test]
+fn parting_editor_vanished_after_its_goodbye_has_quit() {
+    let quit = Event::LeavingAnnounced(LeaveReason::Quit);
+    let mut it = fed(ready(1), &[Event::CallsWaiting, Event::ProjectChanged, quit]);
+    assert!(it.feed(&Event::EditorVanished).effects.contains(&Effect::HangUp(Loss::Quit)));
+}
+
+#[test]
 fn dialing_and_greeting_project_changed_begin_anew() {
     for before in [&[Event::Wanted, offered(1, ALIVE)][..], &[Event::Wanted, offered(1, ALIVE), CHECKED]] {
         let mut it = new(before);

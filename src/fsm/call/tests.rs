@@ -99,6 +99,28 @@ fn a_call_that_is_turned_away_is_held_again_a_bounded_number_of_times() {
     }
 }
 
+/// The events of a repeatable call whose first sending is lost, and then these.
+fn lost_once(then: &[Event]) -> Vec<Event> {
+    [&[CLAIM_REPEATABLE, Event::EpochClosed(Loss::Disconnect)], then].concat()
+}
+
+#[test]
+fn a_call_that_is_turned_away_to_the_last_is_unknown_if_an_earlier_sending_may_have_run() {
+    let again = [Event::TurnedAway, CLAIM_REPEATABLE];
+    let away = lost_once(&[&[CLAIM_REPEATABLE], &again[..], &[Event::TurnedAway]].concat());
+    let unknown = Verdict::OutcomeUnknown(Loss::Disconnect);
+    assert_eq!(last(&away), (State::Uncertain, vec![Effect::Answer(unknown)]));
+    let late = lost_once(&[CLAIM_REPEATABLE, Event::PatienceEnded, Event::TurnedAway]);
+    assert_eq!(last(&late), (State::Uncertain, vec![Effect::Note(unknown)]));
+}
+
+#[test]
+fn an_abandoned_call_that_did_not_run_is_uncertain_if_an_earlier_sending_may_have_run() {
+    let unknown = Effect::Note(Verdict::OutcomeUnknown(Loss::Disconnect));
+    let late = lost_once(&[CLAIM_REPEATABLE, Event::PatienceEnded, Event::NotRunProven]);
+    assert_eq!(last(&late), (State::Uncertain, vec![unknown]));
+}
+
 /// Over all possible histories of a call: it is answered at most once and never after a cancel. A sent call never ends as not
 /// executed, unless no byte of it was written or the editor says that it ran nothing.
 #[test]

@@ -42,9 +42,9 @@ impl Events {
         self.check_line(line);
     }
 
-    /// Reports a broken promise if a message for the client is not one line. Checked only if metrics are recorded.
+    /// Reports a broken promise if a message for the client is not one line.
     pub fn check_line(&self, line: &str) {
-        if self.counted() && memchr::memchr2(b'\n', b'\r', line.as_bytes()).is_some() {
+        if memchr::memchr2(b'\n', b'\r', line.as_bytes()).is_some() {
             self.violated(Invariant::BrokenLine, "");
         }
     }
@@ -159,8 +159,9 @@ impl Events {
         self.metrics().tools_listed(names);
     }
 
-    /// The catalogue on disk could not be used or written.
-    pub fn catalogue_trouble(&self, what: &'static str, detail: &str) {
+    /// The tool list, the catalogue on disk, a result file or the run record has a problem; `what` says which. All have the event
+    /// name of the first two, which readers of logs know.
+    pub fn trouble_with(&self, what: &'static str, detail: &str) {
         tracing::warn!(event = "catalogue_trouble", link = self.link(), what, detail = %clean(detail));
     }
 

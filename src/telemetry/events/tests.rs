@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, advance};
@@ -96,6 +97,32 @@ fn a_line_that_is_two_breaks_a_promise() {
     counted(&events, &["holdfast_invariant_violations_total{invariant=\"broken_line\"} 0"]);
     events.message_queued(MessageKind::Response, "{\"a\":\n1}");
     counted(&events, &["holdfast_invariant_violations_total{invariant=\"broken_line\"} 1"]);
+}
+
+/// Counts the lines of broken promises in the log.
+struct Broken(Arc<AtomicU64>);
+
+impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Broken {
+    fn on_event(&self, event: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
+        let names_invariant = event.fields().any(|field| field.name() == "invariant");
+        self.0.fetch_add(names_invariant.into(), Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_line_that_is_two_is_logged_also_if_nothing_is_counted() {
+    use tracing::Dispatch;
+    use tracing::subscriber::NoSubscriber;
+    use tracing_subscriber::layer::SubscriberExt as _;
+    // With a single log in the process, a test on another thread that has none could decide that no line is wanted.
+    let _others = [(); 2].map(|()| Dispatch::new(NoSubscriber::new()));
+    let broken = Arc::<AtomicU64>::default();
+    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(Broken(Arc::clone(&broken))));
+    let events = Events::new(Arc::new(RealHost), false);
+    events.message_queued(MessageKind::Response, "{\"a\":1}");
+    assert_eq!(broken.load(Ordering::Relaxed), 0);
+    events.message_queued(MessageKind::Response, "{\"a\":\n1}");
+    assert_eq!(broken.load(Ordering::Relaxed), 1);
 }
 
 #[test]

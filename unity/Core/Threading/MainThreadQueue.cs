@@ -120,11 +120,8 @@ namespace Holdfast
 
         internal void Await(int frames, CancellationToken cancellation, Action continuation)
         {
-            if (frames == 0)
-            {
-                Post(continuation);
-                return;
-            }
+            if (frames == 0 && Post(continuation)) return;
+            // Also if the queue is full: a tool that has begun must go on. Its continuation is due in the next frame.
             lock (gate)
             {
                 if (closed) return;

@@ -155,6 +155,17 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void A_compilation_that_never_began_is_not_called_a_reload()
+        {
+            compiler.HasErrors = true;
+            compiler.OnRequest = _ => compiler.HasErrors = false;
+            JToken got = bench.Run(new CompileTool(), new { });
+            Assert.That((bool)got["IsIndeterminate"]!);
+            Assert.That((bool)got["DomainReloaded"]!, Is.False);
+            Assert.That((string)got["Message"]!, Does.Not.Contain("reload"));
+        }
+
+        [Test]
         public void A_forced_compilation_is_clean()
         {
             compiler.OnRequest = _ =>

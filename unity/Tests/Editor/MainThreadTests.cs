@@ -87,6 +87,20 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void A_tool_goes_on_although_the_queue_was_full()
+        {
+            var queue = new MainThreadQueue(clock, log);
+            while (queue.Post(() => { })) { }
+            Task task = null!;
+            async Task Go() => await queue.Switch();
+            var other = new Thread(() => task = Go());
+            other.Start();
+            other.Join();
+            queue.RunFrame();
+            Assert.That(task.IsCompleted);
+        }
+
+        [Test]
         public void The_age_of_the_last_frame_is_known()
         {
             var queue = new MainThreadQueue(clock, log);

@@ -176,7 +176,8 @@ namespace Holdfast
             Success = hasErrors ? false : null, IsIndeterminate = true, DomainReloaded = reloaded, RequestId = context.CallId ?? "",
             Message = hasErrors
                 ? "The scripts do not compile; the compiler's messages were not seen, get-logs has them"
-                : "The editor reloaded before the end of the compilation was seen; it has no compile errors now"
+                : (reloaded ? "The editor reloaded before the end of the compilation was seen" : "No compilation was seen to begin") +
+                    "; the editor has no compile errors now"
         };
 
         private static CompileIssue Issue(CompilerNote note) => new()

@@ -11,7 +11,7 @@ use crate::core::user_text;
 use crate::fsm::call::Verdict;
 use crate::limits::{
     FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, OPEN_CALLS_MAX_BYTES, PATIENCE_MARGIN,
-    PROGRESS_EVERY, RECOVERY_MAX,
+    PROGRESS_EVERY, RECOVERY_MAX, SENDINGS_MAX,
 };
 use crate::protocol::dialect::{AnswerBody, CallProgress, JournalKey};
 use crate::protocol::mcp::ProtocolVersion;
@@ -612,6 +612,23 @@ fn a_call_that_was_turned_away_and_never_sent_again_is_said_to_have_been_sent() 
     let refused = book.ledger.refuse(other, Cause::Closed, book.now);
     let [Settlement::Answer(answer)] = refused.as_slice() else { panic!("{refused:?}") };
     assert!(!answer.unrun, "not a byte of this one left");
+}
+
+#[test]
+fn the_refusal_of_a_later_sending_is_no_answer_to_a_call_that_may_have_run() {
+    let mut book = Book::connected();
+    let id = book.sent(terms(Recovery::None, true));
+    assert!(book.close(FIRST, Loss::Disconnect).is_empty(), "it is held again");
+    book.reconnect(SECOND);
+    for _ in 2..SENDINGS_MAX {
+        assert_eq!(book.send(SECOND, terms(Recovery::None, true)), id);
+        assert!(book.ledger.turned_away(id, SECOND, reply(true), book.now).1.is_empty());
+    }
+    book.send(SECOND, terms(Recovery::None, true));
+    let (_, told) = book.ledger.turned_away(id, SECOND, reply(true), book.now);
+    let [Settlement::Answer(answer)] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!(answer.verdict, Verdict::OutcomeUnknown(Loss::Disconnect));
+    assert!(answer.body.is_none(), "the editor's words would say that nothing ran");
 }
 
 #[test]
