@@ -80,39 +80,6 @@ impl Cause {
     pub fn is_gone(self) -> bool {
         matches!(self, Self::Crashed | Self::ProcessGone | Self::Closed)
     }
-
-    /// Whether the same call can succeed later without a change to the call.
-    pub fn passes(self) -> bool {
-        match self {
-            Self::Connecting
-            | Self::Reloading
-            | Self::Compiling
-            | Self::Starting
-            | Self::Lost
-            | Self::BridgeStopped
-            | Self::Crashed
-            | Self::ProcessGone
-            | Self::Closed
-            | Self::NotRunning
-            | Self::BridgeDown
-            | Self::NoDescriptors
-            | Self::ProjectUnsettled
-            | Self::Busy
-            | Self::Stalled
-            | Self::Listing
-            | Self::Overload => true,
-            Self::WrongPeer
-            | Self::WrongProject
-            | Self::Unproven
-            | Self::Ambiguous
-            | Self::ProjectChanged
-            | Self::UnknownTool
-            | Self::TooLarge
-            | Self::Policy
-            | Self::Audit
-            | Self::ShuttingDown => false,
-        }
-    }
 }
 
 /// Why the outcome of a call that may have run cannot be known.

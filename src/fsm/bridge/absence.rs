@@ -3,11 +3,15 @@
 use super::alphabet::{ConnectFailure, Effect, Evidence, Sign, Timer};
 use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::{Machine, Outbox};
-use crate::limits::LIKELY_AFTER_CRASH;
+use crate::limits::{LIKELY_AFTER_CRASH, RETRY_FIRST, RETRY_UNLIKELY_MAX};
 use crate::protocol::dialect::{Activity, PushEvent};
 
 /// More attempts than this do not change the delay.
 const ATTEMPT_CAP: u8 = 7;
+const _: () = assert!(
+    RETRY_FIRST.as_millis() << ATTEMPT_CAP >= RETRY_UNLIKELY_MAX.as_millis(),
+    "the delay stops rising below its limit"
+);
 
 /// What is known of an editor that is not connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -12,12 +12,12 @@ use crate::protocol::dialect::{JournalKey, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 
 impl Ledger {
-    /// Records that the editor's answer is a refusal: the call did not run.
+    /// Records that the editor's answer is a refusal: the call did not run, unless an earlier sending of it was lost and may have.
     pub fn says_unrun(&mut self, call: CallId) {
         if let Some(index) = self.position(call)
             && let Some(mut entry) = self.entries.get_mut(index)
         {
-            entry.unrun = true;
+            entry.unrun = entry.machine.machine().loss.is_none();
         }
     }
 

@@ -615,6 +615,22 @@ fn a_call_that_was_turned_away_and_never_sent_again_is_said_to_have_been_sent() 
 }
 
 #[test]
+fn a_refusal_says_nothing_of_an_earlier_sending_that_may_have_run() {
+    let unrun = |book: &Book| book.ledger.records().next().map(|record| record.unrun);
+    let mut book = Book::connected();
+    let id = book.sent(terms(Recovery::None, true));
+    book.ledger.says_unrun(id);
+    assert_eq!(unrun(&book), Some(true));
+    let mut book = Book::connected();
+    let id = book.sent(terms(Recovery::None, true));
+    book.close(FIRST, Loss::Disconnect);
+    book.reconnect(SECOND);
+    book.send(SECOND, terms(Recovery::None, true));
+    book.ledger.says_unrun(id);
+    assert_eq!(unrun(&book), Some(false));
+}
+
+#[test]
 fn the_refusal_of_a_later_sending_is_no_answer_to_a_call_that_may_have_run() {
     let mut book = Book::connected();
     let id = book.sent(terms(Recovery::None, true));
