@@ -26,14 +26,14 @@ pub enum Delivered {
         caller: Option<Arc<Caller>>,
         /// The method's name.
         method: String,
-        /// Its parameters.
+        /// The parameters, if there are any.
         params: Option<Box<RawValue>>,
     },
     /// A notification.
     Notification {
         /// The method's name.
         method: String,
-        /// Its parameters.
+        /// The parameters, if there are any.
         params: Option<Box<RawValue>>,
     },
     /// A response to a request of ours.
