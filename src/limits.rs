@@ -161,7 +161,7 @@ pub const UNITY_MCP_REQUEST_MAX_BYTES: usize = MIB;
 pub const HTTP_HEAD_MAX_BYTES: usize = 16 * 1024;
 /// Largest number of headers of such a response, or at the end of a chunked body; Mono sends five.
 pub const HTTP_HEADERS_MAX: usize = 64;
-/// Largest message accepted from an editor. The editor has no limit of its own; the official servers died at 1 MiB.
+/// Largest message accepted from an editor. The editor itself has no limit; the official servers died at 1 MiB.
 pub const EDITOR_MESSAGE_MAX_BYTES: usize = 64 * MIB;
 /// Largest header block of a Content-Length frame; real ones have 25 bytes.
 pub const FRAME_HEADER_MAX_BYTES: usize = 4096;
@@ -307,8 +307,8 @@ pub const PATIENCE_UNKNOWN: Duration = Duration::from_secs(60);
 pub const PATIENCE_MAX: Duration = Duration::from_secs(30 * 60);
 /// How often a repeatable call is sent at most: once, and two more times.
 pub const SENDINGS_MAX: u8 = 3;
-/// How often one call is sent that the editor each time says it did not run, before the call is answered: that many reloads in a
-/// row.
+/// How often one call is sent if the editor says each time that it did not run, before the call is answered: that many reloads in
+/// a row.
 pub const UNRUN_MAX: u8 = 5;
 /// How long the outcome of a call cut by a reload is looked for (uLoop's own server gives a compile 90 s).
 pub const RECOVERY_MAX: Duration = Duration::from_secs(90);
@@ -378,8 +378,8 @@ pub const ROOT_WINDOW: Duration = Duration::from_secs(60);
 pub const REBUILD_DELAYS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30)];
 /// The time over which rebuilds count towards [`REBUILD_DELAYS`].
 pub const REBUILD_WINDOW: Duration = Duration::from_secs(600);
-/// How long a dead actor's tasks may take to end before they are aborted, and then aborted tasks to end before the supervisor
-/// gives up.
+/// How long a dead actor's own task may take to end before it is aborted, and how long aborted tasks may take to end before the
+/// supervisor gives up.
 pub const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the shutdown waits for a client that reads none of the last answers, and for small steps under way. Progress is
 /// measured in pieces of [`STDOUT_WRITE_MAX_BYTES`]: a client that reads less than about 430 kB/s is treated as one that reads

@@ -40,7 +40,7 @@ pub struct BridgeActor {
     pub tasks: Tasks,
 }
 
-/// The state of one incarnation.
+/// The state of the running actor. It is lost when the actor is restarted.
 pub struct State {
     core: BridgeCore<Connection>,
     timers: Timers<Timer, Message>,
@@ -387,8 +387,8 @@ impl BridgeActor {
         }
     }
 
-    /// If what callers may expect of the link has changed, publishes it in the link's view; if its availability changed, also to
-    /// the ledger and the sessions.
+    /// If the machine's state or what callers may expect of the link has changed, publishes it in the link's view. If the
+    /// expectation has changed, also carries out the ledger's settlements and notifies the sessions.
     fn publish(&self, state: &mut State) {
         let Some(told) = state.core.expectation(&mut &*self.with.calls.shared) else { return };
         let Expectation { state: label, availability, undecided, changed } = told;

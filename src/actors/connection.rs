@@ -271,7 +271,7 @@ impl Line {
         }
     }
 
-    /// Carries out what the exchange decided about a reply. If the bridge need not hear of it, a separate task renders the
+    /// Carries out what the exchange decided about a reply. If no event must be sent to the bridge, a separate task renders the
     /// answer: the next call can be sent in the meantime, and the answer is not lost if this connection's task ends.
     fn settle_reply(&self, settled: Settled) {
         if !settled.events.is_empty() {

@@ -54,7 +54,7 @@ pub struct DiscoveryActor {
     pub tasks: Tasks,
 }
 
-/// The state of one incarnation.
+/// The state of the running actor. It is lost when the actor is restarted.
 pub struct State {
     driver: Driver<Discovery>,
     timers: Timers<Timer, Message>,

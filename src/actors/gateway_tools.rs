@@ -132,8 +132,8 @@ impl GatewayTools {
         })
     }
 
-    /// Returns what stands still in a connected editor: its main thread, its heartbeat or a call. `None` if nothing does, or if
-    /// no editor is connected.
+    /// Returns what makes no progress in a connected editor: its main thread, its heartbeat or a call. `None` if all of them go
+    /// on, or if no editor is connected.
     fn still(&self, link: &LinkView) -> Option<Still> {
         let running = self.calls.ledger(|ledger, now| {
             ledger.running().map(|(_, tool, since)| (tool, now.saturating_duration_since(since)))

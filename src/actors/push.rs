@@ -40,7 +40,7 @@ pub struct PushActor {
     pub tasks: Tasks,
 }
 
-/// The state of one incarnation.
+/// The state of the running actor. It is lost when the actor is restarted.
 pub struct State {
     driver: Driver<Push>,
     timers: Timers<Timer, Message>,

@@ -36,13 +36,13 @@ pub struct RegistryActor {
     pub tools: Arc<Tools>,
     /// The project that is wanted.
     pub project: Arc<Project>,
-    /// The sessions that are told of the catalogue.
+    /// The sessions on the link, which are notified when the catalogue changes.
     pub attached: Attached,
     /// The tasks of this actor.
     pub tasks: Tasks,
 }
 
-/// The state of one incarnation.
+/// The state of the running actor. It is lost when the actor is restarted.
 pub struct State {
     driver: Driver<Registry>,
     timers: Timers<Timer, Message>,
@@ -112,7 +112,7 @@ impl Actor for RegistryActor {
             Message::LinkLost => self.feed(state, &Event::LinkLost),
             Message::ChangeHinted(_permit) => self.feed(state, &Event::ChangeHinted),
             Message::ListReceived(epoch, listing, over) => self.received(state, epoch, listing, over),
-            // The bridge is told when `_over` is dropped, after the effects of the machine.
+            // Dropping `_over`, after the effects of the machine, sends the bridge the event that the list has ended.
             Message::ListFailed(epoch, why, _over) => {
                 self.env.events.catalogue_trouble("list_failed", &why);
                 if self.is_current(state, epoch) {

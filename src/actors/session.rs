@@ -50,7 +50,7 @@ pub struct SessionActor {
     pub tasks: Tasks,
 }
 
-/// The state of one incarnation.
+/// The state of the running actor. It is lost when the actor is restarted.
 pub struct State {
     driver: Driver<Session>,
     me: ActorRef<Message>,

@@ -12,7 +12,7 @@ use crate::limits::ROUTE_LOOK_EVERY;
 pub struct Meant {
     /// The project that the session was started for, as it was named.
     pub named: Option<PathBuf>,
-    /// Whether the client can be or was asked for its roots and has not answered.
+    /// Whether the client's answer about its roots is awaited. The client may not have been asked yet.
     pub awaited: bool,
     /// The client's roots. `None`: the client has none, or was never asked.
     pub roots: Option<Vec<PathBuf>>,

@@ -83,7 +83,7 @@ pub struct Expectation {
     pub state: &'static str,
     /// What callers may expect.
     pub availability: Availability,
-    /// Whether nothing shows yet if an editor is there.
+    /// Whether there is no evidence yet for or against an editor.
     pub undecided: bool,
     /// The settlements of the ledger; `None` if only `state` changed.
     pub changed: Option<Vec<Settlement>>,

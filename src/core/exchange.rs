@@ -370,8 +370,8 @@ impl Exchange {
 
     // ---- replies ----
 
-    /// Returns the message that a reply with this number answers, and no longer awaits that answer. `refusal`: the kind of
-    /// refusal, if the editor refused the message.
+    /// Returns the message that a reply with this number answers. The message is then no longer open, except with
+    /// [`Answers::Doubled`]. `refusal`: the kind of refusal, if the editor refused the message.
     pub fn reply(&mut self, number: u64, refusal: Option<Refusal>) -> Answers {
         match self.open.get(&number) {
             Some(Answers::Call(call, _)) if refusal == Some(Refusal::Double) => Answers::Doubled(*call),

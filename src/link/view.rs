@@ -17,7 +17,7 @@ pub struct LinkView {
     pub state: &'static str,
     /// What callers may expect of the link.
     pub availability: Availability,
-    /// Whether nothing shows yet if an editor is there.
+    /// Whether there is no evidence yet for or against an editor.
     pub undecided: bool,
     /// Since when the bridge machine has been in this state.
     pub since: Instant,

@@ -73,7 +73,8 @@ impl Line {
         self.shared.ordered.notify_one();
     }
 
-    /// Handles the reply to the question for the editor's heartbeat: keeps the heartbeat for the status, if the reply has one.
+    /// Handles the reply to the question for the editor's heartbeat: keeps the heartbeat for the status, if the reply has one,
+    /// and tells the bridge of the reply.
     pub(super) fn felt(&self, reply: &Reply, asked: Instant) {
         if let Some(heartbeat) = self.target.dialect.read_heartbeat(reply) {
             self.with.env.events.heartbeat_felt(asked.elapsed(), heartbeat.frame_age);

@@ -70,7 +70,7 @@ pub struct HeldCall {
     pub tool: Arc<str>,
     /// The arguments.
     pub arguments: Arc<RawValue>,
-    /// The number of this sending, from 1.
+    /// How often the call was sent, this time included.
     pub nth: u8,
     /// Whether the client wants progress notifications.
     pub progress: bool,
@@ -191,7 +191,7 @@ pub struct Sending {
     pub waited: Duration,
     /// The cause that the call waited for last.
     pub waited_for: Cause,
-    /// The number of this sending, from 1.
+    /// How often the call was sent, this time included.
     pub nth: u8,
     /// Whether the call was sent before on a connection that was lost.
     pub lost: bool,

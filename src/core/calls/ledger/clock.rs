@@ -19,7 +19,7 @@ impl Ledger {
         self.armed
     }
 
-    /// Whether a deadline is earlier than the wake-up that [`arm`](Ledger::arm) recorded, or none was recorded for it.
+    /// Whether the next deadline is earlier than the wake-up that [`arm`](Ledger::arm) recorded, or no wake-up is recorded.
     pub fn wakes_late(&self) -> bool {
         match (self.next_deadline(), self.armed) {
             (Some(next), Some(armed)) => next < armed,
