@@ -1,4 +1,5 @@
-//! The configuration: what flags, environment and files mean, decided once at start. The flags themselves are in `cli`.
+//! The configuration: the meaning of flags, environment variables and files, decided once at the start. The flags themselves are
+//! in `cli`.
 
 pub mod below;
 pub mod file;
@@ -17,7 +18,7 @@ use crate::protocol::mcp::clients::ClientOverrides;
 use crate::protocol::mcp::{Audience, ClientProfile, ClientTraits, ProtocolVersion};
 use crate::protocol::policy::Policy;
 
-/// Where a port number comes from; decides how far it is trusted.
+/// Where a port number comes from, which decides how far the port is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum PortSource {
@@ -36,7 +37,7 @@ pub enum PortSource {
 }
 
 impl PortSource {
-    /// Whether the user named the port: it is called even if nothing proves whose it is.
+    /// Whether the user named the port: such a port is called even if nothing proves which program owns it.
     pub fn is_named(self) -> bool {
         match self {
             Self::Flag | Self::Environment | Self::UnityPort => true,
@@ -48,21 +49,21 @@ impl PortSource {
 /// The gateway's configuration.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The Unity project named by `--project`, as it was named (absolute). It may not exist yet.
+    /// The folder named by `--project`, as an absolute path. It may not exist yet, and it may be a folder inside of a project.
     pub project: Option<PathBuf>,
-    /// The working directory; a project is searched from there upwards.
+    /// The working directory. A project is searched from there upwards.
     pub working_dir: Option<PathBuf>,
-    /// Ports named by the user, best first.
+    /// Ports named by the user, the most trusted one first.
     pub ports: Vec<(u16, PortSource)>,
     /// `UNITY_HOST`, if it names another machine: the dialect that uses it then calls no editor.
     pub foreign_host: Option<String>,
     /// The protocols that the editor may speak.
     pub dialects: Dialects,
-    /// The client name for the editor when the client does not give one.
+    /// The client name that the editor is told if the client gives none.
     pub client_name: Option<String>,
-    /// Show development-only tools.
+    /// Whether development-only tools are shown.
     pub development: bool,
-    /// Offer the editor a push listener.
+    /// Whether the editor is offered a push listener.
     pub push: bool,
     /// Folder for catalogues, run records and result files; `None` keeps nothing on disk.
     pub state_dir: Option<PathBuf>,
@@ -76,34 +77,36 @@ pub struct Config {
     pub patience: Option<Duration>,
     /// Overrides `list_changed` of the client table.
     pub list_changed: Option<bool>,
-    /// Parts of the environment that are not used, each with the reason and the fix; `holdfast_status` shows them.
+    /// Settings of the environment and the files that are not used, each with the reason and the fix; `holdfast_status` shows
+    /// them.
     pub complaints: Vec<String>,
-    /// The user's configuration file, and whether it exists; `None` if no home is known.
+    /// The user's configuration file, and whether it exists. `None` if no folder for configurations is known.
     pub file: Option<(PathBuf, bool)>,
-    /// Which tools may be called, by flags, environment and the user's file. A project's own file may narrow it further.
+    /// Which tools may be called, according to flags, environment and the user's file. A project's own file may restrict this
+    /// further.
     pub policy: Policy,
     /// The file in which each call is recorded, if any.
     pub audit: Option<PathBuf>,
-    /// Serve metrics on this loopback address (port 0: any); `None` neither serves nor counts.
+    /// The loopback address on which metrics are served (port 0: any free port). `None`: metrics are neither served nor counted.
     pub metrics: Option<SocketAddr>,
-    /// Take the logs that an editor posts, on this loopback address.
+    /// The loopback address on which logs that an editor posts are accepted.
     pub logger: Option<SocketAddr>,
-    /// Serve the HTTP API of Unity-MCP's documents on this port of 127.0.0.1.
+    /// The port of 127.0.0.1 on which the HTTP API of Unity-MCP's documents is served.
     pub documented_hop: Option<u16>,
-    /// Seed of the random numbers (jitter, call ids); `None`: random.
+    /// The seed of the random numbers (jitter, call ids). `None`: a random seed.
     pub seed: Option<u64>,
 }
 
 impl Config {
-    /// The profile for answers in this version of the protocol to the client with this name.
+    /// Returns the profile for answers in this version of the protocol to the client with this name.
     pub fn profile_of(&self, version: ProtocolVersion, name: &str) -> ClientProfile {
         ClientProfile { version, client: self.traits_of(name), audience: self.audience }
     }
 
-    /// The traits of the client with this name, with the user's settings.
+    /// Returns the traits of the client with this name, with the user's settings applied.
     pub fn traits_of(&self, name: &str) -> ClientTraits {
         let known = self.clients.traits_of(name);
-        // A flag is for this one process, so it overrides a setting for the client.
+        // A flag applies to this process alone, so it overrides a setting for the client.
         ClientTraits {
             patience: self.patience.unwrap_or(known.patience),
             list_changed: self.list_changed.unwrap_or(known.list_changed),
@@ -141,7 +144,7 @@ impl Default for Config {
     }
 }
 
-/// Where metrics are served, if they are.
+/// The address on which metrics are served; `None` if they are not served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MetricsAddress(pub Option<SocketAddr>);
 
@@ -188,7 +191,8 @@ pub enum BadProject {
     NotAProject(PathBuf),
 }
 
-/// The Unity project that a folder belongs to: the folder itself or the nearest one above it.
+/// Returns the Unity project that a folder belongs to: the folder itself or the nearest project above it. `None` if there is
+/// none.
 pub fn project_of(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(|folder| is_project(folder)).map(Path::to_path_buf)
 }
@@ -204,7 +208,7 @@ pub fn is_project(folder: &Path) -> bool {
     }
 }
 
-/// The project that the user named: this folder or the nearest project above it.
+/// Returns the project that the user named, in canonical form: this folder or the nearest project above it.
 ///
 /// # Errors
 /// [`BadProject`], with the fix.
@@ -213,16 +217,17 @@ pub fn named_project(folder: &Path) -> Result<PathBuf, BadProject> {
     project_of(&canonical).ok_or(BadProject::NotAProject(canonical))
 }
 
-/// The canonical form of a path, without Windows' `\\?\` prefix where the path means the same without it: Unity and people do not
-/// write it. Names have the case that they have on disk, on macOS too, where `realpath` gives it.
+/// Returns the canonical form of a path. Windows' `\\?\` prefix is removed where the path means the same without it, since Unity
+/// and people do not write it. Names have the case that they have on disk, on macOS too, where `realpath` returns it. `None` if
+/// the path does not exist or cannot be read.
 pub fn canonical(path: &Path) -> Option<PathBuf> {
     let path = dunce::canonicalize(path).ok()?;
     Some(path.to_str().and_then(plain_share).map_or(path, PathBuf::from))
 }
 
-/// The path of a share on another machine, or of WSL, without its prefix: `\\?\UNC\server\share\x` is `\\server\share\x`. Only
-/// Windows has such paths. `None` if `path` is not one, or if it would mean another path without the prefix: because it is too
-/// long, or has a name that Windows reads differently then.
+/// Returns the path of a network share, or of a folder in WSL, without its prefix: `\\?\UNC\server\share\x` becomes
+/// `\\server\share\x`. Only Windows has such paths. Returns `None` if `path` is not one, or if Windows would not read it as the
+/// same path without the prefix: because it is too long, or because a name in it has a special meaning then.
 fn plain_share(path: &str) -> Option<String> {
     const DEVICES: [&str; 8] = ["CON", "PRN", "AUX", "NUL", "COM", "LPT", "CONIN$", "CONOUT$"];
     let share = path.strip_prefix(r"\\?\UNC\")?;

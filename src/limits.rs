@@ -1,6 +1,7 @@
-//! Every bound of the gateway, with the reason for its number. A name ends in its unit.
+//! The bounds of the gateway, with the reason for each number. Names of sizes in bytes contain `BYTES`; times are `Duration`s.
 //!
-//! No other file of the gateway has a bound of its own: each queue, size, wait or number of attempts is limited here.
+//! Queues, sizes, waits and numbers of attempts are limited here. A constant that matters to one file only, such as the size of a
+//! read buffer, a default or a column width, is in that file.
 
 use std::time::Duration;
 
@@ -12,41 +13,45 @@ const MIB: usize = 1024 * 1024;
 /// Longest line read from the client. Official SDKs send whole files as arguments; 16 MiB is more than anything seen. A longer
 /// line is discarded, but its `id` is looked for, and it is answered.
 pub const CLIENT_LINE_MAX_BYTES: usize = 16 * MIB;
-/// Most messages of a batch. Each is held as a slice of 16 bytes until all are read; a line of the shortest messages would have
-/// half as many slices as bytes.
+/// Largest number of messages in a batch. Each is held as a slice of 16 bytes until all are read; a line of the shortest messages
+/// would have half as many slices as bytes.
 pub const BATCH_MESSAGES_MAX: usize = 100_000;
 /// Longest message written to the client. The official TypeScript SDK ends the session at 10 MiB.
 pub const CLIENT_MESSAGE_MAX_BYTES: usize = 8 * MIB;
-/// Results whose JSON is larger than this go to a file that the answer names; leaves room for escaping below the cap.
+/// Results whose JSON is larger than this are written to a file that the answer names. Leaves room for escaping below
+/// [`CLIENT_MESSAGE_MAX_BYTES`].
 pub const RESULT_INLINE_MAX_BYTES: usize = 6 * MIB;
-/// The same for a session whose queue is full while other sessions share its editor. With all of its requests open it then holds
-/// 4 MiB more.
+/// [`RESULT_INLINE_MAX_BYTES`] for a session whose queue to its client is full while other sessions share its editor. With all of
+/// its requests open, such a session holds 4 MiB more.
 pub const RESULT_BEHIND_MAX_BYTES: usize = 16 * 1024;
-/// Smallest limit of a result's text that a user may set for a client: with less, most of it would be the note about the cut.
+/// Smallest limit of a result's text that a user may set for a client: with less, most of the text would be the note that it was
+/// cut.
 pub const RESULT_TEXT_MIN_BYTES: usize = 4096;
-/// Images and audio of one result that go to separate files if a client does not take them; a tool returns a few. More would push
-/// other results out of the folder.
+/// Images and audio of one result that are written to separate files if the client does not accept them. A tool returns a few;
+/// more would push other results out of the folder.
 pub const RESULT_MEDIA_FILES_MAX: usize = 16;
-/// Deepest nesting of JSON accepted from anyone. Real messages stay below 20; 128 is also serde_json's own limit.
+/// Deepest nesting of JSON accepted from any peer. Real messages stay below 20; 128 is also serde_json's own limit.
 pub const JSON_DEPTH_MAX: usize = 128;
 /// Longest request id kept (JSON text). Ids are echoed and held for each open request.
 pub const REQUEST_ID_MAX_BYTES: usize = 1024;
-/// Requests open at once. Beyond it a call is answered "not executed: busy". Clients run tens in parallel at the most.
+/// Requests of one session open at once. A further call is answered "not executed: busy". Clients run at most tens in parallel.
 pub const OPEN_REQUESTS_MAX: usize = 256;
-/// Open sessions of one process. A person runs a few; with all at their bounds there are 16 Ki open requests.
+/// Open sessions of one process. A person runs a few; if each has [`OPEN_REQUESTS_MAX`], there are 16 Ki open requests.
 pub const SESSIONS_MAX: usize = 64;
 /// Links of one process that lead to a project: more editors than a machine can run.
 pub const LINKS_MAX: usize = 16;
-/// Bytes of arguments of all open calls. Each may have a longest line, and waits for up to two minutes while Unity is away:
-/// without this bound they could take 4 GiB. Beyond it a call is answered "not executed: busy".
+/// Bytes of arguments of all open calls. Each call may fill a line of the largest size, and waits for up to two minutes while
+/// Unity is away: without this bound the calls could take 4 GiB. A call that exceeds it is answered "not executed: busy".
 pub const OPEN_CALLS_MAX_BYTES: usize = 4 * CLIENT_LINE_MAX_BYTES;
-/// The same for one of several sessions: one longest line, so it takes four sessions to fill [`OPEN_CALLS_MAX_BYTES`].
+/// The same for one of several sessions: one line of the largest size, so it takes four sessions to fill
+/// [`OPEN_CALLS_MAX_BYTES`].
 pub const SESSION_CALLS_MAX_BYTES: usize = CLIENT_LINE_MAX_BYTES;
-/// A session without exactly one project surveys again after this at the earliest: a survey reads some files.
+/// Shortest time between two surveys of a session for which not exactly one project was found: a survey reads some files.
 pub const ROUTE_LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Notifications that may wait for a slow stdout; further ones are dropped.
 pub const STDOUT_NOTIFICATIONS_MAX: usize = 256;
-/// Lines waiting for a slow stdout at which reading stops: an answer to each open request, and as many other lines.
+/// Lines waiting for a slow stdout at which the gateway stops reading requests: an answer to each open request, and as many other
+/// lines.
 pub const STDOUT_QUEUE_MAX_LINES: usize = 2 * OPEN_REQUESTS_MAX;
 /// Bytes waiting for a slow stdout at which the gateway stops reading requests from the client and results from the editor.
 pub const STDOUT_QUEUE_HIGH_BYTES: usize = 16 * MIB;
@@ -54,9 +59,9 @@ pub const STDOUT_QUEUE_HIGH_BYTES: usize = 16 * MIB;
 pub const SHARED_WRITE_BYTES: usize = 64 * 1024;
 /// Messages from outside in one mailbox at once.
 pub const MAILBOX_MESSAGES_MAX: usize = 64;
-/// Bytes of such messages in one mailbox at once: one longest line, and as much again for small messages.
+/// Bytes of such messages in one mailbox at once: one line of the largest size, and as much again for small messages.
 pub const MAILBOX_BYTES_MAX: usize = 2 * CLIENT_LINE_MAX_BYTES;
-/// How long a request waits in the intake while no session actor runs, before it is answered "internal".
+/// How long a request waits in the stdin reader while no session actor runs, before it is answered "internal".
 pub const SESSION_ABSENCE_MAX: Duration = Duration::from_secs(2);
 /// The same for the first session actor. It starts in milliseconds; on a machine with hardly any processor time it took 2.7 s
 /// without a failure. Clients give up an `initialize` after ten seconds or more.
@@ -68,33 +73,35 @@ pub const DESCRIPTION_MAX_BYTES: usize = 2048;
 /// Longest tool name that a client gets: with a client's own `mcp__server__` prefix it stays below 64.
 pub const TOOL_NAME_MAX_BYTES: usize = 48;
 /// Longest input schema of one tool that a client gets, as compact JSON. The largest seen has 12 KiB, and a model reads all of
-/// it. One of 500 KB is still listed whole, since the client is to decide about it.
+/// it. A schema of 500 KB is still listed whole: whether it is too long is for the client to decide.
 pub const TOOL_SCHEMA_MAX_BYTES: usize = 512 * 1024;
-/// A longer schema is repaired one property at a time. As a tree of values it takes ten times its text, and that memory does not
-/// return to the system while a younger allocation lives.
+/// A longer schema is repaired one property at a time. As a tree of values a schema takes ten times the memory of its text, which
+/// is not returned to the system while a younger allocation lives.
 pub const SCHEMA_WHOLE_MAX_BYTES: usize = 16 * 1024;
-/// Longest `tools` array of the editor's tools; with ours it stays far below the longest message.
+/// Longest `tools` array made of the editor's tools; with our own tools added it stays far below the longest message.
 pub const TOOLS_LIST_MAX_BYTES: usize = 4 * MIB;
-/// Log lines about invalid input of one peer in [`LOG_REPEATS_WINDOW`]; more are counted and left out. Enough to see what it
-/// sends.
+/// Log lines about invalid input of one peer in [`LOG_REPEATS_WINDOW`]; more are counted and left out. Enough to see what the
+/// peer sends.
 pub const LOG_REPEATS_MAX: u32 = 10;
-/// See [`LOG_REPEATS_MAX`]: one line a second on average, of some 200 bytes, is 17 MB in a day of invalid input.
+/// The time over which [`LOG_REPEATS_MAX`] counts. One line a second on average, of some 200 bytes, is 17 MB in a day of invalid
+/// input.
 pub const LOG_REPEATS_WINDOW: Duration = Duration::from_secs(10);
-/// Longest wait of the first list of a client that honours `list_changed`, while no tools are known. A running editor is
-/// connected and has sent its list well within it, and a person who starts several servers does not notice it.
+/// How long the first `tools/list` of a client that honours `list_changed` waits at most while no tools are known. A running
+/// editor is connected and has sent its list well within this time, and a person who starts several servers does not notice the
+/// wait.
 pub const TOOLS_WAIT_HEARING: Duration = Duration::from_millis(500);
 /// Longest name, title or version kept of a client; they appear in the editor and in logs.
 pub const CLIENT_FIELD_MAX_BYTES: usize = 256;
 /// Folders taken from a client's list of roots; people open a handful.
 pub const ROOTS_MAX: usize = 64;
 /// Bytes of a response around its id and result: `{"jsonrpc":"2.0","id":,"result":}` and the line end; in the stateless era also
-/// that the result is complete, and the server's name.
+/// the mark that the result is complete, and the server's name.
 pub const RESPONSE_ENVELOPE_MAX_BYTES: usize = 256;
 /// Longest `traceparent` that is passed on. Version 00 has 55 bytes; a later one may have more.
 pub const TRACEPARENT_MAX_BYTES: usize = 128;
-/// Longest `tracestate` that is passed on: W3C Trace Context asks every program to take this much.
+/// Longest `tracestate` that is passed on: W3C Trace Context asks every program to accept this much.
 pub const TRACESTATE_MAX_BYTES: usize = 512;
-/// Longest `baggage` that is passed on: W3C Baggage asks every program to take this much.
+/// Longest `baggage` that is passed on: W3C Baggage asks every program to accept this much.
 pub const BAGGAGE_MAX_BYTES: usize = 8192;
 /// `subscriptions/listen` requests open at once. A client needs one.
 pub const SUBSCRIPTIONS_MAX: usize = 16;
@@ -102,43 +109,45 @@ pub const SUBSCRIPTIONS_MAX: usize = 16;
 pub const DISCOVERY_TTL: Duration = Duration::from_secs(60 * 60);
 /// How long a client may consider a tool list fresh: it changes whenever Unity recompiles, and asking costs nothing.
 pub const TOOLS_LIST_TTL: Duration = Duration::ZERO;
-/// Tools kept from one editor; a list this long is a mistake, and a client could not show it.
+/// Tools kept from one editor; a longer list is a mistake, and a client could not show it.
 pub const TOOLS_MAX: usize = 2048;
 
 // ---- The editor's side (bridge, push) ------------------------------------------------------------------------------
 
 /// Largest frame sent to a uLoop bridge, header included: its reader drops the connection at a larger one.
 pub const ULOOP_REQUEST_MAX_BYTES: usize = 1_048_576;
-/// Largest line sent to a uMCP bridge, its end included: what its reader takes at once. A longer one would arrive in pieces, and
-/// after a cut between two tokens the reader takes the piece for the whole.
+/// Largest line sent to a uMCP bridge, its end included: what its reader reads at once. A longer line would arrive in pieces, and
+/// the reader takes a piece that ends between two tokens for the whole message.
 pub const UMCP_REQUEST_MAX_BYTES: usize = 4096;
 /// How long no lock file of a uLoop editor may exist before a compile's result file is final (its own server's figure).
 pub const ULOOP_RESULT_QUIET: Duration = Duration::from_millis(500);
-/// Largest frame sent to our own package, header included: what it takes from a proven gateway, less room for a header.
+/// Largest frame sent to our own package, header included: what the package accepts from a gateway that has proved itself, less
+/// the room for a header.
 pub const HOLDFAST_REQUEST_MAX_BYTES: usize = 16 * MIB - FRAME_HEADER_MAX_BYTES;
 /// Calls sent to our own package at once: the eight that it runs in parallel, and one that must run alone.
 pub const HOLDFAST_WINDOW: usize = 9;
-/// Largest line sent to a turbokettle bridge, which has no limit: as much as a client's line may have. Arguments are escaped
+/// Largest line sent to a turbokettle bridge, which itself has no limit: as long as a client's line may be. Arguments are escaped
 /// twice in it, so a call of half that size may be too large.
 pub const TURBOKETTLE_REQUEST_MAX_BYTES: usize = CLIENT_LINE_MAX_BYTES;
 /// Calls sent to a turbokettle bridge at once: one for Unity's main thread, and one for the connection's thread, which runs tools
-/// that need no main thread, one after another. More would wait inside the editor, where nothing shows whether they ran.
+/// that need no main thread, one after another. Further calls would wait inside the editor, where nothing shows whether they ran.
 pub const TURBOKETTLE_WINDOW: usize = 2;
-/// Sendings in one question to our own package's journal (the package's own limit).
+/// Attempts to send a call that one question to our own package's journal may name (the package's own limit).
 pub const OUTCOMES_ASKED_MAX: usize = 512;
-/// How often an editor is asked again for the outcome of calls that still ran, in case the message of their end was lost.
+/// How often an editor is asked again for the outcome of calls that were still running, in case the message that they ended was
+/// lost.
 pub const OUTCOMES_ASKED_EVERY: Duration = Duration::from_secs(5);
-/// Age of an editor's last frame from which its main thread is reported as still. An editor out of focus draws a frame every one
-/// to three seconds, and some work takes as long.
+/// If an editor drew its last frame longer ago than this, its main thread is reported as still. An editor out of focus draws a
+/// frame every one to three seconds, and some work takes as long.
 pub const FRAME_OLD: Duration = Duration::from_secs(5);
 /// A call without an answer for this long is named in the headline of the status. So is a main thread without a frame for this
 /// long while it has a call: the headline must not say "ready" while nothing moves.
 pub const STILL_AFTER: Duration = Duration::from_secs(2);
-/// Age of an editor's last heartbeat from which the editor is reported as silent. The gateway asks every [`LIVENESS_EVERY`]; this
-/// is half an interval more.
+/// If an editor's last heartbeat is older than this, the editor is reported as silent. The gateway asks every [`LIVENESS_EVERY`];
+/// this is half an interval more.
 pub const HEARTBEAT_LATE: Duration = Duration::from_secs(3);
 /// A process that began this much later than an editor's files were written may be another one with the same id. Far more than
-/// clocks and file systems differ by; an editor's files are hours old when it crashes.
+/// the difference between clocks and file systems; an editor's files are hours old when it crashes.
 pub const PID_REUSE_MARGIN: Duration = Duration::from_secs(600);
 /// How often `holdfast_wait_ready` looks whether a still editor moves again: no event reports that.
 pub const READY_LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -150,52 +159,53 @@ pub const HEARTBEAT_MAX: Duration = Duration::from_secs(8);
 pub const UNITY_MCP_REQUEST_MAX_BYTES: usize = MIB;
 /// Largest head of an editor's HTTP response; Mono's has 200 bytes.
 pub const HTTP_HEAD_MAX_BYTES: usize = 16 * 1024;
-/// Most headers of such a response, or of the end of a chunked body; Mono sends five.
+/// Largest number of headers of such a response, or at the end of a chunked body; Mono sends five.
 pub const HTTP_HEADERS_MAX: usize = 64;
-/// Largest message accepted from an editor. The editor has no limit of its own; the official servers died at 1 MiB.
+/// Largest message accepted from an editor. The editor itself has no limit; the official servers died at 1 MiB.
 pub const EDITOR_MESSAGE_MAX_BYTES: usize = 64 * MIB;
 /// Largest header block of a Content-Length frame; real ones have 25 bytes.
 pub const FRAME_HEADER_MAX_BYTES: usize = 4096;
-/// Most digits of an announced frame length: those of the largest 64-bit number. More is not a length but an attack.
+/// Largest number of digits of an announced frame length: those of the largest 64-bit number. A longer one is an attack.
 pub const FRAME_LENGTH_DIGITS_MAX: usize = 20;
 /// A decoder releases its memory after a frame larger than this; below it, one buffer is used for frame after frame.
 pub const DECODER_BUFFER_KEPT_BYTES: usize = 64 * 1024;
-/// A decoder's buffer for a large frame is at most this many times the bytes that have arrived. Each time it grows, those bytes
-/// are copied into memory that the system first has to provide. Doubling takes about as long as the copy of a whole frame; this
-/// takes an eighth of it.
+/// A decoder's buffer for a large frame is at most this many times the bytes that have arrived. Each time the buffer grows, those
+/// bytes are copied into memory that the system first has to provide. Doubling it would take about as long as copying a whole
+/// frame; this factor takes an eighth of that.
 pub const DECODER_GROWTH: usize = 8;
 /// Longest line on the push socket; real ones stay below 1 KiB.
 pub const PUSH_LINE_MAX_BYTES: usize = 64 * 1024;
 /// Push sockets open at once: one editor has one, and its reload may leave another one open.
 pub const PUSH_CONNECTIONS_MAX: usize = 8;
-/// Push messages taken per second from all sockets; more are counted and dropped (they are hints).
+/// Push messages accepted per second from all sockets; more are counted and dropped (they are only hints).
 pub const PUSH_MESSAGES_PER_SECOND_MAX: u32 = 200;
 /// How long a connect to loopback may take; a running listener answers in microseconds.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a greeting may take before the peer is given up as wrong or frozen. The greeting needs Unity's main thread, which an
-/// import can hold for long; the connection is kept meanwhile.
+/// import can hold for long; the connection is kept in the meantime.
 pub const GREETING_TIMEOUT: Duration = Duration::from_secs(30);
-/// The same on a port whose owner could not be checked: long enough to recognise an HTTP or echo server.
+/// [`GREETING_TIMEOUT`] on a port whose owner could not be checked: long enough to recognise an HTTP or echo server.
 pub const GREETING_TIMEOUT_ASSUMED: Duration = Duration::from_secs(5);
-/// How long discovery may take to answer before the bridge asks again (the discovery actor may have been restarted).
+/// How long the discovery actor may take to answer before the bridge asks again (it may have been restarted).
 pub const SEEK_TIMEOUT: Duration = Duration::from_secs(2);
-/// Largest body of an answer over HTTP: the package writes some 200 bytes, or repeats the code it was sent, which may be six
-/// times as long as JSON.
+/// Largest body of an answer over HTTP. The package writes some 200 bytes, or repeats the code that it was sent, which may be six
+/// times as long when written as JSON.
 pub const HTTP_BODY_MAX_BYTES: usize = 4 * MIB;
 /// Time between two idle connections to an editor that speaks HTTP. The end of such a connection shows that the editor leaves; a
-/// server that ends them all at once is not dialled more often than this.
+/// server that ends every connection immediately is not dialled more often than this.
 pub const IDLE_WATCH_SPACING: Duration = Duration::from_millis(500);
-/// A peer that has not answered the greeting after this is looked up, so that the status can name it. An editor answers in
-/// milliseconds unless its main thread is held.
+/// If a peer has not answered the greeting after this time, its process is looked up, so that the status can name it. An editor
+/// answers in milliseconds unless its main thread is held.
 pub const SILENCE_NAMED_AFTER: Duration = Duration::from_millis(800);
-/// How long the answer to a refresh waits for a sign of the domain reload that may follow. In a small project a refresh that
-/// compiles something leaves within two seconds, and one that changes nothing should not cost much more.
+/// How long the answer to a refresh waits for a sign of the domain reload that may follow. In a small project, after a refresh
+/// that compiles something, the reload begins within two seconds. A refresh that changes nothing should not take much longer.
 pub const RELOAD_GRACE: Duration = Duration::from_millis(2500);
-/// The gateway hangs up on an editor that announced its leaving but stays connected for this long.
+/// The gateway hangs up on an editor that announced that it leaves but stays connected for this long.
 pub const LEAVE_MAX: Duration = Duration::from_secs(5);
-/// Open work without a byte from the editor for this long makes the link `stalled`.
+/// If the editor must answer something and sends no byte for this long, the link's state becomes `stalled`.
 pub const STALL_AFTER: Duration = Duration::from_secs(10);
-/// Open work without a byte from the editor closes the connection this long after the time that the sent calls may run.
+/// If the editor must answer something and sends no byte, the connection is closed this long after the time that the sent calls
+/// may run.
 pub const SILENCE_MAX: Duration = Duration::from_secs(600);
 /// How often the bridge checks that the connected editor's process lives: a dead one behind a silent network is noticed within 5
 /// s, with a margin for a busy machine.
@@ -206,76 +216,76 @@ pub const LIVENESS_EVERY: Duration = Duration::from_secs(2);
 pub const WINDOWS_PATH_MAX: usize = 260;
 /// How often opening or moving a file is tried again if Windows reports that another program has it open.
 pub const FILE_BUSY_TRIES: u8 = 5;
-/// The pause before each of these. A scanner needs some milliseconds for a small file; all pauses together take a tenth of a
-/// second.
+/// The pause before each of these attempts. A virus scanner needs some milliseconds for a small file; all pauses together take a
+/// tenth of a second.
 pub const FILE_BUSY_WAIT: Duration = Duration::from_millis(20);
 /// How long a program may take to bring the editor's window to the front; such programs take under 1 s, PowerShell's start
 /// included.
 pub const FOCUS_MAX: Duration = Duration::from_secs(5);
-/// How often it is checked whether that program has ended: a person does not notice the delay, and a check is one system call.
+/// How often the gateway checks whether that program has ended: a person does not notice the delay, and a check is one system
+/// call.
 pub const FOCUS_LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Output kept of that program; `wmctrl` writes some 100 bytes for each window of the desktop.
 pub const FOCUS_OUTPUT_MAX_BYTES: u64 = 64 * 1024;
 
 /// Pause after a failed accept (most likely out of descriptors), so that the loop does not spin.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Least time between two reports about watched files.
+/// Shortest time between two reports about watched files.
 pub const WATCH_SPACING: Duration = Duration::from_millis(20);
-/// Most calls sent on one connection at once, even if its dialect allows more.
+/// Largest number of unanswered calls on one connection, even if its dialect allows more.
 pub const WINDOW_MAX: u8 = 32;
 /// Projects named in one sentence; the rest are counted.
 pub const CANDIDATES_NAMED_MAX: usize = 5;
 /// How long the client may take to name its roots before the working directory decides. Clients take milliseconds, or one second
-/// under load; with one that never answers only the first call waits. Shorter than [`TOOLS_WAIT`]: a first list that waits for
-/// the roots still has a second for the editor that is found without them.
+/// under load; if a client never answers, only the first call waits. Shorter than [`TOOLS_WAIT`]: a first list that waits for the
+/// roots still has a second for the editor that is found without them.
 pub const ROOTS_WAIT: Duration = Duration::from_secs(2);
 /// How long a survey may take. It reads a few small files and looks up owners of ports; a disk that spins up takes seconds.
 pub const SURVEY_MAX: Duration = Duration::from_secs(15);
-/// Levels below a workspace on which a Unity project is searched: `games/Castle/Unity` is on the third. Deeper ones are mostly
-/// samples.
+/// Levels below a workspace on which a Unity project is searched: `games/Castle/Unity` is on the third. Deeper projects are
+/// mostly samples.
 pub const BELOW_LEVELS: usize = 3;
-/// Folders opened by one such search. Repositories have some hundreds on three levels. This many take tens of milliseconds from
-/// memory, and a second or two from a slow disk: far less than [`SURVEY_MAX`].
+/// Folders opened by one such search. Repositories have some hundreds on three levels. To open this many takes tens of
+/// milliseconds from the disk cache, and a second or two from a slow disk: far less than [`SURVEY_MAX`].
 pub const BELOW_FOLDERS_MAX: usize = 2_000;
 /// Entries of those folders that are read: a folder of a million files must not delay the survey.
 pub const BELOW_ENTRIES_MAX: usize = 50_000;
-/// Projects listed below a workspace, each with its files and its editor's process. A person with more has to name one.
+/// Projects listed below a workspace, each with its files and its editor's process. A person with more projects has to name one.
 pub const BELOW_PROJECTS_MAX: usize = 50;
 /// Time between a survey that was given up and the next one: a disk that hangs may work again.
 pub const SURVEY_AGAIN: Duration = Duration::from_secs(30);
-/// Most surveys that hang at once. Each holds a thread that nothing can end.
+/// Largest number of surveys that hang at once. Each holds a thread that nothing can end.
 pub const SURVEYS_HANGING_MAX: u8 = 3;
-/// How long the lookup of a port's owner may take; it walks all processes.
+/// How long the lookup of a port's owner may take; it looks at all processes.
 pub const OWNER_LOOKUP_MAX: Duration = Duration::from_secs(10);
-/// How long a connection waits to read its editor's identity again before the first byte; after that the survey's identity is
-/// used.
+/// How long a new connection waits to read its editor's identity again before it sends its first byte; after that the survey's
+/// identity is used.
 pub const IDENTITY_READ_MAX: Duration = Duration::from_millis(500);
-/// How long a connection that no client waits for stays open, so that the cancel of a call is written before it ends.
+/// How long a connection that no client waits for stays open, so that the cancel of a call can still be written.
 pub const PART_AFTER: Duration = Duration::from_millis(50);
-/// Cancels that wait to be written on a connection. More pile up only while the editor takes no bytes, and then a cancel is
+/// Cancels that wait to be written on a connection. More pile up only while the editor reads nothing, and then a cancel is
 /// useless.
 pub const CANCELS_MAX: usize = 64;
-/// How often the bridge is told that parts of a message arrive.
+/// Shortest time between two reports to the bridge that parts of a message arrive.
 pub const BYTES_NEWS_EVERY: Duration = Duration::from_secs(1);
 
 // ---- Reconnecting --------------------------------------------------------------------------------------------------
 
 /// The first reconnect delay; it doubles from here.
 pub const RETRY_FIRST: Duration = Duration::from_millis(50);
-/// Longest delay, before jitter, while an editor is likely: a reload ends at any moment, and a refused connect costs
-/// microseconds.
+/// Longest delay, before jitter, while an editor is likely to come: a reload may end at any moment, and a refused connection
+/// takes microseconds.
 pub const RETRY_LIKELY_MAX: Duration = Duration::from_millis(100);
 /// Longest delay, before jitter, while nothing shows that an editor will come.
 pub const RETRY_UNLIKELY_MAX: Duration = Duration::from_secs(5);
 /// Jitter: the largest random change of a delay, as a share of it, either way.
 pub const RETRY_JITTER: f64 = 0.2;
-/// Least time between a dial and the next one that good news may bring forward: a storm of hints must not become a storm of
-/// dials.
+/// Shortest time between a dial and the next dial that a hint may bring forward: many hints must not cause as many dials.
 pub const HINT_DIAL_SPACING: Duration = Duration::from_millis(20);
 /// How long after a loss the editor is considered likely to return, unless it quit normally or the project changed.
 pub const LIKELY_AFTER_LOSS: Duration = Duration::from_secs(60);
-/// The same once its process is known to be gone. A program that starts the editor again has a new process in the project's files
-/// by then, and calls are held for that one. A person takes longer, and should be told soon.
+/// The same once the editor's process is known to be gone. If a program starts the editor again, the project's files name the new
+/// process by then, and calls are held for that one. A person takes longer, so the client should get its answer soon.
 pub const LIKELY_AFTER_CRASH: Duration = Duration::from_secs(10);
 
 // ---- Calls ---------------------------------------------------------------------------------------------------------
@@ -284,7 +294,7 @@ pub const LIKELY_AFTER_CRASH: Duration = Duration::from_secs(10);
 pub const HOLD_MAX: Duration = Duration::from_secs(120);
 /// Held calls are answered within this if nothing shows that an editor is there.
 pub const HOLD_WITHOUT_EVIDENCE: Duration = Duration::from_millis(800);
-/// A call without an answer this long after its sending is answered "still running" (a tool's own `TimeoutSeconds` extends it).
+/// A call without an answer this long after it was sent is answered "still running" (a tool's own `TimeoutSeconds` extends it).
 pub const RUNNING_MAX: Duration = Duration::from_secs(120);
 /// Longest extension by a tool's own timeout parameter.
 pub const TOOL_TIMEOUT_MAX: Duration = Duration::from_secs(3600);
@@ -293,22 +303,23 @@ pub const PATIENCE_MARGIN: Duration = Duration::from_secs(5);
 /// Patience of a client that is not in the table: the common SDK default.
 pub const PATIENCE_UNKNOWN: Duration = Duration::from_secs(60);
 /// Longest patience in the table. Some clients wait for ever; half an hour is the longest limit that a client states (Claude
-/// Code, without an answer or progress). Calls that are held or run longer have been answered by other bounds before.
+/// Code, without an answer or progress). Other bounds have answered a held or running call before that.
 pub const PATIENCE_MAX: Duration = Duration::from_secs(30 * 60);
-/// Most sendings of a repeatable call: the first and two more.
+/// How often a repeatable call is sent at most: once, and two more times.
 pub const SENDINGS_MAX: u8 = 3;
-/// Most sendings of one call that the editor says it did not run, before the call is answered: so many reloads in a row.
+/// How often one call is sent if the editor says each time that it did not run, before the call is answered: that many reloads in
+/// a row.
 pub const UNRUN_MAX: u8 = 5;
 /// How long the outcome of a call cut by a reload is looked for (uLoop's own server gives a compile 90 s).
 pub const RECOVERY_MAX: Duration = Duration::from_secs(90);
-/// How often a compile's result file is looked for.
+/// How often the gateway looks for a compile's result file.
 pub const RECOVERY_POLL: Duration = Duration::from_millis(100);
 /// Time between two progress notifications of one call while nothing changes.
 pub const PROGRESS_EVERY: Duration = Duration::from_secs(2);
-/// Ended calls kept for `holdfast_calls` and `holdfast_result`: a day of an AI that never rests. A record has at most 500 bytes
-/// with its tool's name and its index entry: 5 MB for all, 3 MB with usual names.
+/// Ended calls kept for `holdfast_calls` and `holdfast_result`: as many as an AI makes in a day without a pause. A record has at
+/// most 500 bytes with its tool's name and its index entry: 5 MB for all, 3 MB with usual names.
 pub const FINISHED_CALLS_MAX: usize = 10_000;
-/// Most calls in one answer of `holdfast_calls`: a model reads all of it, and can ask for older ones.
+/// Largest number of calls in one answer of `holdfast_calls`: a model reads all of it, and can ask for older ones.
 pub const CALLS_LISTED_MAX: usize = 200;
 /// Bytes of late results kept.
 pub const LATE_RESULTS_MAX_BYTES: usize = 16 * MIB;
@@ -316,18 +327,18 @@ pub const LATE_RESULTS_MAX_BYTES: usize = 16 * MIB;
 pub const LATE_RESULT_MAX_AGE: Duration = Duration::from_secs(3600);
 /// How long the first `tools/list` of a client that ignores `list_changed` waits for the live list if an editor is likely.
 pub const TOOLS_WAIT: Duration = Duration::from_secs(3);
-/// A tool list that failed while the link is up is requested again after this: long enough for an import to end, and short enough
-/// that nobody restarts the client because it has no tools.
+/// If a request for the tool list fails while the link is up, it is repeated after this time: long enough for an import to end,
+/// and short enough that nobody restarts the client because it has no tools.
 pub const LIST_RETRY_AFTER: Duration = Duration::from_secs(5);
-/// Default wait of a package's own tool for waiting, as in its server (turbokettle, 60 s).
+/// Default timeout of a package tool that waits until the editor is ready, as in the package's own server (turbokettle, 60 s).
 pub const OWN_WAIT_READY: Duration = Duration::from_secs(60);
 /// Log entries shown by default, as by the Unity-MCP server.
 pub const LOGS_SHOWN: usize = 10;
-/// Most log entries shown: all that are kept would be too many to read.
+/// Largest number of log entries shown: all that are kept would be too many to read.
 pub const LOGS_SHOWN_MAX: usize = 200;
-/// Log entries kept, of all logs: an hour of an AI that calls a tool every few seconds.
+/// Log entries kept, of all logs: as many as an AI that calls a tool every few seconds causes in an hour.
 pub const LOGBOOK_ENTRIES_MAX: usize = 1000;
-/// Bytes of all log entries: an eighth of what late results may take, since people read these.
+/// Bytes of all log entries: an eighth of [`LATE_RESULTS_MAX_BYTES`], since people read the entries.
 pub const LOGBOOK_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Longest name of a log that another program writes; the package's own names have 30 bytes.
 pub const LOG_NAME_MAX_BYTES: usize = 128;
@@ -335,73 +346,74 @@ pub const LOG_NAME_MAX_BYTES: usize = 128;
 pub const LOG_POST_MAX_BYTES: usize = LOGBOOK_BYTES_MAX / 8;
 /// Open connections to one companion service. Unity posts one line after another; further connections wait to be accepted.
 pub const COMPANION_CONNECTIONS_MAX: usize = 8;
-/// How often such a service tries again to bind a taken port: often enough for a person who has just closed another client.
+/// How often a companion service tries again to bind a taken port: often enough for a person who has just closed another client.
 pub const COMPANION_BIND_EVERY: Duration = Duration::from_secs(10);
 /// Longest request to the HTTP API of Unity-MCP's documents: the longest code sent to the editor, with its escapes.
 pub const DOCUMENTED_POST_MAX_BYTES: usize = 2 * UNITY_MCP_REQUEST_MAX_BYTES;
-/// Default wait of such a request for its result, as the documents say.
+/// How long such a request waits for its result by default, as the documents say.
 pub const DOCUMENTED_WAIT: Duration = Duration::from_secs(1);
 /// Open calls of guests: twice as many as can wait on connections, since some guests no longer wait.
 pub const GUEST_CALLS_MAX: usize = 2 * COMPANION_CONNECTIONS_MAX;
-/// Longest wait of `holdfast_wait_ready`, even if a longer one is asked for.
+/// Longest wait of `holdfast_wait_ready`, even if a longer wait is asked for.
 pub const WAIT_READY_MAX: Duration = Duration::from_secs(120);
 
 // ---- Supervision and shutdown --------------------------------------------------------------------------------------
 
-/// Threads that a session starts with: the log's, the actors', those of stdin and stdout, and two for files (one survey, one
+/// Threads that a gateway starts with: the log's, the actors', those of stdin and stdout, and two for files (one survey, one
 /// write).
 pub const START_THREADS: usize = 6;
-/// Descriptors that a session starts with, besides its three pipes: two runtimes with three each, two for signals, a lock, the
+/// Descriptors that a gateway starts with, besides its three pipes: two runtimes with three each, two for signals, a lock, the
 /// editor's connection, two for its push channel, one for file changes; the rest for files that are open for a moment. Observed
 /// with an editor: 13 to 17.
 pub const START_DESCRIPTORS: usize = 20;
-/// Restarts of a leaf under the link within [`LEAF_WINDOW`], beyond which the link itself restarts.
+/// Restarts of the actors under the link's supervisor within [`LEAF_WINDOW`]; at one more, the link itself restarts.
 pub const LEAF_RESTARTS_MAX: usize = 5;
-/// See [`LEAF_RESTARTS_MAX`].
+/// The time over which [`LEAF_RESTARTS_MAX`] counts.
 pub const LEAF_WINDOW: Duration = Duration::from_secs(30);
-/// Restarts of a child of the root within [`ROOT_WINDOW`], beyond which main rebuilds the tree.
+/// Restarts of the root's children within [`ROOT_WINDOW`]; at one more, main rebuilds the tree.
 pub const ROOT_RESTARTS_MAX: usize = 3;
-/// See [`ROOT_RESTARTS_MAX`].
+/// The time over which [`ROOT_RESTARTS_MAX`] counts.
 pub const ROOT_WINDOW: Duration = Duration::from_secs(60);
 /// Waits before main rebuilds the tree, one per rebuild within [`REBUILD_WINDOW`]; after the last one it exits with 70.
 pub const REBUILD_DELAYS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30)];
-/// See [`REBUILD_DELAYS`].
+/// The time over which rebuilds count towards [`REBUILD_DELAYS`].
 pub const REBUILD_WINDOW: Duration = Duration::from_secs(600);
-/// How long a dead actor's task may take to end before it is aborted, and aborted tasks before the supervisor gives up.
+/// How long a dead actor's own task may take to end before it is aborted, and how long aborted tasks may take to end before the
+/// supervisor gives up.
 pub const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long the shutdown waits for a client that takes none of the last answers, and for small steps under way. Progress is
-/// measured in pieces of [`STDOUT_WRITE_MAX_BYTES`]: a client that reads less than about 430 kB/s is treated as one that takes
+/// How long the shutdown waits for a client that reads none of the last answers, and for small steps under way. Progress is
+/// measured in pieces of [`STDOUT_WRITE_MAX_BYTES`]: a client that reads less than about 430 kB/s is treated as one that reads
 /// nothing.
 pub const FLUSH_MAX: Duration = Duration::from_millis(150);
 /// How long the last answers may take to be written while the client keeps reading. The official SDKs end a server four seconds
 /// after they closed its stdin; a client that waits longer passes the answers to a slow program.
 pub const FLUSH_READING_MAX: Duration = Duration::from_secs(10);
-/// Bytes given to stdout at once: what a pipe takes on Linux. A large line is written in pieces, to see whether the client takes
+/// Bytes given to stdout at once: what a pipe takes on Linux. A large line is written in pieces, to see whether the client reads
 /// any of it.
 pub const STDOUT_WRITE_MAX_BYTES: usize = 64 * 1024;
-/// Longest line that the answering part writes itself, if stdout takes it at once: a pipe takes it whole or not at all. Longer
-/// ones are written by stdout's thread, so that the copy delays no actor.
+/// Longest line that the thread of the answering part writes to stdout itself, if stdout takes it at once: a pipe takes such a
+/// line whole or not at all. Longer lines are written by stdout's thread, so that the copy delays no actor.
 pub const STDOUT_AT_ONCE_MAX_BYTES: usize = 4096;
 /// How often the gateway checks that the client's process lives.
 pub const PARENT_WATCH_EVERY: Duration = Duration::from_millis(500);
 /// Attempts to take the lock of our own record: another process that checks it holds it for microseconds.
 pub const CLAIM_ATTEMPTS: usize = 50;
-/// Pause between two of these attempts.
+/// Pause between two of the [`CLAIM_ATTEMPTS`].
 pub const CLAIM_PAUSE: Duration = Duration::from_millis(10);
-/// Age at which a temporary file is left over and not being written: the largest write takes seconds.
+/// Age from which a temporary file is removed as left over: the largest write takes seconds.
 pub const TEMPORARY_MAX_AGE: Duration = Duration::from_secs(3600);
-/// Records of dead processes with their locks, and likewise temporary files, removed from one folder at once: a start needs
-/// milliseconds for it, and the next gateway removes more.
+/// Records of dead processes with their locks, and likewise temporary files, that one start removes from one folder. That takes
+/// milliseconds, and the next gateway removes more.
 pub const LEFTOVERS_AT_ONCE: usize = 256;
-/// How long a client that may be dead has to answer a ping: a running one answers at once.
+/// How long a client that may be dead has to answer a ping: a running client answers at once.
 pub const CLIENT_ANSWER_MAX: Duration = Duration::from_secs(10);
 /// How often such a client gets a ping.
 pub const CLIENT_ASK_EVERY: Duration = Duration::from_secs(30);
-/// How long a client whose launcher has ended may be silent before it opens a session. A running client opens it at once, and
-/// clients give up a server that takes longer to start.
+/// How long a client whose launcher has ended may be silent before it opens a session. A running client opens its session at
+/// once, and clients give up on a server that takes longer to start.
 pub const CLIENT_OPENING_MAX: Duration = Duration::from_secs(60);
 /// How long such a client may be silent if it cannot be pinged: longer than a night, so that a person finds the session again in
-/// the morning, and longer than any call is waited for.
+/// the morning, and longer than a client waits for any call.
 pub const CLIENT_SILENCE_MAX: Duration = Duration::from_secs(24 * 3600);
 /// Largest run record that is read: far more than a gateway writes.
 pub const RUN_RECORD_MAX_BYTES: usize = MIB;
@@ -409,23 +421,24 @@ pub const RUN_RECORD_MAX_BYTES: usize = MIB;
 pub const OUTAGES_MAX: usize = 16;
 /// Shortest time between two writes of the run record.
 pub const RUN_RECORD_SPACING: Duration = Duration::from_millis(500);
-/// Longest time between two writes of the run record while calls are open: `holdfast status` should show soon that one does not
-/// move.
+/// Longest time between two writes of the run record while calls are open: `holdfast status` should soon show that a call does
+/// not move.
 pub const RUN_RECORD_BUSY_EVERY: Duration = Duration::from_secs(2);
 /// Longest time between two writes of the run record while no call is open.
 pub const RUN_RECORD_EVERY: Duration = Duration::from_secs(5);
-/// How long sent calls may still be answered after stdin ends or a signal. Without sent calls the gateway exits at once.
+/// How long the gateway waits for the answers to sent calls after stdin ended or a signal came. Without sent calls it exits at
+/// once.
 pub const DRAIN_MAX: Duration = Duration::from_secs(1);
 
-/// Configurations (storage and state) that the exhaustive walk over one machine may reach. The real ones stay far below; more
-/// means that a counter in the storage has no bound.
+/// Configurations (storage and state) that the exhaustive test of one state machine may reach. The real machines reach far fewer;
+/// more means that a counter in the storage has no bound.
 pub const WALK_CONFIGURATIONS_MAX: usize = 40_000;
 
 // ---- The command line ----------------------------------------------------------------------------------------------
 
-/// Size of each pipe between a one-shot command and its gateway: one read of the intake.
+/// Size of each pipe between a one-shot command and its gateway: what the stdin reader reads at once.
 pub const ONE_SHOT_PIPE_BYTES: usize = 64 * 1024;
-/// Default wait of `holdfast call` for its answer: as long as a sent call is waited for.
+/// How long `holdfast call` waits for its answer by default: as long as a sent call may run.
 pub const CALL_TIMEOUT: Duration = RUNNING_MAX;
 /// Longest `holdfast call --timeout`: with the margin that every client gets, this is [`PATIENCE_MAX`].
 pub const CALL_TIMEOUT_MAX: Duration = Duration::from_secs(PATIENCE_MAX.as_secs() - PATIENCE_MARGIN.as_secs());
@@ -435,21 +448,21 @@ pub const DOCTOR_WAIT: Duration = Duration::from_secs(3);
 /// How often `holdfast status --watch` reads the run records and draws: twice in the shortest time between two writes of a
 /// record.
 pub const WATCH_EVERY: Duration = Duration::from_millis(250);
-/// Age from which a run record is marked as old: its gateway has missed a write.
+/// Age from which a run record is marked as old: its gateway must have missed a write.
 pub const RUN_RECORD_OLD: Duration = Duration::from_secs(2 * RUN_RECORD_EVERY.as_secs());
 /// Age from which a lock file of a running editor is reported as old: imports of large projects take minutes.
 pub const LOCK_FILE_OLD: Duration = Duration::from_secs(10 * 60);
 
 // ---- The HTTP server -----------------------------------------------------------------------------------------------
 
-/// Largest head of a request, and the smallest limit that hyper takes. Unity and Node send 300 bytes, a browser 1 KiB.
+/// Largest head of a request. It is the smallest limit that hyper accepts. Unity and Node send 300 bytes, a browser 1 KiB.
 pub const SERVED_HEAD_MAX_BYTES: usize = 8 * 1024;
-/// Most headers of a request; a browser sends twenty.
+/// Largest number of headers of a request; a browser sends twenty.
 pub const SERVED_HEADERS_MAX: usize = 64;
-/// How long a request may take to arrive, and then its answer to be sent: each is one write on loopback. Prometheus gives up
-/// after 10 s by default.
+/// How long a request may take to arrive, and then how long its answer may take to be sent: each is one write on loopback.
+/// Prometheus gives up after 10 s by default.
 pub const SERVED_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long bytes that a peer still sends are read after its answer, so that the answer is not lost.
+/// How long the server goes on reading what a peer sends after it was answered: closing at once could lose the answer.
 pub const SERVED_LINGER: Duration = Duration::from_millis(500);
 
 // ---- Metrics -------------------------------------------------------------------------------------------------------
@@ -458,7 +471,7 @@ pub const SERVED_LINGER: Duration = Duration::from_millis(500);
 pub const METRIC_TOOLS_MAX: usize = 24;
 /// Combinations of label values that one metric may add while the gateway runs.
 pub const LATE_SERIES_MAX: usize = 16;
-/// Series of one gateway, whatever its peers do: few enough that a Prometheus easily takes them from many processes.
+/// Series of one gateway, whatever its peers do: few enough for a Prometheus server that scrapes many gateways.
 pub const SERIES_MAX: usize = 1500;
 /// Transitions kept of each machine: about ten seconds of a dial loop, which makes some thirty a second, or a day of quiet work.
 /// Older states are kept second by second, for two minutes, in another form.
@@ -467,7 +480,7 @@ pub const FLIGHT_RECORD_MAX: usize = 256;
 pub const PICTURE_WINDOW: Duration = Duration::from_secs(120);
 /// Transitions of each machine shown on the page and in the record: a screenful.
 pub const PICTURE_STEPS_MAX: usize = 20;
-/// Open calls shown there, and likewise ended calls: a screenful.
+/// Open calls shown on the page and in the record, and likewise ended calls: a screenful.
 pub const PICTURE_CALLS_MAX: usize = 20;
 /// Transitions of one machine in one log line.
 pub const FLIGHT_LINE_STEPS: usize = 32;
@@ -475,8 +488,8 @@ pub const FLIGHT_LINE_STEPS: usize = 32;
 pub const SCRAPERS_MAX: usize = 8;
 /// How often the exporter sorts recorded sizes into buckets, and compares the clocks.
 pub const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(1);
-/// Difference between the wall clock and our own within [`METRICS_UPKEEP_EVERY`] that is a jump: more than any correction of a
-/// running clock.
+/// If the wall clock and the monotonic clock differ by this much within [`METRICS_UPKEEP_EVERY`], the wall clock has jumped: more
+/// than any correction of a running clock.
 pub const CLOCK_JUMP_MIN: Duration = Duration::from_secs(2);
 /// Longest label made of a project's folder name.
 pub const PROJECT_LABEL_MAX_BYTES: usize = 64;
@@ -495,7 +508,7 @@ pub const RESULT_FILES_MAX: usize = 50;
 pub const RESULT_FILE_MAX_AGE: Duration = Duration::from_secs(24 * 3600);
 /// Log lines that may wait for a slow stderr before new ones are dropped and counted.
 pub const LOG_QUEUE_MAX_LINES: usize = 4096;
-/// Pause between two writes of log lines: lines that arrive meanwhile share the next write, and wake no thread.
+/// Pause between two writes of log lines: lines that arrive in the meantime share the next write, and wake no thread.
 pub const LOG_BATCH_EVERY: Duration = Duration::from_millis(5);
 /// Longest field of a log line taken from a peer; the rest is cut.
 pub const LOG_FIELD_MAX_BYTES: usize = 256;
@@ -504,13 +517,13 @@ pub const LOG_FIELD_MAX_BYTES: usize = 256;
 
 /// Files and folders counted in the package's folder: ten times what the package has. A folder with more is something else.
 pub const UNITY_FILES_MAX: usize = 4000;
-/// Largest file of that folder that is hashed; a larger one is not ours. Our largest has some tens of kilobytes.
+/// Largest file of that folder that is hashed; a larger file is not ours. The package's largest has some tens of kilobytes.
 pub const UNITY_FILE_MAX_BYTES: usize = 4 * MIB;
 /// Largest record of installed files; it has a hundred bytes per file.
 pub const UNITY_RECORD_MAX_BYTES: usize = MIB;
 /// Files named in one sentence; the rest are counted.
 pub const UNITY_FILES_NAMED_MAX: usize = 10;
-/// Attempts to take the lock of an installation while another installation keeps removing it at the same moment.
+/// Attempts to take the lock of an installation, in case another installation removes the lock at the same moment.
 pub const UNITY_LOCK_ATTEMPTS_MAX: usize = 5;
 
 // ---- The demo ------------------------------------------------------------------------------------------------------
@@ -521,11 +534,11 @@ pub const DEMO_STEP_MAX: Duration = Duration::from_secs(20);
 /// How long the whole demo may take before it fails; it takes under 20 s.
 pub const DEMO_MAX: Duration = Duration::from_secs(90);
 /// Longest time from when the editor listens again to the first good answer: far more than the budget, which is for an idle
-/// machine, and far less than what a person calls a hang.
+/// machine, and far less than a wait that a person calls a hang.
 pub const DEMO_RECOVERY_MAX: Duration = Duration::from_secs(2);
 /// Longest time from the end of the gateway's stdin to its exit; the budget on an idle machine is a fifth of it.
 pub const DEMO_EXIT_MAX: Duration = Duration::from_secs(1);
-/// Lines of the demo's children that wait to be read; the children send tens.
+/// Lines of the demo's child processes that wait to be read; the children send tens.
 pub const DEMO_NEWS_MAX: usize = 1024;
 /// Longest line read from the demo's children: twice the gateway's longest message.
 pub const DEMO_LINE_MAX_BYTES: usize = 2 * CLIENT_MESSAGE_MAX_BYTES;
@@ -543,7 +556,7 @@ pub const POLICY_RULE_MAX_BYTES: usize = 256;
 /// Lines that wait for the audit file at once: two for each request that may be open, and as many again.
 pub const AUDIT_LINES_MAX: usize = 4 * OPEN_REQUESTS_MAX;
 /// How long a call waits for its line in the audit file before the line counts as not written. A local disk takes milliseconds,
-/// and the call's client is still patient afterwards.
+/// and the call's client still waits for its answer after that.
 pub const AUDIT_WRITE_MAX: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
@@ -566,7 +579,7 @@ mod tests {
             assert!(ROOT_RESTARTS_MAX != LEAF_RESTARTS_MAX);
         }
         const {
-            // The fake editor has bounds of its own, which exceed ours so that ours can be tested.
+            // The fake editor's bounds exceed ours, so that ours can be tested.
             use holdfast_fake_unity::limits as fake;
             assert!(fake::TOOLS_MAX > TOOLS_MAX);
             assert!(fake::BIG_MAX_BYTES > EDITOR_MESSAGE_MAX_BYTES);

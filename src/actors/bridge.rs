@@ -1,8 +1,9 @@
 //! The bridge actor: the shell around [`core::bridge`](crate::core::bridge).
 //!
 //! *Owns* the connection's handle, the offered targets and the timers. *Receives* targets from discovery, events of the
-//! connection, hints from push, work from session and registry. *Sends* orders to the connection, and the link's availability to
-//! the session. *Dies* only of our own bugs; its supervisor then closes its epoch in the ledger before it starts a successor.
+//! connection, hints from push, work from the sessions and the registry. *Sends* orders to the connection, and the link's
+//! availability to the sessions. *Dies* only of our own bugs; the supervisor then closes the connection's epoch in the ledger
+//! before it starts a successor.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -39,18 +40,18 @@ pub struct BridgeActor {
     pub tasks: Tasks,
 }
 
-/// The state of one incarnation.
+/// The state of the running actor. It is lost when the actor is restarted.
 pub struct State {
     core: BridgeCore<Connection>,
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
     targets: Vec<Target>,
-    /// The project that all state here is about; `None`: not known yet.
+    /// The project that all state here is about. `None`: not known yet; `Some(None)`: there is no project.
     project: Option<Option<PathBuf>>,
-    /// Targets that were dialled and belong to somebody else, with the time of the dial.
+    /// Targets that were dialled and belong to another program, with the failure and the time at which it was found.
     refused: Vec<(Target, ConnectFailure, Instant)>,
     last_dial: Option<Instant>,
-    /// The result files that probes look for; each belongs to one sending.
+    /// The result files that probes look for. Each file belongs to one attempt to send a call.
     probing: BTreeSet<String>,
 }
 
@@ -62,7 +63,7 @@ impl Actor for BridgeActor {
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
         self.with.addresses.bridge.fill(me.clone());
         let mut timers = Timers::new(me.clone(), Message::Timer);
-        // The editor of a predecessor is as likely to come back as it was before.
+        // An editor that a predecessor of this actor lost is as likely to come back as it was before.
         let recently_lost = self.with.link.view.borrow().outages.back().and_then(|last| {
             LIKELY_AFTER_LOSS
                 .checked_sub(last.at.elapsed())
@@ -88,7 +89,7 @@ impl Actor for BridgeActor {
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
         self.publish(state);
         self.look_for_results(state);
-        // A predecessor may have received this message, and its state is lost.
+        // `ProjectMoved` may have gone to a predecessor, whose state is lost.
         self.project_moved(state);
         let (draining, wanted) = (self.with.env.is_draining(), self.with.link.is_wanted());
         let ledger = &mut &*self.with.calls.shared;
@@ -120,7 +121,7 @@ impl Actor for BridgeActor {
                 state.probing.remove(&path);
             }
             Message::Withdrawn(key) => {
-                // A courtesy to the editor, never required: its reply is ignored.
+                // The cancel only spares the editor work and is never required: its reply is ignored.
                 self.order(state, Order::Cancel(key));
             }
             Message::NobodyWaits(epoch) => self.hear(state, epoch, Event::NobodyWaits),
@@ -143,9 +144,9 @@ impl Actor for BridgeActor {
 }
 
 impl BridgeActor {
-    /// Reads which project is wanted. Tells the machine if it changed, or if calls are held for it.
+    /// Reads which project is wanted. Feeds the machine an event if the project changed, or else if calls are held.
     fn project_moved(&self, state: &mut State) {
-        // While the wanted project is in question, the ledger sends no calls.
+        // While it is not known which project is wanted, the ledger sends no calls.
         let Wanted::Settled(project) = self.with.link.wanted() else { return };
         // Before the first survey, `None` does not mean that there is no project.
         let before =
@@ -158,8 +159,8 @@ impl BridgeActor {
         }
     }
 
-    /// Takes a survey of discovery. A survey of a project that is not wanted is ignored. While the wanted project is in question,
-    /// the first one that was surveyed is followed: most likely it is the wanted one.
+    /// Handles a survey from discovery. A survey of a project that is not wanted is ignored. While it is not known which project
+    /// is wanted, surveys of the project that was known first are used: most likely it is the wanted one.
     fn offered(&self, state: &mut State, survey: &Survey) {
         let wanted = match self.with.link.wanted() {
             Wanted::Settled(wanted) => wanted,
@@ -170,7 +171,7 @@ impl BridgeActor {
             return;
         }
         let evidence = survey.evidence;
-        // The wanted project is not found for a moment: then the owner of a named port cannot be determined.
+        // If the wanted project is not found for a moment, the owner of a port that the user named cannot be determined either.
         if !is_wanted || survey.targets.is_empty() {
             return self.feed(state, Event::NothingOffered { cause: survey.cause(), evidence });
         }
@@ -185,7 +186,8 @@ impl BridgeActor {
         self.feed(state, Event::TargetsOffered { count, evidence });
     }
 
-    /// Takes an event of a connection. Events of a connection that is not the current one are dropped: its epoch is closed.
+    /// Handles an event of a connection. Events of a connection that is not the current one are dropped: that connection's epoch
+    /// is closed.
     fn hear(&self, state: &mut State, epoch: Epoch, event: Event) {
         if state.core.epoch() != Some(epoch) {
             return;
@@ -200,8 +202,9 @@ impl BridgeActor {
         }
     }
 
-    /// Adds the port where a moved editor was last met. While such an editor reloads it is found nowhere, and its own port
-    /// belongs to somebody else; it comes back where it was last met.
+    /// Adds a target for the port on which an editor that changed its port was last met. While such an editor reloads, no survey
+    /// finds that port, and the port that its files name belongs to another program. The editor comes back on the port where it
+    /// was last met.
     fn remember_where_it_moved(&self, state: &mut State) {
         let Some(last) = self.with.link.view.borrow().target.clone() else { return };
         let Some(first) = state.targets.first() else { return };
@@ -212,7 +215,7 @@ impl BridgeActor {
         }
     }
 
-    /// Remembers a target that belongs to somebody else. Otherwise it would be dialled, and its owner looked up, ten times a
+    /// Remembers a target that belongs to another program. Otherwise it would be dialled, and its owner looked up, ten times a
     /// second while our editor is away.
     fn remember_refusal(&self, state: &mut State, failure: ConnectFailure) {
         let target = state.targets.get(usize::from(state.core.machine().target()));
@@ -227,7 +230,8 @@ impl BridgeActor {
         self.carry_out(state, event, step);
     }
 
-    /// Carries out what an event led to, and what follows from that.
+    /// Carries out the commands of a step, and those of the steps that a failed command leads to. Then publishes the link's
+    /// state.
     fn carry_out(&self, state: &mut State, event: Event, step: Step<Connection>) {
         let mut next = Some((event, step));
         while let Some((event, step)) = next.take() {
@@ -241,7 +245,8 @@ impl BridgeActor {
         self.publish(state);
     }
 
-    /// Carries out one command. Returns the event that it causes at once: a connect that was not begun.
+    /// Carries out one command. Returns an event only if the command is a dial that could not begin: then the failure of that
+    /// dial.
     fn command(&self, state: &mut State, event: &Event, command: Command<Connection>) -> Option<Event> {
         match command {
             Command::AskTargets => {
@@ -324,7 +329,7 @@ impl BridgeActor {
         let target = state.targets.get(usize::from(state.core.machine().target())).cloned();
         let pid = target.as_ref().and_then(|target| target.editor_pid);
         let editor = EditorIdentity { pid, domain: connection.domain() };
-        // Another project's editor shows nothing about how long this one was away.
+        // If the last connection was to another project's editor, it shows nothing about how long this editor was away.
         let before = self.with.link.view.borrow().clone();
         let project = |target: Option<&Target>| target.map(|target| target.project.clone());
         let is_same = project(before.target.as_ref()) == project(target.as_ref());
@@ -363,7 +368,7 @@ impl BridgeActor {
         });
     }
 
-    /// Starts a probe for each missing result that is also written to a file.
+    /// Starts a probe for each missing result that the editor also writes to a file, unless one is running already.
     fn look_for_results(&self, state: &mut State) {
         let recovering = self.with.calls.ledger(|ledger, _| ledger.recovering());
         for (call, recovery) in recovering {
@@ -382,7 +387,8 @@ impl BridgeActor {
         }
     }
 
-    /// When the expectation changed, publishes it to the link's view, the ledger and the sessions.
+    /// If the machine's state or what callers may expect of the link has changed, publishes it in the link's view. If the
+    /// expectation has changed, also carries out the ledger's settlements and notifies the sessions.
     fn publish(&self, state: &mut State) {
         let Some(told) = state.core.expectation(&mut &*self.with.calls.shared) else { return };
         let Expectation { state: label, availability, undecided, changed } = told;

@@ -1,10 +1,10 @@
 //! One connection to an editor: dials, checks who owns the port, then reads and writes until it ends. A task of the bridge.
 //!
-//! *Owns* the socket and the link's connection permit, which is released with it. *Receives* orders from the bridge. *Sends*
-//! events to the bridge, and settles replies in the ledger itself, so that an answer that was read is never lost with an actor.
-//! *Dies* when the socket ends, the bridge hangs up, or the bridge's tasks are ended.
+//! *Owns* the socket, and the link's connection permit, which is released with the socket. *Receives* orders from the bridge.
+//! *Sends* events to the bridge. Applies replies to the ledger itself, so that an answer that was read is never lost with an
+//! actor. *Dies* when the socket ends, the bridge hangs up, or the bridge's tasks are ended.
 //!
-//! The connection carries bytes and waits. The [`Exchange`] decides what may be written and what a reply settles.
+//! This code only carries bytes and waits. The [`Exchange`] decides what may be written and what a reply means for the calls.
 
 mod call;
 mod foreign_peer;
@@ -38,7 +38,7 @@ use crate::runtime::messages::bridge;
 use crate::runtime::supervisor::Tasks;
 use crate::survey::{self, Identity, Target};
 
-/// Shown for a peer on whose port our editor may not be.
+/// The description shown for a peer that may not be our editor.
 const UNPROVEN: &str = "nothing shows that it is this project's editor";
 
 /// The exchange of a connection, as the bridge and the connection's task share it.
@@ -56,17 +56,17 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Gives an order. Has no effect on a connection that has ended: it reports its end itself.
+    /// Gives the connection an order. Has no effect on a connection that has ended, which has reported its end itself.
     pub fn order(&self, order: Order) {
         self.shared.order(order);
     }
 
-    /// Has the connection keep the places of answered calls ([`Exchange::keep_places`]).
+    /// Makes the connection keep the places of answered calls ([`Exchange::keep_places`]).
     pub fn keep_places(&self) {
         enter(&self.shared.exchange).keep_places();
     }
 
-    /// The domain of the greeted editor, if the editor reports it.
+    /// Returns the number of the editor's domain; `None` before the greeting, or if the editor does not report it.
     pub fn domain(&self) -> Option<u64> {
         enter(&self.shared.exchange).met().and_then(|met| met.domain)
     }
@@ -84,7 +84,7 @@ impl Shared {
 pub struct Surroundings {
     /// The gateway's environment.
     pub env: Arc<Environment>,
-    /// The actors that are told of what is read.
+    /// The actors that get messages about what is read.
     pub addresses: Arc<Addresses>,
     /// The sessions on the link. While the only session's stdout is blocked, nothing is read.
     pub attached: Attached,
@@ -96,7 +96,7 @@ pub struct Surroundings {
     pub calls: Arc<Calls>,
 }
 
-/// Opens a connection to a target, under this epoch.
+/// Starts the task that opens a connection to a target, with the number `epoch`, and talks to the editor on it.
 pub fn open(
     with: Surroundings,
     tasks: &Tasks,
@@ -160,7 +160,8 @@ struct Dialled {
     accepted: Instant,
 }
 
-/// A panic in the connection's task is our bug, like one in the bridge itself, and must not look like an idle connection.
+/// Reports a panic in the connection's task to the bridge: it is our bug, like a panic in the bridge itself, and must not look
+/// like an idle connection. Also logs a dial that was given up without a result.
 impl std::ops::Drop for Line {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -217,8 +218,9 @@ impl Line {
         self.tell(Event::Disconnected(drop));
     }
 
-    /// Checks who owns the port, after a connection to it is open. An editor that reloads closes its connections first, so a new
-    /// dial may reach a listener that is gone when its owner is looked up. That is `Refused`, not somebody else's port.
+    /// Checks who owns the port, after a connection to it is open. An editor that reloads closes its connections before its
+    /// listener, so a new dial may reach a listener that is gone when its owner is looked up. That is `Refused`, not another
+    /// program's port.
     async fn check_owner(&self) -> Result<Identity, (ConnectFailure, &'static str)> {
         if let Some(identity) = self.look_up_owner().await? {
             return Ok(identity);
@@ -230,7 +232,7 @@ impl Line {
         self.look_up_owner().await?.ok_or((ConnectFailure::Unproven, "the system does not tell whose the port is"))
     }
 
-    /// Looks up the owner of the port; `None` if nobody is seen to listen.
+    /// Looks up the owner of the port. Returns `None` if no listener is found.
     async fn look_up_owner(&self) -> Result<Option<Identity>, (ConnectFailure, &'static str)> {
         let (host, target) = (Arc::clone(&self.with.env.host), self.target.clone());
         let looked_up = crate::platform::host::run(&*self.with.env.host, move || survey::check_owner(&*host, &target));
@@ -241,8 +243,8 @@ impl Line {
         }
     }
 
-    /// Reads the identity files again once the connection is open: now they are those of the editor that was met. If that takes
-    /// too long, what the survey read stays valid; while such a read hangs, no other begins.
+    /// Reads the files that identify the editor again once the connection is open: now they are those of the editor that was met.
+    /// If that takes too long, what the survey read stays valid. While such a read hangs, no other read begins.
     async fn read_identity(&mut self) -> Result<(), ConnectFailure> {
         let Ok(permit) = Arc::clone(&self.with.link.identity_read).try_acquire_owned() else { return Ok(()) };
         let (host, target) = (Arc::clone(&self.with.env.host), self.target.clone());
@@ -269,8 +271,8 @@ impl Line {
         }
     }
 
-    /// Carries out what a reply decided. If its place was passed on, the next call is sent first, and the editor works while this
-    /// answer is rendered. The answer is then in a task of its own, and cannot be lost with this one.
+    /// Carries out what the exchange decided about a reply. If no event must be sent to the bridge, a separate task renders the
+    /// answer: the next call can be sent in the meantime, and the answer is not lost if this connection's task ends.
     fn settle_reply(&self, settled: Settled) {
         if !settled.events.is_empty() {
             return self.settle(settled);
@@ -279,7 +281,7 @@ impl Line {
         self.with.env.health.spawn("answer", async move { calls.settle(settlements) });
     }
 
-    /// Tells the bridge of an event that the editor can cause at any time. Waits for a permit, so that reading is no faster than
+    /// Sends the bridge an event that the editor can cause at any time. Waits for a permit, so that reading is not faster than
     /// the bridge.
     async fn tell_unasked(&self, event: Event) {
         let permit = self.with.addresses.mailboxes.bridge.permit(0).await;
@@ -297,7 +299,7 @@ impl Line {
         enter(&self.dialled)
     }
 
-    /// Takes the right to report how the dial ended; `None` once it was reported.
+    /// Takes the dial whose result must be reported; `None` once it was reported.
     fn dial_result(&self) -> Option<Dialled> {
         self.dialled().take()
     }
@@ -306,12 +308,12 @@ impl Line {
         enter(&self.shared.exchange)
     }
 
-    /// Whether the editor is greeted.
+    /// Whether the greeting has succeeded.
     fn is_greeted(&self) -> bool {
         self.exchange().met().is_some()
     }
 
-    /// Runs one short operation of the exchange on the ledger. The ledger's lock is always taken first.
+    /// Runs one short operation that needs both the exchange and the ledger. The ledger's lock is always taken first.
     fn decide<T>(&self, operation: impl FnOnce(&mut Exchange, &mut Ledger, Instant) -> T) -> T {
         self.with.calls.ledger(|ledger, now| operation(&mut self.exchange(), ledger, now))
     }

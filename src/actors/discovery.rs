@@ -25,7 +25,7 @@ use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
 use crate::survey::{self, Survey};
 
-/// The name of this problem in `Health`: a survey that hangs.
+/// The name, in `Health`, of the problem that a survey hangs.
 const HANGS: &str = "survey";
 
 fn survey_hangs() -> String {
@@ -54,16 +54,17 @@ pub struct DiscoveryActor {
     pub tasks: Tasks,
 }
 
-/// The state of one incarnation.
+/// The state of the running actor. It is lost when the actor is restarted.
 pub struct State {
     driver: Driver<Discovery>,
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
     survey: Option<Arc<Survey>>,
-    /// The number of the last survey. Only its result is used, and only until it is given up.
+    /// The number of the last survey, raised also when a survey is given up. The result of a survey with another number is not
+    /// used.
     nth: u64,
     watching: bool,
-    /// The watched project and the hold on its watch task.
+    /// The watched project, and the sender whose drop ends the task that watches it.
     watch: Option<(PathBuf, oneshot::Sender<()>)>,
 }
 
@@ -81,7 +82,7 @@ impl Actor for DiscoveryActor {
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        // A message to a predecessor may be lost with it: the order to stop, or the request for targets, which the bridge sends
+        // A message to a predecessor may have been lost: the order to stop, or the request for targets, which the bridge sends
         // only once.
         if self.env.is_draining() {
             self.feed(state, &Event::StopRequested);

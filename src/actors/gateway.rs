@@ -66,8 +66,8 @@ impl Spawn for Plain {
     }
 }
 
-/// Spawns actors on a runtime of their own: a handler that is stuck stops neither the root supervisor nor main's deadlines, which
-/// run elsewhere.
+/// Spawns actors on a separate runtime. The root supervisor and main's deadlines run elsewhere, so a handler that is stuck does
+/// not stop them.
 #[derive(Debug, Clone)]
 pub struct OnWorkers(pub Handle);
 
@@ -84,7 +84,7 @@ impl Spawn for OnWorkers {
     }
 }
 
-/// Builds a child spec: `make` makes the actor, `slot` holds its address, and `settle` runs when an incarnation has ended.
+/// Builds a child spec: `make` makes the actor, `slot` holds its address, and `settle` runs each time the actor has ended.
 fn spec<A, S, P>(
     name: &'static str,
     spawn: &S,
@@ -152,7 +152,7 @@ fn link_specs<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> Vec<ChildSpec> {
             of,
             parts::bridge,
             |link| &link.addresses.bridge,
-            // Before a successor may dial: claimed calls may have run, the others are held again.
+            // Runs before a successor may dial: claimed calls may have run, the others are held again.
             |link| {
                 let loss = if link.env.is_draining() { Loss::Shutdown } else { Loss::Gateway };
                 link.calls.close_epochs(loss);
@@ -190,10 +190,10 @@ fn link_spec<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> ChildSpec {
     }
 }
 
-/// Answers, with an internal error, each request that a dead session had received and that did not become a call: none of them
-/// ran.
+/// Answers, with an internal error, each request that a dead session actor had received and that did not become a call: these
+/// requests did not run.
 ///
-/// At an orderly end main answers these requests instead, since no fault caused it.
+/// At an orderly end of the gateway or the session, these requests are answered elsewhere, since no fault caused that end.
 fn settle_session(seat: &Seat) {
     if seat.env.is_draining() || seat.client.is_ending() {
         return;
@@ -210,13 +210,13 @@ fn settle_session(seat: &Seat) {
 pub enum Ended {
     /// By request.
     Stopped,
-    /// The root gave up too often: our bug. The process exits with 70.
+    /// The root gave up too often, which is our bug. The process exits with 70.
     Exhausted,
 }
 
-/// Actors that are started, stopped and settled together, and give up together. Over stdin and stdout a tree is the session with
-/// its link. With several clients each session and each link is a tree of its own, so that one that fails too often stops no
-/// other.
+/// Actors that are started and stopped together, and that give up together. Over stdin and stdout a tree is the session with its
+/// link. With several clients each session and each link is a separate tree, so that a tree that fails too often does not stop
+/// the others.
 pub struct Tree {
     env: Arc<Environment>,
     links: Vec<Arc<LinkParts>>,
@@ -224,23 +224,24 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The session over stdin and stdout, and its link.
+    /// Returns the tree of the session over stdin and stdout with its link.
     pub fn of_stdio(parts: &Parts) -> Self {
         let seats = vec![Arc::new(parts.seat(&parts.client))];
         Self { env: Arc::clone(&parts.env), links: vec![Arc::clone(parts.links.first())], seats }
     }
 
-    /// One link of several.
+    /// Returns the tree of one link, if there are several.
     pub fn of_link(link: Arc<LinkParts>) -> Self {
         Self { env: Arc::clone(&link.env), links: vec![link], seats: Vec::new() }
     }
 
-    /// One session of several.
+    /// Returns the tree of one session, if there are several.
     pub fn of_session(seat: Seat) -> Self {
         Self { env: Arc::clone(&seat.env), links: Vec::new(), seats: vec![Arc::new(seat)] }
     }
 
-    /// Runs the tree until `stop` is true. Rebuilds it when the root gives up, until that happens too often ([`REBUILD_DELAYS`]).
+    /// Runs the tree until `stop` is true. Rebuilds the tree when its root gives up; returns `Exhausted` if that happens too
+    /// often ([`REBUILD_DELAYS`]).
     pub async fn run<S: Spawn>(self, spawn: S, mut stop: watch::Receiver<bool>) -> Ended {
         let mut rebuilds: VecDeque<Instant> = VecDeque::new();
         loop {
@@ -259,7 +260,7 @@ impl Tree {
         }
     }
 
-    /// Runs the tree once. True if `stop` ended it, false if the root gave up or did not start.
+    /// Runs the tree once. Returns true if `stop` ended it, false if the root gave up or did not start.
     async fn life<S: Spawn>(&self, spawn: &S, stop: &mut watch::Receiver<bool>) -> bool {
         let report = reporter(&self.env);
         let root = Supervisor { name: "gateway", max: ROOT_RESTARTS_MAX, window: ROOT_WINDOW, report };
@@ -273,7 +274,7 @@ impl Tree {
             _ = &mut task => false,
         };
         if !told {
-            // A root that gave up has stopped its children itself; a root that failed could not.
+            // A root that gave up has already stopped its children; a root that failed could not.
             children.stop().await;
             self.env.events.actor_down("gateway");
             return false;
@@ -288,7 +289,7 @@ impl Tree {
             link.addresses.push.cast(push::Message::Stop);
         }
         let _ = root.cast(Message::Stop);
-        // Each of the two levels waits for its children within its own limit.
+        // Each of the tree's two levels of supervisors has its own time limit to wait for its children.
         if timeout(4 * JOIN_TIMEOUT, &mut task).await.is_err() {
             root.kill();
             task.abort();
@@ -296,7 +297,8 @@ impl Tree {
         true
     }
 
-    /// Settles the calls and requests of a tree that gave up, by what may have run. Held calls stay held for the next tree.
+    /// Ends what a tree that gave up leaves open: sent calls that may have run get their verdict, requests that did not become
+    /// calls are answered with an internal error, and held calls stay held for the next tree.
     fn settle_everything(&self) {
         for link in &self.links {
             link.calls.close_epochs(Loss::Gateway);

@@ -1,4 +1,4 @@
-//! The gateway's own tools: what the AI can ask holdfast itself. They never wait for Unity, except `holdfast_wait_ready`.
+//! The gateway's own tools, with which the AI asks holdfast itself. They never wait for Unity, except `holdfast_wait_ready`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,7 +78,7 @@ impl GatewayTools {
         self.calls.answers.own(asked, result);
     }
 
-    /// The answer of `holdfast_status`; also part of the run record.
+    /// Returns the answer of `holdfast_status`, which is also part of the run record.
     pub fn status(&self) -> Value {
         let link = self.link.view_now();
         let published = self.tools.published.borrow().clone();
@@ -132,7 +132,8 @@ impl GatewayTools {
         })
     }
 
-    /// What of a connected editor does not move, if anything.
+    /// Returns what makes no progress in a connected editor: its main thread, its heartbeat or a call. `None` if all of them go
+    /// on, or if no editor is connected.
     fn still(&self, link: &LinkView) -> Option<Still> {
         let running = self.calls.ledger(|ledger, now| {
             ledger.running().map(|(_, tool, since)| (tool, now.saturating_duration_since(since)))
@@ -141,9 +142,9 @@ impl GatewayTools {
         Still::of(heartbeat, running).filter(|_| link.availability == Availability::Open)
     }
 
-    /// The content of the run record, for a person who watches: the [`status`](Self::status), why each call waits, how the last
-    /// calls ended, the last outages, and what the machines did recently. Its size is limited, even if a client uses long tool
-    /// names.
+    /// Returns the content of the run record, for a person who watches: the [`status`](Self::status), why each call waits, how
+    /// the last calls ended, the last outages, and what the machines did recently. The number of calls and steps is limited, and
+    /// so is the length of a tool's name.
     pub fn snapshot(&self) -> Value {
         let mut snapshot = self.status();
         let now = Instant::now();
@@ -181,7 +182,8 @@ impl GatewayTools {
             .collect()
     }
 
-    /// The newest calls, or those older than `before`, with this verdict if one is given. `None` if `before` is not on record.
+    /// Returns the newest calls, or those older than `before`; only those with this verdict if one is given. `None` if `before`
+    /// is not on record.
     fn records(&self, limit: usize, before: Option<CallId>, verdict: Option<&str>) -> Option<Value> {
         let now = Instant::now();
         self.calls.ledger(|ledger, _| {
@@ -200,7 +202,7 @@ impl GatewayTools {
         let found = self.calls.ledger(|ledger, now| ledger.look_up(call, now));
         let now = Instant::now();
         let told = match found {
-            // A late result is answered as the editor gave it, in the shape of a result in time.
+            // A late result is answered in the same shape as a result that was in time.
             Lookup::Late(_, json) => {
                 self.client.outbox.answer(asked.key, &json);
                 return;
@@ -241,7 +243,7 @@ impl GatewayTools {
                             return;
                         }
                     }
-                    // The heartbeat shows that its main thread moves: other calls may run beside this one.
+                    // The heartbeat shows that the editor's main thread moves: other calls may run next to this one.
                     Some(Still::Call(..)) if state.heartbeat.is_some() => return,
                     Some(_) => tokio::time::sleep(READY_LOOK_EVERY).await,
                     None => return,
@@ -328,7 +330,7 @@ fn candidates(survey: &Survey) -> Vec<Value> {
     ports.chain(projects).chain(packages).collect()
 }
 
-/// One sentence: the state, and what to do about it.
+/// Returns the headline of the status: whether the editor can be called, why not, and what happens to calls in the meantime.
 fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<&Still>) -> String {
     let met = link
         .foreign_peer
@@ -342,7 +344,7 @@ fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<
         (Availability::Open, _) if link.state == "stalled" => {
             format!("{editor} is connected, but silent: it may be importing, or a dialog is open.{queued}")
         }
-        // Not for `MainThread`: the heartbeat below says more exactly what holds it.
+        // `MainThread` is handled below: the text of the heartbeat says more exactly what keeps the main thread busy.
         (Availability::Open, Some(still @ (Still::Silent(_) | Still::Call(..)))) => {
             format!("{editor} is connected, but {still}.{queued}")
         }

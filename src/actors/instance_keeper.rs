@@ -1,8 +1,8 @@
-//! Keeps the record of this gateway, `<state>/run/<pid>.json`, by which `holdfast status` sees every running gateway.
+//! Writes the record of this gateway, `<state>/run/<pid>.json`. `holdfast status` finds every running gateway by its record.
 //!
-//! The record is kept once the session has opened (a client that only probes leaves no trace). It is rewritten when the link, a
-//! call or a machine changes state, at most twice a second, and every few seconds. It is removed at exit. The lock of a record
-//! shows whether its process was killed ([`crate::storage::locked_record`]).
+//! The record is written once the session has opened, so a client that only tests the server leaves no trace. It is rewritten
+//! every few seconds, and earlier when the link, a call or a machine changes state, but at most twice a second. It is removed at
+//! exit. The lock of a record shows whether its process was killed ([`crate::storage::locked_record`]).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::limits::{FLUSH_MAX, RUN_RECORD_BUSY_EVERY, RUN_RECORD_EVERY, RUN_RECO
 use crate::storage::instance_record;
 use crate::storage::locked_record::{self, StateRecord};
 
-/// Our own record.
+/// This gateway's own run record, or nothing if there is no state folder.
 #[derive(Debug)]
 pub struct RunRecord {
     keeper: Option<Keeper>,
@@ -30,7 +30,7 @@ struct Keeper {
 }
 
 impl RunRecord {
-    /// Keeps a record of this gateway, if there is a state folder.
+    /// Starts the task that writes this gateway's record. Does nothing if there is no state folder.
     pub fn keep(seen: &GatewayTools) -> Self {
         let Some(folder) = seen.env.config.state_dir.as_ref().map(|state| state.join(instance_record::FOLDER)) else {
             return Self { keeper: None };
@@ -57,7 +57,7 @@ impl RunRecord {
 async fn renew(seen: GatewayTools, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
     let mut link = seen.link.view.subscribe();
     let mut transitions = seen.env.events.transitions();
-    // Opening the session wants the editor, which changes the link's view: so each change is the time to look.
+    // When the session opens, the editor is wanted, which changes the link's view: so it is enough to check after each change.
     while !seen.client.handshake().opened {
         tokio::select! {
             biased;

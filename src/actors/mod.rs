@@ -1,7 +1,8 @@
 //! The shells around the machines: actors that receive, feed a machine, and carry out its effects.
 //!
-//! Actors cast messages. No handler awaits another actor, a socket or stdout: tasks do. Tasks of an incarnation belong to its
-//! spec's [`Tasks`](crate::runtime::supervisor::Tasks); what must outlive it is in the [`Parts`](parts::Parts).
+//! Actors send messages without waiting for a reply (`cast`). No handler awaits another actor, a socket or stdout: tasks do. The
+//! tasks of a running actor belong to its spec's [`Tasks`](crate::runtime::supervisor::Tasks); what must outlive the actor is in
+//! the [`Parts`](parts::Parts).
 
 pub mod bridge;
 pub mod connection;

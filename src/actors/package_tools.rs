@@ -1,5 +1,5 @@
-//! Tools that a package's own server answered by itself, under the package's names and in its shapes. They never wait for Unity's
-//! main thread, and are not sent as calls.
+//! Package tools: tools that the package's own server answered without the editor. They have the names and the form of answers
+//! that the package gives them. They are not sent to the editor, and never wait for Unity's main thread.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -20,8 +20,8 @@ use crate::protocol::ids::SessionId;
 use crate::runtime::environment::Environment;
 use crate::runtime::supervisor::Tasks;
 
-/// The parts of one gateway, held by main. `Deref` gives the parts of the first link, which the session over stdin and stdout is
-/// on.
+/// The parts of one gateway, held by main. `Deref` gives the parts of the first link, which is the link of the session over stdin
+/// and stdout.
 #[derive(Debug)]
 pub struct Parts {
     /// All links.
@@ -49,23 +49,24 @@ impl Parts {
         Arc::new(Self { links, sessions, client })
     }
 
-    /// The seat of a session: what its actor works with.
+    /// Returns the seat of a client's session: what the session's actor works with.
     pub fn seat(&self, client: &Arc<Client>) -> Seat {
         Seat { env: self.env_of(client.id), client: Arc::clone(client), links: Arc::clone(&self.links) }
     }
 
-    /// The environment of a session: with its own session id, except for the one over stdin and stdout.
+    /// Returns the environment of a session, with that session's id in its log lines. The session over stdin and stdout has the
+    /// gateway's environment itself.
     pub fn env_of(&self, session: SessionId) -> Arc<Environment> {
         if session == SessionId::STDIO { Arc::clone(&self.env) } else { self.env.of_session(session) }
     }
 
-    /// The gateway tools of the client over stdin and stdout.
+    /// Returns the gateway tools for the client over stdin and stdout.
     pub fn gateway_tools(&self) -> GatewayTools {
         self.seat(&self.client).tools()
     }
 }
 
-/// A discovery actor.
+/// Creates a discovery actor for the link.
 pub(super) fn discovery(of: &LinkParts, tasks: Tasks) -> DiscoveryActor {
     DiscoveryActor {
         env: Arc::clone(&of.env),
@@ -78,7 +79,7 @@ pub(super) fn discovery(of: &LinkParts, tasks: Tasks) -> DiscoveryActor {
     }
 }
 
-/// A bridge actor.
+/// Creates a bridge actor for the link.
 pub(super) fn bridge(of: &LinkParts, tasks: Tasks) -> BridgeActor {
     let with = Surroundings {
         env: Arc::clone(&of.env),
@@ -91,13 +92,13 @@ pub(super) fn bridge(of: &LinkParts, tasks: Tasks) -> BridgeActor {
     BridgeActor { with, tasks }
 }
 
-/// A push actor.
+/// Creates a push actor for the link.
 pub(super) fn push(of: &LinkParts, tasks: Tasks) -> PushActor {
     let (env, addresses, link) = (Arc::clone(&of.env), Arc::clone(&of.addresses), Arc::clone(&of.link));
     PushActor { env, addresses, link, tasks }
 }
 
-/// A registry actor.
+/// Creates a registry actor for the link.
 pub(super) fn registry(of: &LinkParts, tasks: Tasks) -> RegistryActor {
     RegistryActor {
         env: Arc::clone(&of.env),
@@ -110,7 +111,7 @@ pub(super) fn registry(of: &LinkParts, tasks: Tasks) -> RegistryActor {
     }
 }
 
-/// A session actor.
+/// Creates a session actor for the seat.
 pub(super) fn session(seat: &Seat, tasks: Tasks) -> SessionActor {
     SessionActor { seat: seat.clone(), tasks }
 }

@@ -1,4 +1,4 @@
-//! Looks for the outcome of a call whose connection ended before its answer: a task of the bridge, one per such call.
+//! Looks for the result file of a call whose connection ended before its answer. A task of the bridge, one for each such call.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,8 +14,9 @@ use crate::protocol::ids::CallId;
 use crate::runtime::messages::bridge;
 use crate::runtime::supervisor::Tasks;
 
-/// Starts a probe. It ends with `ProbeEnded` when the outcome is known, when the editor's process has ended without a result, or
-/// when the ledger no longer looks for it (the ledger limits the time). Does nothing if `recovery` is not a result file.
+/// Starts a probe. The probe sends `ProbeEnded` to the bridge when the outcome is known, when the editor's process has ended
+/// without a result, or when the ledger no longer looks for the outcome (the ledger limits the time). Sends it at once if the
+/// call's project is not known. Does nothing if `recovery` is not a result file.
 pub fn start(
     link: &Link,
     host: &Arc<dyn Host>,
@@ -26,7 +27,7 @@ pub fn start(
 ) {
     let Recovery::ResultFile { path, busy_files, quiet } = &recovery else { return };
     let (path, busy_files, quiet) = (path.clone(), *busy_files, *quiet);
-    // The project of the editor that the call was sent to, even if another one was found since.
+    // The project of the editor that the call was sent to, even if another project was found since.
     let target = link.view.borrow().target.clone();
     let sent_to = calls.ledger(|ledger, _| ledger.project_of(call));
     let Some((project, target)) = sent_to.zip(target) else {
@@ -34,7 +35,7 @@ pub fn start(
         return;
     };
     let dialect = target.dialect;
-    // Another project's process shows nothing about this call.
+    // If the link's last target belongs to another project, its process shows nothing about this call.
     let its = Some(target).filter(|target| target.project.as_ref() == Some(&project));
     let (calls, host) = (Arc::clone(calls), Arc::clone(host));
     tasks.spawn(async move {
@@ -46,7 +47,7 @@ pub fn start(
                 let (host, its) = (Arc::clone(&host), its.clone());
                 let (file, busy) = (file.clone(), busy.clone());
                 move || {
-                    // A process that has ended holds no lock and writes no more: the result file is final.
+                    // A process that has ended writes no more, and its lock files mean nothing: the result file is final.
                     let dead = its.and_then(|target| target.liveness(&*host)) == Some(Liveness::Dead);
                     (look(&*host, dialect, &file, if dead { &[] } else { &busy }), dead)
                 }
@@ -72,7 +73,8 @@ pub fn start(
     });
 }
 
-/// The reply in the file, if it is complete and the editor is not busy any more.
+/// Returns the reply in the file; `None` if a lock file shows that the editor is still busy, or if the file is missing or
+/// incomplete.
 fn look(host: &dyn Host, dialect: &dyn Dialect, file: &Path, busy: &[PathBuf]) -> Option<Reply> {
     if busy.iter().any(|path| host.exists(path)) {
         return None;

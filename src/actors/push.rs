@@ -1,7 +1,8 @@
 //! The push actor: the shell around [`fsm::push`](crate::fsm::push). The editor connects to it and reports its own events.
 //!
-//! *Owns* the tasks of the sockets; the link keeps the listener, so that its port outlives a crash. *Receives* what its tasks
-//! read. *Sends* hints to the bridge. *Dies* only of our own bugs.
+//! *Owns* the tasks of the sockets; the link keeps the listener, so that the port outlives a crash of this actor. *Receives* what
+//! its tasks read. *Sends* hints to the bridge, and news of missed messages to the registry and discovery. *Dies* only of our own
+//! bugs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -39,12 +40,12 @@ pub struct PushActor {
     pub tasks: Tasks,
 }
 
-/// The state of one incarnation.
+/// The state of the running actor. It is lost when the actor is restarted.
 pub struct State {
     driver: Driver<Push>,
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
-    /// Dropping it ends the accepting and every socket's task.
+    /// Dropping this sender ends the task that accepts connections and every socket's task.
     open: Option<watch::Sender<()>>,
     second: (Instant, u32),
 }
@@ -97,7 +98,7 @@ impl Actor for PushActor {
             }
             Message::Missed(count, _permit) => {
                 self.env.events.push_missed(count);
-                // The missed message may have been about the tools, or a reload to another port.
+                // The missed message may have been about the tools, or about a reload after which the editor uses another port.
                 if within_rate(state) {
                     self.addresses.registry.cast(registry::Message::ChangeHinted(None));
                     self.addresses.discovery.cast(discovery::Message::Wanted);
@@ -165,7 +166,7 @@ impl PushActor {
         state.open = Some(open);
         let (actor, me, tasks) = (self.clone(), state.me.clone(), self.tasks.clone());
         let sockets = Arc::new(AtomicUsize::new(0));
-        // One counter for all sockets: an editor continues its numbers over all its connections.
+        // One counter for all sockets: an editor's sequence numbers continue over all its connections.
         let last = Arc::new(AtomicU64::new(0));
         let accepting = {
             let closed = closed.clone();
@@ -204,19 +205,19 @@ async fn until_closed(mut closed: watch::Receiver<()>, task: impl Future<Output 
     }
 }
 
-/// The number of messages missing between two sequence numbers. `last` is 0 before the first. An editor that starts again starts
-/// with 1.
+/// Returns how many messages are missing between the sequence numbers `last` and `now`. `last` is 0 before the first message:
+/// then nothing counts as missing. An editor that was restarted begins with 1.
 fn missing(last: u64, now: u64) -> u64 {
     match now.checked_sub(last) {
         _ if last == 0 || now <= 1 => 0,
         Some(step) => step.saturating_sub(1),
-        // The number is of another editor, whose first messages did not arrive.
+        // The number is lower, so it comes from another editor process, whose first messages did not arrive.
         None => now - 1,
     }
 }
 
 impl PushActor {
-    /// Reads one socket to its end, in a task of its own.
+    /// Reads one socket to its end.
     async fn read(&self, mut socket: BoxStream, me: &ActorRef<Message>, last: &AtomicU64) {
         let mut decoder = LineDecoder::new(PUSH_LINE_MAX_BYTES);
         let mut buffer = vec![0; 4096];

@@ -1,8 +1,8 @@
 //! The registry actor: the shell around [`fsm::registry`](crate::fsm::registry).
 //!
-//! *Owns* nothing that must survive: the published catalogue outlives it. *Receives* the link's ups and downs, hints and lists.
-//! *Sends* requests for a list to the bridge, and what was published to the session. *Dies* only of our own bugs; a healthy
-//! connection is not affected.
+//! *Owns* nothing that must survive: the published catalogue outlives this actor. *Receives* the link's ups and downs, hints and
+//! lists. *Sends* requests for a list to the bridge, and news of the published catalogue to the sessions. *Dies* only of our own
+//! bugs; a healthy connection is not affected.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -36,13 +36,13 @@ pub struct RegistryActor {
     pub tools: Arc<Tools>,
     /// The project that is wanted.
     pub project: Arc<Project>,
-    /// The sessions that are told of the catalogue.
+    /// The sessions on the link, which are notified when the catalogue changes.
     pub attached: Attached,
     /// The tasks of this actor.
     pub tasks: Tasks,
 }
 
-/// The state of one incarnation.
+/// The state of the running actor. It is lost when the actor is restarted.
 pub struct State {
     driver: Driver<Registry>,
     timers: Timers<Timer, Message>,
@@ -50,7 +50,7 @@ pub struct State {
     /// The list that the next `Publish` publishes.
     staged: Option<Arc<ToolListing>>,
     read: Option<PathBuf>,
-    /// The project that was known last (`None`: not told yet; `Some(None)`: there is none).
+    /// The project that discovery reported last. `None`: no report yet; `Some(None)`: there is no project.
     project: Option<Option<PathBuf>>,
 }
 
@@ -61,7 +61,7 @@ impl Actor for RegistryActor {
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
         self.addresses.registry.fill(me.clone());
-        // The link may have been lost while no registry ran: then a predecessor's list is no longer live.
+        // The link may have been lost while no registry actor ran: then a predecessor's list is no longer live.
         let link_is_down = self.link.view.borrow().epoch.is_none();
         if link_is_down {
             self.tools.published.send_if_modified(|published| {
@@ -80,7 +80,7 @@ impl Actor for RegistryActor {
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
         let known = self.link.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
-        // The list on disk belongs to a dialect. Before the first survey, that is known only if there is no choice.
+        // The list on disk belongs to a dialect. Before the first survey, the dialect is known only if there is just one.
         let named = || {
             let config = self.project.config();
             let project = config.project.as_deref().filter(|_| config.dialects.len() == 1);
@@ -112,7 +112,7 @@ impl Actor for RegistryActor {
             Message::LinkLost => self.feed(state, &Event::LinkLost),
             Message::ChangeHinted(_permit) => self.feed(state, &Event::ChangeHinted),
             Message::ListReceived(epoch, listing, over) => self.received(state, epoch, listing, over),
-            // The bridge is told when `_over` is dropped, after the effects of the machine.
+            // Dropping `_over`, after the effects of the machine, sends the bridge the event that the list has ended.
             Message::ListFailed(epoch, why, _over) => {
                 self.env.events.trouble_with("list_failed", &why);
                 if self.is_current(state, epoch) {
@@ -132,8 +132,8 @@ impl Actor for RegistryActor {
 }
 
 impl RegistryActor {
-    /// Whether the list of this connection is wanted. It is not if the connection leads to another project's editor. While the
-    /// wanted project is in question, the connected one may be the wanted one.
+    /// Whether the tool list of this connection is wanted: the connection must be the current one and lead to the wanted
+    /// project's editor. While it is not known which project is wanted, the connected project may be the wanted one.
     fn is_current(&self, state: &State, epoch: Epoch) -> bool {
         let link = self.link.view.borrow().clone();
         let Some(target) = link.target.filter(|_| link.epoch == Some(epoch)) else { return false };
@@ -184,7 +184,7 @@ impl RegistryActor {
                 state.staged = Some(Arc::new(ToolListing { tools: file.tools, ..ToolListing::default() }));
                 true
             }
-            // A list that the editor sent meanwhile is better than the file.
+            // A list that the editor has sent since then is better than the file.
             Ok(_) => return self.tools.disk_was_read(),
             Err(Unusable::Missing) => false,
             Err(problem) => {
@@ -260,7 +260,8 @@ impl RegistryActor {
         let tools = self.tools.published.borrow().tools.as_ref().clone();
         let file = CatalogueFile::new(&project, self.link.dialect().name(), version, tools);
         let (host, events) = (Arc::clone(&self.env.host), self.env.events.clone());
-        // The write begins here and not in the task: a session may end right after its list, and the next one needs the file.
+        // The write begins here and not in the task: a session may end right after it got its list, and the next session needs
+        // the file.
         self.tasks.spawn(self.env.host.blocking(Box::new(move || {
             if let Err(error) = catalogue_file::write(&*host, &folder, &file) {
                 events.trouble_with("catalogue_write", &error.to_string());

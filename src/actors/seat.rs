@@ -19,12 +19,12 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// The link that the session is on.
+    /// Returns the link that the session is on now.
     pub fn link(&self) -> Arc<LinkParts> {
         self.links.of(&self.client)
     }
 
-    /// The gateway tools, for the link that the session is on now.
+    /// Returns the gateway tools for the link that the session is on now.
     pub fn tools(&self) -> GatewayTools {
         let LinkParts { link, tools, calls, .. } = &*self.link();
         GatewayTools {

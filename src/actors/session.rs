@@ -1,8 +1,9 @@
 //! The session actor: the shell around [`fsm::session`](crate::fsm::session). Speaks MCP with the client.
 //!
-//! *Owns* the list requests that wait for an answer. *Receives* requests from the transport, and changes of catalogue and link.
-//! *Sends* answers to the outbox and calls to the ledger. *Dies* only of our own bugs: its supervisor then answers the requests
-//! that did not become calls. The handshake is kept in the client's state, which outlives it.
+//! *Owns* the requests that wait here: for the tool list, and calls whose link is not known yet. *Receives* requests from the
+//! transport, and changes of catalogue and link. *Sends* answers to the outbox and calls to the ledger. *Dies* only of our own
+//! bugs: its supervisor then answers the requests that did not become calls. The handshake is kept in the client's state, which
+//! outlives this actor.
 
 mod routing;
 
@@ -49,14 +50,14 @@ pub struct SessionActor {
     pub tasks: Tasks,
 }
 
-/// The state of one incarnation.
+/// The state of the running actor. It is lost when the actor is restarted.
 pub struct State {
     driver: Driver<Session>,
     me: ActorRef<Message>,
     timers: Timers<Timer, Message>,
     /// The `initialize` request that is being answered, with its result.
     opening: Option<(RequestKey, String)>,
-    /// The list requests that wait.
+    /// The `tools/list` requests that wait for their answer.
     lists: Vec<Asked>,
     /// The call that the machine is deciding on.
     call: Option<NewRequest>,
@@ -72,7 +73,7 @@ pub struct State {
     rendered: Option<(ClientProfile, Arc<mcp::Catalogue>, String)>,
 }
 
-/// A call that the client asks for.
+/// A call that the client requested and that is not in a ledger yet.
 struct NewRequest {
     asked: Asked,
     hold: Hold,
@@ -80,7 +81,7 @@ struct NewRequest {
     /// The caller, for a request of the stateless era.
     caller: Option<Arc<Caller>>,
     call: CallTool,
-    /// Since when the call waits for a link, if it had to.
+    /// When the call began to wait for a link; `None` if it did not wait.
     since: Option<Instant>,
 }
 
@@ -128,7 +129,7 @@ impl Actor for SessionActor {
             self.feed(state, &Event::Opened(client.kind));
         }
         if self.seat.client.meant(|meant| meant.awaited) {
-            // A predecessor asked, and the answer may have been lost with it.
+            // A predecessor asked for the roots, and the answer may have been lost with it.
             self.await_roots(state);
         }
         Ok(())
@@ -142,7 +143,7 @@ impl Actor for SessionActor {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Delivered(message, _permit) => self.delivered(state, message),
-            // The message may be from a link that the session has left: read the current one.
+            // The message may come from a link that the session has left, so the state of the current link is read.
             Message::CataloguePublished(_) | Message::DiskRead | Message::LikelihoodChanged(_) if self.is_routed() => {
                 self.see_link(state);
             }
@@ -235,7 +236,7 @@ impl SessionActor {
         }
     }
 
-    /// Without a handshake the first request for tools opens the session.
+    /// Opens the session, if it is not open. Without a handshake the first request for tools does that.
     fn opened_by(&self, state: &mut State, caller: &Caller) {
         if self.seat.client.handshake().opened {
             return;
@@ -244,10 +245,10 @@ impl SessionActor {
         self.feed(state, &Event::Opened(kind));
     }
 
-    /// Remembers who opened the session.
+    /// Remembers which client opened the session. Returns whether it honours notifications of changed tools.
     fn opened(&self, client: ClientInfo, profile: ClientProfile, roots: bool) -> Kind {
-        // Without a handshake a list must not depend on the client's other requests, such as a subscription: the first list is
-        // always complete.
+        // Without a handshake, the answer to a request must not depend on other requests, such as a subscription. So such a
+        // client never counts as one that honours changes, and its first list waits until it is complete.
         let honours_changes = profile.client.list_changed && !profile.version.is_stateless();
         let kind = if honours_changes { Kind::HonoursChanges } else { Kind::IgnoresChanges };
         self.seat.env.events.session_opened(&client.name, profile.version, honours_changes);
@@ -271,7 +272,7 @@ impl SessionActor {
         if self.is_routed() {
             self.seat.client.meant(|meant| meant.opened(roots));
             if self.seat.client.meant(|meant| meant.awaited) {
-                // The wait must also end if the client never sends `initialized`, after which it is asked.
+                // The client is asked for its roots after it sends `initialized`. The wait must also end if it never sends that.
                 self.await_roots(state);
             }
         }
@@ -282,12 +283,13 @@ impl SessionActor {
     fn notification(&self, state: &mut State, method: &str, params: Option<&RawValue>) {
         match mcp::parse_notification(method, params) {
             Notification::Initialized | Notification::RootsListChanged => self.ask_roots(state),
-            // The reader of the client's lines has already cancelled the call: a cancel overtakes what waits for this actor.
+            // The stdin reader has already cancelled the call: a cancel overtakes the messages that wait for this actor.
             Notification::Cancelled { .. } | Notification::Other => {}
         }
     }
 
-    /// Asks for the client's roots, a hint where the project is. Not needed if the user named a project.
+    /// Asks for the client's roots, which hint at where the project is. Does nothing if the user named a project, or if the
+    /// client has no roots.
     fn ask_roots(&self, state: &mut State) {
         let is_named = match self.is_routed() {
             true => self.seat.client.meant(|meant| meant.named.is_some()),
@@ -306,7 +308,7 @@ impl SessionActor {
     }
 
     fn response(&self, state: &mut State, id: Option<&RequestId>, result: Option<&RawValue>) {
-        // An answer to an earlier request is out of date: the newest request is answered next.
+        // The answer to an earlier request is out of date: the answer to the newest request is still to come.
         if id != Some(&self.seat.client.last_roots_request()) {
             return;
         }
@@ -320,7 +322,7 @@ impl SessionActor {
             self.find_way(state);
             return;
         }
-        // If the roots changed, a first list keeps waiting: for the editor that they lead to, or until its time is up.
+        // If the roots changed, a first list keeps waiting for the editor that the new roots lead to, or until its time is up.
         if !self.seat.link().project.roots_told(roots) {
             self.feed(state, &Event::RootsAwaited(false));
         }
@@ -390,12 +392,12 @@ impl SessionActor {
             }
             Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
             Effect::Disarm(timer) => state.timers.disarm(timer),
-            // Main ends the process. It watches the outbox and the ledger itself, since this actor may be dead by then.
+            // Main ends the process. Main watches the outbox and the ledger itself, since this actor may be dead by then.
             Effect::Finish => {}
         }
     }
 
-    /// Whether the last answered list is of the published catalogue.
+    /// Whether the last list that was answered had the catalogue that is published now.
     fn is_listed(&self, state: &State) -> bool {
         let here = self.seat.link();
         let published = here.tools.published.borrow();
@@ -428,13 +430,15 @@ impl SessionActor {
         }
     }
 
-    /// The package tool of this name: one that the package's own server answered without its editor.
+    /// Returns the package tool of this name, which the package's own server answered without the editor. `None` if there is
+    /// none, or if the live tool list does not name it.
     fn package_tool(&self, name: &str) -> Option<PackageTool> {
         let here = self.seat.link();
         let published = here.tools.published.borrow();
         match published.catalogue.find(name) {
             Some(entry) => here.link.dialect().package_tool(&entry.tool.name),
-            // Package tools can be called before the editor is connected. Once the list is live, only listed ones can.
+            // Package tools can be called before the editor is connected. Once the tool list is live, only those in it can be
+            // called.
             None if published.source != Source::Live => here.link.dialect().package_tool(name),
             None => None,
         }
@@ -455,8 +459,8 @@ impl SessionActor {
         }
         let unknown = {
             let published = here.tools.published.borrow();
-            // "Unknown tool" is answered only against the live list of the editor that would run the call; otherwise the call
-            // waits.
+            // "Unknown tool" is answered only if the live list of the editor that would run the call lacks the tool; otherwise
+            // the call waits.
             published.source == Source::Live
                 && published.catalogue.find(&call.name).is_none()
                 && here.link.leads_to_the_wanted()

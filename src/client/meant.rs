@@ -1,4 +1,4 @@
-//! Where a routed session works, as far as its client says. It outlives the session's actor.
+//! What the client of a routed session has said about where it works. The value outlives the session's actor.
 
 use std::path::PathBuf;
 
@@ -12,48 +12,49 @@ use crate::limits::ROUTE_LOOK_EVERY;
 pub struct Meant {
     /// The project that the session was started for, as it was named.
     pub named: Option<PathBuf>,
-    /// The client was asked for its roots and has not answered.
+    /// Whether the client's answer about its roots is awaited. The client may not have been asked yet.
     pub awaited: bool,
-    /// The client's roots; `None`: it has none, or was never asked.
+    /// The client's roots. `None`: the client has none, or was never asked.
     pub roots: Option<Vec<PathBuf>>,
-    /// Counts the changes of `awaited` and `roots`. A survey carries the generation that it was made with.
+    /// Counts the client's statements about its roots. A survey carries the generation that it was made with.
     pub generation: u64,
-    /// The projects that the last survey found, with its generation and time.
+    /// The projects that the last survey found, with the survey's generation and the time of its result.
     found: Option<(u64, Vec<PathBuf>, Instant)>,
 }
 
 impl Meant {
-    /// A session that was started for this project, or for none.
+    /// Creates the value of a session that was started for this project, or for none.
     pub fn of(named: Option<PathBuf>) -> Self {
         Self { named, ..Self::default() }
     }
 
-    /// The client named its roots. `None`: it has roots but could not name them; roots that it named before stay valid.
+    /// Records the client's answer to the request for its roots. `None`: it did not name them; roots that it named before stay
+    /// valid.
     pub fn told(&mut self, roots: Option<Vec<PathBuf>>) {
         self.awaited = false;
         self.generation += 1;
         match roots {
             Some(roots) => self.roots = Some(roots).filter(|roots| !roots.is_empty()),
-            // It has roots, but which is not known: not the same as having none.
+            // An empty list: the client has roots, but they are not known. `None` would mean that it has no roots.
             None => self.roots = Some(self.roots.take().unwrap_or_default()),
         }
     }
 
-    /// The client opens its session; `roots`: it can be asked for its roots.
+    /// Records that the client opens its session. `roots`: whether it can be asked for its roots.
     pub fn opened(&mut self, roots: bool) {
         self.awaited = roots && self.named.is_none();
         self.generation += 1;
         self.roots = None;
     }
 
-    /// Keeps the projects that a survey found; ignored if the generation has changed since.
+    /// Keeps the projects that a survey found. Does nothing if the generation has changed since the survey began.
     pub fn found(&mut self, generation: u64, projects: Vec<PathBuf>) {
         if generation == self.generation {
             self.found = Some((generation, projects, Instant::now()));
         }
     }
 
-    /// The last found project, if only one was found: a session stays with it.
+    /// Returns the project that the last survey found, if it found exactly one: the session keeps to it.
     pub fn former(&self) -> Option<PathBuf> {
         match self.found.as_ref().map(|(_, projects, _)| projects.as_slice()) {
             Some([one]) => Some(one.clone()),
@@ -61,8 +62,9 @@ impl Meant {
         }
     }
 
-    /// The input of the router, and whether a survey is needed first: none was made in this generation, or the last one did not
-    /// find exactly one project and is [`ROUTE_LOOK_EVERY`] old.
+    /// Returns the input of the router, and whether a survey is needed first. It is needed if the session has a named project or
+    /// roots, and no survey was made in this generation, or the last one did not find exactly one project and is
+    /// [`ROUTE_LOOK_EVERY`] old.
     pub fn question(&self) -> (Named, Roots, bool) {
         let found = self.found.as_ref().filter(|(generation, ..)| *generation == self.generation);
         let says_something = self.named.is_some() || self.roots.is_some() && !self.awaited;

@@ -1,4 +1,4 @@
-//! The parts of clients' sessions that outlive their actors.
+//! The parts of clients' sessions that outlive the session actors.
 
 mod meant;
 mod sessions;

@@ -19,24 +19,24 @@ use crate::telemetry::events::Events;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManySessions;
 
-/// See the module's documentation.
+/// The open sessions of this process.
 #[derive(Debug, Default)]
 pub struct Sessions {
     open: RwLock<BTreeMap<SessionId, Arc<Client>>>,
     last: AtomicU32,
-    /// Counts of sessions that have ended: a counter never decreases.
+    /// The counts of sessions that have ended, kept because a counter must never decrease.
     over: Mutex<RequestCounts>,
 }
 
 impl Sessions {
-    /// The sessions at the start: only that over stdin and stdout, on the first link.
+    /// Creates the sessions at the start: only the session over stdin and stdout, on the first link. Also returns its client.
     pub fn with_stdio(events: Events) -> (Arc<Self>, Arc<Client>) {
         let stdio = Arc::new(Client::new(SessionId::STDIO, LinkId::FIRST, None, events));
         let sessions = Self { open: RwLock::new([(stdio.id, Arc::clone(&stdio))].into()), ..Self::default() };
         (Arc::new(sessions), stdio)
     }
 
-    /// Opens a session, for a project if one is named. While no editor is found for it, it is on the link `nowhere`.
+    /// Opens a session, for a project if one is named. The session is on the link `nowhere` while no editor is found for it.
     ///
     /// # Errors
     /// [`SESSIONS_MAX`] sessions are open.
@@ -67,7 +67,7 @@ impl Sessions {
         }
     }
 
-    /// The sum of the counts of all sessions.
+    /// Returns the sum of the counts of all sessions. The totals include sessions that have ended.
     pub fn counts(&self) -> RequestCounts {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         open.values().fold(*enter(&self.over), |all, client| {
@@ -81,12 +81,12 @@ impl Sessions {
         })
     }
 
-    /// The session of this number, if it is open.
+    /// Returns the session with this number, if it is open.
     pub fn get(&self, session: SessionId) -> Option<Arc<Client>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).get(&session).cloned()
     }
 
-    /// All open sessions.
+    /// Returns all open sessions.
     pub fn all(&self) -> Vec<Arc<Client>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
@@ -100,12 +100,12 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// The sessions on this link.
+    /// Creates the view of the sessions on this link.
     pub fn to(link: LinkId, sessions: Arc<Sessions>) -> Self {
         Self { link, sessions }
     }
 
-    /// All sessions on the link.
+    /// Returns all sessions on the link.
     pub fn all(&self) -> Vec<Arc<Client>> {
         let mut all = self.sessions.all();
         all.retain(|client| client.link() == self.link);
@@ -119,20 +119,23 @@ impl Attached {
         }
     }
 
-    /// The session of this number, on any link: its calls here are still its own.
+    /// Returns the session with this number, whatever link it is on now: calls that it sent here still belong to it. `None` if it
+    /// has ended.
     pub fn get(&self, session: SessionId) -> Option<Arc<Client>> {
         self.sessions.get(session)
     }
 
-    /// The client name for the editor: that of the first session that has one, else the configured one.
+    /// Returns the client name that the editor is told: the name of the first session that has one; otherwise the configured
+    /// name; otherwise "MCP client".
     pub fn name_for_editor(&self, configured: Option<&str>) -> String {
         let said = self.all().into_iter().map(|client| client.handshake().name).find(|name| !name.is_empty());
         said.unwrap_or_else(|| configured.unwrap_or("MCP client").to_owned())
     }
 
-    /// Waits until the only session on the link has room for more answers. If it does not read, its editor's answers are not
-    /// read, which harms no other session. With several sessions this does not wait: none may stop the answers of the others, and
-    /// large results go to a file for one that does not read.
+    /// Waits until the only session on the link has room for more answers. While that client does not read, its editor's answers
+    /// are not read either, which harms no other session. With several sessions this does not wait: one client must not hold up
+    /// the answers to the others. The large results of a client that does not read are made smaller instead
+    /// ([`crate::link::Answers`]).
     pub async fn room(&self) {
         if let [only] = self.all().as_slice() {
             only.outbox.room().await;

@@ -1,5 +1,5 @@
-//! The client's side of a session, as far as it outlives the session actor: the actor's address, the open requests and stdout,
-//! the handshake, and the numbers of our own requests to the client.
+//! The client's side of a session that outlives the session actor: the actor's address, the open requests and stdout, the
+//! handshake, and the ids of our own requests to the client.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -20,11 +20,11 @@ use crate::telemetry::events::Events;
 /// What is known from the client's handshake.
 #[derive(Debug, Clone)]
 pub struct Handshake {
-    /// The client has opened a session.
+    /// Whether the client has opened a session.
     pub opened: bool,
-    /// The client's name, as it says.
+    /// The client's name, as the client gives it.
     pub name: String,
-    /// The client's version, as it says.
+    /// The client's version, as the client gives it.
     pub release: Option<String>,
     /// The negotiated version, and what is known of this client.
     pub profile: ClientProfile,
@@ -37,21 +37,21 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// The profile for a request that does not carry one. Its version is never of the stateless era, even if a stateless request
-    /// opened the session.
+    /// Returns the profile for a request that does not carry one. The profile's version is never of the stateless era, even if a
+    /// stateless request opened the session.
     pub fn profile_by_handshake(&self) -> ClientProfile {
         ClientProfile { version: self.profile.version.min(ProtocolVersion::LATEST), ..self.profile }
     }
 }
 
-/// See the module's documentation.
+/// The client of one session; see the module's documentation.
 #[derive(Debug)]
 pub struct Client {
     /// The number of the session.
     pub id: SessionId,
     /// The address of the session actor.
     pub actor: Slot<Message>,
-    /// The limit of messages from the client to the session actor.
+    /// The limit for messages from the client to the session actor.
     pub mailbox: Mailbox,
     /// The client's open requests, and the queue to stdout.
     pub outbox: Outbox,
@@ -68,8 +68,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that has sent nothing yet, on the link `nowhere` until an editor is found for it. `named`: the project that it
-    /// was started for.
+    /// Creates a client that has sent nothing yet. It is on the link `nowhere` until an editor is found for it. `named`: the
+    /// project that its session was started for.
     pub fn new(id: SessionId, nowhere: LinkId, named: Option<PathBuf>, events: Events) -> Self {
         Self {
             id,
@@ -95,22 +95,22 @@ impl Client {
         }
     }
 
-    /// The session ends: open requests are answered by the code that ends it, not by the supervisor.
+    /// Marks the session as ending: the code that ends it answers the open requests, and not the supervisor.
     pub fn begin_ending(&self) {
         self.is_ending.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the session ends.
+    /// Whether the session is ending.
     pub fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::Relaxed)
     }
 
-    /// The link that the session is on: new calls go there.
+    /// Returns the link that the session is on, to which new calls go.
     pub fn link(&self) -> LinkId {
         LinkId(self.link.load(Ordering::Acquire))
     }
 
-    /// The link that the session is on while no editor is found for it.
+    /// Returns the link that the session is on while no editor is found for it.
     pub fn nowhere(&self) -> LinkId {
         self.nowhere
     }
@@ -135,13 +135,13 @@ impl Client {
         change(&mut enter(&self.handshake))
     }
 
-    /// A new id for a request for roots; ids are never used twice.
+    /// Returns a new id for a request for roots. No id is used twice in a session.
     pub fn next_roots_request(&self) -> RequestId {
         self.roots_requests.fetch_add(1, Ordering::Relaxed);
         self.last_roots_request()
     }
 
-    /// The id of the last request for roots.
+    /// Returns the id of the last request for roots.
     pub fn last_roots_request(&self) -> RequestId {
         RequestId::from_text(&format!("holdfast-roots-{}", self.roots_requests.load(Ordering::Relaxed)))
     }

@@ -1,11 +1,12 @@
-//! Finds Unity projects below a folder that is not in one: an AI client is mostly started in the root of a repository.
+//! Finds Unity projects below a folder that is not itself in one: an AI client is mostly started in the root of a repository.
 
 use std::path::{Path, PathBuf};
 
 use super::{canonical, is_project};
 use crate::limits::{BELOW_ENTRIES_MAX, BELOW_FOLDERS_MAX, BELOW_LEVELS, BELOW_PROJECTS_MAX};
 
-/// Folders that have no project of their own, only copies. Names that begin with a dot are passed over too.
+/// Folders that are not searched, since they hold only copies of projects. Folders whose names begin with a dot are not searched
+/// either.
 const PASSED_OVER: [&str; 2] = ["Library", "node_modules"];
 
 /// What users read about the folders that are not searched.
@@ -16,7 +17,7 @@ pub const NOT_SEARCHED: &str = "Library, node_modules, folders that begin with a
 pub struct Below {
     /// The projects, sorted.
     pub projects: Vec<PathBuf>,
-    /// Whether a limit ended the search: there may be more projects.
+    /// Whether a limit ended the search early, so that there may be more projects.
     pub cut: bool,
     /// Folders that were not searched, as they were given.
     pub unsearched: Vec<(PathBuf, Unsearched)>,
@@ -41,8 +42,9 @@ impl Unsearched {
     }
 }
 
-/// The projects at most [`BELOW_LEVELS`] levels below these folders; the search goes level by level. Projects inside of a project
-/// and links are not searched. Neither is a home folder, or a folder above it: that is all of a person's work, not one workspace.
+/// Returns the projects at most [`BELOW_LEVELS`] levels below these folders. The search goes level by level. It does not look
+/// inside of projects or follow links. A home folder or a folder above it is not searched: it holds all of a person's work, not
+/// one workspace.
 pub fn projects_below(folders: &[PathBuf]) -> Below {
     let home = std::env::home_dir().and_then(|home| canonical(&home));
     let mut below = Below::default();
@@ -94,7 +96,7 @@ fn is_passed_over(name: &std::ffi::OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".") || PASSED_OVER.iter().any(|passed| name == *passed)
 }
 
-/// Whether a folder is `other` or is below it.
+/// Whether a folder is `other` or is below it. `folder` must be in canonical form.
 pub fn is_in(folder: &Path, other: &Path) -> bool {
     canonical(other).is_some_and(|other| folder.starts_with(other))
 }

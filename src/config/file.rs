@@ -1,10 +1,10 @@
 //! Configuration files: the user's own, and a project's `holdfast.toml`.
 //!
 //! Each section is one struct, and its fields are the section's keys ([`Section`]). Each problem in a file is reported with file,
-//! line, key and fix, and a wrong section is ignored. If that could allow a call that somebody meant to refuse, or leave a call
-//! unrecorded that somebody meant to record, everything is refused until the file is fixed.
+//! line, key and fix, and a section with a problem is ignored. If ignoring it could allow a call that somebody meant to forbid,
+//! or leave a call unrecorded that somebody meant to record, every call is refused until the file is fixed.
 //!
-//! A project's file may come with a clone of anybody's repository: it may only narrow what is allowed.
+//! A project's file may come with a repository of another person: so it may only restrict what is allowed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,16 +21,17 @@ use crate::protocol::mcp::clients::{ClientOverrides, ClientSettings};
 use crate::protocol::policy::{Pattern, Policy};
 use crate::protocol::text::{clean, nearest};
 
-/// The name of a project's own file, beside `Assets`.
+/// The name of a project's own file, next to `Assets`.
 pub const PROJECT_FILE: &str = "holdfast.toml";
 
 /// A section of a configuration file.
 pub trait Section: DeserializeOwned + Default {
-    /// Its name.
+    /// The section's name.
     const NAME: &'static str;
-    /// An example, for the message with the fix.
+    /// An example line of the section, for the message with the fix.
     const EXAMPLE: &'static str;
-    /// Whether the section prevents something: if it cannot be read, everything is refused.
+    /// Whether the section guards something (what may be called, or that calls are recorded): if it cannot be read, every call is
+    /// refused.
     const GUARDS: bool = false;
 }
 
@@ -38,7 +39,7 @@ pub trait Section: DeserializeOwned + Default {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct PolicySection {
-    /// Only these tools may be called; empty: all.
+    /// Only these tools may be called. Empty: all tools.
     pub allow: Vec<Pattern>,
     /// These tools may not be called.
     pub deny: Vec<Pattern>,
@@ -64,7 +65,7 @@ impl Section for AuditSection {
     const GUARDS: bool = true;
 }
 
-/// `[gateway]`: the same as the flags of these names.
+/// `[gateway]`: each key means the same as the flag of that name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct GatewaySection {
@@ -85,7 +86,7 @@ impl Section for ClientSettings {
 
 /// The names of all sections.
 pub const SECTIONS: &[&str] = &[PolicySection::NAME, AuditSection::NAME, GatewaySection::NAME, ClientSettings::NAME];
-/// The sections that prevent something ([`Section::GUARDS`]).
+/// The sections that guard something ([`Section::GUARDS`]).
 const GUARDS: &[&str] = &[PolicySection::NAME, AuditSection::NAME];
 
 /// The content of the user's file.
@@ -95,17 +96,17 @@ pub struct UserFile {
     pub path: Option<PathBuf>,
     /// Whether the file exists.
     pub found: bool,
-    /// [`PolicySection`].
+    /// The rules for tools.
     pub rules: PolicySection,
     /// Where calls are recorded.
     pub audit: Option<PathBuf>,
-    /// [`GatewaySection`].
+    /// The settings that are flags too.
     pub gateway: GatewaySection,
     /// The settings for single clients.
     pub clients: ClientOverrides,
     /// The problems in the file, each with file, line, key and fix.
     pub complaints: Vec<String>,
-    /// The problems because of which everything is refused.
+    /// The problems because of which every call is refused.
     pub grave: Vec<String>,
 }
 
@@ -120,8 +121,8 @@ pub struct ProjectRules {
     pub complaints: Vec<String>,
 }
 
-/// Reads the user's file: `named`, else the conventional one, which need not exist. Links are followed: people keep such files
-/// elsewhere.
+/// Reads the user's file: `named` if it is given, otherwise the file at the conventional path, which need not exist. Symbolic
+/// links are followed, since people keep such files elsewhere.
 pub fn read_user(host: &dyn Host, named: Option<&Path>, places: &Places) -> UserFile {
     let Some(path) = named.map(Path::to_path_buf).or_else(|| places.user_file()) else { return UserFile::default() };
     let real = crate::config::canonical(&path).unwrap_or_else(|| path.clone());
@@ -143,7 +144,7 @@ pub fn read_user(host: &dyn Host, named: Option<&Path>, places: &Places) -> User
     UserFile { path: Some(path), found: true, rules, audit, gateway, clients, complaints, grave }
 }
 
-/// Reads a project's file. Uses only `[policy]`, which can only narrow.
+/// Reads a project's file, if there is one. Uses only `[policy]`, which can only restrict what is allowed.
 pub fn read_project(host: &dyn Host, project: &Path) -> ProjectRules {
     let path = project.join(PROJECT_FILE);
     let read = host.read(&path, CONFIG_FILE_MAX_BYTES);
@@ -171,7 +172,7 @@ pub fn read_project(host: &dyn Host, project: &Path) -> ProjectRules {
 pub struct Places {
     /// The user's home.
     pub home: Option<PathBuf>,
-    /// The folder for configurations of programs.
+    /// The folder in which programs keep their configurations.
     pub config: Option<PathBuf>,
 }
 
@@ -181,7 +182,7 @@ impl Places {
         self.config.as_ref().map(|config| config.join("holdfast").join("config.toml"))
     }
 
-    /// The whole path, with `~` replaced; `None` if it depends on where the gateway is started.
+    /// Returns the absolute path, with `~` replaced by the home. `None` if the path depends on where the gateway is started.
     fn whole(&self, path: &Path) -> Option<PathBuf> {
         match (path.strip_prefix("~"), &self.home) {
             (Ok(rest), Some(home)) => Some(home.join(rest)),
@@ -190,9 +191,9 @@ impl Places {
     }
 }
 
-/// The keys of a section: the names of its struct's fields.
+/// Returns the keys of a section: the names of its struct's fields.
 pub fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
-    /// A deserializer that only records the fields of the struct that asks it.
+    /// A deserializer that only records the field names of the struct that is read from it.
     struct Probe<'a>(&'a mut &'static [&'static str]);
     impl<'de> Deserializer<'de> for Probe<'_> {
         type Error = ProbeError;
@@ -286,7 +287,7 @@ impl Reader {
         .unwrap_or_default()
     }
 
-    /// Reads each `[clients.NAME]`. A wrong one is left out; the others stay.
+    /// Reads each `[clients.NAME]`. A section with a problem is left out; the others are used.
     fn clients(&mut self) -> ClientOverrides {
         self.taken.push(ClientSettings::NAME);
         let Self { document: Some(document), told, .. } = self else { return ClientOverrides::default() };
@@ -319,7 +320,8 @@ impl Reader {
         ClientOverrides::new(said).unwrap_or_default()
     }
 
-    /// Reports a section as wrong, if the file has it.
+    /// Reports a section as wrong, if the file has it. `grave`: every call is refused for it; a section with the keys of
+    /// `[policy]` is always grave.
     fn refuse(&mut self, name: &'static str, grave: bool, says: &str, fix: &str) {
         self.taken.push(name);
         let Self { document: Some(document), told, .. } = self else { return };
@@ -329,7 +331,7 @@ impl Reader {
         }
     }
 
-    /// Reports the sections that do not exist, and returns all problems.
+    /// Reports the sections of the file that holdfast does not know, and returns all problems.
     fn end(self) -> Told {
         let Self { document, taken, mut told } = self;
         for (name, item) in document.iter().flat_map(|document| document.iter()) {
@@ -339,7 +341,7 @@ impl Reader {
             let document = document.as_ref();
             let key = document.and_then(|document| document.get_key_value(name));
             let line = key.and_then(|(key, item)| place_of(document?.raw(), key, item));
-            // Keys of a rule outside of a known section: somebody meant to refuse something.
+            // Keys of `[policy]` outside of a known section: somebody meant to forbid something.
             let rules = keys_of::<PolicySection>();
             let meant = if holds_rules(item) || rules.contains(&name) {
                 Some(PolicySection::NAME)
@@ -357,7 +359,7 @@ impl Reader {
     }
 }
 
-/// Reads a table into its struct; `None` if something in it is wrong, which is reported. `text` is the whole file.
+/// Reads a table into its struct. Returns `None` if something in it is wrong, which is reported. `text` is the whole file.
 fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, item: &Item) -> Option<T> {
     let fix = format!("write it as in: {}", T::EXAMPLE);
     let (Some(table), Ok(value)) = (item.as_table_like(), item.clone().into_value()) else {
@@ -373,7 +375,7 @@ fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, i
             Some(key) => format!("write {key} if that is what you mean, or remove it"),
             None => format!("remove it: its keys are {}", keys.join(", ")),
         };
-        // A rule under another header: somebody meant to refuse something.
+        // A key of `[policy]` under another header: somebody meant to forbid something.
         let grave = T::GUARDS || keys_of::<PolicySection>().contains(&name);
         told.add(grave, line, &format!("{title} has no key \"{}\"", clean(name)), &fix);
         whole = false;
@@ -395,13 +397,13 @@ fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, i
     }
 }
 
-/// Whether a table has keys of a rule.
+/// Whether a table has keys of `[policy]`.
 fn holds_rules(item: &Item) -> bool {
     let rules = keys_of::<PolicySection>();
     item.as_table_like().is_some_and(|table| rules.iter().any(|key| table.contains_key(key)))
 }
 
-/// The line of a key in the file.
+/// Returns the line of a key in the file, beginning with 1.
 fn place_of(text: &str, key: &Key, item: &Item) -> Option<usize> {
     key.span().or_else(|| item.span()).map(|span| line_of(text, span.start))
 }

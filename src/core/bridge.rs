@@ -1,7 +1,7 @@
 //! The bridge without its sockets and timers: its machine, its connection's epoch, and what its decisions mean for the calls.
 //!
-//! A value without I/O. The bridge actor feeds it events and carries out its [`Command`]s. The model checker does the same in a
-//! simulated world. Every decision about calls is made here, on the ledger that the caller lends.
+//! A [`BridgeCore`] is a value without I/O. The bridge actor feeds it events and carries out its [`Command`]s; the model checker
+//! does the same in a simulated world. The bridge's decisions about calls are made here, on the ledger that the caller lends.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ pub enum Command<C> {
     TellToolsChanged,
     /// Check whether the editor's process lives.
     CheckEditor,
-    /// Feed [`Event::NobodyWaits`] once no client waits for a call that was sent on this connection.
+    /// Wait until no client waits for a call that was sent on this connection, and then feed [`Event::NobodyWaits`].
     AwaitClients,
     /// Arm [`Timer::Retry`] with a delay from [`retry`](crate::fsm::retry).
     Retry {
@@ -83,13 +83,13 @@ pub struct Expectation {
     pub state: &'static str,
     /// What callers may expect.
     pub availability: Availability,
-    /// Whether nothing yet speaks for or against an editor.
+    /// Whether there is no evidence yet for or against an editor.
     pub undecided: bool,
-    /// The settlements of the ledger; `None` if only the state's name changed.
+    /// The settlements of the ledger; `None` if only `state` changed.
     pub changed: Option<Vec<Settlement>>,
 }
 
-/// See the module's documentation. `C` is the handle of a connection.
+/// The bridge as a value; see the module's documentation. `C` is the handle of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BridgeCore<C> {
     driver: Driver<Bridge>,
@@ -100,14 +100,15 @@ pub struct BridgeCore<C> {
 }
 
 impl<C> BridgeCore<C> {
-    /// Starts a bridge. `after_loss`: its predecessor lost an editor a moment ago. The caller must then arm [`Timer::Hope`].
+    /// Creates a bridge. `after_loss`: the bridge before it lost an editor a moment ago; then the caller must arm
+    /// [`Timer::Hope`].
     pub fn new(after_loss: bool) -> Self {
         let (driver, _) = Driver::start(if after_loss { Bridge::after_loss() } else { Bridge::new() });
         Self { driver, connection: None, told: None, list_awaited: false }
     }
 
-    /// Returns the first event to feed. `draining`: the gateway stops,
-    /// and the order to stop may have gone to this bridge's predecessor.
+    /// Returns the first event to feed; `None` if there is nothing to do yet. `draining`: the gateway stops, and the order to
+    /// stop may have been sent to the bridge before this one.
     pub fn first_event(draining: bool, wanted: bool, ledger: &mut impl LedgerAccess) -> Option<Event> {
         if draining {
             Some(Event::StopRequested)
@@ -143,7 +144,8 @@ impl<C> BridgeCore<C> {
         self.connection = Some((epoch, connection));
     }
 
-    /// Feeds an event that a connection sent. Returns `None` if the connection is not the current one: its epoch is closed.
+    /// Feeds an event that a connection sent. Returns `None`, and ignores the event, if the connection is not the current one:
+    /// its epoch is closed.
     pub fn hear(&mut self, epoch: Epoch, event: Event, ledger: &mut impl LedgerAccess) -> Option<Step<C>> {
         if self.epoch() != Some(epoch) {
             return None;
@@ -154,7 +156,7 @@ impl<C> BridgeCore<C> {
         Some(self.feed(event, ledger))
     }
 
-    /// Feeds an event.
+    /// Feeds an event to the machine. Changes the ledger as the effects demand, and returns the commands that remain.
     pub fn feed(&mut self, event: Event, ledger: &mut impl LedgerAccess) -> Step<C> {
         let mut commands = Vec::new();
         // A journal is lost with its editor's process.
@@ -215,7 +217,8 @@ impl<C> BridgeCore<C> {
         commands.push(command);
     }
 
-    /// Returns what may be expected of the link, if that has changed since the last call, and reports it to the ledger.
+    /// Returns what may be expected of the link, if that or the state has changed since the last call; otherwise `None`. Reports
+    /// a change of the availability to the ledger.
     pub fn expectation(&mut self, ledger: &mut impl LedgerAccess) -> Option<Expectation> {
         let state: &'static str = self.driver.state().into();
         let availability = self.machine().availability();

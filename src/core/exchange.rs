@@ -1,12 +1,12 @@
 //! What one connection to an editor may write, and what each reply on it completes.
 //!
-//! A value without I/O, clock or lock. The connection's task reads and writes the bytes and asks this value what they mean. The
-//! model checker drives the same code. An exchange gets its orders from the bridge, remembers the messages that are not answered,
-//! and takes calls from the ledger. It claims each call as the last step before the call's first byte, and passes replies on to
-//! the ledger. Events for the bridge's machine are returned in order, in [`Settled::events`].
+//! An [`Exchange`] is a value without I/O, clock or lock. The connection's task reads and writes the bytes and asks the exchange
+//! what they mean. The model checker runs the same code. An exchange gets its orders from the bridge, remembers the messages that
+//! are not answered, and takes calls from the ledger. It claims each call as the last step before the call's first byte, and
+//! passes replies on to the ledger. Events for the bridge's machine are returned in order, in [`Settled::events`].
 //!
-//! The queue of orders is bounded: at most one order of each kind waits, calls are bounded by the bridge's window, and
-//! withdrawals beyond [`CANCELS_MAX`] are dropped, since a call's verdict does not depend on them.
+//! The queue of orders is bounded: at most one order of each kind waits, calls are bounded by the bridge's window, and cancels
+//! beyond [`CANCELS_MAX`] are dropped, since a call's verdict does not depend on them.
 
 #[cfg(test)]
 mod tests;
@@ -30,25 +30,25 @@ pub enum Order {
     Greeting,
     /// A request for the tool list, by the `step`-th method that the dialect knows.
     List {
-        /// See [`ListTools`](crate::protocol::dialect::Order::ListTools).
+        /// The number of the method, from 0; see [`ListTools`](crate::protocol::dialect::Order::ListTools).
         step: usize,
     },
     /// The next held call of the ledger.
     Call,
     /// A question to the editor's journal for the outcomes of the calls that it knows.
     Outcomes,
-    /// The withdrawal of a call that no client waits for, if the dialect has such a message.
+    /// The cancel of a call that no client waits for any more, if the dialect has such a message.
     Cancel(JournalKey),
     /// A question for the editor's heartbeat.
     Heartbeat,
 }
 
-/// What else comes with the answer of a call, or after it.
+/// What the editor does when it answers a call, and afterwards.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct After {
-    /// The editor also writes the answer into a result file.
+    /// Whether the editor also writes the answer into a result file.
     pub in_file: bool,
-    /// A domain reload may follow the answer without an announcement.
+    /// Whether a domain reload may follow the answer without an announcement.
     pub reload: bool,
 }
 
@@ -58,7 +58,7 @@ pub struct Question {
     /// The calls that the question asks for.
     pub sought: Vec<(CallId, JournalKey)>,
     asked: Instant,
-    /// Outcomes were ordered again while this question was open.
+    /// Whether outcomes were ordered again while this question was open.
     again: bool,
 }
 
@@ -69,12 +69,12 @@ pub enum Answers {
     Greeting,
     /// The request for the tool list.
     List {
-        /// See [`Order::List`].
+        /// The number of the method, as in [`Order::List`].
         step: usize,
     },
     /// A call.
     Call(CallId, After),
-    /// A second sending of a call that the editor already has: the answer to the first sending is still to come.
+    /// A call that the editor got twice: this reply refuses the second message, and the answer to the first is still to come.
     Doubled(CallId),
     /// The question for outcomes.
     Outcomes(Question),
@@ -83,11 +83,11 @@ pub enum Answers {
         /// When it was asked.
         asked: Instant,
     },
-    /// No message that this connection awaits an answer to.
+    /// No message: this connection awaits no answer with this number.
     Nothing,
 }
 
-/// What an operation decided.
+/// What the caller must do after an operation.
 #[derive(Debug, Default)]
 #[must_use]
 pub struct Settled {
@@ -97,19 +97,19 @@ pub struct Settled {
     pub events: Vec<Event>,
 }
 
-/// What a call's reply decided.
+/// What the caller must do after the reply to a call.
 #[derive(Debug)]
 #[must_use]
 pub struct Answered {
-    /// Whether this connection owed an answer to the call.
+    /// Whether an answer to the call was expected on this connection.
     pub known: bool,
     /// The settlements and events that follow.
     pub settled: Settled,
-    /// The connection leads to another editor than the project's files said, so it must be closed.
+    /// Whether the connection must be closed, because it leads to another editor than the project's files said.
     pub hang_up: bool,
 }
 
-/// The journal's record of one sending of a call.
+/// The journal's record of one attempt to send a call.
 #[derive(Debug)]
 pub enum Outcome {
     /// The call ended with this answer.
@@ -133,24 +133,25 @@ pub enum Unsendable {
     TurnedDown(Cause, Grounds),
 }
 
-/// Who uses a place that becomes free.
+/// Who decides how a place at the editor is used that becomes free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Places {
     /// The bridge decides about each place that becomes free.
     Kept,
-    /// A free place goes to the next held call: the bridge has ordered a call and not taken that back with `keep_places`.
+    /// The exchange uses it for the next held call: the bridge has ordered a call, and has not taken that back with
+    /// `keep_places`.
     PassedOn,
     /// The editor has announced that it leaves. No call is sent to it any more, not even one that the bridge ordered before it
     /// got the announcement.
     Closed,
 }
 
-/// See the module's documentation.
+/// The state of one connection: orders, and messages that are not answered. See the module's documentation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Exchange {
     epoch: Epoch,
     places: Places,
-    /// What the greeting said of the editor; `None` until the greeting is complete.
+    /// What the greeting said about the editor; `None` until the greeting is complete.
     met: Option<Met>,
     orders: VecDeque<Order>,
     /// The messages that are not answered, by message number.
@@ -168,14 +169,15 @@ impl Exchange {
         self.epoch
     }
 
-    /// Returns what the greeting said of the editor; `None` until the greeting is complete.
+    /// Returns what the greeting said about the editor; `None` until the greeting is complete.
     pub fn met(&self) -> Option<&Met> {
         self.met.as_ref()
     }
 
     // ---- orders ----
 
-    /// Queues an order, unless the same one already waits.
+    /// Queues an order, unless the same order already waits. Orders to send a call are always queued. A cancel is dropped if
+    /// [`CANCELS_MAX`] wait, and a heartbeat question also if one is unanswered.
     pub fn order(&mut self, order: Order) {
         let stands = match &order {
             Order::Call => {
@@ -206,7 +208,7 @@ impl Exchange {
     }
 
     /// Handles the editor's announcement that it leaves: from now on no call is claimed on this connection. Returns the event for
-    /// the bridge. An announcement before the end of the greeting is ignored, here and by the bridge.
+    /// the bridge. Before the end of the greeting the announcement has no effect here, and the bridge ignores the event.
     pub fn leaves(&mut self, why: LeaveReason) -> Event {
         if self.met.is_some() {
             self.places = Places::Closed;
@@ -236,8 +238,8 @@ impl Exchange {
         self.met = Some(met);
     }
 
-    /// Takes the revision of the tools that the greeting named. The revision is valid only for the first request of the tool
-    /// list: later requests are made because the tools changed.
+    /// Removes and returns the revision of the tool list that the greeting named, if any. It is valid only for the first request
+    /// for the tool list: later requests are made because the tools changed.
     pub fn take_revision(&mut self) -> Option<String> {
         self.met.as_mut()?.tools_revision.take()
     }
@@ -252,9 +254,9 @@ impl Exchange {
         self.open.insert(number, Answers::Heartbeat { asked: now });
     }
 
-    /// Prepares a question to this editor's journal, under this number, and returns the keys to ask for. Calls that only another
-    /// journal knew are settled as lost. Returns `None` if there is nothing to ask. If a question is still open, nothing is settled,
-    /// and the question is repeated after its answer; an open question older than `OUTCOMES_ASKED_EVERY` is given up.
+    /// Prepares a question to this editor's journal, under this number, and returns the keys to ask for; `None` if there is
+    /// nothing to ask. The search for outcomes that only another journal knew ends here. If a question is still open, nothing is
+    /// done now, and another question is asked after its answer; an open question older than `OUTCOMES_ASKED_EVERY` is given up.
     pub fn asks_outcomes(
         &mut self,
         number: u64,
@@ -294,25 +296,26 @@ impl Exchange {
 
     // ---- calls ----
 
-    /// Reserves the next held call for this connection, to use the place that the bridge ordered it for.
+    /// Reserves the next held call for this connection. The call uses the place for which the bridge ordered a call.
     ///
     /// # Errors
-    /// Returns what frees the place, if no call waits for this connection or the editor leaves.
+    /// No call waits for this connection, or the editor leaves. The error has the event that frees the place at the bridge.
     pub fn reserve(&self, ledger: &mut Ledger) -> Result<HeldCall, Settled> {
         if self.places == Places::Closed {
             return Err(free_place(ledger, Vec::new()));
         }
-        // Calls that are held for another project wait for another
-        // connection. `more: false` keeps the bridge from ordering them here.
+        // Calls that are held for another project wait for another connection. With `more: false` the bridge does not order them
+        // here.
         let free = || Settled { settlements: Vec::new(), events: vec![Event::WorkFinished { more: false }] };
         ledger.reserve(self.epoch).ok_or_else(free)
     }
 
-    /// Claims a call: the last step before its first byte.
+    /// Claims a call: the last step before its first byte. Returns the claim for the log, if there is one, and what follows from
+    /// it.
     ///
     /// # Errors
-    /// No byte of the call may be written: it was cancelled, has timed out, belongs to another project, the editor leaves, or the
-    /// connection has ended.
+    /// No byte of the call may be written: it was cancelled, has timed out or belongs to another project, the editor leaves, or
+    /// the connection has ended.
     pub fn claim(
         &mut self,
         number: u64,
@@ -330,7 +333,7 @@ impl Exchange {
             Ok(settlements) => {
                 self.open.insert(number, Answers::Call(call, after));
                 let mut events = vec![Event::CallSent { running_max }];
-                // For a bridge whose window is larger than one call.
+                // Needed if the bridge's window is larger than one call.
                 if ledger.has_held() {
                     events.push(Event::CallsWaiting);
                 }
@@ -351,7 +354,7 @@ impl Exchange {
         ledger.revoke_claim(call, self.epoch, now)
     }
 
-    /// Settles a reserved call that cannot or may not be sent.
+    /// Refuses a reserved call that cannot or may not be sent, and frees its place.
     pub fn unsendable(&self, call: CallId, why: Unsendable, ledger: &mut Ledger, now: Instant) -> Settled {
         let settlements = match why {
             Unsendable::Refused(cause) => ledger.refuse(call, cause, now),
@@ -360,15 +363,15 @@ impl Exchange {
         free_place(ledger, settlements)
     }
 
-    /// Frees the place of a call that was answered in another way than by this connection.
+    /// Frees the place of a reserved call that is answered without being sent on this connection.
     pub fn gave_back(&self, ledger: &Ledger) -> Settled {
         free_place(ledger, Vec::new())
     }
 
     // ---- replies ----
 
-    /// Returns the message that a reply with this number answers.
-    /// `refusal`: the kind of refusal, if the editor refused the message.
+    /// Returns the message that a reply with this number answers. The message is then no longer open, except with
+    /// [`Answers::Doubled`]. `refusal`: the kind of refusal, if the editor refused the message.
     pub fn reply(&mut self, number: u64, refusal: Option<Refusal>) -> Answers {
         match self.open.get(&number) {
             Some(Answers::Call(call, _)) if refusal == Some(Refusal::Double) => Answers::Doubled(*call),
@@ -376,7 +379,8 @@ impl Exchange {
         }
     }
 
-    /// Returns the number of the only unanswered message, for replies that carry no number.
+    /// Returns the number of the only unanswered message, for replies that carry no number. `None` if there is none or more than
+    /// one.
     pub fn only_open(&self) -> Option<u64> {
         self.open.keys().next().copied().filter(|_| self.open.len() == 1)
     }
@@ -415,7 +419,7 @@ impl Exchange {
                 let (known, settlements) = ledger.postponed(call, self.epoch, now);
                 let mut settled = Settled { settlements, events: Vec::new() };
                 if known {
-                    // The announcement comes before the free place. The reply does not give the reason.
+                    // The bridge must get the announcement before the free place. The reply does not give the reason for leaving.
                     settled.events.push(self.leaves(LeaveReason::Unknown));
                     settled.free_place(ledger);
                 }
@@ -444,7 +448,7 @@ impl Exchange {
         Answered { known, settled, hang_up: false }
     }
 
-    /// Handles the answer to a question for outcomes: orders another question if one was wanted meanwhile.
+    /// Handles the answer to a question for outcomes: orders another question if one was wanted in the meantime.
     pub fn outcomes_told(&mut self, question: &Question) {
         if question.again {
             self.order(Order::Outcomes);
@@ -452,8 +456,8 @@ impl Exchange {
     }
 }
 
-/// Applies the journal's record of one sending to the ledger. Records
-/// of calls that the ledger does not seek any more are ignored.
+/// Applies the journal's record of one attempt to send a call to the ledger. A record of an attempt whose outcome the ledger does
+/// not look for any more is ignored.
 pub fn outcome(call: CallId, key: &JournalKey, outcome: Outcome, ledger: &mut Ledger, now: Instant) -> Vec<Settlement> {
     if !ledger.seeks(call, key) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What is known of the editor at the other end of a connection, and of the times without a connection.
+//! What is known about the editor at the other end of a connection, and about the times without a connection.
 
 use std::time::Duration;
 
@@ -16,7 +16,8 @@ pub struct EditorIdentity {
 }
 
 impl EditorIdentity {
-    /// Compares this identity with the one after the next greeting: what happened to the editor in between.
+    /// Compares this identity with `now`, the identity after the next greeting. Returns what happened to the editor in between;
+    /// `Unknown` if the process or the domain is not known before and after.
     pub fn since(self, now: Self) -> Return {
         match (self.pid.zip(now.pid), self.domain.zip(now.domain)) {
             (Some((before, now)), _) if before != now => Return::OtherProcess,
@@ -32,13 +33,13 @@ impl EditorIdentity {
 pub struct ForeignPeer {
     /// The port.
     pub port: u16,
-    /// What the program is, as far as its bytes tell. `None` if it sends nothing.
+    /// What the program is, as far as the bytes that it sent or its process show. `None` if that is unknown.
     pub what: Option<String>,
     /// The program's process, if the operating system names it.
     pub owner: Option<String>,
     /// When the program was recognised as foreign.
     pub since: Instant,
-    /// Whether the program is the meant editor, by its process or its project, and only its answer is missing.
+    /// Whether the program is the meant editor, as its process or its project shows; only its answer is missing.
     pub ours: bool,
 }
 
@@ -49,8 +50,8 @@ pub struct Outage {
     pub at: Instant,
     /// How the connection ended.
     pub loss: Loss,
-    /// What kept the editor away, as far as it was seen later: a reload may be known only by its lock file.
+    /// What kept the editor away, as far as it was found out later: a reload may only be shown by its lock file.
     pub cause: Option<Cause>,
-    /// The time until the next connection was greeted.
+    /// The time until the greeting on the next connection succeeded; `None` until then.
     pub back_after: Option<Duration>,
 }

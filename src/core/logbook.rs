@@ -1,5 +1,5 @@
-//! The logs that a package keeps for each operation, and the logs that an editor posts: named lists of entries, kept in memory
-//! with bounds. A `Logbook` outlives every actor.
+//! The logs that Unity-MCP's server keeps: one for each operation, and those that an editor posts. A log is a named list of
+//! entries, kept in memory with bounds. A `Logbook` outlives every actor.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,7 +18,7 @@ pub struct LogEntry {
     pub name: String,
     /// Any JSON value, on one line.
     pub data: Box<RawValue>,
-    /// When it was written.
+    /// When the entry was written.
     pub at: SystemTime,
 }
 
@@ -50,7 +50,7 @@ impl Logbook {
         }
     }
 
-    /// Returns the newest entry of each log, newest first.
+    /// Returns the newest entry of each log, newest first, at most `limit`.
     pub fn newest(&self, limit: usize) -> Vec<LogEntry> {
         self.page(0, limit)
     }
@@ -70,7 +70,7 @@ impl Logbook {
         self.entries.iter().rev().filter(move |entry| seen.insert(entry.name.as_str()))
     }
 
-    /// Returns the entries of one log, newest first.
+    /// Returns the entries of one log, newest first, at most `limit`. Empty if there is no such log.
     pub fn of(&self, name: &str, limit: usize) -> Vec<LogEntry> {
         self.entries.iter().rev().filter(|entry| entry.name == name).take(limit).cloned().collect()
     }
@@ -83,13 +83,13 @@ impl Logbook {
         self.entries.len() < before
     }
 
-    /// Returns the newest entry with this id. ASCII case is ignored.
+    /// Returns the newest entry with this id. ASCII case is ignored. `None` if there is none.
     pub fn find(&self, id: &str) -> Option<LogEntry> {
         self.entries.iter().rev().find(|entry| entry.id.eq_ignore_ascii_case(id)).cloned()
     }
 }
 
-/// Milliseconds since the Unix epoch, as in the package's documents; 0 for an earlier time.
+/// Returns the milliseconds since the Unix epoch, as in the package's documents; 0 for an earlier time.
 fn epoch_millis(at: SystemTime) -> u64 {
     at.duration_since(UNIX_EPOCH).map_or(0, |span| u64::try_from(span.as_millis()).unwrap_or(0))
 }

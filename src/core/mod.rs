@@ -1,5 +1,5 @@
-//! Pure values with rules and without I/O: open calls, the choice of a session's editor, the state of the link, the texts that
-//! users read. Functions get the current time as an argument.
+//! Pure values with rules and without I/O: open calls and requests, the choice of a session's editor, the state of the link, the
+//! texts that users read. Functions that need the current time get it as an argument.
 
 pub mod bridge;
 pub mod calls;

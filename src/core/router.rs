@@ -1,5 +1,5 @@
-//! Decides to which project's editor a session's requests go. The decision is pure and never a guess: if several projects fit, or
-//! if an editor runs but the session said nothing that points to it, the session gets the list of candidates.
+//! Decides to which project's editor a session's requests are sent. The decision is pure and never a guess: if several projects
+//! fit, or if the session gave no sign that it means an editor that runs, the session gets the list of candidates.
 
 use std::path::PathBuf;
 
@@ -19,10 +19,9 @@ pub enum Named {
 pub enum Roots {
     /// The client has no roots.
     None,
-    /// The client was asked for its roots and has not answered, or nobody has searched the roots for projects yet.
+    /// The client was asked for its roots and has not answered, or the roots were not searched for projects yet.
     Awaited,
-    /// The Unity projects found in the roots, reduced to the meant one where
-    /// the roots tell which it is. Empty if there is no Unity project.
+    /// The Unity projects found in the roots; only the meant project where the roots show which that is. Empty if there is none.
     Hold(Vec<PathBuf>),
 }
 
@@ -35,7 +34,7 @@ pub struct Running {
     pub is_known: bool,
 }
 
-/// Where a session's requests go.
+/// Where a session's requests are sent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Route {
     /// To the editor of this project.
@@ -46,20 +45,21 @@ pub enum Route {
     Nobody(Vec<PathBuf>),
 }
 
-/// Picks the editor's project: the one that the session was started for; else the only one in its roots; else, if the session
-/// names no project and has no roots, the only editor that runs, provided its identity is known.
+/// Picks the editor's project: the project that the session was started for; otherwise the only project in its roots; otherwise,
+/// if the session names no project and has no roots, the project of the only editor that runs, provided that its identity is
+/// known.
 pub fn route(named: &Named, roots: &Roots, running: &[Running]) -> Route {
     let mut projects: Vec<PathBuf> = running.iter().map(|editor| editor.project.clone()).collect();
     projects.sort();
     projects.dedup();
     match (named, roots) {
         (Named::Project(project), _) => Route::To(project.clone()),
-        // Even if the roots hold another project: the session was started for a certain one.
+        // Also if the roots contain another project: the session was started for a certain project.
         (Named::Missing, _) => Route::Nobody(projects),
         (Named::None, Roots::Awaited) => Route::Wait,
         (Named::None, Roots::Hold(found)) => match found.as_slice() {
             [one] => Route::To(one.clone()),
-            // The editors that run have other projects open than those in the roots.
+            // No project in the roots: the projects of the editors that run are the only candidates.
             [] => Route::Nobody(projects),
             several => Route::Nobody(several.to_vec()),
         },

@@ -28,7 +28,7 @@ use crate::protocol::text::clean;
 pub const NO_PACKAGE: &str =
     "No Unity package that holdfast supports is in the project: `holdfast unity install` installs holdfast's own.";
 
-/// Says what is done about a call whose connection ended before its answer.
+/// Returns a phrase about what holdfast does for a call whose connection ended before its answer.
 pub fn looked_for(loss: Loss) -> &'static str {
     if loss == Loss::Reload {
         "Unity reloads its domain; looking up what became of the call"
@@ -37,7 +37,7 @@ pub fn looked_for(loss: Loss) -> &'static str {
     }
 }
 
-/// Says as a phrase why a call waits or the editor is away.
+/// Returns, as a phrase, why a call waits or the editor is away.
 pub fn cause(cause: Cause) -> String {
     let phrase = match cause {
         Cause::Connecting => "connecting to Unity",
@@ -61,7 +61,7 @@ pub fn cause(cause: Cause) -> String {
         Cause::Busy => "another call is running",
         Cause::Stalled => "Unity is not answering",
         Cause::Listing => "Unity's tool list is being fetched",
-        // No call waits for these, and no editor is away for them.
+        // No call waits for these causes, and no editor is away because of them, so they need no phrase.
         Cause::UnknownTool | Cause::TooLarge | Cause::Policy | Cause::Audit | Cause::Overload | Cause::ShuttingDown => {
             return <&str>::from(cause).replace('_', " ");
         }
@@ -94,7 +94,7 @@ pub fn foreign_peer(foreign_peer: &ForeignPeer, now: Instant) -> String {
     }
 }
 
-/// Lists the candidate projects, each with the command-line option that names it. `None` if there are none.
+/// Returns a sentence with the candidate projects, each as the command-line option that names it. `None` if there are none.
 pub fn candidates(projects: &[PathBuf]) -> Option<String> {
     let named = |path: &PathBuf| format!("--project {}", clean(&quoted(path)));
     let shown: Vec<String> = projects.iter().take(CANDIDATES_NAMED_MAX).map(named).collect();
@@ -117,7 +117,7 @@ pub fn overload() -> String {
     )
 }
 
-/// The text for a call whose arguments do not fit beside those of the open calls. `most`: the limit in bytes.
+/// The text for a call whose arguments, together with those of the open calls, exceed the limit. `most`: the limit in bytes.
 pub fn too_many_bytes(most: usize) -> String {
     format!(
         "Not executed: busy. The arguments of the calls that are open have {} MiB together, and no more is kept. Nothing was sent to \
@@ -185,7 +185,8 @@ pub enum Still {
 }
 
 impl Still {
-    /// Returns what is at a standstill, from the last heartbeat and its age, and from the running call and its time.
+    /// Returns what is at a standstill, from the last heartbeat and its age, and from the running call and its time. `None` if
+    /// nothing is.
     pub fn of(heartbeat: Option<(Heartbeat, Duration)>, call: Option<(Arc<str>, Duration)>) -> Option<Self> {
         let call = call.filter(|(_, since)| *since >= STILL_AFTER);
         let patience = if call.is_some() { STILL_AFTER } else { FRAME_OLD };
@@ -218,7 +219,7 @@ impl std::fmt::Display for Still {
     }
 }
 
-/// Says how many calls wait.
+/// Returns how many calls wait, as a phrase.
 pub fn calls_wait(count: impl Into<u64>) -> String {
     match count.into() {
         1 => "1 call waits".to_owned(),
@@ -226,7 +227,7 @@ pub fn calls_wait(count: impl Into<u64>) -> String {
     }
 }
 
-/// Says how the editor is, from a heartbeat that was received `ago`.
+/// Returns what the editor does, as a phrase, from a heartbeat that was received `ago`.
 pub fn heartbeat(heartbeat: Heartbeat, ago: Duration) -> String {
     let Heartbeat { state, frame_age, importing, compile_errors, queued, running, .. } = heartbeat;
     let still = frame_age + ago;
@@ -245,7 +246,7 @@ pub fn heartbeat(heartbeat: Heartbeat, ago: Duration) -> String {
              (or it imports); somebody has to look there",
             seconds(still)
         ),
-        // The time is too short to guess the reason.
+        // A standstill of this length is too short to guess the reason.
         _ if frame_age >= STILL_AFTER && running + queued > 0 => Still::MainThread(still).to_string(),
         EditorState::Playing => "it is in play mode".to_owned(),
         EditorState::Ready | EditorState::Unknown => "it is ready".to_owned(),
@@ -264,7 +265,7 @@ pub fn unkept(why: &str) -> EditorAnswer {
     EditorAnswer { is_error: true, body: AnswerBody::Text(text) }
 }
 
-/// Returns what `holdfast_result` says of a call that is not finished. `state` is the label of the call's machine.
+/// Returns what `holdfast_result` says about a call that is not finished. `state` is the label of the call's machine.
 pub fn not_finished(call: CallId, tool: &str, state: &str, since: Duration) -> String {
     let what = match state {
         "accepted" | "held" => "it waits to be sent",
@@ -279,7 +280,7 @@ pub fn not_finished(call: CallId, tool: &str, state: &str, since: Duration) -> S
     )
 }
 
-/// Returns what `holdfast_result` says of a call that ended without a late result.
+/// Returns what `holdfast_result` says about a call that ended without a late result.
 pub fn ended(call: CallId, tool: &str, verdict: Option<Verdict>) -> String {
     let label = verdict.map_or("unknown", Verdict::label).replace('_', " ");
     let what = match verdict {

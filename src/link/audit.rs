@@ -1,4 +1,4 @@
-//! The audit: the record of calls, if the user asked for one.
+//! The audit: a file that records every call, if the user asked for one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::protocol::policy::Grounds;
 use crate::runtime::environment::Environment;
 use crate::storage::audit::{Audit, Entry, Event, NotWritten};
 
-/// The name of this problem in `Health`: the audit cannot be written.
+/// The name, in `Health`, of the problem that the audit cannot be written.
 const AUDIT: &str = "audit";
 
-/// See the module's documentation.
+/// The audit as one link writes it; does nothing if the user asked for none.
 pub struct AuditTrail {
     env: Arc<Environment>,
     attached: Attached,
@@ -37,7 +37,7 @@ impl std::fmt::Debug for AuditTrail {
 }
 
 impl AuditTrail {
-    /// An audit in the file that the configuration names, if it names one.
+    /// Creates the audit in the file that the configuration names, if it names one.
     pub fn new(env: Arc<Environment>, attached: Attached, link: Arc<Link>, tools: Arc<Tools>) -> Self {
         let audit = env.config.audit.clone().map(|path| Audit::new(path, Arc::clone(&env.host)));
         Self { env, attached, link, tools, audit }
@@ -46,7 +46,7 @@ impl AuditTrail {
     /// Records that a call is about to be sent, if there is an audit.
     ///
     /// # Errors
-    /// The call could not be recorded, and must not be sent.
+    /// The call could not be recorded, and must not be sent. The grounds say why.
     pub async fn sending(
         &self,
         call: CallId,
@@ -82,7 +82,7 @@ impl AuditTrail {
         self.verdict(entry, answer.verdict, refused.map(|refused| Arc::clone(&refused.arguments)));
     }
 
-    /// Records how a call ended whose client no longer waits.
+    /// Records the verdict of a call whose client no longer waits.
     pub(super) fn noted(
         self: &Arc<Self>,
         call: CallId,
@@ -99,7 +99,7 @@ impl AuditTrail {
     fn verdict(self: &Arc<Self>, entry: Entry, verdict: Verdict, arguments: Option<Arc<RawValue>>) {
         let entry = Entry { verdict: Some(verdict.label()), cause: verdict.cause(), ..entry };
         let trail = Arc::clone(self);
-        // Taken before the task begins: the shutdown waits until the place is free.
+        // Reserved before the task begins: the shutdown waits until every place in the audit's queue is free.
         let place = self.audit.as_ref().and_then(Audit::place);
         self.env.health.spawn("audit", async move {
             let Some(audit) = &trail.audit else { return };

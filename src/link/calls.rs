@@ -24,25 +24,25 @@ use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
 use crate::runtime::messages::bridge;
 
-/// What happened to a call of a client.
+/// The result of adding a client's call to the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakenIn {
-    /// It is in the ledger.
+    /// The call is in the ledger.
     Yes,
-    /// Its client had cancelled it: it gets no answer.
+    /// The client has cancelled the call: it gets no answer.
     Cancelled,
     /// The open calls would have too many bytes: the request must be answered.
     NoRoom,
 }
 
-/// See the module's documentation.
+/// The calls of one link; see the module's documentation.
 #[derive(Debug)]
 pub struct Calls {
     /// The answers of calls.
     pub answers: Arc<Answers>,
     /// The audit of calls.
     pub audit: Arc<AuditTrail>,
-    /// The calls themselves.
+    /// The ledger, which holds the calls themselves.
     pub shared: Arc<SharedLedger>,
     env: Arc<Environment>,
     addresses: Arc<Addresses>,
@@ -52,7 +52,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// A link's calls, before the first one.
+    /// Creates the calls of a link, with an empty ledger.
     pub fn new(
         env: Arc<Environment>,
         addresses: Arc<Addresses>,
@@ -72,7 +72,8 @@ impl Calls {
         Self { answers: Arc::new(answers), audit: Arc::new(audit), shared, env, addresses, attached, link, tools }
     }
 
-    /// Runs one short operation on the ledger and returns its value. Its settlements must go to [`settle`](Self::settle).
+    /// Runs one short operation on the ledger and returns its value. If that has settlements, they must be passed to
+    /// [`settle`](Self::settle).
     pub fn ledger<T>(&self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T {
         self.shared.with(operation)
     }
@@ -112,11 +113,11 @@ impl Calls {
                 }
             }
         }
-        // Needed without an answer too: a claim was taken back, or an answer is withheld.
+        // Done even if there was no answer: a claim may have been taken back, or an answer withheld.
         self.shared.was_settled();
     }
 
-    /// Ends calls whose time limits have passed. Never returns.
+    /// Lets the ledger act at each of its deadlines: ends what has reached its time limit, and sends progress. Never returns.
     pub async fn sweep(self: Arc<Self>) {
         loop {
             self.shared.due().await;
@@ -124,7 +125,8 @@ impl Calls {
         }
     }
 
-    /// Adds a client's call to the ledger, unless it was cancelled.
+    /// Adds a client's call to the ledger, unless the client has cancelled it. `refused`: why the policy forbids the call; `id`:
+    /// the client's id of the request, for the log.
     pub fn take_from_client(&self, call: NewCall, hold: &Hold, refused: Option<Grounds>, id: &str) -> TakenIn {
         if !hold.is_open() {
             return TakenIn::Cancelled;
@@ -135,13 +137,13 @@ impl Calls {
         if hold.pass(Holder::Ledger) {
             return TakenIn::Yes;
         }
-        // A cancel between the check above and `take_in` found no call in the ledger.
+        // The client cancelled between the check above and `take_in`, when the cancel found no call in the ledger.
         self.decide(|ledger, now| ledger.cancel(hold.key(), now).1);
         TakenIn::Cancelled
     }
 
-    /// Adds a call to the ledger. One that is `refused` is answered with that. `asked_as`: the id of its request. False, and not
-    /// added, if the open calls would have too many bytes.
+    /// Adds a call to the ledger. If the call is `refused` or too large for the editor, it is answered at once. `asked_as`: the
+    /// id of its request, for the log. Returns false, and adds nothing, if the open calls would have too many bytes.
     fn take_in(&self, call: NewCall, refused: Option<Grounds>, asked_as: &str) -> bool {
         let (id, asked_by, tool, trace) = (call.id, call.request.session, call.tool.clone(), call.trace.clone());
         let too_large = self.is_too_large(&call.arguments);
@@ -163,8 +165,9 @@ impl Calls {
         true
     }
 
-    /// Whether the editor that is or was connected never takes arguments of this size. Checked at once, so that such a call need
-    /// not be held through an outage first. In a frame the arguments are never shorter than in compact form.
+    /// Whether the arguments are larger than the dialect of the editor that is or was connected allows. Checked at once, so that
+    /// such a call need not be held through an outage first. In a frame the arguments are never shorter than in compact form.
+    /// Returns false if no editor was connected, or for a dialect that speaks HTTP.
     fn is_too_large(&self, arguments: &RawValue) -> bool {
         let dialect = self.link.view.borrow().target.as_ref().map(|target| target.dialect);
         let properties = dialect.map(Dialect::properties).filter(|known| known.transport == Transport::Stream);
@@ -173,8 +176,8 @@ impl Calls {
         })
     }
 
-    /// Calls a tool for a guest that waits this long. `None`, and nothing is sent, if too many calls of guests are open, or the
-    /// open calls have too many bytes.
+    /// Adds a guest's call to the ledger; `patience`: how long the guest waits. Returns `None`, and adds nothing, if too many
+    /// calls of guests are open, or if the open calls would have too many bytes.
     pub fn take_from_guest(&self, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<GuestCall> {
         let (request, answer) = self.answers.guests.wait()?;
         let id = self.env.next_call_id();
@@ -203,13 +206,13 @@ impl Calls {
         Some(GuestCall { id, answer })
     }
 
-    /// The owner of the connection is gone: claimed calls may have run.
+    /// Closes the connection in the ledger and the view, because the part that owned it is gone: claimed calls may have run.
     pub fn close_epochs(&self, loss: Loss) {
         self.decide(|ledger, now| ledger.close_all_epochs(loss, now));
         self.link.lost(loss);
     }
 
-    /// The gateway shuts down: from now on no call is held.
+    /// Begins the shutdown of the gateway: held calls are refused, now and from now on.
     pub fn begin_draining(&self) {
         self.env.drain();
         self.decide(Ledger::drain);

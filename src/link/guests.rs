@@ -1,5 +1,6 @@
-//! Calls of guests: of the HTTP API in a package's documents. They use the same ledger and the same queue as the client's calls,
-//! with the same promises. But no request of a client belongs to a guest's call, and its answer goes to the guest.
+//! Calls of guests, which come over the HTTP API that a package's documents describe. They use the same ledger and the same queue
+//! as the client's calls, with the same promises. But they do not belong to a client's request, and their answers go to the
+//! guest.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -16,7 +17,7 @@ use crate::runtime::enter;
 /// How a guest's call ended.
 #[derive(Debug)]
 pub struct GuestAnswer {
-    /// Its verdict.
+    /// The call's verdict.
     pub verdict: Verdict,
     /// The editor's answer, or the verdict in words.
     pub result: ToolResult,
@@ -25,13 +26,13 @@ pub struct GuestAnswer {
 /// A guest's call.
 #[derive(Debug)]
 pub struct GuestCall {
-    /// The call's id: the result can be fetched by it later.
+    /// The call's id, with which the result can be fetched later.
     pub id: CallId,
-    /// Receives the answer, once. A guest that stops waiting can still fetch the result by `id`.
+    /// Receives the answer once. A guest that stops waiting can still fetch the result with `id`.
     pub answer: oneshot::Receiver<GuestAnswer>,
 }
 
-/// The waiting guests, by the request key that the ledger has for each.
+/// The guests that wait for an answer, by the request key that the ledger has for each.
 #[derive(Debug, Default)]
 pub(super) struct Guests {
     waiting: Mutex<HashMap<RequestKey, oneshot::Sender<GuestAnswer>>>,
@@ -39,12 +40,12 @@ pub(super) struct Guests {
 }
 
 impl Guests {
-    /// The client name in the audit. Who a guest is, is not known.
+    /// Returns the client that the audit names for a guest, since it is not known which program a guest is.
     pub(super) fn name() -> ClientInfo {
         ClientInfo { name: "documented HTTP API".to_owned(), ..ClientInfo::default() }
     }
 
-    /// Adds a waiting guest under a new request key. `None` if [`GUEST_CALLS_MAX`] guests wait.
+    /// Adds a waiting guest under a new request key. Returns `None` if [`GUEST_CALLS_MAX`] guests wait already.
     pub(super) fn wait(&self) -> Option<(RequestKey, oneshot::Receiver<GuestAnswer>)> {
         let request = RequestKey::new(SessionId::GUESTS, self.last.fetch_add(1, Ordering::Relaxed));
         let (sender, answer) = oneshot::channel();
@@ -56,7 +57,7 @@ impl Guests {
         Some((request, answer))
     }
 
-    /// Takes the guest that waits under this request key, if there is one.
+    /// Removes and returns the guest that waits under this request key, if there is one.
     pub(super) fn take(&self, request: RequestKey) -> Option<oneshot::Sender<GuestAnswer>> {
         enter(&self.waiting).remove(&request)
     }

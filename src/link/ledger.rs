@@ -1,4 +1,4 @@
-//! The ledger of calls behind its lock, and three signals to wait for.
+//! The ledger of calls behind its lock, and three signals that tasks can wait for.
 //!
 //! The locks of the ledger and of the client's requests are never held together.
 
@@ -12,13 +12,13 @@ use crate::core::calls::{Ledger, LedgerAccess, Wanted};
 use crate::protocol::ids::Epoch;
 use crate::runtime::enter;
 
-/// See the module's documentation.
+/// The ledger of one link, for all parts; see the module's documentation.
 #[derive(Default)]
 pub struct SharedLedger {
     ledger: Mutex<Ledger>,
-    /// How often the lock was taken.
+    /// How often the lock was taken, for a test.
     locked: AtomicU64,
-    /// A copy of the ledger's wanted project: read several times a call, and changed about once a session.
+    /// A copy of the ledger's wanted project: it is read several times for each call, and changes about once in a session.
     wanted: Mutex<Arc<Wanted>>,
     deadline_moved: Notify,
     call_settled: Notify,
@@ -49,7 +49,7 @@ impl SharedLedger {
         self.locked.load(Ordering::Relaxed)
     }
 
-    /// Runs one short operation and returns its value. Its settlements must be carried out by
+    /// Runs one short operation and returns its value. If that has settlements, they must be passed to
     /// [`Calls::settle`](super::Calls::settle).
     pub fn with<T>(&self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T {
         let mut ledger = self.lock();
@@ -78,7 +78,7 @@ impl SharedLedger {
         self.calls_moved.notified().await;
     }
 
-    /// Wakes those who wait for calls to be settled, after settlements were carried out.
+    /// Wakes the tasks that wait in [`settled`](Self::settled). Called after settlements were carried out.
     pub fn was_settled(&self) {
         self.call_settled.notify_waiters();
     }
@@ -103,7 +103,7 @@ impl SharedLedger {
         }
     }
 
-    /// Waits until the next deadline has passed.
+    /// Waits until the ledger's next deadline has passed, also if the deadline changes in the meantime.
     pub async fn due(&self) {
         loop {
             let moved = self.deadline_moved.notified();

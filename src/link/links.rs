@@ -19,7 +19,7 @@ use crate::runtime::environment::Environment;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyLinks;
 
-/// See the module's documentation.
+/// The open links of this process.
 #[derive(Debug)]
 pub struct Links {
     env: Arc<Environment>,
@@ -31,14 +31,14 @@ pub struct Links {
 }
 
 impl Links {
-    /// The links at the start: only that of the session over stdin and stdout.
+    /// Creates the links at the start: only the link of the session over stdin and stdout.
     pub fn with_first(env: Arc<Environment>, sessions: Arc<Sessions>) -> Self {
         let first = LinkParts::new(Arc::clone(&env), &sessions, LinkId::FIRST, Place::Roots);
         let open = RwLock::new([(first.id, Arc::clone(&first))].into());
         Self { env, sessions, first, open, last: AtomicU32::new(0), opened: watch::Sender::default() }
     }
 
-    /// The link of the session over stdin and stdout.
+    /// Returns the link of the session over stdin and stdout.
     pub fn first(&self) -> &Arc<LinkParts> {
         &self.first
     }
@@ -48,20 +48,20 @@ impl Links {
         self.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// The link that a session is on.
+    /// Returns the link that a session is on. If that was closed, the session's link that leads to no project.
     pub fn of(&self, client: &Client) -> Arc<LinkParts> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         let link = open.get(&client.link()).or_else(|| open.get(&client.nowhere()));
         Arc::clone(link.unwrap_or(&self.first))
     }
 
-    /// The link that a session is on while no editor is found for it.
+    /// Returns the session's link that leads to no project, on which the session is while no editor is found for it.
     pub fn nowhere_of(&self, client: &Client) -> Arc<LinkParts> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(open.get(&client.nowhere()).unwrap_or(&self.first))
     }
 
-    /// The link to this project's editor; opened if there is none.
+    /// Returns the link to this project's editor. Opens it if there is none.
     ///
     /// # Errors
     /// `LINKS_MAX` links to projects are open.
@@ -80,7 +80,7 @@ impl Links {
         Ok(link)
     }
 
-    /// Opens a link that leads nowhere, for a new session.
+    /// Opens a link that leads to no project, for a new session.
     pub fn nowhere(&self) -> Arc<LinkParts> {
         self.add(&mut self.open.write().unwrap_or_else(PoisonError::into_inner), Place::Nowhere)
     }
@@ -92,18 +92,18 @@ impl Links {
         link
     }
 
-    /// Removes a link. A session that is still on it must be moved; until then [`of`](Self::of) gives its link that leads
-    /// nowhere.
+    /// Removes a link. A session that is still on it must be moved; until then [`of`](Self::of) returns the session's link that
+    /// leads to no project.
     pub fn close(&self, link: LinkId) {
         self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&link);
     }
 
-    /// Changes whenever a link to a project is opened.
+    /// Returns a receiver that is notified whenever a link to a project is opened.
     pub fn openings(&self) -> watch::Receiver<()> {
         self.opened.subscribe()
     }
 
-    /// The editors that are connected, each with its project.
+    /// Returns the projects whose editors are connected. A connected editor of an unknown project is left out.
     pub fn running(&self) -> Vec<Running> {
         let greeted = |link: &Arc<LinkParts>| {
             let view = link.link.view.borrow();
@@ -131,7 +131,7 @@ impl Links {
         }
     }
 
-    /// The link that has a call on record, if any.
+    /// Returns the link that has a record of this call, if any.
     pub fn of_call(&self, call: CallId) -> Option<Arc<LinkParts>> {
         self.all().into_iter().find(|link| link.calls.ledger(|ledger, _| ledger.record(call).is_some()))
     }

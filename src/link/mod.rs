@@ -1,5 +1,4 @@
-//! The link to the editor: its parts that outlive the actors serving it. These are its state, the calls, the catalogue, and which
-//! project is wanted.
+//! The parts of a link that outlive its actors: the link's state, its calls, its catalogue, and which project is wanted.
 //!
 //! ```text
 //! links ──── the links of this process

@@ -13,18 +13,18 @@ use crate::protocol::ids::LinkId;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
 
-/// See the module's documentation. Main holds it; each actor gets the parts that it needs.
+/// The parts of one link that outlive its actors. Main holds them; each actor gets the parts that it needs.
 #[derive(Debug)]
 pub struct LinkParts {
     /// The number of the link.
     pub id: LinkId,
-    /// Where it leads.
+    /// The project that the link leads to, if any.
     pub place: Place,
     /// The environment.
     pub env: Arc<Environment>,
-    /// The addresses of its actors.
+    /// The addresses of the link's actors.
     pub addresses: Arc<Addresses>,
-    /// The sessions on it.
+    /// The sessions on the link.
     pub attached: Attached,
     /// The connection, and the last survey.
     pub link: Arc<Link>,
@@ -37,7 +37,7 @@ pub struct LinkParts {
 }
 
 impl LinkParts {
-    /// A new link, without actors.
+    /// Creates a new link, without actors.
     pub fn new(env: Arc<Environment>, sessions: &Arc<Sessions>, id: LinkId, place: Place) -> Arc<Self> {
         let addresses = Arc::<Addresses>::default();
         let attached = Attached::to(id, Arc::clone(sessions));

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 /// Where a link leads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// To the project that the configuration or the client's roots name: the link over stdin and stdout.
+    /// To the project that the configuration or the client's roots name. Only the link of the session over stdin and stdout does.
     Roots,
     /// To the editor of this project, as long as the link exists.
     Project(PathBuf),
-    /// Nowhere: no actor serves it. A session is on it while no editor is found for it; its calls are refused.
+    /// To no project. A session is on such a link while no editor is found for it; the session's calls are refused. No actor
+    /// serves the link.
     Nowhere,
 }

@@ -1,4 +1,4 @@
-//! Which project is wanted: follows from the client's roots and the last survey, and applies to all parts at once.
+//! Decides which project is wanted, from the client's roots and the last survey, and tells all parts of the link at once.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::runtime::environment::Environment;
 use crate::runtime::messages::{bridge, discovery};
 use crate::survey::Survey;
 
-/// See the module's documentation.
+/// The wanted project of one link; see the module's documentation.
 #[derive(Debug)]
 pub struct Project {
     env: Arc<Environment>,
@@ -29,7 +29,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// Before a project was named or found.
+    /// Creates the value of a link before its first survey.
     pub fn new(
         env: Arc<Environment>,
         addresses: Arc<Addresses>,
@@ -38,13 +38,13 @@ impl Project {
         calls: Arc<Calls>,
         place: Place,
     ) -> Self {
-        // Before the project's first survey its rules are not known, so it is in question.
+        // Before the first survey of a link's own project, its rules for tools are not known, so no call may be sent.
         let whereabouts = Whereabouts { unseen: matches!(place, Place::Project(_)), ..Whereabouts::default() };
         calls.decide(|ledger, now| ledger.want(whereabouts.wanted(), now).1);
         Self { env, addresses, link, tools, calls, place, whereabouts: Mutex::new(whereabouts) }
     }
 
-    /// The configuration of surveys for this link.
+    /// Returns the configuration that surveys for this link use.
     pub fn config(&self) -> Cow<'_, Config> {
         match &self.place {
             Place::Roots | Place::Nowhere => Cow::Borrowed(&self.env.config),
@@ -55,24 +55,24 @@ impl Project {
         }
     }
 
-    /// Whether the project is named, so that no roots are requested.
+    /// Whether the project is named, by the configuration or by this link's own place. Then the client's roots are not needed.
     pub fn is_named(&self) -> bool {
         matches!(self.place, Place::Project(_)) || self.env.config.project.is_some()
     }
 
-    /// The client's roots, and their generation: how often they changed.
+    /// Returns the client's roots, and their generation: how often they changed.
     pub fn roots(&self) -> (Vec<PathBuf>, u64) {
         let known = enter(&self.whereabouts);
         (known.roots.clone(), known.generation)
     }
 
-    /// The project that was found with the roots of this generation.
+    /// Returns the project that the last survey found; `None` if it found none, or had roots of another generation.
     pub fn found_with(&self, generation: u64) -> Option<PathBuf> {
         let found = enter(&self.whereabouts).found.clone();
         found.filter(|(found_with, _)| *found_with == generation).and_then(|(_, project)| project)
     }
 
-    /// The client is asked for its roots: the wanted project is in question until it answers.
+    /// Records that the client is asked for its roots: until it answers, it is not known which project is wanted.
     pub fn roots_asked(&self) {
         self.learn_whereabouts(|known| known.awaited = true);
         self.addresses.discovery.cast(discovery::Message::RootsAsked);
@@ -83,7 +83,8 @@ impl Project {
         enter(&self.whereabouts).awaited
     }
 
-    /// The client named its roots (`None`: it could not). True if they changed.
+    /// Records the client's answer to the request for its roots (`None`: it did not name them). Returns true if the roots
+    /// changed.
     pub fn roots_told(&self, roots: Option<Vec<PathBuf>>) -> bool {
         let changed = self.learn_whereabouts(|known| {
             known.awaited = false;
@@ -98,17 +99,17 @@ impl Project {
         changed
     }
 
-    /// Keeps a survey that was made with the roots of this generation. False, and ignored, if the client has named other roots
-    /// since.
+    /// Keeps a survey that was made with the roots of this generation. Returns false, and ignores the survey, if the client has
+    /// named other roots since then.
     pub fn surveyed(&self, survey: &Arc<Survey>, generation: u64) -> bool {
         if enter(&self.whereabouts).generation != generation {
             return false;
         }
-        // First: the rules of a project must be known before its editor is wanted.
+        // Done first: the rules of a project must be known before calls can be sent to its editor.
         self.tools.keep_rules(survey);
         self.link.survey.send_replace(Some(Arc::clone(survey)));
-        // A named project that cannot be found (a disk that is not mounted) is still the wanted one. So is one that the same
-        // roots led to before.
+        // A named project that cannot be found (on a disk that is not mounted) is still the wanted one. So is a project that a
+        // survey with the same roots found before.
         let nothing = survey.project.is_none() && survey.ambiguous.is_empty();
         let stays = survey.failed || self.is_named() && survey.project.is_none();
         self.learn_whereabouts(|known| match &mut known.found {
@@ -118,7 +119,8 @@ impl Project {
         true
     }
 
-    /// Changes what is known, and applies it to calls, the bridge and the watchers of the link at once.
+    /// Changes what is known about the wanted project. If that changes which project is wanted, applies it to the ledger, the
+    /// bridge and the watchers of the link at once.
     fn learn_whereabouts<T>(&self, learn: impl FnOnce(&mut Whereabouts) -> T) -> T {
         let (learned, (news, settlements)) = {
             let mut known = enter(&self.whereabouts);

@@ -18,7 +18,7 @@ use crate::runtime::environment::Environment;
 use crate::runtime::messages::bridge;
 use crate::survey::{Survey, Target};
 
-/// See the module's documentation.
+/// The state of one link; see the module's documentation.
 pub struct Link {
     /// The connection, and what callers may expect of it.
     pub view: watch::Sender<LinkView>,
@@ -26,8 +26,8 @@ pub struct Link {
     pub survey: watch::Sender<Option<Arc<Survey>>>,
     /// The permit of the link's only connection: taken before a dial, released with the socket.
     pub connection: Arc<Semaphore>,
-    /// The permit to read an editor's identity again. With one permit, a share that hangs blocks one thread, and not one for each
-    /// dial.
+    /// The permit to read an editor's identity again. There is only one, so that a network share that hangs blocks one thread,
+    /// and not one thread for each dial.
     pub identity_read: Arc<Semaphore>,
     /// The secret that an editor must send to the push listener, if its dialect can.
     pub push_token: Secret,
@@ -48,7 +48,7 @@ impl std::fmt::Debug for Link {
 }
 
 impl Link {
-    /// A link before its first survey.
+    /// Creates a link before its first survey.
     pub fn new(env: Arc<Environment>, addresses: Arc<Addresses>, ledger: Arc<SharedLedger>) -> Self {
         Self {
             view: watch::Sender::new(LinkView::new()),
@@ -67,7 +67,7 @@ impl Link {
         }
     }
 
-    /// Wants the editor. This is remembered, so that a restarted bridge dials by itself.
+    /// Records that the editor is wanted, and tells the bridge. A restarted bridge reads the record and dials by itself.
     pub fn want_editor(&self) {
         self.is_wanted.store(true, Ordering::Relaxed);
         self.addresses.bridge.cast(bridge::Message::Wanted);
@@ -88,14 +88,15 @@ impl Link {
         self.wire_numbers.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// The dialect of the editor that is or was connected, else the one that the survey found.
+    /// Returns the dialect of the wanted project's editor if it is or was connected; otherwise the dialect that the last survey
+    /// found; otherwise the configuration's fallback.
     pub fn dialect(&self) -> &'static dyn Dialect {
         let connected = self.target().map(|target| target.dialect);
         let found = || self.survey.borrow().as_ref().map(|survey| survey.dialect);
         connected.or_else(found).unwrap_or_else(|| dialect::fallback(self.env.config.dialects))
     }
 
-    /// The push listener, which outlives its actor.
+    /// Returns the push listener, which outlives the push actor.
     pub fn push_listener(&self) -> Option<Arc<dyn Listener>> {
         enter(&self.push_listener).clone()
     }
@@ -105,17 +106,17 @@ impl Link {
         *enter(&self.push_listener) = listener;
     }
 
-    /// The push port that greetings name.
+    /// Returns the port of the push listener that greetings tell the editor.
     pub fn push_port(&self) -> Option<u16> {
         *enter(&self.push_port)
     }
 
-    /// Sets the push port that greetings name.
+    /// Sets the port of the push listener that greetings tell the editor.
     pub fn set_push_port(&self, port: Option<u16>) {
         *enter(&self.push_port) = port;
     }
 
-    /// The greeted connection, if there is one, has ended. The first caller counts; later calls do nothing.
+    /// Records that the greeted connection has ended, and why. Does nothing if there is none: the first caller's reason is kept.
     pub fn lost(&self, loss: Loss) {
         let mut ended = None;
         self.view.send_modify(|link| {
@@ -136,25 +137,25 @@ impl Link {
         Wanted::clone(&self.ledger.wanted())
     }
 
-    /// The last survey; `None` while the wanted project is in question.
+    /// Returns the last survey; `None` while it is not known which project is wanted.
     pub fn survey_now(&self) -> Option<Arc<Survey>> {
         let survey = self.survey.borrow().clone();
         survey.filter(|_| self.wanted() != Wanted::Asked)
     }
 
-    /// The target that the link is or was last connected to, if it is of the wanted project.
+    /// Returns the target that the link is connected to, or was connected to last, if it belongs to the wanted project.
     pub fn target(&self) -> Option<Target> {
         let target = self.view.borrow().target.clone();
         target.filter(|target| self.wanted().is(target.project.as_deref()))
     }
 
-    /// Whether the last connection leads to the editor of the wanted project.
+    /// Whether the current or last connection leads to the editor of the wanted project.
     pub fn leads_to_the_wanted(&self) -> bool {
         let view = self.view.borrow();
         view.target.as_ref().is_some_and(|target| self.wanted().is(target.project.as_deref()))
     }
 
-    /// The view for the wanted project: hides the editor of another project.
+    /// Returns the view with respect to the wanted project: if the connected editor belongs to another project, it is hidden.
     pub fn view_now(&self) -> LinkView {
         let link = self.view.borrow().clone();
         let wanted = self.wanted();

@@ -22,17 +22,17 @@ use crate::survey::Survey;
 pub struct Published {
     /// Where it comes from.
     pub source: Source,
-    /// The catalogue on disk was looked for: nothing more comes from disk.
+    /// Whether the catalogue on disk was looked for: no tools come from disk any more.
     pub disk_read: bool,
     /// The tools as clients see them.
     pub catalogue: Arc<Catalogue>,
     /// The editor's tools as they were read, development-only ones included.
     pub tools: Arc<Vec<Arc<EditorTool>>>,
-    /// Entries of the editor's list that are not usable tools: name (or position) and reason.
+    /// Entries of the editor's list that are not usable tools, each with its name (or position) and the reason.
     pub unusable: Arc<Vec<(String, String)>>,
 }
 
-/// See the module's documentation.
+/// The tools of one link; see the module's documentation.
 #[derive(Debug)]
 pub struct Tools {
     /// The published catalogue.
@@ -40,14 +40,14 @@ pub struct Tools {
     env: Arc<Environment>,
     attached: Attached,
     link: Arc<Link>,
-    /// The editor's last list that has a revision.
+    /// The editor's last tool list that has a revision.
     listing: Mutex<Option<Arc<ToolListing>>>,
     /// The last surveyed project, with its rules for tools.
     rules: Mutex<Option<(PathBuf, Policy)>>,
 }
 
 impl Tools {
-    /// No list was read yet.
+    /// Creates the tools of a link, with an empty catalogue.
     pub fn new(env: Arc<Environment>, attached: Attached, link: Arc<Link>) -> Self {
         let nothing = Published {
             source: Source::None,
@@ -60,7 +60,8 @@ impl Tools {
         Self { published, env, attached, link, listing: Mutex::default(), rules: Mutex::default() }
     }
 
-    /// The catalogue on disk was looked for: a first list need not wait for it any more.
+    /// Records that the catalogue on disk was looked for, and tells the sessions: a first `tools/list` need not wait for it any
+    /// more.
     pub fn disk_was_read(&self) {
         self.published.send_modify(|published| published.disk_read = true);
         self.attached.tell(|| session::Message::DiskRead);
@@ -73,7 +74,7 @@ impl Tools {
         *enter(&self.listing) = Some(listing);
     }
 
-    /// The last tool list, if it has this revision: then the editor need not send it again.
+    /// Returns the last tool list if it has this revision: then the editor need not send it again. Otherwise returns `None`.
     pub fn listing_of(&self, revision: &str) -> Option<Arc<ToolListing>> {
         enter(&self.listing).clone().filter(|listing| listing.revision.as_deref() == Some(revision))
     }
@@ -84,7 +85,7 @@ impl Tools {
         let raises_windows = |tool: &EditorTool| dialect.package_tool(&tool.name) == Some(PackageTool::FocusWindow);
         let can_focus = self.env.can_focus();
         let known = Arc::clone(&self.published.borrow().tools);
-        // Made before it is published: calls look up tools in the published catalogue meanwhile.
+        // Built before it is published, so that calls can look up tools in the published catalogue in the meantime.
         let fresh = listed.filter(|listing| listing.tools != *known).map(|ToolListing { tools, .. }| {
             let shown = tools.iter().filter(|tool| can_focus || !raises_windows(tool));
             (Arc::new(Catalogue::new(shown.map(Arc::clone), self.env.config.development)), Arc::new(tools.clone()))
@@ -102,22 +103,23 @@ impl Tools {
 
     // ---- which may be called ----
 
-    /// Why a tool of the editor's list may not be called in this project.
+    /// Returns why a tool of the editor's list may not be called in this project; `None` if it may.
     pub fn refusal(&self, tool: &mcp::Entry, project: Option<&Path>) -> Option<Grounds> {
         let (name, own, annotations) = (&tool.name, &tool.tool.name, &tool.tool.annotations);
         let of_project = || self.policy_of(project).refusal(name, own, annotations);
         self.env.config.policy.refusal(name, own, annotations).or_else(of_project)
     }
 
-    /// Keeps the rules of the surveyed project. They hold as long as the project is wanted, even if it cannot be found for a
-    /// moment.
+    /// Keeps the rules of the surveyed project. They apply as long as the project is wanted, even if a later survey does not find
+    /// it for a moment.
     pub(super) fn keep_rules(&self, survey: &Survey) {
         if let Some(project) = &survey.project {
             *enter(&self.rules) = Some((project.clone(), survey.rules.policy.clone()));
         }
     }
 
-    /// The rules of the wanted project. While that is in question nothing is refused because of them, and nothing is sent.
+    /// Returns the rules of the wanted project. While it is not known which project is wanted, they refuse nothing; then nothing
+    /// is sent either.
     fn project_policy(&self) -> Policy {
         match self.link.wanted() {
             Wanted::Asked => Policy::default(),
@@ -146,8 +148,8 @@ impl Tools {
         self.env.config.policy.refusal(name, own, annotations).or_else(of_project)
     }
 
-    /// Why a call is refused at once: no tool is allowed, or this tool is in the live list or is a package tool and its rules
-    /// forbid it. Any other call is decided when it is about to be sent.
+    /// Returns why a call is refused as soon as it arrives: no tool is allowed, or the rules forbid this tool and it is in the
+    /// live list or is a package tool. Returns `None` for any other call, which is checked when it is about to be sent.
     pub fn refusal_at_once(&self, name: &str) -> Option<Grounds> {
         let of_project = || self.project_policy().refusal_of_all();
         if let Some(all) = self.env.config.policy.refusal_of_all().or_else(of_project) {
@@ -161,13 +163,13 @@ impl Tools {
             (Source::Live, Some(entry)) => self.refusal_of(&entry.name, &entry.tool.name, &entry.tool.annotations),
             _ => {
                 self.link.dialect().package_tool(name)?;
-                // Its annotations are not known before the list: assume the worst.
+                // The tool's annotations are not known without a live list: assume the worst.
                 self.refusal_of(name, name, &unstated())
             }
         }
     }
 
-    /// The policies in force, one list of rules per line.
+    /// Returns the rules that apply, one list of rules per line.
     pub fn policy_lines(&self) -> Vec<String> {
         self.env.config.policy.lines().into_iter().chain(self.project_policy().lines()).collect()
     }

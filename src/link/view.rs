@@ -10,22 +10,22 @@ use crate::protocol::dialect::Heartbeat;
 use crate::protocol::ids::Epoch;
 use crate::survey::Target;
 
-/// The state of the link, for the status, the session, and those who wait for a change.
+/// The state of the link, for the status, for the sessions, and for tasks that wait for a change.
 #[derive(Debug, Clone)]
 pub struct LinkView {
     /// The bridge machine's state.
     pub state: &'static str,
-    /// What callers may expect.
+    /// What callers may expect of the link.
     pub availability: Availability,
-    /// Nothing shows yet whether an editor is there.
+    /// Whether there is no evidence yet for or against an editor.
     pub undecided: bool,
-    /// Since when this state lasts.
+    /// Since when the bridge machine has been in this state.
     pub since: Instant,
-    /// The epoch of the connection, while there is one.
+    /// The epoch of the greeted connection; `None` while there is none.
     pub epoch: Option<Epoch>,
-    /// The target that the link is or was last connected to.
+    /// The target that the link is connected to, or was connected to last.
     pub target: Option<Target>,
-    /// The process and domain of that editor, as far as is known.
+    /// The process and domain of that target's editor, as far as they are known.
     pub editor: EditorIdentity,
     /// The foreign peer met in the editor's place; `None` once the editor is met.
     pub foreign_peer: Option<ForeignPeer>,
@@ -64,7 +64,8 @@ impl LinkView {
         self.outages.push_back(Outage { at: Instant::now(), loss, cause: None, back_after: None });
     }
 
-    /// Ends the last outage. What the editor shows about its cause (`back`) overrides the cause that was assumed.
+    /// Ends the last outage, if it has not ended yet. What the editor's return shows about the outage (`back`) overrides the
+    /// cause that was assumed.
     pub fn is_back(&mut self, back: Return) {
         let Some(outage) = self.outage() else { return };
         outage.back_after = Some(outage.at.elapsed());
@@ -77,7 +78,7 @@ impl LinkView {
         };
     }
 
-    /// The last outage, until the editor is back.
+    /// Returns the last outage; `None` if there was none, or if the editor is back.
     pub fn outage(&mut self) -> Option<&mut Outage> {
         self.outages.back_mut().filter(|outage| outage.back_after.is_none())
     }

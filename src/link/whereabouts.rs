@@ -10,11 +10,11 @@ pub(super) struct Whereabouts {
     pub(super) roots: Vec<PathBuf>,
     /// How often the roots changed. A survey carries the generation of the roots that it was made with.
     pub(super) generation: u64,
-    /// The project is named, but not surveyed yet.
+    /// The link leads to one project, which was not surveyed yet.
     pub(super) unseen: bool,
     /// The client was asked for its roots and has not answered.
     pub(super) awaited: bool,
-    /// The project that the last survey found, with the generation of its roots.
+    /// The project that the last survey found, if any, with the generation of the roots that the survey was made with.
     pub(super) found: Option<(u64, Option<PathBuf>)>,
 }
 

@@ -22,8 +22,8 @@ pub struct Addresses {
 /// The limits of mailboxes that get messages from outside.
 #[derive(Debug, Default)]
 pub struct Mailboxes {
-    /// From the editor's connection to the bridge.
+    /// The limit for messages of the editor's connection to the bridge, and to the registry.
     pub bridge: Mailbox,
-    /// From push sockets.
+    /// The limit for messages of push sockets to the push actor.
     pub push: Mailbox,
 }

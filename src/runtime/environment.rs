@@ -1,4 +1,4 @@
-//! What a gateway gets at its start, and all of its state that belongs to no client and no editor.
+//! What a gateway is given at its start, and its state that does not belong to a client or an editor.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ pub struct Environment {
     pub events: Events,
 }
 
-/// What the whole process has: configuration, network, machine, and its health.
+/// What the whole process shares: configuration, network, machine, and health.
 pub struct Process {
     /// The configuration.
     pub config: Config,
@@ -29,7 +29,7 @@ pub struct Process {
     pub net: Arc<dyn Net>,
     /// The machine: files, processes, randomness.
     pub host: Arc<dyn Host>,
-    /// The name of this process, by which an editor tells gateways apart: a random UUID.
+    /// The name by which an editor recognises this gateway process: a random UUID.
     pub gateway: String,
     /// When the gateway started.
     pub began: Instant,
@@ -55,7 +55,7 @@ impl Deref for Environment {
 }
 
 impl Environment {
-    /// The environment of a gateway that starts now.
+    /// Creates the environment of a gateway that starts now.
     pub fn new(config: Config, net: Arc<dyn Net>, host: Arc<dyn Host>) -> Arc<Self> {
         let seed = config.seed.unwrap_or_else(|| u64::from_ne_bytes(first_eight(host.random())));
         let gateway = uuid::Builder::from_random_bytes(host.random()).into_uuid().to_string();
@@ -74,29 +74,29 @@ impl Environment {
         Arc::new(Self { process: Arc::new(process), events })
     }
 
-    /// The same environment, with the events of this link.
+    /// Returns the same environment, with events that name this link.
     pub fn of_link(&self, link: LinkId) -> Arc<Self> {
         Arc::new(Self { process: Arc::clone(&self.process), events: self.events.of_link(link) })
     }
 
-    /// The same environment, with the events of this session.
+    /// Returns the same environment, with events that name this session.
     pub fn of_session(&self, session: SessionId) -> Arc<Self> {
         Arc::new(Self { process: Arc::clone(&self.process), events: self.events.of_session(session) })
     }
 }
 
 impl Process {
-    /// A new random call id.
+    /// Returns a new random call id.
     pub fn next_call_id(&self) -> CallId {
         CallId::from_random(enter(&self.random).u128(..).to_ne_bytes())
     }
 
-    /// A random number, 0 or greater and less than 1.
+    /// Returns a random number, 0 or greater and less than 1.
     pub fn random_fraction(&self) -> f64 {
         enter(&self.random).f64()
     }
 
-    /// 32 random hexadecimal digits.
+    /// Returns 32 random hexadecimal digits, from the system's random numbers.
     pub fn fresh(&self) -> String {
         self.host.random().iter().map(|byte| format!("{byte:02x}")).collect()
     }

@@ -1,8 +1,8 @@
 //! The state of the gateway's own parts: restarts of actors, problems, and tasks outside of the supervision tree.
 //!
 //! A panic in such a task is our bug, and no supervisor would notice it: a deadline would never fire again, or a client would
-//! never be read again. So it ends the gateway with exit code 70, after every answer that is owed. If stdout's own pump panicked,
-//! nothing can be written any more.
+//! never be read again. So the panic ends the gateway with exit code 70, after every open request is answered. If the task that
+//! writes to stdout panicked, nothing can be written any more.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::enter;
 
-/// See the module's documentation.
+/// The health of one gateway; see the module's documentation.
 #[derive(Debug)]
 pub struct Health {
     restarts: Mutex<BTreeMap<&'static str, u64>>,
@@ -42,12 +42,13 @@ impl Health {
         *enter(&self.restarts).entry(actor).or_default() += 1;
     }
 
-    /// Restarts so far, by actor.
+    /// Returns the number of restarts so far, by actor.
     pub fn restarts(&self) -> BTreeMap<&'static str, u64> {
         enter(&self.restarts).clone()
     }
 
-    /// Records what keeps a part from working, with the fix; `None`: nothing does any more. `holdfast_status` shows it.
+    /// Records the problem that keeps a part from working, with its fix; `None` if there is no such problem any more.
+    /// `holdfast_status` shows the problem.
     pub fn set_problem(&self, part: &'static str, what: Option<String>) {
         let mut problems = enter(&self.problems);
         match what {
@@ -56,7 +57,7 @@ impl Health {
         };
     }
 
-    /// What keeps parts from working, one text for each part.
+    /// Returns the problems that keep parts from working, one text for each part.
     pub fn problems(&self) -> Vec<String> {
         enter(&self.problems).values().cloned().collect()
     }
@@ -66,8 +67,8 @@ impl Health {
         enter(&self.runtimes).push(runtime);
     }
 
-    /// The number of live tasks on all runtimes of the gateway; a number that only rises is a leak. `None` if no runtime was
-    /// added (tests that bring their own).
+    /// Returns the number of live tasks on all runtimes of the gateway; a number that only rises is a leak. `None` if no runtime
+    /// was added (in tests, which have their own).
     pub fn tasks(&self) -> Option<usize> {
         let runtimes = enter(&self.runtimes);
         (!runtimes.is_empty()).then(|| runtimes.iter().map(|runtime| runtime.metrics().num_alive_tasks()).sum())
@@ -77,7 +78,8 @@ impl Health {
     pub fn watched<T: Future<Output = ()>>(&self, name: &'static str, task: T) -> impl Future<Output = ()> + use<T> {
         let failed = self.failed.clone();
         async move {
-            // The task's own state is not used after a panic; what it shared is behind locks that handle one.
+            // The task's own state is not used after a panic; what it shares with others is behind locks that stay usable after
+            // one.
             if AssertUnwindSafe(task).catch_unwind().await.is_err() {
                 tracing::error!(event = "task_failed", task = name);
                 failed.send_replace(true);
@@ -92,7 +94,7 @@ impl Health {
 
     /// Waits until a watched task has failed.
     pub async fn task_failed(&self) {
-        // The sender lives as long as `self`, so only the value ends this wait.
+        // The sender lives as long as `self`, so this wait ends only when a task has failed.
         let _ = self.failed.subscribe().wait_for(|failed| *failed).await;
     }
 

@@ -1,11 +1,12 @@
-//! Wraps an actor and times how long it handles each message. All the gateway's actors run in it.
+//! Wraps an actor and measures how long it takes to handle each message. All actors of the gateway except supervisors are
+//! wrapped.
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::time::Instant;
 
 use crate::telemetry::events::Events;
 
-/// See the module's documentation.
+/// The wrapped actor; see the module's documentation.
 pub struct Instrumented<A> {
     /// The actor.
     pub inner: A,

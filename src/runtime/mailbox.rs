@@ -1,6 +1,6 @@
 //! Permits for mailboxes. ractor's own mailboxes are unbounded, so a message from outside needs a permit first.
 //!
-//! A permit lasts until its message is handled, never for an open call. Permits are counted in messages and in bytes.
+//! A permit lasts until its message is handled, not until a call ends. Permits are counted in messages and in bytes.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::limits::{MAILBOX_BYTES_MAX, MAILBOX_MESSAGES_MAX};
 
-/// Bytes for one permit of the byte semaphore.
+/// The number of bytes that one permit of the byte semaphore stands for.
 const GRAIN: usize = 1024;
 
 /// The limit of one mailbox.
@@ -18,7 +18,7 @@ pub struct Mailbox {
     grains: Arc<Semaphore>,
 }
 
-/// The right to have one message handled. It is released when the message is dropped, also with the mailbox of a dead actor.
+/// The right to send one message. It is released when the message is dropped, also if that is with the mailbox of a dead actor.
 #[derive(Debug)]
 pub struct Permit {
     _message: OwnedSemaphorePermit,

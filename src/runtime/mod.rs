@@ -14,7 +14,7 @@ pub mod slot;
 pub mod supervisor;
 pub mod timers;
 
-/// Enters a lock, even if a former holder panicked: values behind such locks are changed in single steps.
+/// Takes a lock, even if a former holder panicked: values behind such locks are changed in single steps, so they are still valid.
 pub fn enter<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,12 +1,12 @@
-//! The open client requests and the queue to stdout. All parts share it, and it outlives every actor.
+//! The outbox of a session: the client's open requests and the queue to stdout. All parts share it, and it outlives every actor.
 //!
-//! It is not an actor: it is [`Requests`] behind a lock that is never held across an await, with two signals to wait for. Only
-//! this file puts lines on stdout.
+//! The outbox is not an actor: it is [`Requests`] behind a lock that is never held across an await, with two signals to wait for.
+//! Only this file writes lines to stdout.
 //!
-//! One part writes at a time: the one that has the [`Right`]. That is stdout's pump or, for a short answer while the queue is
-//! empty, the part that answers. The latter takes the request out of the table and the right in one step, makes the line outside
-//! of the lock, and writes as much as stdout takes without blocking; the rest goes to the pump. So a plain answer takes the lock
-//! once and wakes no thread.
+//! Only the part that has the [`Right`] writes. That is stdout's pump (the task that writes the queue) or, for a short answer
+//! while the queue is empty, the part that answers. Such a part takes both the request and the right under one lock, makes the
+//! line outside of the lock, and writes as much as stdout takes without blocking; the pump writes the rest. So a plain answer
+//! takes the lock once and wakes no thread.
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -32,7 +32,7 @@ use crate::runtime::enter;
 use crate::telemetry::events::Events;
 use crate::telemetry::metrics::labels::{MessageKind, Outcome};
 
-/// What this program tells clients of itself.
+/// What this program tells clients about itself.
 pub const SERVER: ServerInfo<'static> = ServerInfo { version: env!("CARGO_PKG_VERSION") };
 
 /// The kind of our own request for the client's roots.
@@ -42,12 +42,12 @@ pub const PING: &str = "ping";
 /// The kind of the notification that the tool list changed.
 pub const TOOLS_CHANGED: &str = "tools/list_changed";
 
-/// See the module's documentation.
+/// The outbox of one session; see the module's documentation.
 #[derive(Default)]
 pub struct Outbox {
     events: Events,
     requests: Mutex<Requests>,
-    /// How often the lock was taken.
+    /// How often the lock was taken, for a test.
     locked: AtomicU64,
     /// The number of lines in the queue, and whether it has no room for more answers, as of when the lock was last released.
     queued: AtomicUsize,
@@ -56,7 +56,7 @@ pub struct Outbox {
     writing: AtomicBool,
     /// The rest of a line that the holder of the right passes to the pump, together with the right.
     left_to_pump: Mutex<Option<Vec<u8>>>,
-    /// Not set if stdout cannot be written without blocking.
+    /// Writes to stdout without blocking; not set if that is not possible.
     at_once: OnceLock<WriteAtOnce>,
     filled: Notify,
     /// Notified when lines were written or a request was answered.
@@ -65,7 +65,7 @@ pub struct Outbox {
     left: AtomicU64,
 }
 
-/// The held lock.
+/// The held lock. Dropping it updates the outbox's copies of the queue's state.
 struct Entered<'o> {
     requests: MutexGuard<'o, Requests>,
     outbox: &'o Outbox,
@@ -92,8 +92,8 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// The right to write to stdout. Dropping it releases the right, also when making the line panics, unless it was passed to the
-/// pump.
+/// The right to write to stdout. Dropping it releases the right, also if making the line panics, unless the right was passed to
+/// the pump.
 struct Right<'o> {
     outbox: &'o Outbox,
     left_to_pump: bool,
@@ -105,7 +105,7 @@ impl Drop for Right<'_> {
             self.outbox.writing.store(false, Ordering::SeqCst);
         }
         self.outbox.emptied.notify_waiters();
-        // Lines queued meanwhile found the right taken.
+        // Lines that were queued in the meantime could not be written because the right was taken: wake the pump.
         if self.left_to_pump || self.outbox.queued.load(Ordering::SeqCst) > 0 {
             self.outbox.filled.notify_one();
         }
@@ -120,12 +120,12 @@ impl std::fmt::Debug for Outbox {
 }
 
 impl Outbox {
-    /// The outbox of a session, which reports to these events.
+    /// Creates the outbox of a session; `events` logs and counts its messages.
     pub fn new(session: SessionId, events: Events) -> Self {
         Self { events, requests: Mutex::new(Requests::of(session)), ..Self::default() }
     }
 
-    /// Enters the lock, even if a former holder panicked: every operation leaves the table whole.
+    /// Takes the lock, even if a former holder panicked: every operation leaves the table of requests consistent.
     fn lock(&self) -> Entered<'_> {
         self.locked.fetch_add(1, Ordering::Relaxed);
         Entered { requests: self.requests.lock().unwrap_or_else(PoisonError::into_inner), outbox: self }
@@ -141,17 +141,20 @@ impl Outbox {
         let _ = self.at_once.set(write);
     }
 
-    /// Takes the right to write, if it is free. The lock is held meanwhile, so that lines have the order of the lock.
+    /// Takes the right to write; `None` if another part has it. The lock is held at the same time, so that lines are written in
+    /// the order in which the lock was taken.
     fn take_right(&self, _locked: &Entered<'_>) -> Option<Right<'_>> {
-        // Made lazily: dropping a `Right` that was not given would release another part's right.
+        // Created only if the right is free: dropping another `Right` would release the right of the part that has it.
         (!self.writing.swap(true, Ordering::SeqCst)).then(|| Right { outbox: self, left_to_pump: false })
     }
 
-    /// Opens a request: from here on it gets exactly one answer, and has a place for it in the queue. `caller` is set for a
-    /// request of the stateless era. From here on the key identifies the request; [`Hold::pass`] passes it to the next holder.
+    /// Opens a request: from here on the request gets exactly one answer, the queue has room for that answer, and the request's
+    /// key identifies it. `caller` is set for a request of the stateless era. [`Hold::pass`] passes the request to the next
+    /// holder.
     ///
     /// # Errors
-    /// [`NotOpened`]; the request must be answered by [`reject`](Outbox::reject).
+    /// [`NotOpened`] if the id is open already or too many requests are; the request must be answered with
+    /// [`reject`](Outbox::reject).
     pub fn open(&self, id: &RequestId, method: Method, caller: Option<Arc<Caller>>) -> Result<Hold, NotOpened> {
         self.lock().open(id, method, caller, Instant::now())
     }
@@ -163,17 +166,17 @@ impl Outbox {
         }
     }
 
-    /// The open requests that the session has and that did not become calls.
+    /// Returns the open requests that the session actor has and that did not become calls.
     pub fn delivered_requests(&self) -> Vec<RequestKey> {
         self.lock().held_by(&[Holder::Session])
     }
 
-    /// The open requests that did not become calls, in the session or not delivered to it yet.
+    /// Returns the open requests that did not become calls: those of the session actor, and those not delivered to it yet.
     pub fn requests_without_call(&self) -> Vec<RequestKey> {
         self.lock().held_by(&[Holder::Intake, Holder::Session])
     }
 
-    /// The open requests that became calls.
+    /// Returns the open requests that became calls.
     pub fn requests_with_call(&self) -> Vec<RequestKey> {
         self.lock().held_by(&[Holder::Ledger])
     }
@@ -183,12 +186,12 @@ impl Outbox {
         self.lock().get(key).is_some()
     }
 
-    /// The id of an open request, as its client wrote it.
+    /// Returns the id of an open request, as its client wrote it; `None` if the request is not open.
     fn id(&self, key: RequestKey) -> Option<RequestId> {
         self.lock().get(key).map(|open| open.id.clone())
     }
 
-    /// Answers an open request with a result (JSON on one line). False if it is not open: nothing is written.
+    /// Answers an open request with a result (JSON on one line). Returns false and writes nothing if the request is not open.
     pub fn answer(&self, key: RequestKey, result_json: &str) -> bool {
         let short = result_json.len() <= STDOUT_AT_ONCE_MAX_BYTES;
         self.settle(key, Outcome::Ok, short, |open| result_line(&open.id, result_json, open.caller.is_some()))
@@ -206,7 +209,7 @@ impl Outbox {
         })
     }
 
-    /// Answers an open request with an error. False if it is not open.
+    /// Answers an open request with an error. Returns false and writes nothing if the request is not open.
     pub fn answer_error(&self, key: RequestKey, error: &RpcError) -> bool {
         self.settle(key, Outcome::Error, true, |open| jsonrpc::error(Some(&open.id), error))
     }
@@ -220,9 +223,10 @@ impl Outbox {
             requests.render();
         }
         drop(requests);
-        // Rendered outside the lock: results reach megabytes. The request is taken, so no other part can answer it meanwhile.
+        // Rendered outside the lock, since results reach megabytes. The request is removed already, so no other part can answer
+        // it in the meantime.
         let mut text = line(&open);
-        // Two more bytes: the brackets of a batch.
+        // The two bytes are the brackets of a batch.
         if text.len() + 2 > CLIENT_MESSAGE_MAX_BYTES {
             let error = RpcError::internal("the answer is larger than a client can take, and was not put into a file");
             text = jsonrpc::error(Some(&open.id), &error);
@@ -241,7 +245,7 @@ impl Outbox {
         let mut bytes = line.into_bytes();
         bytes.push(b'\n');
         let at_once = self.at_once.get().filter(|_| bytes.len() <= STDOUT_AT_ONCE_MAX_BYTES);
-        // On an error nothing is taken: the pump meets the same error and ends.
+        // If writing fails, the pump gets the whole line, fails with the same error and ends.
         let count = at_once.and_then(|write| write(&bytes).ok()).unwrap_or(0);
         self.left.fetch_add(count as u64, Ordering::Relaxed);
         if count < bytes.len() {
@@ -253,7 +257,8 @@ impl Outbox {
         }
     }
 
-    /// Removes the open request with this id, which the client cancelled: it gets no answer. `None` if there is none.
+    /// Removes the open request with this id, which the client cancelled: it gets no answer. Returns `None` if no such request is
+    /// open.
     pub fn cancel(&self, id: &RequestId) -> Option<RequestKey> {
         let (key, open) = self.lock().cancel(id)?;
         self.push_answer(open.batch, None, true);
@@ -287,7 +292,7 @@ impl Outbox {
         self.notify_of(None, kind, text, coalesce)
     }
 
-    /// The same for one subscription: sends nothing if it has ended.
+    /// As [`notify`](Self::notify); for a subscription, sends nothing if the subscription has ended.
     fn notify_of(&self, subscription: Option<RequestKey>, kind: &'static str, text: String, coalesce: bool) -> bool {
         self.events.check_line(&text);
         let notified = self.lock().notify(subscription, kind, text, coalesce);
@@ -300,8 +305,8 @@ impl Outbox {
     }
 
     /// Sends the progress of an open request. Sends nothing if the request has ended, or if `progress` is not greater than
-    /// before: progress is decided under the lock of the calls, which is released before this, so two can arrive in the wrong
-    /// order.
+    /// before: progress is decided under the ledger's lock, which is released before this call, so two values can arrive in the
+    /// wrong order.
     pub fn progress(&self, key: RequestKey, progress: f64, text: String) {
         if self.lock().progress(key, progress, text) {
             self.events.message_queued(MessageKind::Notification, "");
@@ -352,7 +357,7 @@ impl Outbox {
         self.lock().join_batch(request, key);
     }
 
-    /// Ends the reading of a batch: all its members are read.
+    /// Ends a batch, of which all members are read. Its answers are sent as soon as the last one is there.
     pub fn end_batch(&self, key: BatchKey) {
         self.lock().render();
         self.push_answer(Some(key), None, true);
@@ -390,17 +395,17 @@ impl Outbox {
         self.change(|requests| requests.rendered(lines));
     }
 
-    /// Changes the queue; wakes the pump, and those who wait for room or for an answer.
+    /// Changes the queue. Wakes the pump, and the tasks that wait for room or for an answer.
     fn change(&self, change: impl FnOnce(&mut Requests)) {
         change(&mut self.lock());
         self.filled.notify_one();
-        // Answering a member of a batch frees its place even if nothing is written yet.
+        // Answering a member of a batch closes its request even if nothing is written yet.
         self.emptied.notify_waiters();
     }
 
     // ---- the queue to stdout ----
 
-    /// Waits until stdout has room for more answers. It waits only while stdout is blocked.
+    /// Waits until the queue has room for more answers. It has room unless stdout is blocked.
     pub async fn room(&self) {
         if self.full.load(Ordering::SeqCst) {
             self.until(Requests::has_room).await;
@@ -426,8 +431,8 @@ impl Outbox {
         self.until(|requests| self.has_flushed(requests)).await;
     }
 
-    /// Waits for [`is_flushed`](Self::is_flushed), at most `most`, and only while the client takes something every `stall`. False
-    /// if the client has not taken everything.
+    /// Waits for [`is_flushed`](Self::is_flushed), at most `most`, and gives up earlier if the client reads nothing for `stall`.
+    /// Returns false if not everything was written.
     pub async fn flushed_while_it_reads(&self, stall: Duration, most: Duration) -> bool {
         let end = Instant::now() + most;
         loop {
@@ -457,14 +462,14 @@ impl Outbox {
         }
     }
 
-    /// The numbers of open requests and queued lines.
+    /// Returns the numbers of open requests and queued lines, among others.
     pub fn counts(&self) -> RequestCounts {
         let counts = self.lock().counts();
         let left_to_pump = usize::from(enter(&self.left_to_pump).is_some());
         RequestCounts { queued: counts.queued + left_to_pump, ..counts }
     }
 
-    /// Writes the queue to `out` until a write fails (the client is gone). Small lines share a write.
+    /// Writes the queue to `out` until a write fails, because the client is gone. Small lines share a write.
     pub async fn pump_out(&self, mut out: impl AsyncWrite + Unpin) {
         loop {
             let (bytes, _right) = self.next_write().await;
@@ -508,7 +513,7 @@ impl Outbox {
     }
 }
 
-/// A result in the form of its era.
+/// Returns the line with a result, in the form of the request's era.
 fn result_line(id: &RequestId, result_json: &str, is_stateless: bool) -> String {
     if is_stateless {
         jsonrpc::response(id, &stateless::complete(result_json, &SERVER))

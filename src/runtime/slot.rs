@@ -6,7 +6,7 @@ use ractor::{ActorId, ActorRef, Message};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// The address of one actor. Filled when an incarnation starts, emptied when it ends.
+/// The address of one actor. The slot is filled when the actor starts, emptied when it ends, and filled again at its restart.
 #[derive(Debug)]
 pub struct Slot<M> {
     current: watch::Sender<Option<ActorRef<M>>>,
@@ -20,7 +20,7 @@ impl<M> Default for Slot<M> {
 }
 
 impl<M: Message> Slot<M> {
-    /// Fills the slot with an incarnation.
+    /// Fills the slot with the actor that starts.
     pub fn fill(&self, actor: ActorRef<M>) {
         self.was_filled.store(true, Ordering::Relaxed);
         self.current.send_replace(Some(actor));
@@ -36,19 +36,19 @@ impl<M: Message> Slot<M> {
         self.current.send_replace(None);
     }
 
-    /// Sends a message to the current incarnation. False if there is none, or it is ending: the message is dropped. The next
-    /// incarnation starts from its spec and the ledger, not from messages.
+    /// Sends a message to the running actor. Returns false, and drops the message, if no actor runs or the actor is ending. A
+    /// restarted actor does not need it: it begins with its spec and the shared state.
     pub fn cast(&self, message: M) -> bool {
         let actor = self.current.borrow().clone();
         actor.is_some_and(|actor| actor.cast(message).is_ok())
     }
 
-    /// The current incarnation.
+    /// Returns the running actor; `None` if it is being restarted.
     pub fn get(&self) -> Option<ActorRef<M>> {
         self.current.borrow().clone()
     }
 
-    /// Waits for an incarnation other than `not`, until `deadline`.
+    /// Waits until an actor other than `not` runs. Returns `None` if there is none at `deadline`.
     pub async fn up(&self, deadline: Instant, not: Option<ActorId>) -> Option<ActorRef<M>> {
         let mut watching = self.current.subscribe();
         let wanted = |current: &Option<ActorRef<M>>| current.as_ref().is_some_and(|actor| Some(actor.get_id()) != not);

@@ -1,9 +1,11 @@
-//! A one-for-one supervisor with intensity: the shell around [`fsm::restart`](crate::fsm::restart).
+//! A supervisor that restarts each failed child alone (one-for-one), and gives up after too many restarts (its intensity). The
+//! shell around [`fsm::restart`](crate::fsm::restart).
 //!
-//! ractor has links and death notices, but no restart strategies. This adds them. A dead child is joined, with every task it
-//! spawned, before its successor starts: ractor sends the notice before it drops the dead state, so a port would still be bound.
-//! What the child held is settled first. A death in `pre_start`, of which ractor sends no notice, counts like any other. A
-//! supervisor that gives up stops its children in reverse order before it ends.
+//! ractor has links and death notices, but no restart strategies; this module adds them. The supervisor waits for the end of a
+//! dead child, and of every task that the child spawned, before it starts a successor: ractor sends the notice before it drops
+//! the dead actor's state, so a port would still be bound. Before that it calls [`ChildSpec::settle`]. A death in `pre_start`,
+//! for which ractor sends no notice, counts like any other. A supervisor that gives up stops its children in reverse order before
+//! it ends.
 //!
 //! *Owns* its children's handles. *Receives* their ends. *Dies* with an error when the intensity is exceeded, so that the
 //! supervisor above counts one death.
@@ -21,16 +23,16 @@ use crate::fsm::restart::{Effect, EndReason, Event, Restart};
 use crate::limits::JOIN_TIMEOUT;
 use crate::net::BoxFuture;
 
-/// The tasks that an incarnation of an actor spawned. They belong to the spec, not to the actor's state, so that they can be
-/// joined before a successor starts. If one panics, its actor is killed, and the supervisor starts a successor: otherwise the
-/// actor would wait for ever for the task's message.
+/// The tasks that an incarnation of an actor (the actor between one start and its end) spawned. They belong to the spec, not to
+/// the actor's state, so that the supervisor can wait for their end before it starts a successor. If a task panics, its actor is
+/// killed, and the supervisor starts a successor: otherwise the actor would wait for ever for the task's message.
 #[derive(Debug, Clone, Default)]
 pub struct Tasks(Arc<Mutex<Incarnation>>);
 
 #[derive(Debug, Default)]
 struct Incarnation {
     tasks: JoinSet<()>,
-    /// Known once the actor has started.
+    /// Set once the actor has started.
     actor: Option<ActorCell>,
     failed: bool,
 }
@@ -51,7 +53,7 @@ impl Tasks {
             }
         };
         let tasks = &mut self.lock().tasks;
-        // Removes ended tasks, so that the set has only those that run, and the last ones that ended.
+        // Removes ended tasks, so that the set does not grow.
         while tasks.try_join_next().is_some() {}
         tasks.spawn(watched);
     }
@@ -64,7 +66,7 @@ impl Tasks {
         }
     }
 
-    /// Sets the actor that these tasks belong to. Kills it if one of them has failed already.
+    /// Sets the actor that these tasks belong to. Kills the actor if one of the tasks has failed already.
     pub fn belong_to(&self, actor: ActorCell) {
         let mut incarnation = self.lock();
         if incarnation.failed {
@@ -73,7 +75,7 @@ impl Tasks {
         incarnation.actor = Some(actor);
     }
 
-    /// Ends all tasks and waits for them, at most [`JOIN_TIMEOUT`]. False if one has not ended by then.
+    /// Aborts all tasks and waits for their end, at most [`JOIN_TIMEOUT`]. Returns false if a task has not ended by then.
     pub async fn end(&self) -> bool {
         let Incarnation { mut tasks, .. } = std::mem::take(&mut *self.lock());
         tasks.abort_all();
@@ -83,9 +85,9 @@ impl Tasks {
 
 /// A started child.
 pub struct Started {
-    /// Its cell.
+    /// ractor's handle of the child.
     pub cell: ActorCell,
-    /// Its task.
+    /// The child's own task.
     pub task: JoinHandle<()>,
 }
 
@@ -94,24 +96,25 @@ pub type Start = Box<dyn Fn(ActorCell) -> BoxFuture<'static, Result<Started, Str
 
 /// How to start a child and what outlives it.
 ///
-/// An actor fills its slot in `pre_start`, before it reads shared state: later messages wait in its mailbox, and what was set
-/// earlier is in that state. If the slot were filled after the start, messages in between would be lost.
+/// An actor fills its slot in `pre_start`, before it reads shared state: messages sent after that wait in its mailbox, and what
+/// was changed before that is in the shared state. If the slot were filled after the start, messages in between would be lost.
 pub struct ChildSpec {
-    /// Its name in logs and labels.
+    /// The child's name in logs and labels.
     pub name: &'static str,
     /// Starts an incarnation.
     pub start: Start,
     /// The tasks of the current incarnation.
     pub tasks: Tasks,
-    /// Settles what an incarnation held, after its end and before a successor starts.
+    /// Empties the slot of an ended incarnation and ends what the incarnation was working on, such as its requests. Called after
+    /// its end and before a successor starts.
     pub settle: Box<dyn Fn() + Send + Sync>,
-    /// Its children, if it is a supervisor itself.
+    /// The child's own children, if it is a supervisor.
     pub children: Option<Arc<Children>>,
 }
 
 impl ChildSpec {
-    /// Removes what is left of an ended incarnation: its tasks, and its children if it was a supervisor that could not stop them
-    /// itself. False if some of its tasks did not end in time.
+    /// Removes what is left of an ended incarnation: its tasks, and its children if it was a supervisor that failed before it
+    /// could stop them. Returns false if some of its tasks did not end in time.
     fn clear_away(&self) -> BoxFuture<'_, bool> {
         Box::pin(async move {
             if let Some(children) = &self.children {
@@ -122,15 +125,16 @@ impl ChildSpec {
     }
 }
 
-/// A supervisor's children. They are not in its state, but with the task that waits for the supervisor: a supervisor that fails
-/// cannot stop its children, and ractor only kills them, without waiting for them or settling what they held.
+/// A supervisor's children. They are not kept in the supervisor's state, but by the part that waits for the supervisor: a
+/// supervisor that fails cannot stop its children, and ractor only kills them, without waiting for their end and without calling
+/// [`ChildSpec::settle`].
 pub struct Children {
     specs: Vec<ChildSpec>,
     running: Mutex<Vec<Option<Started>>>,
 }
 
 impl Children {
-    /// The children of these specs, not started.
+    /// Creates the children of these specs, without starting them.
     pub fn new(specs: Vec<ChildSpec>) -> Arc<Self> {
         let running = Mutex::new(specs.iter().map(|_| None).collect());
         Arc::new(Self { specs, running })
@@ -189,13 +193,13 @@ pub enum Report {
     Escalated(&'static str),
 }
 
-/// The actor. Its argument is its children, which outlive it.
+/// The supervisor actor. Its argument is its children, which outlive it.
 pub struct Supervisor {
-    /// Its name.
+    /// The supervisor's name in logs and reports.
     pub name: &'static str,
     /// Restarts allowed within `window`.
     pub max: usize,
-    /// See `max`.
+    /// The time over which `max` counts.
     pub window: std::time::Duration,
     /// Called for every start, restart and escalation.
     pub report: Arc<dyn Fn(Report) + Send + Sync>,
@@ -243,7 +247,8 @@ impl Supervisor {
         }
     }
 
-    /// Counts the end of a child. True: start it again. False: the supervisor stops. An error: the intensity is exceeded.
+    /// Counts the end of a child. Returns true if the child must be started again, false if the supervisor is stopping, and an
+    /// error if there were too many ends: then all children are stopped.
     async fn ended(
         &self,
         state: &mut SupervisorState,
@@ -283,7 +288,7 @@ impl Supervisor {
         let children = Arc::clone(&state.children);
         let Some(index) = children.position(who) else { return Ok(()) };
         if let (Some(started), Some(spec)) = (children.take(index), children.spec(index)) {
-            // Settled first: nothing of the child may have an effect any more, however long its tasks take to end.
+            // Called first: what the child was working on must end now, however long its tasks take to end.
             (spec.settle)();
             let joined = join(started.task).await;
             if !(spec.clear_away().await && joined) {
@@ -299,7 +304,8 @@ impl Supervisor {
     }
 }
 
-/// Waits for a dead actor's task; aborts it after [`JOIN_TIMEOUT`]. False if it did not end even then.
+/// Waits for the end of a dead actor's task, and aborts the task after [`JOIN_TIMEOUT`]. Returns false if it did not end within
+/// the same time after that.
 async fn join(mut task: JoinHandle<()>) -> bool {
     if tokio::time::timeout(JOIN_TIMEOUT, &mut task).await.is_ok() {
         return true;
@@ -363,7 +369,7 @@ impl Actor for Supervisor {
                 (cell.get_id(), EndReason::Failed)
             }
             SupervisionEvent::ActorTerminated(cell, its_state, why) => {
-                // The state may hold sockets: drop it before anything is started again.
+                // The state may hold sockets, so it is dropped before a successor starts.
                 drop(its_state);
                 let reason = if why.as_deref() == Some("killed") { EndReason::Killed } else { EndReason::Stopped };
                 (cell.get_id(), reason)

@@ -1,7 +1,7 @@
 //! The timers of one incarnation of an actor, by name.
 //!
 //! A machine arms and disarms a timer by name. The sleeping task only wakes the actor, which asks [`Timers::fired`] whether the
-//! name is still armed and due. So a stale firing (disarmed, or armed again for later) never reaches the machine, and arming
+//! name is still armed and due. So a timer that was disarmed, or armed again for later, never reaches the machine, and arming it
 //! again for later needs no new task.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ struct Armed {
     sleeper: Option<(Instant, AbortHandle)>,
 }
 
-/// See the module's documentation. Dropping it ends all sleeping tasks.
+/// The timers of one actor; see the module's documentation. Dropping the timers ends all sleeping tasks.
 pub struct Timers<K, M> {
     actor: ActorRef<M>,
     wrap: fn(K) -> M,
@@ -25,12 +25,12 @@ pub struct Timers<K, M> {
 }
 
 impl<K: Copy + Ord + Send + 'static, M: Message> Timers<K, M> {
-    /// Timers that wake `actor` with the message that `wrap` makes of a name.
+    /// Creates timers that wake `actor` with the message that `wrap` makes of a name.
     pub fn new(actor: ActorRef<M>, wrap: fn(K) -> M) -> Self {
         Self { actor, wrap, armed: BTreeMap::new() }
     }
 
-    /// Arms a name. Replaces its former time.
+    /// Arms a name: it is due after `delay`. Replaces the time for which it was armed before.
     pub fn arm(&mut self, name: K, delay: Duration) {
         let due = Instant::now() + delay;
         let armed = self.armed.entry(name).or_insert(Armed { due: None, sleeper: None });
@@ -59,7 +59,8 @@ impl<K: Copy + Ord + Send + 'static, M: Message> Timers<K, M> {
         forward
     }
 
-    /// Called when a sleeping task woke the actor. True if the name is armed and due; it is then disarmed.
+    /// Called when a sleeping task woke the actor. Returns true, and disarms the name, if the name is armed and due. If it is due
+    /// later, lets a task sleep until then.
     pub fn fired(&mut self, name: K) -> bool {
         let Some(armed) = self.armed.get_mut(&name) else { return false };
         let now = Instant::now();
@@ -125,7 +126,7 @@ mod tests {
         Woken(Name),
     }
 
-    /// Sends what fires, and when.
+    /// An actor that reports which timers fire, and when.
     struct Sleeper(mpsc::Sender<(Name, Duration)>, Instant);
 
     impl Actor for Sleeper {
@@ -161,7 +162,7 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    /// The names that fire within a minute after these messages, with the second.
+    /// Returns the names that fire within a minute after these messages, each with the second.
     async fn fired(messages: Vec<Message>) -> Vec<(Name, u64)> {
         let (sender, mut firings) = mpsc::channel(16);
         let (actor, task) = Actor::spawn(None, Sleeper(sender, Instant::now()), ()).await.unwrap();
@@ -217,7 +218,7 @@ mod tests {
         assert_eq!(all.await, [(Name::Short, 4)]);
     }
 
-    /// A firing that is in the mailbox when the name is armed again belongs to the former arming.
+    /// A message that a timer fired, already in the mailbox when the name is armed again, must not count for the new time.
     #[tokio::test(start_paused = true)]
     async fn a_stale_firing_is_dropped() {
         let all = fired(vec![Message::Arm(Name::Short, secs(5)), Message::Woken(Name::Short)]);

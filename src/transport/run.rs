@@ -1,8 +1,9 @@
-//! What main runs around the tree: the pumps, the clock of the ledger, and the shutdown.
+//! What main runs around the supervision tree of the one client over stdin and stdout: the pumps, the ledger's deadlines, and the
+//! shutdown.
 //!
-//! The gateway ends when stdin ends, on a signal, when the client is gone, or when the tree has failed too often. Then sent calls
-//! get a moment to be answered and held ones are refused. Whatever is still open is settled by what may have run, and stdout is
-//! flushed.
+//! The gateway ends when stdin ends, on a signal, when the client is gone, or when the tree has failed too often. Then held calls
+//! are refused, and sent calls have [`DRAIN_MAX`] to be answered. A sent call that is still open may have run, and is answered
+//! so. At last stdout is flushed.
 
 use std::sync::Arc;
 
@@ -19,7 +20,8 @@ use crate::fsm::cause::Loss;
 use crate::limits::{DRAIN_MAX, FLUSH_MAX};
 use crate::runtime::messages::session;
 
-/// Runs a gateway over a client's pipes until one of them ends, or until `quit` gives a reason to end.
+/// Runs a gateway over a client's pipes until one of them ends, `quit` gives a reason to end, or the gateway fails. Returns the
+/// reason.
 pub async fn run<S: Spawn>(
     parts: &Arc<Parts>,
     spawn: S,
@@ -34,7 +36,7 @@ pub async fn run<S: Spawn>(
     let why = tokio::select! {
         biased;
         () = parts.env.health.task_failed() => ShutdownReason::Exhausted,
-        // If all senders of `quit` are gone, that is not a reason to end.
+        // If all senders of `quit` are dropped, that is not a reason to end.
         Some(why) = quit.recv() => why,
         _ = &mut input => ShutdownReason::InputEnded,
         _ = &mut output => ShutdownReason::ClientGone,
@@ -51,18 +53,20 @@ pub async fn run<S: Spawn>(
     let permit = timeout(FLUSH_MAX, parts.client.mailbox.permit(0)).await.ok().flatten();
     parts.client.actor.cast(session::Message::InputEnded(permit));
     if why != ShutdownReason::ClientGone {
-        // Waits until the session has handled, in order, what it received before the end, and then the end itself, which answers
-        // waiting lists: a client may write to a pipe and close it at once. That is short, because the handlers wait for nothing.
+        // Waits until the session actor has handled, in order, what it received before the end of input, and then the end itself,
+        // at which it answers waiting `tools/list` requests: a client may write to a pipe and close it at once. That takes a
+        // short time, because no handler waits.
         let _ = timeout(FLUSH_MAX, parts.client.mailbox.idle()).await;
         let _ = timeout(DRAIN_MAX, parts.calls.shared.settled()).await;
     }
     parts.client.actor.cast(session::Message::CallsSettled);
-    // Before the tree is joined: that may take seconds if a part of it is stuck, and clients kill a server that ends slowly.
+    // Done before waiting for the tree's end: that may take seconds if an actor is stuck, and clients kill a server that ends
+    // slowly.
     answer_all(parts, why).await;
     let _ = stop.send(true);
     if tree_runs {
         let _ = tree.await;
-        // Answers what was read meanwhile.
+        // Answers the requests that were read in the meantime.
         answer_all(parts, why).await;
     }
     if !parts.client.outbox.is_flushed() {
@@ -75,7 +79,8 @@ pub async fn run<S: Spawn>(
     if parts.env.health.has_failed_task() { ShutdownReason::Exhausted } else { why }
 }
 
-/// Settles all calls and answers all open requests: a sent call without an answer may have run, and no call is sent from here on.
+/// Gives every sent call its verdict (without an answer it may have run) and answers all open requests. No call is sent after
+/// this.
 async fn answer_all(parts: &Parts, why: ShutdownReason) {
     parts.calls.close_epochs(Loss::Shutdown);
     ending::answer_all(&parts.client, why).await;
@@ -89,7 +94,7 @@ pub struct Pumps {
 }
 
 impl Pumps {
-    /// Pumps for the client over stdin and stdout, over any pipe.
+    /// Starts the pumps of the gateway's one client, over any pair of pipes.
     pub fn over(
         parts: &Arc<Parts>,
         input: impl AsyncRead + Unpin + Send + 'static,
@@ -98,7 +103,7 @@ impl Pumps {
         Self::of(parts, &parts.client, input, output)
     }
 
-    /// Pumps of this client over any pipe.
+    /// Starts the pumps of this client, over any pair of pipes.
     pub fn of(
         parts: &Parts,
         client: &Arc<Client>,
@@ -109,17 +114,17 @@ impl Pumps {
         Self { input: tokio::spawn(input), output: tokio::spawn(output) }
     }
 
-    /// The two tasks: the reading one, then the writing one.
+    /// Returns the two tasks: first the task that reads, then the task that writes.
     pub(super) fn into_tasks(self) -> (tokio::task::JoinHandle<()>, tokio::task::JoinHandle<()>) {
         (self.input, self.output)
     }
 
-    /// Pumps that run on other threads (for real stdin and stdout). Each task ends when its pump does.
+    /// Wraps two tasks that stand for pumps on other threads (for real stdin and stdout). Each task ends when its pump ends.
     pub fn elsewhere(input: tokio::task::JoinHandle<()>, output: tokio::task::JoinHandle<()>) -> Self {
         Self { input, output }
     }
 
-    /// Reads the client's lines.
+    /// Returns the future that reads the client's lines.
     pub fn reading<I>(parts: &Arc<Parts>, input: I) -> impl Future<Output = ()> + Send + use<I>
     where
         I: AsyncRead + Unpin + Send + 'static,
@@ -139,7 +144,7 @@ impl Pumps {
         parts.env.health.watched("stdin", stdin_reader::run(with, input))
     }
 
-    /// Writes the answers.
+    /// Returns the future that writes the answers.
     pub fn writing<O>(parts: &Arc<Parts>, output: O) -> impl Future<Output = ()> + Send + use<O>
     where
         O: AsyncWrite + Unpin + Send + 'static,

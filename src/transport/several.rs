@@ -1,8 +1,8 @@
-//! Serves several clients at once, with a link for each project that one of them works in. The caller accepts the clients and
-//! gives the pipes of each to [`Several::attach`].
+//! Serves several clients at once, with one link for each project that at least one client works in. The caller accepts the
+//! clients and gives the pipes of each to [`Several::attach`].
 //!
-//! Each session and each link is a tree of its own ([`Tree`]): one that fails too often ends alone. When a session ends, the
-//! calls that it sent go on, and their results are kept.
+//! Each session and each link has its own supervision tree ([`Tree`]): a tree that fails too often ends alone. When a session
+//! ends, the calls that it sent go on, and their results are kept.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ use crate::protocol::ids::LinkId;
 use crate::runtime::enter;
 use crate::runtime::messages::session;
 
-/// See the module's documentation.
+/// A gateway for several clients; see the module's documentation.
 pub struct Several<S> {
     parts: Arc<Parts>,
     spawn: S,
@@ -41,7 +41,7 @@ pub struct Several<S> {
 /// An open session.
 #[derive(Debug)]
 pub struct Session {
-    /// Its client.
+    /// The client of the session.
     pub client: Arc<Client>,
     /// `None` until the session has ended; then why it ended.
     pub ended: watch::Receiver<Option<ShutdownReason>>,
@@ -56,8 +56,8 @@ impl<S: Spawn> Several<S> {
         Self { parts, spawn, stop, last, links, sessions: Mutex::default() }
     }
 
-    /// Serves a client over these pipes until one of them ends. `project`: the project that the client was started for, as it was
-    /// named.
+    /// Starts a session for a client over these pipes; it lasts until a pipe ends. `project`: the project that the client was
+    /// started for, as it was named.
     ///
     /// # Errors
     /// `SESSIONS_MAX` sessions are open.
@@ -87,7 +87,7 @@ impl<S: Spawn> Several<S> {
         Ok(Session { client, ended })
     }
 
-    /// Waits until a task outside of the supervision tree has failed: our bug.
+    /// Waits until a task outside of the supervision trees has panicked, which is our bug.
     pub async fn failed(&self) {
         self.parts.env.health.task_failed().await;
     }
@@ -107,7 +107,7 @@ impl<S: Spawn> Several<S> {
     }
 }
 
-/// Serves one session until its end.
+/// Serves one session until its end. Returns why it ended.
 async fn serve<S: Spawn>(
     parts: &Arc<Parts>,
     client: &Arc<Client>,
@@ -149,7 +149,7 @@ async fn serve<S: Spawn>(
     if !tree.is_finished() {
         let _ = (&mut tree).await;
     }
-    // Settles the calls that were read meanwhile.
+    // For the calls that were read in the meantime.
     settle(parts, client);
     ending::answer_all(client, why).await;
     if !client.outbox.is_flushed() {
@@ -161,7 +161,8 @@ async fn serve<S: Spawn>(
     why
 }
 
-/// Parts a session from its calls: sent ones go on without it. At the gateway's end all calls are settled instead.
+/// Ends a session's part in its calls: sent calls go on without it. At the gateway's end all sent calls get their verdict
+/// instead.
 fn settle(parts: &Parts, client: &Client) {
     for link in parts.links.all() {
         if parts.env.is_draining() {
@@ -172,7 +173,7 @@ fn settle(parts: &Parts, client: &Client) {
     }
 }
 
-/// Starts a tree for each link that is opened. At the end, stops all of them.
+/// Starts a tree for each link to a project that is opened. At the end, stops all trees.
 async fn tend_links<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch::Receiver<bool>) {
     let mut openings = parts.links.openings();
     let mut tended: BTreeMap<LinkId, (watch::Sender<bool>, JoinHandle<()>)> = BTreeMap::new();
@@ -201,7 +202,8 @@ async fn tend_links<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch::Recei
     }
 }
 
-/// Runs one link until the gateway ends or the link fails too often. Then its sessions look for another link.
+/// Runs one link until the gateway ends or the link fails too often. Then closes the link and moves each of its sessions to the
+/// session's link that leads to no project.
 async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, stopping: watch::Receiver<bool>) {
     let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&link.calls).sweep());
     Tree::of_link(Arc::clone(&link)).run(spawn, stopping).await;

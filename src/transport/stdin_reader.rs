@@ -1,8 +1,9 @@
-//! The intake: the pump from a client's pipe to its session. It is a task beside the tree, so it outlives every actor.
+//! The stdin reader: the task that reads a client's pipe and passes the messages to the client's session. The task is outside of
+//! the supervision tree, so it outlives every actor.
 //!
-//! It answers at once what needs no session (ping, broken lines, duplicates, more than is kept). It carries out cancels ahead of
-//! waiting messages, and passes everything else to the session in order. While no session runs, requests wait here for a limited
-//! time. Only a blocked stdout stops it from reading.
+//! It answers at once what needs no session: pings, broken lines, duplicate ids, and requests beyond the limits. It carries out
+//! cancels ahead of waiting messages, and passes everything else to the session actor in order. While no session actor runs,
+//! messages wait here for a limited time. Reading stops while stdout is blocked.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -40,8 +41,8 @@ pub struct Surroundings {
     pub links: Arc<Links>,
 }
 
-/// Reads the client's lines until stdin ends, or until the client sends `shutdown`: that is not in MCP, but in the document of
-/// Unity-MCP's server, and a client written for it waits for the answer.
+/// Reads the client's lines until stdin ends, or until the client sends `shutdown`. That method is not in MCP, but in the
+/// documentation of Unity-MCP's server, and a client written for that server waits for the answer.
 pub async fn run(with: Surroundings, mut input: impl AsyncRead + Unpin) {
     let (queue, waiting) = mpsc::channel(OPEN_REQUESTS_MAX);
     let backlog = Arc::new(Backlog::default());
@@ -72,7 +73,7 @@ struct Delivery {
     since: Instant,
 }
 
-/// The messages that wait for a session, with the one that is being passed to it.
+/// The number and size of the messages that wait for a session actor. A message that is just being passed to it counts too.
 #[derive(Default)]
 struct Backlog {
     messages: AtomicUsize,
@@ -84,7 +85,7 @@ impl Backlog {
         self.messages.load(Ordering::Acquire) == 0
     }
 
-    /// Counts a message. False, and not counted, if too many bytes would wait.
+    /// Counts a message. Returns false, and does not count it, if too many bytes would wait.
     fn take_in(&self, bytes: usize) -> bool {
         let before = self.bytes.fetch_add(bytes, Ordering::AcqRel);
         self.messages.fetch_add(1, Ordering::AcqRel);
@@ -159,7 +160,7 @@ impl Intake {
         }
     }
 
-    /// Handles the members of a batch as if each had come alone; their answers are sent together.
+    /// Handles the members of a batch like single messages, except that `initialize` is refused. Their answers are sent together.
     async fn batch(&self, line: &[u8]) -> Then {
         let members = match jsonrpc::members(line) {
             Ok(members) => members,
@@ -172,7 +173,8 @@ impl Intake {
         let batch = front.begin_batch();
         let mut then = Then::GoOn;
         for (nth, member) in members.into_iter().enumerate() {
-            // A line may have very many members: yield to other tasks, and stop here too while stdout is blocked.
+            // A line may have very many members: let other tasks run from time to time, and wait here too while stdout is
+            // blocked.
             if nth % OPEN_REQUESTS_MAX == OPEN_REQUESTS_MAX - 1 {
                 tokio::task::yield_now().await;
                 front.room().await;
@@ -224,7 +226,7 @@ impl Intake {
                     let version = ProtocolVersion::negotiate(&asked.requested);
                     self.batches.store(version.batches(), Ordering::Relaxed);
                 }
-                // The stateless era has neither method.
+                // The stateless era does not have these two methods.
                 if !stateless && matches!(method.as_str(), "ping" | "shutdown") {
                     self.with.client.outbox.answer(hold.key(), "{}");
                     return if method == "ping" { Then::GoOn } else { Then::End };
@@ -244,7 +246,7 @@ impl Intake {
         Then::GoOn
     }
 
-    /// The caller, for a request of the stateless era.
+    /// Returns the caller of a request of the stateless era; `None` for a request of a version with a handshake.
     fn caller(&self, method: &str, params: Option<&RawValue>) -> Result<Option<Arc<Caller>>, RpcError> {
         let said = stateless::client_of(method, params)?;
         Ok(said.map(|(version, client)| {
@@ -288,14 +290,16 @@ impl Intake {
         }
     }
 
-    /// First removes the request, then cancels the call: an answer in between finds no request.
+    /// Cancels a request. Removes the request first and then cancels its call, so that an answer in between finds no open request
+    /// and is dropped.
     fn cancel(&self, id: &RequestId) {
         if let Some(request) = self.with.client.outbox.cancel(id) {
             self.with.links.cancel(request);
         }
     }
 
-    /// Passes a message to the session at once if one runs and nothing waits; otherwise queues it.
+    /// Passes a message to the session actor at once if one runs and no message waits; otherwise queues it. Refuses it if the
+    /// queue is full.
     async fn hand_over(&self, mut delivery: Delivery) {
         let permit = self.with.client.mailbox.permit(delivery.bytes).await;
         if self.backlog.is_empty()
@@ -316,7 +320,7 @@ impl Intake {
     }
 }
 
-/// Passes a message to a session; returns it if that session has ended.
+/// Passes a message to a session actor. Returns the message if that actor has ended.
 fn hand(
     with: &Surroundings,
     session: &ActorRef<session::Message>,
@@ -325,7 +329,7 @@ fn hand(
 ) -> Result<(), Box<Delivery>> {
     let Delivery { message, bytes, since } = delivery;
     let request = message.request().cloned();
-    // Marked first: from here on the request is answered if the session ends.
+    // Marked first: from here on the supervisor answers the request if the session actor ends.
     if let Some(request) = &request {
         request.pass(Holder::Session);
     }
@@ -337,7 +341,8 @@ fn hand(
             }
             Err(Box::new(Delivery { message, bytes, since }))
         }
-        // ractor returns a message that it did not take. For any other error the request still needs an answer.
+        // With `SendErr`, ractor returns the message. With any other error the message is lost, and its request still needs an
+        // answer.
         Err(_) => {
             if let Some(request) = request {
                 with.client.outbox.answer_error(request.key(), &RpcError::internal(user_text::INTERNAL));
@@ -347,13 +352,13 @@ fn hand(
     }
 }
 
-/// Passes queued messages to the session, in order, as soon as one runs.
+/// Passes queued messages to the session actor, in order, as soon as one runs. Refuses a message that has waited too long.
 async fn deliver(with: Surroundings, mut waiting: mpsc::Receiver<Delivery>, backlog: Arc<Backlog>) {
     while let Some(mut delivery) = waiting.recv().await {
         let bytes = delivery.bytes;
         let mut ended = None;
         loop {
-            // Before the first session has started, nothing has failed: wait longer.
+            // Before the first session actor has started, nothing has failed yet: wait longer.
             let absence = if with.client.actor.was_filled() { SESSION_ABSENCE_MAX } else { FIRST_SESSION_MAX };
             let deadline = delivery.since + absence;
             let Some(session) = with.client.actor.up(deadline, ended).await else {
@@ -367,12 +372,13 @@ async fn deliver(with: Surroundings, mut waiting: mpsc::Receiver<Delivery>, back
             }
             ended = Some(session.get_id());
         }
-        // Only now: messages that arrive meanwhile must be queued after this one.
+        // Done last: messages that arrive before this must be queued after this message.
         backlog.let_go(bytes);
     }
 }
 
-/// Answers a request that no session took in time, or that exceeds the backlog, with an internal error: nothing of it ran.
+/// Answers a request that no session actor took in time, or for which the queue has no room, with an internal error: it did not
+/// run. A notification or response is dropped.
 fn refuse(with: &Surroundings, delivery: Delivery) {
     if let Some(request) = delivery.message.request() {
         with.client.outbox.answer_error(request.key(), &RpcError::internal(user_text::INTERNAL));

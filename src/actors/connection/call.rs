@@ -1,4 +1,4 @@
-//! A call on its connection: finds its tool, encodes, audits and sends it; and takes its answer.
+//! A call on its connection: finds the call's tool, encodes, audits and sends the call, and handles the answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +62,7 @@ impl Line {
         let frame = match self.encode_as(number, Some(id), &order) {
             Ok(frame) => frame,
             Err(EncodeError::TooLarge { .. }) => return refused(Cause::TooLarge),
-            // The editor cannot be called with this tool: the list that named it was another editor's.
+            // The editor cannot be called with this tool: the tool list that named it came from another editor.
             Err(EncodeError::NotSpoken | EncodeError::NoGreeting(_)) => return refused(Cause::UnknownTool),
         };
         let (requester, project) = (requester.as_deref(), self.target.project.as_deref());
@@ -81,7 +81,7 @@ impl Line {
         wire.send(self, number, &frame, Some(Outgoing { call: id, terms, after })).await
     }
 
-    /// The last step before the first byte of a call. False: no byte of it may be sent, and its place is free.
+    /// Claims a call: the last step before its first byte. Returns false if no byte of it may be sent; its place is then free.
     pub(super) fn claim(&self, number: u64, outgoing: Outgoing) -> bool {
         let Outgoing { call, terms, after } = outgoing;
         match self.decide(|exchange, ledger, now| exchange.claim(number, call, (terms, after), ledger, now)) {
@@ -97,7 +97,7 @@ impl Line {
         }
     }
 
-    /// No byte of a claimed call was written.
+    /// Tells the ledger that no byte of a claimed call was written.
     pub(super) fn not_written(&self, call: CallId) {
         let settlements = self.decide(|exchange, ledger, now| exchange.not_written(call, ledger, now));
         self.with.calls.settle(settlements);
@@ -109,12 +109,12 @@ impl Line {
         Ok(())
     }
 
-    /// Gives a held call back to its session, which answers it as a package tool. The call was held before the tool list was
+    /// Gives a held call back to its session, which answers it as a package tool. It was held because the tool list was not
     /// known.
     fn answer_here(&self, call: CallId, tool: PackageTool) {
         let (given, settled) = self.decide(|exchange, ledger, _| (ledger.give_back(call), exchange.gave_back(ledger)));
         if let Some((key, profile, arguments)) = given {
-            // A session that has ended has had all its answers.
+            // If the session has ended, all its requests have been answered.
             if let Some(client) = self.with.attached.get(key.session) {
                 client.outbox.given_back(key);
                 let told = session::Message::PackageToolCalled(Asked { key, profile }, tool, arguments);
@@ -128,10 +128,10 @@ impl Line {
 
     pub(super) fn answered(&self, id: CallId, after: After, reply: Reply) -> Result<(), Disconnect> {
         let dialect = self.target.dialect;
-        // The editor turns a call away only if the request names the editor that it is for, and before any of it runs.
+        // An editor can only turn a call away if the request names the editor that it is for. Then nothing of the call has run.
         let names_it = self.target.expected.is_some();
         let refusal = refusal(&reply);
-        // The reply has the same content as the result file.
+        // The reply of such a call has the same content as its result file.
         let reply = match reply {
             Reply::Result(result) if after.in_file => {
                 dialect.read_result_file(result.get().as_bytes()).unwrap_or(Reply::Result(result))
@@ -157,7 +157,7 @@ impl Line {
     }
 }
 
-/// The kind of refusal, if the reply is one.
+/// Returns the kind of refusal; `None` if the reply is not a refusal.
 pub(super) fn refusal(reply: &Reply) -> Option<Refusal> {
     match reply {
         Reply::Error(error) => error.refusal,

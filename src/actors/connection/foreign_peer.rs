@@ -14,7 +14,7 @@ use crate::protocol::text::clean;
 use crate::survey;
 
 impl Line {
-    /// Names a peer that is not greeted by the first bytes that it sent.
+    /// Shows a peer that was not greeted as a foreign peer, and describes it by the first bytes that it sent.
     pub(super) async fn note_foreign_peer(&self, head: &[u8]) {
         if !self.is_greeted() {
             let sent = self.sent.get().map(AsRef::as_ref).unwrap_or_default();
@@ -22,13 +22,13 @@ impl Line {
         }
     }
 
-    /// Shows the peer as not the editor that is meant; `what` describes it, if known.
+    /// Shows that the peer is not the editor that is meant; `what` describes the peer, if it is known.
     pub(super) async fn name_the_wrong(&self, what: Option<String>) {
         let unknown = || "a program that does not answer as a Unity bridge does".to_owned();
         self.show_foreign_peer(Some(what.unwrap_or_else(unknown))).await;
     }
 
-    /// Nobody listens on the port any more: no foreign peer is shown for it.
+    /// Stops showing a foreign peer for the port, because no program listens there any more.
     pub(super) fn nobody_is_there(&self) {
         let port = self.target.port;
         self.with
@@ -37,7 +37,7 @@ impl Line {
             .send_if_modified(|link| link.foreign_peer.take_if(|foreign_peer| foreign_peer.port == port).is_some());
     }
 
-    /// Shows a peer that does not answer the greeting within [`SILENCE_NAMED_AFTER`]. Never returns.
+    /// Shows the peer, and which process it is, if it does not answer the greeting within [`SILENCE_NAMED_AFTER`]. Never returns.
     pub(super) async fn name_the_silent(&self) -> Infallible {
         tokio::time::sleep(SILENCE_NAMED_AFTER).await;
         if !self.is_greeted() {
@@ -48,10 +48,10 @@ impl Line {
 
     async fn show_foreign_peer(&self, what: Option<String>) {
         let (host, port) = (Arc::clone(&self.with.env.host), self.target.port);
-        // This walks all processes, which is worth it only for a port that is not what it should be.
+        // This looks at all processes, which is worth it only if something is wrong with the port.
         let looked_up = crate::platform::host::run(&*self.with.env.host, move || host.port_owner(port));
         let owner = tokio::time::timeout(OWNER_LOOKUP_MAX, looked_up).await.ok().flatten().flatten();
-        // The owner's process is better evidence than what the peer sent.
+        // The process that owns the port is better evidence than what the peer sent.
         let is_ours = |owner: &Owner| {
             let project = || survey::opened_project(owner).zip(self.target.project.clone());
             self.target.editor_pid == Some(owner.pid) || project().is_some_and(|(opened, ours)| opened == ours)

@@ -6,19 +6,19 @@ use crate::core::calls::Terms;
 use crate::core::exchange::After;
 use crate::protocol::ids::CallId;
 
-/// An encoded call. It is claimed as the last step before its first byte.
+/// What is needed to claim an encoded call. It is claimed as the last step before its first byte is written.
 pub(super) struct Outgoing {
     pub(super) call: CallId,
     pub(super) terms: Terms,
     pub(super) after: After,
 }
 
-/// How much of a message left before writing failed.
+/// How much of a message was written before writing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Torn {
-    /// Proof that no byte of it left.
+    /// It is certain that no byte was written.
     NoByte,
-    /// Part of it may have left.
+    /// Part of the message may have been written.
     Part,
 }
 

@@ -1,13 +1,16 @@
 //! The transport of a dialect that speaks HTTP: one connection for each request.
 //!
-//! It lives in the connection's task and ends with it. It sends one request at a time, and none twice. When a request cannot be
-//! sent or is cut, the conversation ends as that of a broken stream does; calls of which no byte was written are then held again.
+//! The transport lives in the connection's task and ends with it. It sends one request at a time, and no request twice. When a
+//! request cannot be sent or is cut, the connection ends as a broken stream does; calls of which no byte was written are then
+//! held again.
 //!
-//! A call is claimed here, after everything before its first byte has succeeded. While it waits for an earlier request, a
-//! connection or the repeated greeting, it has provably not run, and its client gets that verdict if the wait ends.
+//! A call is claimed here, after every step before its first byte has succeeded. While the call waits for an earlier request, a
+//! connection or the repeated greeting, it is certain that it has not run. If the call's time ends during that wait, its client
+//! gets the verdict "not executed".
 //!
-//! A greeting shows who answered it, but nothing about later connections. So before each call the greeting is repeated on a
-//! second connection, after the connection for the call is open: whoever accepted that one was still listening then.
+//! A greeting shows which program answered it, but nothing about later connections. So before each call the greeting is repeated
+//! on a second connection, after the connection for the call was opened: the program that accepted the call's connection was
+//! still listening then.
 
 use bytes::Bytes;
 use tokio::io::AsyncReadExt as _;
@@ -39,7 +42,7 @@ impl Line {
     }
 
     /// Connects for a call. Another program may listen by now, so the owner of the port is checked again, and the greeting is
-    /// repeated on a second connection. If something is wrong, the next dial finds out what.
+    /// repeated on a second connection. If something is wrong, the connection ends, and the next dial finds out what.
     async fn connect_for_call(&self, greeting: &Greeting) -> Result<BoxStream, Disconnect> {
         let connected = async {
             let both = (self.connect_anew().await?, self.connect_anew().await?);
@@ -49,7 +52,7 @@ impl Line {
             }
         };
         let (mut stream, mut beside) = self.before_calls(Cause::Connecting, connected).await?;
-        // The lookup takes time, and a write to a connection that was closed meanwhile would still succeed.
+        // The lookup takes time, and a write to a connection that was closed in the meantime would still succeed.
         if is_gone(&mut beside).await {
             return Err(self.unsent("it hung up before it was greeted"));
         }
@@ -96,7 +99,7 @@ impl Line {
         Disconnect::Eof
     }
 
-    /// Reads a response. No time limit here: the calls' deadlines and the heartbeat are checked elsewhere.
+    /// Reads a response. There is no time limit here: the calls' deadlines and the heartbeat are checked elsewhere.
     async fn response(&self, stream: &mut BoxStream) -> Result<Response, Disconnect> {
         let mut decoder = ResponseDecoder::new(HTTP_BODY_MAX_BYTES);
         let mut buffer = vec![0; READ_BYTES];
@@ -124,18 +127,18 @@ impl Line {
     }
 }
 
-/// The first request, and the editor's answer to it.
+/// The first request on the connection, and the editor's answer to it.
 struct Greeting {
     request: Bytes,
     answer: Response,
 }
 
-/// The state of the HTTP transport; see the module's documentation.
+/// The HTTP transport of one connection; see the module's documentation.
 pub(super) struct HttpTransport {
-    /// The connection that was dialled and checked: it carries the first request.
+    /// The connection that was dialled and checked, until it has carried the first request.
     first: Option<BoxStream>,
     greeting: Option<Greeting>,
-    /// An idle connection: its end is the first sign that the editor leaves.
+    /// An idle connection to the editor. Its end is the first sign that the editor leaves.
     idle: Option<BoxStream>,
 }
 
@@ -144,7 +147,7 @@ impl HttpTransport {
         Self { first: Some(first), greeting: None, idle: None }
     }
 
-    /// Sends a message as a request, and takes its response.
+    /// Sends a message as a request, and handles its response. Returns without sending if a call may no longer be claimed.
     pub(super) async fn send(
         &mut self,
         line: &Line,
@@ -152,13 +155,13 @@ impl HttpTransport {
         frame: &Bytes,
         call: Option<Outgoing>,
     ) -> Result<(), Disconnect> {
-        // Our own dialect encoded the frame: if it does not parse, that is our bug, and nothing was sent.
+        // Our own dialect encoded the frame: if it does not parse, that is our bug, and nothing is sent.
         let ask: Ask<'_> = serde_json::from_slice(frame).map_err(|_| Disconnect::Protocol)?;
         let kind = ask.content_type.as_deref();
         let request = http::request(line.target.port, &ask.method, &ask.path, kind, ask.body.as_bytes());
         let response = match call {
             Some(outgoing) => {
-                // No call is ordered before the greeting.
+                // The bridge orders no call before the greeting has succeeded.
                 let Some(greeting) = &self.greeting else { return Err(Disconnect::Protocol) };
                 let stream = line.connect_for_call(greeting).await?;
                 let call = outgoing.call;
@@ -192,7 +195,8 @@ impl HttpTransport {
         taken
     }
 
-    /// Returns when nobody listens any more. Dropping the future loses nothing.
+    /// Returns when the port accepts no connection any more; never before the greeting has succeeded. The future can be dropped
+    /// at any time.
     pub(super) async fn watch(&mut self, line: &Line) -> Disconnect {
         if !line.is_greeted() {
             return std::future::pending().await;
@@ -208,13 +212,13 @@ impl HttpTransport {
                 Ok(stream) => self.idle = Some(stream),
                 Err(drop) => return drop,
             }
-            // A server that closes every connection at once must not be dialled all the time.
+            // A server that closes every connection at once must not be dialled in a tight loop.
             tokio::time::sleep_until(since + IDLE_WATCH_SPACING).await;
         }
     }
 }
 
-/// While this lives, the ledger records that no call can be written on the connection, and why.
+/// While a value of this type exists, the ledger records that no call can be written on the connection, and why.
 struct Hindered<'l>(&'l Line);
 
 impl<'l> Hindered<'l> {
@@ -230,7 +234,7 @@ impl std::ops::Drop for Hindered<'_> {
     }
 }
 
-/// Whether a peer has closed a connection, or sent something, before a byte was written to it.
+/// Whether the peer has closed the connection, or sent something, although nothing was written to it yet.
 async fn is_gone(stream: &mut BoxStream) -> bool {
     let mut byte = [0];
     tokio::select! {

@@ -1,4 +1,4 @@
-//! The requests beside calls: outcomes from the editor's journal, cancels, and the heartbeat.
+//! The requests to the editor other than calls: for outcomes from the editor's journal, for a cancel, and for the heartbeat.
 
 use tokio::time::Instant;
 
@@ -51,7 +51,7 @@ impl Line {
         let (calls, keys): (Vec<_>, Vec<JournalKey>) = question.sought.into_iter().unzip();
         let outcomes = match dialect.read_outcomes(reply, &keys) {
             Ok(outcomes) => outcomes,
-            // The question is repeated; the ledger limits for how long.
+            // The question is asked again later, until the ledger ends the search.
             Err(why) => return self.with.env.events.reply_unmatched(self.epoch, Stray::UnknownId, &why.to_string()),
         };
         for ((call, key), told) in calls.into_iter().zip(&keys).zip(outcomes) {
@@ -73,7 +73,8 @@ impl Line {
         self.shared.ordered.notify_one();
     }
 
-    /// Takes the editor's heartbeat.
+    /// Handles the reply to the question for the editor's heartbeat: keeps the heartbeat for the status, if the reply has one,
+    /// and tells the bridge of the reply.
     pub(super) fn felt(&self, reply: &Reply, asked: Instant) {
         if let Some(heartbeat) = self.target.dialect.read_heartbeat(reply) {
             self.with.env.events.heartbeat_felt(asked.elapsed(), heartbeat.frame_age);

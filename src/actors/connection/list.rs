@@ -1,4 +1,4 @@
-//! The tool list of a connection: requested, or already known by its revision; passed to the registry.
+//! The tool list of a connection: requests it, unless a list with the same revision is known, and passes it to the registry.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ impl Line {
             self.list_is(known);
             return Ok(());
         }
-        // Development-only tools are always requested, and hidden on our side: showing them then needs no new list.
+        // Development-only tools are always requested, and hidden on our side: so they can be shown later without a new list.
         match self.encode(None, &WireOrder::ListTools { step, development: true }) {
             Ok((number, frame)) => {
                 self.exchange().asks_list(number, step);

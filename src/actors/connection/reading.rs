@@ -20,7 +20,7 @@ impl Line {
         let mut framer = self.target.dialect.framer();
         let mut buffer = vec![0; 64 * 1024];
         let mut told = Instant::now();
-        // The first bytes of a peer that is not greeted: they show what program it is.
+        // The first bytes that the peer sent before the greeting succeeded: they show what program it is.
         let mut head = Vec::new();
         loop {
             self.room().await;
@@ -68,13 +68,13 @@ impl Line {
         Disconnect::Protocol
     }
 
-    /// Takes a whole frame.
+    /// Decodes a whole frame and handles its message. An error ends the connection.
     pub(super) async fn take(&self, frame: Bytes) -> Result<(), Disconnect> {
         self.with.env.events.frame_read();
         let inbound =
             self.target.dialect.decode(&frame).map_err(|bad| self.bad_bytes((&bad).into(), &bad.to_string()))?;
         let inbound = self.addressed(inbound, &frame);
-        // The frame may have megabytes, and rendering the answer needs as much again.
+        // The frame may have megabytes, and rendering the answer needs the same amount again.
         drop(frame);
         match inbound {
             Inbound::Reply { number, reply } => return self.replied(number, reply).await,
@@ -123,12 +123,12 @@ impl Line {
         self.target.dialect.read_unnamed(frame).map_or(inbound, |reply| Inbound::Reply { number, reply })
     }
 
-    /// Waits until the client has room, before anything that may be for it is read. With a blocked stdout, results must not pile
-    /// up here: the editor's socket waits, and the calls' deadlines continue. The editor's messages are not read meanwhile, so
-    /// this reports `BytesArrived`: the editor is not silent.
+    /// Waits until there is room for a client's answer, if the editor must answer something. With a blocked stdout, results must
+    /// not pile up here: the editor's socket waits, and the calls' deadlines continue. Nothing is read from the editor in the
+    /// meantime, so this function reports `BytesArrived`: the editor must not count as silent.
     ///
-    /// Called before reading, never between reading an answer and settling it: an answer that was read cannot be lost with this
-    /// task.
+    /// Called before reading, never between reading an answer and passing it to the ledger: otherwise an answer that was read
+    /// could be lost with this task.
     pub(super) async fn room(&self) {
         if !self.exchange().owes_answers() {
             return;

@@ -1,4 +1,4 @@
-//! Writes to the editor: carries out orders one after another, over either transport.
+//! Writes to the editor: carries out the bridge's orders one after another, over a stream or over HTTP.
 
 use bytes::Bytes;
 use tokio::io::WriteHalf;
@@ -16,9 +16,9 @@ use crate::protocol::ids::CallId;
 
 /// How messages are sent.
 pub(super) enum Wire {
-    /// All on one connection; replies are read beside them.
+    /// All messages are written to one connection; replies are read from it at the same time.
     Stream(WriteHalf<BoxStream>),
-    /// Each as an HTTP request, with its response.
+    /// Each message is an HTTP request on a new connection, and its response is read before the next one is sent.
     Http(HttpTransport),
 }
 
@@ -53,7 +53,7 @@ impl Wire {
         }
     }
 
-    /// Returns when the editor is gone, for a transport where reading does not show that. Dropping the future loses nothing.
+    /// Returns when the editor is gone, for a transport where reading does not show that. The future can be dropped at any time.
     async fn gone(&mut self, line: &Line) -> Disconnect {
         match self {
             Self::Stream(_) => std::future::pending().await,
@@ -63,7 +63,7 @@ impl Wire {
 }
 
 impl Line {
-    /// Converses on an open connection until it ends.
+    /// Reads and writes on an open connection until it ends.
     pub(super) async fn converse(&self, stream: BoxStream) -> Disconnect {
         match self.target.dialect.properties().transport {
             Transport::Stream => {
@@ -84,7 +84,7 @@ impl Line {
         loop {
             let order = tokio::select! {
                 biased;
-                // Before the orders: if orders never ceased, the question would never be asked.
+                // Polled before the orders: otherwise the question would never be asked while there is always a next order.
                 () = tokio::time::sleep_until(asked + OUTCOMES_ASKED_EVERY) => Order::Outcomes,
                 order = self.next_order() => order,
                 drop = wire.gone(self) => return drop,
@@ -108,7 +108,7 @@ impl Line {
 
     async fn next_order(&self) -> Order {
         loop {
-            // A statement of its own, so that the lock is not held during the wait.
+            // A separate statement, so that the lock is not held during the wait.
             let order = self.exchange().next_order();
             match order {
                 Some(order) => return order,

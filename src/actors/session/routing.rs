@@ -1,5 +1,5 @@
-//! Decides which link a session is on, if there are several: surveys where its client works, asks the router, and moves the
-//! session. The session over stdin and stdout is not routed: its link follows it.
+//! Decides which link a session is on, if there are several: looks for projects where the session's client works, asks the
+//! router, and moves the session. The session over stdin and stdout is not routed: its link follows it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -41,7 +41,7 @@ impl SessionActor {
         });
     }
 
-    /// Gives up waiting for roots that did not arrive in time.
+    /// Gives up waiting for roots that did not arrive in time. Does nothing if they arrived, or were asked for again since.
     pub(super) fn roots_overdue(&self, state: &mut State, generation: u64) {
         let overdue = self.seat.client.meant(|meant| {
             let overdue = meant.awaited && meant.generation == generation;
@@ -55,8 +55,8 @@ impl SessionActor {
         }
     }
 
-    /// Moves the session to the link that the client's requests belong to. If that is not known yet, starts a survey where needed
-    /// and returns false: waiting requests keep waiting.
+    /// Moves the session to the link that the client's requests belong to. Returns false if that is not known yet: waiting
+    /// requests keep waiting. Starts a survey if the last one is out of date.
     pub(super) fn find_way(&self, state: &mut State) -> bool {
         let (named, roots, look) = self.seat.client.meant(|meant| meant.question());
         if look || state.looking {
@@ -87,7 +87,7 @@ impl SessionActor {
         true
     }
 
-    /// The session's link that leads nowhere, with the reason in its survey.
+    /// Returns the session's link that leads to no project. `survey` gives the reason, with which calls on this link are refused.
     fn nowhere(&self, survey: Survey) -> Arc<LinkParts> {
         let link = self.seat.links.nowhere_of(&self.seat.client);
         let availability = cause::Availability::Absent(survey.cause());
@@ -97,11 +97,12 @@ impl SessionActor {
         link
     }
 
-    /// Moves the session to this link. Its held calls on the former link are refused: they were meant for that link's project.
+    /// Moves the session to the link `way`, and accepts the calls that waited for a link. The session's held calls on the former
+    /// link are refused: they were meant for that link's project.
     fn go(&self, state: &mut State, way: &Arc<LinkParts>) {
         let former = self.seat.link();
         if former.id != way.id {
-            // First, so that the session is told of every later change on the new link.
+            // Done first, so that the session gets a message about every later change on the new link.
             self.seat.client.move_to(way.id);
             let session = self.seat.client.id;
             former.calls.decide(|ledger, now| ledger.refuse_held_of(session, Cause::ProjectChanged, now));
@@ -117,7 +118,7 @@ impl SessionActor {
         }
     }
 
-    /// Feeds the machine the state of the link that the session is on.
+    /// Feeds the state of the session's link to its machine.
     pub(super) fn see_link(&self, state: &mut State) {
         let here = self.seat.link();
         let published = here.tools.published.borrow().clone();
@@ -167,8 +168,8 @@ impl SessionActor {
         self.find_way(state);
     }
 
-    /// Whether a call with this many bytes of arguments may be accepted, beside the open and waiting calls of this session and of
-    /// all sessions. With one session and one link the link's ledger checks this alone.
+    /// Checks whether a call with this many bytes of arguments may be accepted in addition to the open and waiting calls of this
+    /// session and of all sessions. For the session over stdin and stdout only the link's ledger checks this.
     ///
     /// # Errors
     /// The limit in bytes that the call would exceed.
@@ -193,7 +194,7 @@ impl SessionActor {
         here.calls.answers.own(asked, ToolResult::error(user_text::too_many_bytes(most)));
     }
 
-    /// The client that calls; `None` for the client over stdin and stdout.
+    /// Returns the client that calls; `None` for the client over stdin and stdout.
     pub(super) fn requester(&self) -> Option<Arc<ClientInfo>> {
         let client = self.seat.client.handshake();
         let requester = || Arc::new(ClientInfo { name: client.name, version: client.release, ..ClientInfo::default() });
@@ -211,7 +212,7 @@ impl SessionActor {
         self.find_way(state);
     }
 
-    /// Takes the calls that wait until their link is known.
+    /// Removes and returns the calls that wait until their link is known.
     pub(super) fn take_unrouted(&self, state: &mut State) -> Vec<NewRequest> {
         self.seat.client.unrouted_bytes.store(0, Ordering::Relaxed);
         std::mem::take(&mut state.unrouted)

@@ -1,5 +1,5 @@
-//! The open calls in the order of their arrival, with indexes by id,
-//! by request and by deadline, and of the calls that may be sent.
+//! The open calls in the order of their arrival, with indexes by id, by request and by deadline, and an index of the calls that
+//! may be sent.
 //!
 //! An entry can only be changed through [`EntryMut`] or [`Entries::change_all`].
 //! Both update the indexes, so no operation can forget to.
@@ -14,7 +14,7 @@ use super::entry::Entry;
 use crate::fsm::call::State;
 use crate::protocol::ids::{CallId, RequestKey, SessionId};
 
-/// The rank of an entry by arrival. Never given out twice.
+/// The number of an entry in the order of arrival. No number is used twice.
 type Place = u64;
 
 /// The values of an entry that the indexes contain.
@@ -22,15 +22,15 @@ type Place = u64;
 struct Keys {
     /// The request whose client still waits for the answer.
     owed: Option<RequestKey>,
-    /// Bytes of the arguments, while the call may still need them.
+    /// Bytes of the arguments; 0 once the call has its verdict.
     bytes: usize,
     deadline: Option<Instant>,
     /// Set if the call may be reserved: whether it may run in parallel with others, and its session.
     free: Option<(bool, SessionId)>,
     has_place: bool,
-    /// Whether it keeps a non-parallel call from being sent.
+    /// Whether this entry keeps a non-parallel call from being sent.
     excludes: bool,
-    /// Whether the entry can be removed: the call has ended and has no place.
+    /// Whether the entry can be removed: the call has ended and has no place at the editor.
     over: bool,
 }
 
@@ -41,7 +41,7 @@ impl Keys {
         let placed = entry.epoch.is_some() || entry.reserved.is_some();
         Self {
             owed: (!entry.settled).then_some(entry.request),
-            // A settled call has dropped its arguments.
+            // A call that has its verdict has dropped its arguments.
             bytes: if entry.settled { 0 } else { entry.arguments.get().len() },
             deadline: entry.deadline(absent_since),
             free: free.then_some((entry.parallel, entry.request.session)),
@@ -58,7 +58,7 @@ struct Index {
     by_id: BTreeMap<CallId, Place>,
     by_request: BTreeMap<RequestKey, Place>,
     deadlines: BTreeSet<(Instant, Place)>,
-    /// Held calls that are not reserved, by session: first the non-parallel ones, then the parallel ones.
+    /// Held non-parallel calls that are not reserved, by session; `free_parallel` has the parallel ones.
     free_alone: BTreeSet<(SessionId, Place)>,
     free_parallel: BTreeSet<(SessionId, Place)>,
     with_place: BTreeSet<Place>,
@@ -121,13 +121,13 @@ struct Slot {
     keys: Keys,
 }
 
-/// See the module's documentation. A position is valid until an entry is removed.
+/// The open calls of a ledger; see the module's documentation. A position is valid until an entry is removed.
 #[derive(Clone, Default)]
 pub(super) struct Entries {
     slots: VecDeque<Slot>,
     next: Place,
     index: Index,
-    /// Since when there has been no sign that the editor comes back, while that shortens the hold.
+    /// Since when there has been no sign that the editor comes back. `None`: calls are held for their full time.
     absent_since: Option<Instant>,
 }
 
@@ -136,7 +136,7 @@ impl Entries {
         self.slots.len()
     }
 
-    /// Oldest first.
+    /// Returns the entries, oldest first.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.slots.iter().map(|slot| &slot.entry)
     }
@@ -174,14 +174,14 @@ impl Entries {
         }
     }
 
-    /// Removes the entries whose calls have ended and have no place.
+    /// Removes the entries whose calls have ended and have no place at the editor.
     pub(super) fn sweep(&mut self) {
         while let Some(position) = self.index.over.first().and_then(|place| self.position_of(*place)) {
             self.remove(position);
         }
     }
 
-    /// Sets since when the editor is absent, which shortens the hold of every call. `None`: calls are held for their full time.
+    /// Sets since when the editor is absent, which shortens how long calls are held. `None`: calls are held for their full time.
     pub(super) fn set_absence(&mut self, absent_since: Option<Instant>) {
         if self.absent_since != absent_since {
             self.absent_since = absent_since;
@@ -216,8 +216,9 @@ impl Entries {
         positions
     }
 
-    /// Returns the next call to send: the oldest unreserved held call of the session whose turn it is, which is the next session
-    /// after `served`. Non-parallel calls are sent one after another, so a waiting one provably has not run.
+    /// Returns the next call to send, `None` if there is none: the oldest unreserved held call of the session whose turn it is,
+    /// which is the next session after `served` that has one. Non-parallel calls are sent one after another, so it is certain
+    /// that a waiting one has not run.
     pub(super) fn next_to_send(&self, served: Option<SessionId>) -> Option<usize> {
         let is_over = |session: SessionId| served.is_some_and(|served| session <= served);
         let first = |free: &BTreeSet<(SessionId, Place)>| {
@@ -240,7 +241,7 @@ impl Entries {
         self.index.with_place.len()
     }
 
-    /// Bytes of the arguments of calls that are not settled.
+    /// Returns the bytes of the arguments of calls without a verdict.
     pub(super) fn bytes(&self) -> usize {
         self.index.bytes
     }

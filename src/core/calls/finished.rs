@@ -1,4 +1,5 @@
-//! The records of ended calls, in bounded number, and their late results. A record is found by its call's id in logarithmic time.
+//! The records of ended calls, in a bounded number, and their late results. A record is found by its call's id in logarithmic
+//! time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -9,8 +10,8 @@ use super::types::{Late, Record};
 use crate::limits::{FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, LOG_FIELD_MAX_BYTES};
 use crate::protocol::ids::CallId;
 
-/// Bounded by [`FINISHED_CALLS_MAX`] records, [`LATE_RESULTS_MAX_BYTES`]
-/// bytes of late results and [`LATE_RESULT_MAX_AGE`] for each.
+/// The records and late results. Bounds: [`FINISHED_CALLS_MAX`] records, [`LATE_RESULTS_MAX_BYTES`] bytes of late results, and
+/// [`LATE_RESULT_MAX_AGE`] for each late result.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Finished {
     /// The records in the order in which their calls ended.
@@ -19,8 +20,8 @@ pub(super) struct Finished {
     numbers: BTreeMap<CallId, u64>,
     /// The number of the oldest record.
     oldest: u64,
-    /// The late results in the order of their arrival, each with the number of its record. A result whose record is gone stays
-    /// listed until it becomes the oldest.
+    /// The late results in the order of their arrival: the number of the record, and the time. A result whose record is gone
+    /// stays in this list until it becomes the oldest.
     late: VecDeque<(u64, Instant)>,
     late_bytes: usize,
 }
@@ -48,7 +49,7 @@ impl Finished {
             record.tool = record.tool.get(..end.unwrap_or(0)).unwrap_or_default().into();
         }
         if let Some(known) = self.number(record.id).and_then(|number| self.at(number)) {
-            // The client was answered earlier: that time stays, and the rest is new.
+            // The call already ended for its client, at a time that is kept. Everything else is replaced.
             record.ended = known.ended;
             if matches!(record.late, Late::None) {
                 record.late = std::mem::replace(&mut known.late, Late::None);
@@ -66,14 +67,15 @@ impl Finished {
         }
         let kept = self.records.len();
         if kept == self.records.capacity() {
-            // By itself the capacity would double far beyond what is kept, and a ring buffer touches all of its memory.
+            // Without this, the capacity would double far beyond what is kept, and a ring buffer uses all of its memory.
             self.records.reserve_exact(kept.max(16).min(FINISHED_CALLS_MAX - kept));
         }
         self.numbers.insert(record.id, self.oldest + self.records.len() as u64);
         self.records.push_back(record);
     }
 
-    /// Keeps a late result of a call that has a record.
+    /// Keeps a late result of a call that has a record. A result larger than [`LATE_RESULTS_MAX_BYTES`] counts as expired at
+    /// once.
     pub(super) fn keep_late(&mut self, call: CallId, result: Arc<str>, now: Instant) {
         if let Some(number) = self.number(call)
             && let Some(record) = self.at(number)
@@ -182,7 +184,7 @@ mod tests {
         };
         let quarter = "x".repeat(LATE_RESULTS_MAX_BYTES / 4);
         (0..8).for_each(|number| finished.remember(record(number, now)));
-        // The late results arrive in another order than the calls ended.
+        // The late results arrive in a different order from that in which the calls ended.
         for number in [5, 1, 7, 0] {
             finished.keep_late(id(number), quarter.as_str().into(), now);
         }

@@ -1,8 +1,8 @@
-//! The ledger: the only record of every open call, of what was sent, and of late results. It outlives every actor.
+//! The ledger of a link: the only record of every open call, of what was sent, and of late results. It outlives every actor.
 //!
 //! The ledger is not an actor. It is a bounded store with short synchronous operations, behind a lock that is never held across
-//! an await. Every operation takes the current time, feeds [`fsm::call`](crate::fsm::call) and returns [`Settlement`]s, which the
-//! caller carries out after it has released the lock. The ledger never calls the client's side.
+//! an await. An operation that changes calls takes the current time, feeds [`fsm::call`](crate::fsm::call) and returns
+//! [`Settlement`]s, which the caller carries out after it has released the lock. The ledger never calls the client's side itself.
 
 mod clock;
 mod grace;
@@ -38,12 +38,12 @@ use crate::protocol::ids::{CallId, Epoch, RequestKey, SessionId};
 use crate::protocol::mcp::ClientProfile;
 use crate::protocol::policy::Grounds;
 
-/// See the module's documentation.
+/// The calls of one link; see the module's documentation.
 #[derive(Clone, Default)]
 pub struct Ledger {
     entries: Entries,
     finished: Finished,
-    /// The usable connections, and the project that each leads to.
+    /// The connections on which calls may be claimed, and the project that each leads to.
     open_epochs: BTreeMap<Epoch, Option<PathBuf>>,
     /// Whether calls wait for the tool list of the open connection.
     awaits_list: bool,
@@ -51,7 +51,7 @@ pub struct Ledger {
     /// Whether the wanted project has changed since `take_wanted_moved`.
     wanted_moved: bool,
     availability: Option<Availability>,
-    /// The open connection that cannot be written on for now, and why.
+    /// The open connection on which nothing can be written for now, and why.
     hindered: Option<(Epoch, Cause)>,
     absent_since: Option<Instant>,
     /// When the editor was last known to be away for another cause than a domain reload.
@@ -59,7 +59,7 @@ pub struct Ledger {
     draining: bool,
     armed: Option<Instant>,
     surprises: Surprises,
-    /// The session whose call was reserved last. Every other waiting session comes before its next call.
+    /// The session whose call was reserved last. Every other session with a waiting call is served before its next call.
     served: Option<SessionId>,
     /// Whether a call or what it waits for has changed since `take_moved`.
     moved: bool,
@@ -68,7 +68,7 @@ pub struct Ledger {
 impl Ledger {
     // ---- the session's side ----
 
-    /// Accepts a call and holds it. The session's side bounds the number of calls.
+    /// Accepts a call and holds it, or refuses it if the gateway is ending. The caller bounds the number of calls.
     pub fn accept(&mut self, call: NewCall, now: Instant) -> Vec<Settlement> {
         self.moved = true;
         let (mut machine, _) = Driver::start(Call::default());
@@ -111,7 +111,7 @@ impl Ledger {
         self.entries.position_of_request(request).is_some()
     }
 
-    /// Handles the client's cancellation of a request. Returns true if the request was a call that still owed an answer.
+    /// Handles the client's cancellation of a request. Returns true if the request was a call whose answer was still awaited.
     pub fn cancel(&mut self, request: RequestKey, now: Instant) -> (bool, Vec<Settlement>) {
         let Some(index) = self.entries.position_of_request(request) else { return (false, Vec::new()) };
         let mut out = Vec::new();
@@ -140,7 +140,7 @@ impl Ledger {
     // ---- the bridge's side ----
 
     /// Ends a connection. Its claimed calls may have run, its reserved calls are free again, and no later claim or answer on it
-    /// is accepted. This is one operation, which must finish before a successor connects.
+    /// is accepted. All this is one operation, which must finish before the next connection is opened.
     pub fn close_epoch(&mut self, epoch: Epoch, loss: Loss, now: Instant) -> Vec<Settlement> {
         self.open_epochs.remove(&epoch);
         self.entries.change_all(|entry| {
@@ -169,16 +169,16 @@ impl Ledger {
         let mut out: Vec<Settlement> = open.into_iter().flat_map(|epoch| self.close_epoch(epoch, loss, now)).collect();
         if loss == Loss::Shutdown {
             out.extend(self.drain(now));
-            // Nobody will look for the outcome of a call whose client was answered "still running".
+            // The search also ends for calls whose client was answered "still running", since nobody will look for their outcome.
             let open = |entry: &Entry| !entry.settled || entry.state() == State::Abandoned;
             out.extend(self.feed_all(now, |entry| open(entry).then_some(Event::EpochClosed(loss))));
         }
         out
     }
 
-    /// Reserves the next call for this connection: a held call that is not reserved and may run beside those that have a place.
-    /// Sessions take turns, and within a session the oldest call comes first. So a session waits for at most one call of each
-    /// other session, however many calls they have.
+    /// Reserves the next call for this connection: a held call that is not reserved and may run next to those that have a place
+    /// at the editor. Sessions take turns, and within a session the oldest call is first: a session waits for at most one call of
+    /// each other session. `None` if there is no such call, or if the connection leads to another project's editor.
     pub fn reserve(&mut self, epoch: Epoch) -> Option<HeldCall> {
         if !self.is_wanted(epoch) {
             return None;
@@ -198,7 +198,7 @@ impl Ledger {
         })
     }
 
-    /// Frees a reserved call that its connection does not send. The next connection may reserve it.
+    /// Frees a call that this connection reserved and does not send, so that the next connection may reserve it.
     pub fn unreserve(&mut self, call: CallId, epoch: Epoch) {
         let entry = self.position(call).and_then(|index| self.entries.get_mut(index));
         if let Some(mut entry) = entry.filter(|entry| entry.reserved == Some(epoch)) {
@@ -255,7 +255,7 @@ impl Ledger {
         entry.epoch = Some(epoch);
         entry.reserved = None;
         entry.sent = Some(now);
-        // The loss of an earlier connection must not end the wait for the answer on this one.
+        // The loss of an earlier connection must not end the wait for the answer on this connection.
         entry.lost = None;
         drop(entry);
         let mut out = Vec::new();
@@ -264,7 +264,7 @@ impl Ledger {
         Ok(out)
     }
 
-    /// Takes a claim back, on proof that no byte of the call was written.
+    /// Takes a claim back, because it is certain that no byte of the call was written. The call is held again.
     pub fn revoke_claim(&mut self, call: CallId, epoch: Epoch, now: Instant) -> Vec<Settlement> {
         let mut out = Vec::new();
         if let Some(index) = self.position_in(call, epoch) {
@@ -279,7 +279,8 @@ impl Ledger {
         out
     }
 
-    /// Removes a held call as if it had never come, because its request is answered elsewhere. Returns `None` if it is not held.
+    /// Removes a held call without a trace, because its request is answered elsewhere. Returns the call's request, client profile
+    /// and arguments; `None` if the call is not held.
     pub fn give_back(&mut self, call: CallId) -> Option<(RequestKey, ClientProfile, Arc<RawValue>)> {
         let index = self.position(call)?;
         let entry = self.entries.get(index).filter(|entry| entry.state() == State::Held && !entry.settled)?;
@@ -303,7 +304,7 @@ impl Ledger {
         self.refuse(call, cause, now)
     }
 
-    /// Handles the editor's reply to a call. Returns false if the call owes no answer on that connection.
+    /// Handles the editor's reply to a call. Returns false if no answer to the call is expected on that connection.
     pub fn reply(&mut self, call: CallId, epoch: Epoch, answer: EditorAnswer, now: Instant) -> (bool, Vec<Settlement>) {
         let Some(index) = self.position_in(call, epoch) else { return (false, Vec::new()) };
         if !self.open_epochs.contains_key(&epoch) {
@@ -320,8 +321,8 @@ impl Ledger {
     }
 
     /// Handles the editor's reply that the call was meant for another editor and did not run. The call is held again, a bounded
-    /// number of times; after that this reply is its answer, unless an earlier sending may have run. Returns false if the call
-    /// owes no answer on that connection.
+    /// number of times; after that this reply is its answer, unless the call may have run when it was sent before. Returns false
+    /// if no answer to the call is expected on that connection.
     pub fn turned_away(
         &mut self,
         call: CallId,
@@ -359,7 +360,7 @@ impl Ledger {
         self.feed_call(call, &event, Some(answer), now)
     }
 
-    /// Sets what callers may expect of the link from now on.
+    /// Sets what callers may expect of the link from now on. May send withheld answers and end searches for outcomes.
     pub fn set_availability(&mut self, availability: Availability, now: Instant) -> Vec<Settlement> {
         self.availability = Some(availability);
         if let Some(cause) = availability.cause() {
@@ -379,7 +380,7 @@ impl Ledger {
             return out;
         }
         let project = self.wanted.project().map(std::path::Path::to_path_buf);
-        // The editor is back. No more will be learned about an outcome that only the editor's return could show.
+        // The editor is back. If a call's outcome could only be inferred from that, nothing more will be learned about it.
         let back = self.feed_all(now, |entry| {
             let unanswered = entry.withheld.is_none() && entry.lost.is_some();
             let inferred =
@@ -405,7 +406,7 @@ impl Ledger {
         self.position(call).and_then(|index| self.entries.get(index))
     }
 
-    /// An absence shortens no hold while the wanted project is not settled.
+    /// Passes the editor's absence, which shortens every hold, on to the entries; not while the wanted project is unknown.
     fn mind_absence(&mut self) {
         self.entries.set_absence(self.absent_since.filter(|_| self.wanted != Wanted::Asked));
     }
@@ -437,8 +438,7 @@ impl Ledger {
         }
     }
 
-    /// Whether the connection sends this call next, since no tool list,
-    /// other call or hindrance delays it. Then there is no cause to report.
+    /// Whether nothing delays this call (tool list, other calls, hindrance): then it is sent at once, with no cause to report.
     fn is_about_to_leave(&self, entry: &Entry) -> bool {
         let free = !self.awaits_list && !self.is_busy_beside(entry) && self.hindrance().is_none();
         entry.state() == State::Held
@@ -517,7 +517,8 @@ impl Ledger {
                             .filter(|_| entry.project.is_none() || self.wanted.is(entry.project.as_deref()))
                             .map(|lost| now.saturating_duration_since(lost)),
                         reload_likely,
-                        // A sent call gets this verdict only if an editor said that it did not run. A loss gives another verdict.
+                        // A sent call gets this verdict only if an editor said that it did not run. A loss leads to another
+                        // verdict.
                         unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
                         refused: entry.refused.take(),
                         project: entry.project.clone(),
@@ -559,7 +560,7 @@ impl Ledger {
                         out.push(Settlement::Withdraw { key: key.clone() });
                     }
                 }
-                // The bridge starts the probes: it asks for `recovering` when a connection has ended and when the bridge starts.
+                // The bridge starts the probes: it calls `recovering` when a connection has ended and when the bridge starts.
                 Effect::Recover => {}
             }
         }

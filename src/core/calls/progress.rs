@@ -1,7 +1,8 @@
-//! The progress of one call as reported to its client: the value always rises.
+//! The progress of one call as reported to its client. The reported value always rises.
 //!
-//! Until the tool reports its own progress, each report adds 1. After that, the tool's value is added to the count so far, and
-//! each report in between, which keeps the client waiting, adds only 1/1000, or what the next larger number is.
+//! Some reports only show that the call is alive, so that the client goes on waiting. Until the tool reports its own progress,
+//! each of them adds 1. After that, the tool's value is added to the count so far, and each of them adds only 1/1000; if that is
+//! lost in rounding, the next larger number is reported.
 
 use std::sync::Arc;
 
@@ -11,14 +12,14 @@ use tokio::time::Instant;
 use super::types::ProgressNews;
 use crate::limits::PROGRESS_EVERY;
 
-/// Fractions of one unit. Once the tool has reported its progress, a beat adds one of them.
+/// The parts that one unit has. Once the tool has reported its own progress, [`Progress::beat`] adds one part.
 const STEPS: f64 = 1000.0;
 
 #[derive(Clone)]
 pub(super) struct Progress {
     token: Arc<RawValue>,
     last: f64,
-    /// When the client is next told that its call is alive.
+    /// When the next report that the call is alive is due.
     pub next: Instant,
     tool: Option<Measure>,
 }
@@ -61,7 +62,7 @@ impl Progress {
         message: Option<String>,
         now: Instant,
     ) -> Option<ProgressNews> {
-        // A lower value means that the tool was started again: it counts from the last reported value.
+        // A lower value means that the tool was started again: then its values are added to the last reported value.
         let base = self.tool.as_ref().filter(|tool| tool.done <= done).map_or(self.last, |tool| tool.base);
         let progress = rounded(base + done);
         if !progress.is_finite() || progress <= self.last {

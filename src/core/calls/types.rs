@@ -22,7 +22,7 @@ use crate::protocol::trace::TraceContext;
 pub struct NewCall {
     /// The call's id inside holdfast.
     pub id: CallId,
-    /// The client's request that the call answers.
+    /// The client's request, which the call's result will answer.
     pub request: RequestKey,
     /// The tool's name as the client knows it.
     pub tool: String,
@@ -32,9 +32,9 @@ pub struct NewCall {
     pub progress_token: Option<Box<RawValue>>,
     /// The trace that the call is part of.
     pub trace: Option<Arc<TraceContext>>,
-    /// Who asked, if the request itself says so; else the client that opened the session.
+    /// Who made the request: named by the request itself, or the client of a routed session. `None`: the client over stdin.
     pub requester: Option<Arc<ClientInfo>>,
-    /// Whether the call may run in parallel with others, as far as is known.
+    /// Whether the call may run in parallel with others; false if that is not known.
     pub parallel: bool,
     /// How long the client waits for an answer.
     pub patience: Duration,
@@ -42,20 +42,20 @@ pub struct NewCall {
     pub profile: ClientProfile,
 }
 
-/// What is known of a call at the time it is sent.
+/// What is known about a call when it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
     /// How the outcome may be learned after a loss.
     pub recovery: Recovery,
     /// The tool's own time limit; zero if it has none.
     pub tool_timeout: Duration,
-    /// Whether the live tool list declares the tool read-only or idempotent.
-    /// A list from disk is not enough: it may be of another version.
+    /// Whether the live tool list declares the tool read-only or idempotent. A list from disk is not enough: it may come from
+    /// another version of the tool.
     pub repeatable: bool,
 }
 
 impl Terms {
-    /// How long the call may run before its client is answered "still running".
+    /// Returns how long the call may run before its client is answered "still running".
     pub fn running_max(&self) -> Duration {
         RUNNING_MAX.max(self.tool_timeout + PATIENCE_MARGIN)
     }
@@ -70,13 +70,13 @@ pub struct HeldCall {
     pub tool: Arc<str>,
     /// The arguments.
     pub arguments: Arc<RawValue>,
-    /// The number of this sending, from 1.
+    /// How often the call was sent, this time included.
     pub nth: u8,
     /// Whether the client wants progress notifications.
     pub progress: bool,
     /// The trace that the call is part of.
     pub trace: Option<Arc<TraceContext>>,
-    /// Who asked, if the request itself says so; else the client that opened the session.
+    /// Who made the request: named by the request itself, or the client of a routed session. `None`: the client over stdin.
     pub requester: Option<Arc<ClientInfo>>,
 }
 
@@ -85,7 +85,7 @@ pub struct HeldCall {
 pub struct ProgressNews {
     /// The client's token.
     pub token: Arc<RawValue>,
-    /// Rises within a call.
+    /// The value, which rises with each report of the same call.
     pub progress: f64,
     /// The final value, if the tool knows it.
     pub total: Option<f64>,
@@ -107,7 +107,7 @@ pub enum Settlement {
         /// The MCP version to write it in.
         version: ProtocolVersion,
     },
-    /// A call is held again or has become free to send: a connection must be ordered to send it.
+    /// A call is held again or may be sent now: the bridge must order a connection to send it.
     HeldAgain,
     /// Tell the editor that nobody waits for one of its calls any more.
     Withdraw {
@@ -118,7 +118,7 @@ pub enum Settlement {
     KeepLate {
         /// The call.
         call: CallId,
-        /// The project that the call was for; see [`Answer::project`].
+        /// The project that the call was for, if one was known.
         project: Option<PathBuf>,
         /// What the editor answered.
         answer: EditorAnswer,
@@ -133,9 +133,9 @@ pub enum Settlement {
         tool: Arc<str>,
         /// How the call ended.
         verdict: Verdict,
-        /// Who asked; see [`NewCall::requester`].
+        /// Who made the request, as in [`NewCall::requester`].
         requester: Option<Arc<ClientInfo>>,
-        /// The project that the call was for; see [`Answer::project`].
+        /// The project that the call was for, if one was known.
         project: Option<PathBuf>,
     },
 }
@@ -149,7 +149,7 @@ pub struct Answer {
     pub call: CallId,
     /// The trace that the call is part of.
     pub trace: Option<Arc<TraceContext>>,
-    /// Who asked, if the request itself says so; else the client that opened the session.
+    /// Who made the request: named by the request itself, or the client of a routed session. `None`: the client over stdin.
     pub requester: Option<Arc<ClientInfo>>,
     /// The call's tool.
     pub tool: Arc<str>,
@@ -159,15 +159,15 @@ pub struct Answer {
     pub body: Option<EditorAnswer>,
     /// The time from the client's request until now.
     pub took: Duration,
-    /// The call that had the editor's place and for how long, if this call was waiting behind it.
+    /// If this call was held until now: the oldest other call that had a place at the editor, and for how long.
     pub behind: Option<(CallId, Duration)>,
-    /// How long after the loss of the connection the editor came back.
+    /// The time from the loss of the connection until now, if the editor is back.
     pub came_back: Option<Duration>,
-    /// Whether no other cause than a domain reload is known for the editor's absence.
+    /// Whether the connection was lost and no other cause than a domain reload is known for that.
     pub reload_likely: bool,
     /// Whether the call was sent and an editor said that it did not run.
     pub unrun: bool,
-    /// Why the call was refused, if its cause does not say everything.
+    /// The refusal, if the policy or the audit refused the call.
     pub refused: Option<Box<Refused>>,
     /// The project that the call was for, if one was known.
     pub project: Option<PathBuf>,
@@ -187,15 +187,15 @@ pub struct Refused {
 /// A claim, for the log and the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
-    /// The time since the client's request, or since the loss of the call's last connection.
+    /// How long the call waited to be sent: since the client's request, or since the loss of the call's last connection.
     pub waited: Duration,
     /// The cause that the call waited for last.
     pub waited_for: Cause,
-    /// The number of this sending, from 1.
+    /// How often the call was sent, this time included.
     pub nth: u8,
     /// Whether the call was sent before on a connection that was lost.
     pub lost: bool,
-    /// Whether the tool was declared repeatable at the previous sending.
+    /// Whether the tool was declared repeatable when the call was sent the last time before this.
     pub repeatable: bool,
 }
 
@@ -250,7 +250,7 @@ pub struct Record {
 #[derive(Debug, Clone)]
 pub(super) enum Late {
     None,
-    /// The late result has come and is being rendered.
+    /// The late result has arrived and is being rendered.
     Rendering,
     Kept(Arc<str>, Instant),
     Expired,
@@ -263,7 +263,7 @@ pub enum Lookup {
     Unknown,
     /// The call has not ended, or its late result is being rendered.
     Open(Record),
-    /// The call ended, and its answer went to the client at that time.
+    /// The call ended, and its client got the answer then.
     Ended(Record),
     /// The late result, as the JSON of an MCP result.
     Late(Record, Arc<str>),

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 /// The project that calls are for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Wanted {
-    /// The project is not settled yet. Nothing is sent until it is.
+    /// It is not known yet which project is wanted. No call is sent until it is.
     Asked,
-    /// This project. `None` if no project is known; then only a port that the user named may be used.
+    /// This project is wanted. `None`: there is no project; then only a port that the user named may be used.
     Settled(Option<PathBuf>),
 }
 
@@ -18,7 +18,7 @@ impl Default for Wanted {
 }
 
 impl Wanted {
-    /// Returns the project, if it is settled and known.
+    /// Returns the wanted project. `None` if it is not known yet, or if there is no project.
     pub fn project(&self) -> Option<&Path> {
         match self {
             Self::Settled(project) => project.as_deref(),
@@ -26,12 +26,13 @@ impl Wanted {
         }
     }
 
-    /// Whether `project` is wanted, or may still turn out to be.
+    /// Whether `project` is wanted, or may turn out to be the wanted project.
     pub fn may_be(&self, project: Option<&Path>) -> bool {
         *self == Self::Asked || self.is(project)
     }
 
-    /// Whether calls may go to the editor of `project`. `None` stands for the project behind a port that the user named.
+    /// Whether calls may be sent to the editor of `project`. `None` is the unknown project of an editor on a port that the user
+    /// named.
     pub fn is(&self, project: Option<&Path>) -> bool {
         matches!(self, Self::Settled(wanted) if wanted.as_deref() == project)
     }

@@ -218,8 +218,8 @@ fn an_editor_that_leaves_is_told_of_before_the_place_is_free() {
     assert!(verdicts(&answered.settled.settlements).is_empty(), "it is held again");
 }
 
-/// The announcement may follow a reply directly: before the next call
-/// is reserved or claimed, and before the bridge gets the event.
+/// The announcement may arrive directly after a reply: before the next call is reserved or claimed, and before the bridge gets
+/// the event.
 #[test]
 fn no_call_goes_to_an_editor_that_has_said_goodbye() {
     let mut desk = Desk::new(1);
@@ -235,7 +235,8 @@ fn no_call_goes_to_an_editor_that_has_said_goodbye() {
     assert!(desk.ledger.has_held(), "it waits for the next connection");
 }
 
-/// The bridge ignores such an announcement too. Otherwise it would keep ordering calls that are never sent.
+/// The bridge ignores an announcement before the end of the greeting. If the exchange did not, the bridge would keep ordering
+/// calls that are never sent.
 #[test]
 fn a_goodbye_before_the_greeting_counts_for_nothing() {
     let mut desk = Desk::new(1);

@@ -1,12 +1,12 @@
 //! JSON-RPC batches, which exist only in MCP 2025-03-26. The answers of a batch are sent together, as an array on one line, as
-//! soon as the last of them is ready. Answers go out earlier, in an array of their own, if the line would become too long or too
-//! many bytes would wait for slow members.
+//! soon as the last answer is ready. The answers so far are sent earlier, in a separate array, if the line would become too long,
+//! or if the answers of all batches that wait for slow members would have too many bytes.
 
 use std::collections::HashMap;
 
 use crate::limits::CLIENT_MESSAGE_MAX_BYTES;
 
-/// A batch that has unanswered members.
+/// Identifies a batch that has unanswered members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BatchKey(pub(super) u64);
 
@@ -21,7 +21,7 @@ pub fn line_of(array: &[String]) -> String {
 /// The answers of a batch so far.
 #[derive(Debug, Default)]
 struct Batch {
-    /// Open requests of the batch, plus one while the batch's line is being read.
+    /// The number of open requests of the batch, plus one while the batch's line is being read.
     owed: usize,
     answers: Array,
     bytes: usize,
@@ -57,7 +57,7 @@ impl Batches {
 
     /// Records the answer of a member, if any, and that the member has `ended`. Returns the arrays to send now.
     pub(super) fn settle(&mut self, key: BatchKey, answer: Option<String>, ended: bool) -> Vec<Array> {
-        // The batch was ended before all of it was read.
+        // The batch was ended before all of it was read: the answer is sent alone.
         let Some(batch) = self.open.get_mut(&key) else {
             return answer.map(|answer| vec![answer]).into_iter().collect();
         };

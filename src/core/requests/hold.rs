@@ -1,5 +1,5 @@
-//! Which part of the gateway has an open request. The table of open requests and the holder share the value, so a request is
-//! passed on without a lock.
+//! Which part of the gateway has an open request. The table of open requests and the part that has the request share this value,
+//! so a request is passed on without a lock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -10,9 +10,9 @@ use crate::protocol::ids::RequestKey;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Holder {
-    /// The stdin reader: the request has not reached a session.
+    /// The stdin reader: the request has not reached the session actor.
     Intake,
-    /// A session.
+    /// The session actor.
     Session,
     /// The ledger: the request became a call, whose verdict is its answer.
     Ledger,
@@ -20,7 +20,7 @@ pub enum Holder {
     Subscription,
 }
 
-/// The request was answered or cancelled.
+/// The value instead of a [`Holder`] once the request was answered or cancelled.
 const ENDED: u8 = u8::MAX;
 
 /// An open request and its holder.
@@ -31,7 +31,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// A request that was just opened. The stdin reader has it.
+    /// Creates the hold of a request that was just opened and that the stdin reader has.
     pub(super) fn new(key: RequestKey) -> Self {
         Self { key, holder: Arc::new(AtomicU8::new(Holder::Intake as u8)) }
     }

@@ -1,8 +1,8 @@
 //! The table of open client requests and the queue of lines for the client.
 //!
 //! Every operation is short and does no I/O. The caller holds a lock around it and wakes the tasks that wait. A request is
-//! answered at most once: it must first be taken out of the table. An answer to a request that is not in the table (answered or
-//! cancelled) is only counted.
+//! answered at most once, because it must first be taken out of the table. If a request is not in the table (it was answered or
+//! cancelled), its answer is dropped and counted.
 
 mod batches;
 mod hold;
@@ -28,7 +28,7 @@ use crate::protocol::mcp::{ClientProfile, Method};
 /// Why a request is not opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotOpened {
-    /// A request with this id is open. Only the first one is answered.
+    /// A request with this id is open already.
     Duplicate,
     /// `OPEN_REQUESTS_MAX` requests are open.
     Full,
@@ -38,7 +38,8 @@ pub enum NotOpened {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManySubscriptions;
 
-/// A request that a session has accepted: where its answer goes, and how it is written. Made once, when the session accepts it.
+/// A request that a session has accepted: its key, and the client profile for its answer. Created once, when the session accepts
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     /// The request.
@@ -52,7 +53,7 @@ pub struct Asked {
 pub struct Open {
     /// The id that the client gave the request.
     pub id: RequestId,
-    /// The batch that the request is a member of.
+    /// The batch that the request is a member of, if any.
     pub batch: Option<BatchKey>,
     /// The request's holder.
     pub hold: Hold,
@@ -60,7 +61,7 @@ pub struct Open {
     pub subscription: Option<Filter>,
     /// The request's method.
     pub method: Method,
-    /// Who asks, if the request itself says so (stateless era).
+    /// Who made the request, if the request itself says so (stateless era).
     pub caller: Option<Arc<Caller>>,
     /// When the request was opened.
     pub since: Instant,
@@ -97,7 +98,7 @@ pub enum Notified {
     Dropped,
 }
 
-/// See the module's documentation.
+/// The open requests of one session and its queue to stdout; see the module's documentation.
 #[derive(Debug, Default)]
 pub struct Requests {
     /// The session that the requests belong to.
@@ -132,7 +133,7 @@ impl Requests {
 
     // ---- the table ----
 
-    /// Opens a request, which then gets exactly one answer. `caller` is who asks, for a request of the stateless era.
+    /// Opens a request, which then gets exactly one answer. `caller` is who made the request, if it is one of the stateless era.
     ///
     /// # Errors
     /// Returns [`NotOpened`] if the request was not added to the table.
@@ -174,7 +175,7 @@ impl Requests {
         self.those(|open| holders.iter().any(|holder| open.hold.is_with(*holder)))
     }
 
-    /// Returns the subscriptions that pass the filter, in the order in which they were opened.
+    /// Returns the subscriptions for which `wanted` is true, in the order in which they were opened.
     pub fn subscriptions(&self, wanted: impl Fn(Filter) -> bool) -> Vec<RequestKey> {
         self.those(|open| open.subscription.is_some_and(&wanted))
     }
@@ -203,8 +204,8 @@ impl Requests {
         open
     }
 
-    /// Takes a request out of the table because its client cancelled it. Returns `None` if it is not open. Else the caller must
-    /// call [`rendered`](Self::rendered), with the arrays of the request's batch that are due.
+    /// Takes a request out of the table because its client cancelled it. Returns `None` if it is not open. Otherwise the caller
+    /// must call [`rendered`](Self::rendered), with the arrays of the request's batch that are due.
     pub fn cancel(&mut self, id: &RequestId) -> Option<(RequestKey, Open)> {
         let key = *self.keys.get(id)?;
         let open = self.close(key)?;
@@ -216,7 +217,7 @@ impl Requests {
         Some((key, open))
     }
 
-    /// Whether a request was cancelled recently.
+    /// Whether the client cancelled this request, among the last `OPEN_REQUESTS_MAX` that it cancelled.
     pub fn was_cancelled(&self, key: RequestKey) -> bool {
         self.cancelled.contains(&key)
     }
@@ -239,7 +240,7 @@ impl Requests {
         }
     }
 
-    /// Announces lines that [`rendered`](Self::rendered) will queue.
+    /// Announces lines that [`rendered`](Self::rendered) will queue, so that the queue does not count as empty until then.
     pub fn render(&mut self) {
         self.rendering += 1;
     }
@@ -279,8 +280,8 @@ impl Requests {
     }
 
     /// Queues a notification. With `coalesce`, nothing is queued if an identical line of the same `kind` still waits. Nothing is
-    /// queued either for a client that is gone or a subscription that has ended; the end of a subscription is written after what
-    /// is queued here.
+    /// queued either if the client is gone, if the subscription has ended, or if too many notifications wait. The answer that ends
+    /// a subscription is written after everything that was queued for it.
     pub fn notify(
         &mut self,
         subscription: Option<RequestKey>,
@@ -321,7 +322,7 @@ impl Requests {
     }
 
     /// Turns an open request into a subscription and queues the acknowledgement, which is never dropped. Returns false if nothing
-    /// was queued because the request was cancelled meanwhile, or because the client is gone.
+    /// was queued because the request was cancelled in the meantime, or because the client is gone.
     ///
     /// # Errors
     /// `SUBSCRIPTIONS_MAX` are open. The request is still open and must be answered.
@@ -347,7 +348,7 @@ impl Requests {
         self.queue.len() >= STDOUT_QUEUE_MAX_LINES || self.queued_bytes >= STDOUT_QUEUE_HIGH_BYTES
     }
 
-    /// Whether a line may be written without the queue, because the queue is empty.
+    /// Whether a line may be written without being queued, because the queue is empty and the client is there.
     pub fn is_next(&self) -> bool {
         !self.broken && self.queue.is_empty()
     }
@@ -377,7 +378,7 @@ impl Requests {
         }
     }
 
-    /// Takes the bytes of the next write out of the queue.
+    /// Removes the bytes of the next write from the queue; `None` if it is empty.
     pub fn take_write(&mut self) -> Option<Vec<u8>> {
         let mut bytes = self.pop()?.into_bytes();
         bytes.push(b'\n');

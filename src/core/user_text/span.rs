@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// A span of time for people.
+/// Formats a span of time for people, in ms, s, or min and s.
 pub fn seconds(span: Duration) -> String {
     match span.as_millis() {
         millis @ 0..=999 => format!("{millis} ms"),

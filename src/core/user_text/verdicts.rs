@@ -1,7 +1,7 @@
 //! The texts of the verdicts, for the AI behind an MCP client and for a person at a terminal.
 //!
-//! What happened and whether the tool ran is the same for both. What to do next differs: an AI can call holdfast's own tools and ask
-//! its user; a person runs commands and looks at Unity.
+//! What happened and whether the tool ran is the same for both. What to do next differs: an AI can call holdfast's own tools and
+//! ask its user; a person runs commands and looks at Unity.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::protocol::mcp::Audience;
 
-/// The text of a verdict that is not the editor's own answer.
+/// Returns the text of a verdict that is not the editor's own answer.
 pub fn verdict(answer: &Answer) -> String {
     let Answer { tool, call, .. } = answer;
     match answer.verdict {
@@ -31,7 +31,7 @@ pub fn verdict(answer: &Answer) -> String {
             )
         }
         Verdict::Cancelled => format!("Cancelled by the client. Call id {call}."),
-        // The editor answered, and the answer was lost inside holdfast.
+        // The editor answered, but the answer was lost inside holdfast.
         Verdict::Ok | Verdict::ToolError => {
             format!("Unity answered `{tool}`, but the answer could not be shown. The tool ran. Call id {call}.")
         }
@@ -49,7 +49,7 @@ fn not_executed(answer: &Answer, cause: Cause) -> String {
     )
 }
 
-/// Why the call was not executed, as the middle of a sentence.
+/// Returns why the call was not executed, as the middle of a sentence.
 fn happened(answer: &Answer, cause: Cause) -> String {
     let waited = seconds(answer.took);
     let grounds =
@@ -102,7 +102,7 @@ fn happened(answer: &Answer, cause: Cause) -> String {
     }
 }
 
-/// What the reader can do about it, as whole sentences.
+/// Returns what the reader can do about a call that was not executed, as whole sentences.
 fn next(answer: &Answer, cause: Cause) -> &'static str {
     use Audience::{Agent, Person};
     match (cause, answer.profile.audience) {
@@ -213,7 +213,7 @@ fn next(answer: &Answer, cause: Cause) -> &'static str {
     }
 }
 
-/// Whether the policy forbids the call because it cannot be read, not by a rule.
+/// Whether the policy forbids the call because the policy cannot be read, and not by one of its rules.
 fn is_broken_policy(answer: &Answer) -> bool {
     answer.refused.as_ref().is_some_and(|refused| refused.grounds.rule.is_none())
 }
@@ -252,13 +252,13 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
     )
 }
 
-/// The note on an answer after which the editor was away; `likely`: a domain reload is the likely reason.
+/// Returns the note on an answer after which the editor was away and came back. `likely`: a domain reload is the likely reason.
 pub fn reloaded(waited: Duration, likely: bool) -> String {
     let why = if likely { ", most likely for a domain reload," } else { "" };
     format!("Unity was away after that{why} and is ready again (waited {}).", seconds(waited))
 }
 
-/// As [`reloaded`], while the editor has not come back.
+/// Like [`reloaded`], for an editor that has not come back.
 pub fn still_reloading(waited: Duration, likely: bool, audience: Audience) -> String {
     let why = if likely { ", most likely to reload its domain," } else { "" };
     let next = match audience {

@@ -210,7 +210,7 @@ async fn a_late_result_is_kept_as_its_client_takes_it() {
     assert!(kept.len() < 45_000 && kept.contains("80000 bytes") && kept.contains(&format!("{call}.json")), "{kept}");
 }
 
-/// The clock of the ledger ends the call without any other event.
+/// The ledger's deadline ends the call without any other event.
 #[tokio::test(start_paused = true)]
 async fn what_has_lasted_too_long_is_ended_by_the_clock() {
     let parts = parts(Config::default());

@@ -1,4 +1,4 @@
-//! What the bridge receives.
+//! The messages that the bridge actor receives.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::survey::Survey;
 /// Messages to the bridge.
 #[derive(Debug)]
 pub enum Message {
-    /// Somebody needs the editor.
+    /// The editor is needed, so the bridge must connect.
     Wanted,
     /// A survey found targets.
     Offered(Arc<Survey>),
     /// A survey found no targets.
     NothingOffered(Arc<Survey>),
-    /// The wanted project is in question, or is known again.
+    /// Which project is wanted has changed, has become unknown, or is known again.
     ProjectMoved,
     /// A file changed, so an editor may be there: dial now.
     GoodNews,
@@ -27,11 +27,11 @@ pub enum Message {
     CallsWaiting,
     /// The registry wants a fresh list.
     ListWanted,
-    /// A message of the push channel.
+    /// The editor sent this message on the push channel.
     Hint(PushEvent),
-    /// The probe for this file ended.
+    /// The probe for this result file ended.
     ProbeEnded(String),
-    /// The editor has a call that no client waits for any more.
+    /// No client waits any more for the call with this key, which the editor may still be running.
     Withdrawn(JournalKey),
     /// No client waits for what was sent on this epoch's connection.
     NobodyWaits(Epoch),

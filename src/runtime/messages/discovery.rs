@@ -1,4 +1,4 @@
-//! What the discovery actor receives.
+//! The messages that the discovery actor receives.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ pub enum Message {
     Wanted,
     /// The client was asked for its roots.
     RootsAsked,
-    /// The client has answered, or did not in time.
+    /// The client has answered the request for its roots, or did not answer in time.
     RootsKept,
     /// The client named other roots.
     RootsHinted,
     /// A watched file changed.
     FilesChanged,
-    /// The survey of this number, made with the roots of this generation, ended.
+    /// A survey ended: its number, the generation of the roots that it was made with, and its result.
     Surveyed(u64, u64, Arc<Survey>),
     /// A timer may be due.
     Timer(Timer),

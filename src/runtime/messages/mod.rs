@@ -1,4 +1,5 @@
-//! The messages of all actors. They are below the actors, so that each actor can send to each other without importing it.
+//! The messages of all actors. They are kept outside of the actors' modules, so that any actor can send to any other without
+//! importing it.
 
 pub mod bridge;
 pub mod discovery;

@@ -1,4 +1,4 @@
-//! What the push actor receives.
+//! The messages that the push actor receives.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::runtime::mailbox::Permit;
 
 /// Messages to the push actor.
 pub enum Message {
-    /// The listener is bound, or could not be.
+    /// The listener is bound, or could not be bound.
     Bound(std::io::Result<Arc<dyn Listener>>),
     /// A socket was accepted.
     Attached,
@@ -17,7 +17,7 @@ pub enum Message {
     Detached,
     /// A message was read on a socket.
     Hint(PushEvent, Option<Permit>),
-    /// This many messages before the last one did not arrive.
+    /// This many messages of the editor did not arrive: their sequence numbers are missing.
     Missed(u64, Option<Permit>),
     /// A timer may be due.
     Timer(Timer),

@@ -1,4 +1,4 @@
-//! What the registry receives.
+//! The messages that the registry actor receives.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,8 +13,9 @@ use crate::protocol::ids::Epoch;
 use crate::runtime::mailbox::Permit;
 use crate::storage::catalogue_file::{CatalogueFile, Unusable};
 
-/// Tells the bridge, when it is dropped, that a list has ended: after the registry's own orders, and also if no registry runs to
-/// handle the list. The event is `ListLost` unless [`is_published`](Self::is_published) was called.
+/// Sends the bridge, when it is dropped, the event that a tool list has been dealt with. That is after what the registry does
+/// with the list, and it happens also if no registry runs. The event is `ListLost` unless [`is_published`](Self::is_published)
+/// was called.
 #[derive(Debug)]
 pub struct ListIsOver {
     bridge: ActorRef<bridge::Message>,
@@ -23,12 +24,12 @@ pub struct ListIsOver {
 }
 
 impl ListIsOver {
-    /// For the list of this connection.
+    /// Creates the value for the list of the connection with this epoch.
     pub fn new(bridge: ActorRef<bridge::Message>, epoch: Epoch) -> Self {
         Self { bridge, epoch, event: Event::ListLost }
     }
 
-    /// The list is published: calls can be looked up in it.
+    /// Marks the list as published: the tools of calls can be looked up in it. Sends the event `ListAnswered`.
     pub fn is_published(mut self) {
         self.event = Event::ListAnswered;
     }
@@ -51,9 +52,9 @@ pub enum Message {
     ChangeHinted(Option<Permit>),
     /// A list arrived on this connection.
     ListReceived(Epoch, Arc<ToolListing>, ListIsOver),
-    /// The list could not be read; the text tells why.
+    /// The tool list of this connection could not be read; the text says why.
     ListFailed(Epoch, String, ListIsOver),
-    /// The wanted project is known, and its catalogue can be read; `None`: there is none.
+    /// The wanted project is known, and its catalogue can be read. `None`: there is no project.
     ProjectKnown(Option<PathBuf>),
     /// The catalogue on disk was read, or could not be.
     DiskRead(PathBuf, Result<CatalogueFile, Unusable>),

@@ -1,4 +1,4 @@
-//! What the session receives.
+//! The messages that the session actor receives.
 
 use std::sync::Arc;
 
@@ -20,33 +20,33 @@ pub enum Delivered {
     Request {
         /// The open request: its key, and which part has it.
         hold: Hold,
-        /// Its id, as the client wrote it.
+        /// The request's id, as the client wrote it.
         id: RequestId,
         /// The caller, for a request of the stateless era.
         caller: Option<Arc<Caller>>,
         /// The method's name.
         method: String,
-        /// Its parameters.
+        /// The parameters, if there are any.
         params: Option<Box<RawValue>>,
     },
     /// A notification.
     Notification {
         /// The method's name.
         method: String,
-        /// Its parameters.
+        /// The parameters, if there are any.
         params: Option<Box<RawValue>>,
     },
     /// A response to a request of ours.
     Response {
         /// The id of our request.
         id: Option<RequestId>,
-        /// The result; an error has none.
+        /// The result; `None` if the client answered with an error.
         result: Option<Box<RawValue>>,
     },
 }
 
 impl Delivered {
-    /// The request's hold, if this is a request.
+    /// Returns the request's hold; `None` if this is not a request.
     pub fn request(&self) -> Option<&Hold> {
         match self {
             Self::Request { hold, .. } => Some(hold),
@@ -66,23 +66,23 @@ pub enum Message {
     CatalogueChanged,
     /// The catalogue on disk was read, or will not be.
     DiskRead,
-    /// It changed how likely it is that an editor connects.
+    /// How likely it is that an editor connects has changed.
     LikelihoodChanged(Likelihood),
     /// The client did not name its roots in time.
     RootsForgone,
-    /// A session that is routed waited long enough for its client's roots; it began to wait in this generation.
+    /// A routed session has waited long enough for its client's roots. The number is the generation in which it began to wait.
     RootsOverdue(u64),
-    /// The survey of where the client works has ended; it began in this generation.
+    /// The survey of where the client works has ended. The number is the generation in which it began.
     LookedAround(u64, Arc<Survey>),
     /// The session's link was removed.
     LinkGone,
     /// The tool of a held call turned out to be a package tool.
     PackageToolCalled(Asked, PackageTool, Arc<RawValue>),
-    /// stdin ended. The permit tells main when the waiting lists are answered.
+    /// stdin ended. Main waits until the permit is released: then the waiting `tools/list` requests are answered.
     InputEnded(Option<Permit>),
     /// The gateway stops.
     Stop,
-    /// At the end: the sent calls are answered, or the wait for that is over.
+    /// At the session's end: the sent calls are answered, or the time to wait for that is over.
     CallsSettled,
     /// A timer may be due.
     Timer(Timer),

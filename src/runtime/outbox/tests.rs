@@ -132,7 +132,7 @@ async fn the_end_does_not_lose_the_answers_of_a_batch_that_is_still_being_read()
     assert_eq!(ids, [Some(1), Some(2)], "{text}");
 }
 
-/// Reads `piece` bytes every 100 ms. Returns at the end of input; after `most` bytes it reads no more and never returns.
+/// Reads `piece` bytes every 100 ms. Returns at the end of input; after `most` bytes it stops reading and never returns.
 async fn read_slowly(mut near: tokio::io::DuplexStream, piece: usize, most: usize) -> usize {
     let (mut read, mut bytes) = (0, vec![0; piece]);
     while read < most {
@@ -188,7 +188,7 @@ thread_local! {
     static STDOUT: std::cell::RefCell<(Vec<u8>, usize)> = const { std::cell::RefCell::new((Vec::new(), 0)) };
 }
 
-/// A stdout that takes at most this many bytes of each write at once.
+/// Returns a stdout that takes at most this many bytes of each write at once.
 fn takes(outbox: &Outbox, bytes: usize) {
     STDOUT.with_borrow_mut(|(taken, most)| {
         taken.clear();
@@ -206,7 +206,7 @@ fn takes(outbox: &Outbox, bytes: usize) {
     });
 }
 
-/// The lines that it took.
+/// Returns the lines that this stdout took.
 fn taken() -> String {
     STDOUT.with_borrow(|(taken, _)| String::from_utf8(taken.clone()).unwrap())
 }
@@ -271,7 +271,7 @@ fn who_does_not_get_the_right_to_write_takes_it_from_nobody() {
 #[test]
 fn lines_of_many_threads_are_whole_and_none_is_lost() {
     static OUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-    /// Takes all of a write, part of it, or nothing, in turn.
+    /// Takes, in turn, all of a write, part of it, or nothing.
     fn moody(line: &[u8]) -> io::Result<usize> {
         static NTH: AtomicUsize = AtomicUsize::new(0);
         let count = match NTH.fetch_add(1, Ordering::Relaxed) % 3 {

@@ -1,4 +1,4 @@
-//! The ledger's deadlines: when a call needs action, and what is ended then.
+//! The ledger's deadlines: when the ledger must act for a call, and what it ends then.
 
 use tokio::time::Instant;
 
@@ -8,7 +8,7 @@ use crate::core::calls::types::Settlement;
 use crate::fsm::call::{Event, State};
 
 impl Ledger {
-    /// Returns when [`elapse`](Ledger::elapse) has something to do.
+    /// Returns when [`elapse`](Ledger::elapse) must be called next; `None` if no call has a deadline.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.entries.next_deadline()
     }
@@ -19,7 +19,7 @@ impl Ledger {
         self.armed
     }
 
-    /// Whether a deadline is earlier than the wake-up that was recorded by [`arm`](Ledger::arm).
+    /// Whether the next deadline is earlier than the wake-up that [`arm`](Ledger::arm) recorded, or no wake-up is recorded.
     pub fn wakes_late(&self) -> bool {
         match (self.next_deadline(), self.armed) {
             (Some(next), Some(armed)) => next < armed,
@@ -27,7 +27,8 @@ impl Ledger {
         }
     }
 
-    /// Returns whether calls have come, ended or changed, or what they wait for has changed, since this was last asked.
+    /// Returns whether a call was added, ended or changed, or what calls wait for has changed, since the last call of this
+    /// function.
     pub fn take_moved(&mut self) -> bool {
         std::mem::take(&mut self.moved)
     }
@@ -37,7 +38,8 @@ impl Ledger {
         let mut out = Vec::new();
         self.end_grace(now, &mut out);
         for index in self.entries.due(now) {
-            // A call that is given up as lost may be held again, and its hold may already be over.
+            // If the search for a call's outcome ends, the call may be held again, and the time for holding it may already be
+            // over.
             while let Some(event) = self.entries.get(index).and_then(|entry| self.due(entry, now)) {
                 self.feed(index, &event, None, now, &mut out);
             }
@@ -48,7 +50,8 @@ impl Ledger {
         out
     }
 
-    /// Returns the event of a time limit that has passed. Each such event changes the call's state, so the loop ends.
+    /// Returns the event of a time limit of this call that has passed. Each such event changes the call's state, so the loop in
+    /// `elapse` ends.
     fn due(&self, entry: &Entry, now: Instant) -> Option<Event> {
         match entry.state() {
             // The answer is there. `end_grace` ends the wait.

@@ -1,5 +1,5 @@
 //! Answers that are withheld because a domain reload may follow them without an announcement. A client that asked for a refresh
-//! wants to go on after the reload, and calls sent before it would be interrupted.
+//! wants to continue after the reload, and calls sent before the reload would be interrupted.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::fsm::cause::Availability;
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, Epoch};
 
-/// What is added to a withheld answer.
+/// What was seen of a reload, which is added to a withheld answer as a note.
 enum Signs {
     /// No reload was seen.
     None,
@@ -26,8 +26,8 @@ enum Signs {
 }
 
 impl Ledger {
-    /// Handles the editor's reply to a call that a reload may follow.
-    /// Returns false if the call owes no answer on that connection.
+    /// Withholds the editor's reply to a call after which a reload may follow. Answers at once if the call's project is no longer
+    /// wanted. Returns false if no answer to the call is expected on that connection.
     pub fn withhold(
         &mut self,
         call: CallId,
@@ -39,7 +39,7 @@ impl Ledger {
         let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
         let project = self.entries.get(index).and_then(|entry| entry.project.as_deref());
         if !self.wanted.may_be(project) {
-            // Nothing will be seen of what this editor does next.
+            // What this editor does next will not be observed.
             return self.reply(call, epoch, answer, now);
         }
         // The editor may already have announced that it leaves.
@@ -65,7 +65,8 @@ impl Ledger {
         self.no_reload.is_none_or(|at| at < since)
     }
 
-    /// Handles a change of the link's availability, which shows the start or the end of a reload.
+    /// Handles a change of the link's availability, which may show the start or the end of a reload. At the end, sends the
+    /// answers that were withheld for it.
     pub(super) fn see_reload(&mut self, availability: Availability, now: Instant, out: &mut Vec<Settlement>) {
         if !availability.is_no_absence() {
             self.entries.change_all(|entry| {
@@ -81,7 +82,7 @@ impl Ledger {
         }
     }
 
-    /// Sends the withheld answers whose time is over.
+    /// Sends the withheld answers whose time limit has passed.
     pub(super) fn end_grace(&mut self, now: Instant, out: &mut Vec<Settlement>) {
         self.tell_withheld(now, out, |entry, withheld| {
             let waited = now.saturating_duration_since(withheld.since);

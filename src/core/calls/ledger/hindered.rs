@@ -1,5 +1,5 @@
-//! What delays the calls on an open connection: its editor is silent, it cannot be connected to for the next call, or its tool
-//! list is being asked for.
+//! What delays calls although a connection is open: the editor is silent, the next request cannot be connected, or the editor has
+//! not sent its tool list yet.
 
 use super::Ledger;
 use crate::fsm::cause::Cause;

@@ -1,4 +1,4 @@
-//! The tools' own progress, passed on to clients.
+//! Passes the progress that tools report on to the clients.
 
 use tokio::time::Instant;
 
@@ -9,7 +9,7 @@ use crate::fsm::call::State;
 use crate::protocol::dialect::CallProgress;
 
 impl Ledger {
-    /// Handles a report of a tool about its progress.
+    /// Handles a report of a tool about its progress. Ignores it if the call is not running, or if its client wants no progress.
     pub fn progressed(&mut self, progress: CallProgress, now: Instant) -> Vec<Settlement> {
         let CallProgress { call, done, total, message } = progress;
         let entry = self.position(call).and_then(|index| self.entries.get_mut(index));

@@ -1,5 +1,5 @@
-//! The project that calls are for: a call runs only in the project that
-//! was wanted when it came, and only while that project is wanted.
+//! The project that calls are for. A call is sent only to the editor of the project that was wanted when the call arrived, and
+//! only while that project is wanted.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::fsm::cause::Cause;
 use crate::protocol::ids::{CallId, Epoch};
 
 impl Ledger {
-    /// Opens a connection for claims. The project of its editor is not known.
+    /// Opens a connection, on which calls may then be claimed. The project of its editor is not known.
     pub fn open_epoch(&mut self, epoch: Epoch) {
         self.open_epoch_of(epoch, None);
     }
@@ -29,13 +29,14 @@ impl Ledger {
         &self.wanted
     }
 
-    /// Returns whether the wanted project has changed since this was last asked.
+    /// Returns whether the wanted project has changed since the last call of this function.
     pub fn take_wanted_moved(&mut self) -> bool {
         std::mem::take(&mut self.wanted_moved)
     }
 
-    /// Sets the project that calls are for. Held calls for another project are refused, since they were not meant for this one.
-    /// Returns true if the value is new.
+    /// Sets the project that calls are for, and returns true if the value is new. Once it is known which project that is: held
+    /// calls for another project are refused, since they were not meant for this one; held calls without a project are for this
+    /// one from now on; and withheld answers of other projects are sent.
     pub fn want(&mut self, wanted: Wanted, now: Instant) -> (bool, Vec<Settlement>) {
         if self.wanted == wanted {
             return (false, Vec::new());
@@ -57,13 +58,13 @@ impl Ledger {
                 entry.project = entry.project.take().or_else(|| project.clone());
             }
         });
-        // Nothing will be seen any more of what the former project's editor does.
+        // From now on the former project's editor is not observed.
         self.tell_withheld_of(elsewhere, now, &mut out);
         out.extend(self.give_up_elsewhere(now));
         (true, out)
     }
 
-    /// Returns the project that an open call is for.
+    /// Returns the project that an open call is for. `None` if there is no such call, or if its project is not known.
     pub fn project_of(&self, call: CallId) -> Option<PathBuf> {
         self.entry(call).and_then(|entry| entry.project.clone())
     }

@@ -20,9 +20,9 @@ impl std::fmt::Debug for Ledger {
     }
 }
 
-/// The hash covers what decides about the open calls, so that the model checker can tell ledgers apart. A call's arguments,
-/// version and limits follow from its id, and the records of ended calls decide nothing. `served` is left out: it matters only
-/// with several sessions.
+/// For the model checker, which must tell ledgers apart. The hash covers the state on which decisions about the open calls
+/// depend. In the model, a call's arguments, version and limits follow from its id, and no decision depends on the records of
+/// ended calls. `served` is left out: it matters only with several sessions.
 impl Hash for Ledger {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         for entry in self.entries.iter() {
@@ -37,7 +37,7 @@ impl Hash for Ledger {
 }
 
 impl Ledger {
-    /// Returns the last claim of a call, for the log and the metrics.
+    /// Returns the last claim of an open call, for the log and the metrics. `None` if it was never claimed.
     pub fn sending(&self, call: CallId) -> Option<Sending> {
         self.entry(call).and_then(|entry| entry.sending)
     }
@@ -47,8 +47,8 @@ impl Ledger {
         &self.surprises
     }
 
-    /// Returns the number of held calls, and of the sent calls that have
-    /// not ended. A call whose answer is withheld counts among the latter.
+    /// Returns the number of held calls, and the number of sent calls that have not ended. A call whose answer is withheld counts
+    /// as a sent call that has not ended.
     pub fn counts(&self) -> (usize, usize) {
         let held = self.entries.iter().filter(|entry| entry.state() == State::Held).count();
         let flying = |state| matches!(state, State::Sent | State::Recovering | State::Abandoned | State::Cancelled);
@@ -66,13 +66,14 @@ impl Ledger {
         self.entries.iter().filter(of_it).filter(|entry| !entry.settled).count()
     }
 
-    /// Returns the oldest call that has a place at the editor, its tool, and since when.
+    /// Returns the oldest call that has a place at the editor, its tool, and when it was sent. `None` if no call has a place.
     pub fn running(&self) -> Option<(CallId, Arc<str>, Instant)> {
         let entry = self.entries.with_place()?;
         Some((entry.id, Arc::clone(&entry.tool), entry.sent.unwrap_or(entry.accepted)))
     }
 
-    /// Returns all calls, first the open ones and then the finished ones, newest first. Finished records are borrowed.
+    /// Returns the records of all calls: first the open calls and then the finished ones, each newest first. Finished records are
+    /// borrowed.
     pub fn records(&self) -> impl Iterator<Item = Cow<'_, Record>> {
         self.open_records().map(Cow::Owned).chain(self.finished.newest_first().map(Cow::Borrowed))
     }
@@ -87,7 +88,7 @@ impl Ledger {
         self.finished.newest_first()
     }
 
-    /// Returns a call's record.
+    /// Returns a call's record; `None` if the call is unknown or its record was dropped.
     pub fn record(&self, call: CallId) -> Option<Cow<'_, Record>> {
         let open = self.entry(call).filter(|entry| !entry.settled);
         let open = open.map(|entry| Cow::Owned(self.open_record(entry)));
@@ -99,11 +100,11 @@ impl Ledger {
         Record { waits_for, ..entry.record() }
     }
 
-    /// Returns what is known of a call's result.
+    /// Returns what is known about a call's result.
     pub fn look_up(&mut self, call: CallId, now: Instant) -> Lookup {
         self.finished.expire(now);
         let flying = |entry: &&Entry| {
-            // A cancelled call that still has its place may yet be answered by Unity.
+            // Unity may still answer a cancelled call that has its place at the editor.
             let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
             !(ended && entry.epoch.is_none())
         };
@@ -121,7 +122,7 @@ impl Ledger {
         Lookup::Unknown
     }
 
-    /// Whether a call with this many bytes of arguments fits beside the open calls.
+    /// Whether a call with this many bytes of arguments may be added to the open calls ([`OPEN_CALLS_MAX_BYTES`]).
     pub fn takes(&self, bytes: usize) -> bool {
         self.entries.bytes() + bytes <= OPEN_CALLS_MAX_BYTES
     }

@@ -16,7 +16,8 @@ impl Ledger {
         self.feed_all(now, |entry| held(entry).then_some(Event::Refused(cause)))
     }
 
-    /// Ends a session, whose client waits for nothing any more. Sent calls continue, and their results are kept.
+    /// Ends a session, whose client waits for no answer any more. Held calls are refused, and withheld answers are sent. Sent
+    /// calls continue, and their results are kept.
     pub fn part_from(&mut self, session: SessionId, now: Instant) -> Vec<Settlement> {
         let mut out = self.refuse_held_of(session, Cause::ShuttingDown, now);
         self.tell_withheld_of(|entry| entry.request.session == session, now, &mut out);
@@ -26,7 +27,7 @@ impl Ledger {
         out
     }
 
-    /// Returns the bytes of arguments of the open calls of one session, or of all.
+    /// Returns the bytes of arguments of the open calls of one session; of all sessions if `session` is `None`.
     pub fn open_bytes(&self, session: Option<SessionId>) -> usize {
         let Some(session) = session else { return self.entries.bytes() };
         let of_it = self.entries.iter().filter(|entry| !entry.settled && entry.request.session == session);

@@ -35,8 +35,8 @@ fn a_call_that_is_about_to_be_sent_does_not_wait_for_a_list() {
     assert_eq!(told(&book.wait(secs(10))), ["not_executed:connecting"]);
 }
 
-/// Two earlier bugs: first, the moment in which no earlier call ran was reported as a wait for the tool list; later, a list that
-/// was asked for again was reported as a wait for earlier calls.
+/// Guards against two earlier bugs. First, the moment between two calls was reported as a wait for the tool list. Later, a list
+/// that was requested again was reported as a wait for earlier calls.
 #[test]
 fn a_call_is_told_of_the_list_while_that_is_asked_for_and_of_other_calls_otherwise() {
     let mut book = Book::connected();

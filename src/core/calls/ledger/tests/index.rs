@@ -1,10 +1,11 @@
-//! At any time the indexes of the open calls equal what a scan of all calls finds.
+//! Tests that the indexes of the open calls always equal indexes built from a scan of all calls.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// An operation on a ledger. Numbers stand for calls, connections and causes. A number that stands for nothing is allowed too.
+/// An operation on a ledger. Numbers stand for calls, connections and causes. A number may also stand for a call, connection or
+/// cause that does not exist.
 #[derive(Debug, Clone)]
 enum Operation {
     Accept { parallel: bool, patience: u64, progress: bool, bytes: usize },

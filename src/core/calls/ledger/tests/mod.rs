@@ -673,7 +673,7 @@ fn the_end_closes_the_record_of_a_call_whose_outcome_is_still_looked_for() {
     assert_eq!(told(&book.ledger.close_all_epochs(Loss::Shutdown, book.now)), ["noted:outcome_unknown"]);
 }
 
-/// The second of two questions for its outcome is answered after the call was sent again.
+/// The outcome of a call is asked for twice, and the second answer arrives after the call was sent again.
 #[test]
 fn a_second_answer_of_the_journal_says_nothing_of_the_sending_after() {
     let key = |id: &str, seq| JournalKey { journal: "j".to_owned(), id: id.to_owned(), seq };

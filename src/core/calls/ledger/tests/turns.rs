@@ -1,4 +1,4 @@
-//! Calls of one link are served in turns, by session.
+//! Tests that the sessions on one link take turns with their calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ enum Act {
     Take,
     /// The editor answers the call that it has had longest.
     Answer,
-    /// The connection reserves a call and does not take it.
+    /// The connection reserves a call and does not send it.
     GiveBack,
     /// The connection ends, and the next one is opened.
     Reconnect,
