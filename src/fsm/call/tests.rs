@@ -99,8 +99,8 @@ fn a_call_that_is_turned_away_is_held_again_a_bounded_number_of_times() {
     }
 }
 
-/// Over all possible histories of a call: it is answered at most once and never after a cancel. A sent call never ends as not
-/// executed, unless no byte of it was written or the editor says that it ran nothing.
+/// Checks in all possible histories of a call that it is answered at most once and never after a cancel. A sent call must not end
+/// as not executed, unless no byte of it was written or the editor says that it ran nothing.
 #[test]
 fn no_history_answers_twice_or_denies_a_sending() {
     let events = Call::specimens();
