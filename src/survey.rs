@@ -19,7 +19,7 @@ pub use self::types::{Identity, Listed, Survey, Target};
 use crate::config::Config;
 use crate::platform::host::Host;
 
-/// Makes a survey. `former`: the project that an earlier survey found with the same roots, if any. It is preferred if several
+/// Makes a survey. `former`: the project that an earlier survey found with the same roots, if any. It is considered if several
 /// projects fit.
 pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf], former: Option<&Path>) -> Survey {
     look::look(host, config, meant::meant(host, config, roots, former))

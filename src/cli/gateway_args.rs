@@ -273,7 +273,8 @@ impl EditorArgs {
         policy
     }
 
-    /// Returns the log level. If the user gives none: errors only if `quiet`, which is for commands whose output is for people.
+    /// Returns the log level. If the user gives none: debug if MCP_DEBUG is `true`; otherwise errors only if `quiet`, which is
+    /// for commands whose output is for people; otherwise info.
     pub fn verbosity(&self, quiet: bool) -> Verbosity {
         let debug = variable("MCP_DEBUG").as_deref() == Some("true");
         self.log.unwrap_or(match (debug, quiet) {

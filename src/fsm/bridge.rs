@@ -105,7 +105,8 @@ impl Bridge {
         Self { at: Place::Idle(Absence::UNKNOWN) }
     }
 
-    /// Like [`new`](Self::new), but for the successor of a bridge that has just lost an editor. The shell must arm [`Timer::Hope`].
+    /// Like [`new`](Self::new), but for the successor of a bridge that has just lost an editor. The shell must arm
+    /// [`Timer::Hope`].
     pub fn after_loss() -> Self {
         let past = Past::Connected { recently_lost: true, cut_off: false };
         Self { at: Place::Idle(Absence { cause: Cause::Lost, past, ..Absence::UNKNOWN }) }

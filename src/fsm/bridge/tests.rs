@@ -132,7 +132,7 @@ fn greeting_refused_by_a_stranger_does_not_hide_that_our_editor_lives() {
 fn dialing_connect_failed_at_the_only_port_names_the_wrong_project() {
     let mut it = new(&[Event::Wanted, offered(1, ALIVE), WRONG_PROJECT]);
     assert_eq!(availability(&it), Availability::Absent(Cause::WrongProject));
-    // Another survey must not make the link `Coming` for a moment, or waiting calls would be held anew after each survey.
+    // Another survey must not make the link `Coming` for a moment, or the hold of waiting calls would start again.
     for event in [Event::Elapsed(Timer::Retry), offered(1, ALIVE)] {
         it.feed(&event);
         assert_eq!(availability(&it), Availability::Absent(Cause::WrongProject), "after {event:?}");
