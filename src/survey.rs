@@ -1,9 +1,9 @@
-//! One survey: which project is meant, what its files say of its editor, which ports may be connected to, and which are only
+//! One survey: which project is meant, what its files say about its editor, which ports may be connected to, and which are only
 //! listed.
 //!
-//! A survey blocks, only reads, and is quick (a few small files, a process look-up): run it on the host's blocking lane. A port
-//! that a file or a default names is connected to only if its owner is shown to be the project's editor. A port that the user
-//! named is taken on trust.
+//! A survey blocks, only reads, and is quick (a few small files, a process look-up). It must run on the host's threads for
+//! blocking work. A port that a file or a default names is connected to only if its owner is shown to be the project's editor. A
+//! port that the user named is trusted, unless its owner is shown to belong to another project.
 
 mod look;
 mod meant;
@@ -19,7 +19,8 @@ pub use self::types::{Identity, Listed, Survey, Target};
 use crate::config::Config;
 use crate::platform::host::Host;
 
-/// Takes a survey. `former`: the project that an earlier survey found with the same roots; a session stays with it.
+/// Makes a survey. `former`: the project that an earlier survey found with the same roots, if any. It is considered if several
+/// projects fit.
 pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf], former: Option<&Path>) -> Survey {
     look::look(host, config, meant::meant(host, config, roots, former))
 }

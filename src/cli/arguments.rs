@@ -4,7 +4,8 @@ use std::ffi::OsString;
 
 use clap::Command;
 
-/// Moves flags that stand before a subcommand behind it: `holdfast --port 8700 status` becomes `holdfast status --port 8700`.
+/// Moves flags that are written before the subcommand behind it: `holdfast --port 8700 status` becomes `holdfast status --port
+/// 8700`.
 pub fn in_order(command: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
     let text = |at: usize| words.get(at).and_then(|word| word.to_str());
     let (mut flags_end, mut all_known) = (1, true);
@@ -19,8 +20,8 @@ pub fn in_order(command: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
     while let Some(inner) = text(end).and_then(|word| within.find_subcommand(word)) {
         (end, within) = (end + 1, inner);
     }
-    // A word that is not a subcommand is moved to the front as well, so that the parser complains of it. After an unknown flag
-    // that word may be the flag's value; then the flag is the mistake.
+    // A word that is not a subcommand is also moved to the front, so that the parser reports it as the mistake. After an unknown
+    // flag that word may be the flag's value; then the flag is the mistake.
     let end = if all_known { end.max(flags_end + 1).min(words.len()) } else { end };
     if let Some(part) = words.get_mut(1..end).filter(|_| end > flags_end) {
         part.rotate_left(flags_end - 1);
@@ -28,8 +29,8 @@ pub fn in_order(command: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-/// Returns the command without the variables that are set to nothing. Clients fill templates with empty texts where a value is
-/// missing, and an empty variable must not end the process.
+/// Returns the command, which no longer reads those variables that are set to nothing. Clients fill templates with empty texts
+/// where a value is missing, and an empty variable must not end the process.
 pub fn without_empty_variables(command: Command) -> Command {
     let empty = |name: &std::ffi::OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
     command

@@ -87,15 +87,16 @@ fn bounded(from: impl std::io::Read, name: &str) -> Result<String, String> {
 }
 
 async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
-    // No client behind this one gives up earlier, so the answer may use the whole time: the margin is added to the patience.
+    // No client is waiting that would give up earlier, so the answer may take the whole time: the margin, which the gateway
+    // subtracts from a client's patience, is added to it here.
     let patience = std::time::Duration::from_secs(arguments.timeout) + PATIENCE_MARGIN;
     let mut one_shot = match OneShot::open(Config { patience: Some(patience), ..config }).await {
         Ok(one_shot) => one_shot,
         Err(gone) => return internal(&gone.to_string()),
     };
     if GatewayTool::from_name(&arguments.tool).is_some_and(|tool| tool != GatewayTool::WaitReady) {
-        // The gateway's own tools except `holdfast_wait_ready` answer at once. `tools/list` is answered only after the editor was
-        // met, or once it is not likely to be, so their answer then describes the editor.
+        // All gateway tools except `holdfast_wait_ready` answer at once. The request `tools/list` is answered only when the
+        // editor was reached or is not expected any more, so the gateway tool called after it describes the editor.
         let _ = one_shot.request("tools/list", "{}", &mut |_| {}).await;
     }
     let mut last = String::new();
@@ -107,7 +108,7 @@ async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
     };
     let progress: Option<&mut dyn FnMut(&str)> = if std::io::stderr().is_terminal() { Some(&mut report) } else { None };
     let answered = one_shot.call(&arguments.tool, &json, progress).await;
-    // The ledger's record of the call. There is none for an unknown tool or for one of the gateway's own tools.
+    // The ledger's record of the call. An unknown tool and a gateway tool leave no record.
     let record =
         one_shot.parts.calls.ledger(|ledger, _| ledger.records().next().map(|record| (record.verdict, record.unrun)));
     let (verdict, refused_there) = record.unwrap_or_default();
@@ -166,7 +167,7 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refus
         }
     }
     if output::lost() {
-        // With every other verdict, stderr says whether the tool ran: by the result's text above, or the note on
+        // For every other verdict, stderr already says whether the tool ran: in the result's text above, or in the note on
         // `StillRunning` below.
         if let Some(Verdict::Ok | Verdict::ToolError) = verdict
             && !refused_there
@@ -185,7 +186,7 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refus
     match verdict {
         Some(Verdict::ToolError) if refused_there => Exit::NotExecuted,
         Some(verdict) => exit_of(verdict),
-        // One of the gateway's own tools.
+        // A gateway tool: the ledger has no verdict of it.
         None if is_error => Exit::Failed,
         None => Exit::Ok,
     }
@@ -201,14 +202,14 @@ fn exit_of(verdict: Verdict) -> Exit {
     }
 }
 
-/// Prints why the request itself was refused: the tool is unknown, or no tool can take the arguments.
+/// Prints why the request itself was refused: the tool is unknown, or the arguments are not valid for any tool.
 fn refused(arguments: &CallArgs, error: &RpcError) -> Exit {
     if arguments.json_output {
         output::line(&json!({"error": {"code": error.code, "message": error.message}}).to_string());
     }
     output::complain(&format!("holdfast call: {}.", error.message.trim_end_matches('.')));
     match error.code {
-        // JSON-RPC's codes for a caller's mistake.
+        // JSON-RPC's codes for a mistake of the caller.
         -32602..=-32600 => Exit::Usage,
         _ => Exit::Internal,
     }

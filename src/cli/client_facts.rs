@@ -1,4 +1,4 @@
-//! Puts the table of clients into words, for `holdfast doctor --clients` and the pages in `docs/clients/`.
+//! Describes the table of clients in words, for `holdfast doctor --clients` and the pages in `docs/clients/`.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub struct Told {
     pub says: Option<String>,
     /// The value for programs.
     pub value: Value,
-    /// How it is known; `None` if the value is unknown.
+    /// How the value is known; `None` if the value is unknown.
     pub evidence: Option<Evidence>,
 }
 
@@ -90,7 +90,8 @@ pub fn seconds(span: Duration) -> String {
     }
 }
 
-/// The names by which a client is recognised; `*` ends a prefix. A prefix is left out after the same name without `*`.
+/// Returns the names by which a client is recognised. A name that ends in `*` is a prefix; it is left out if the same name
+/// without `*` comes before it.
 pub fn names(client: &Client) -> Vec<String> {
     let name = |named: &Named| match named {
         Named::Exactly(name) => (*name).to_owned(),
@@ -101,7 +102,7 @@ pub fn names(client: &Client) -> Vec<String> {
     names
 }
 
-/// What holdfast does for such a client: one sentence each.
+/// Describes what holdfast does for a client with these traits: one sentence each.
 pub fn treatment(traits: &ClientTraits) -> Vec<String> {
     let latest = traits.patience.saturating_sub(PATIENCE_MARGIN);
     let later = "or \"still running\" and an id under which holdfast_result has the result later";
@@ -159,7 +160,7 @@ pub fn treatment(traits: &ClientTraits) -> Vec<String> {
     done
 }
 
-/// What applies to every client, and how holdfast treats an unknown fact.
+/// Returns the text about what applies to every client, and how holdfast treats an unknown fact.
 pub fn unknown_means() -> String {
     format!(
         "What is not known is not guessed: patience counts as {} s (the SDKs' default), changes are not counted on, and nothing is cut, \

@@ -33,7 +33,7 @@ pub struct DoctorArgs {
 
 /// Runs the checks and prints the findings.
 pub fn run(arguments: &DoctorArgs) -> ExitCode {
-    // `doctor` reports a project that cannot be used as a finding; other commands end there.
+    // `doctor` reports a project that cannot be used as a finding and goes on; other commands stop there.
     let (config, complaints) = arguments.editor.config();
     let as_json = arguments.json;
     if let Some(named) = &arguments.clients {

@@ -13,8 +13,8 @@ pub enum Exit {
     Failed = 1,
     /// The command line or the configuration is wrong, or `call` has bad JSON or an unknown tool. Nothing was done.
     Usage = 2,
-    /// Not executed: the editor could not be reached, or refused before it ran anything. `tools`: no editor, and no list on
-    /// disk. `status`: no editor is reachable.
+    /// Not executed: the editor could not be reached, or refused the call before it ran anything. `tools`: no editor, and no list
+    /// on disk. `status`: no editor is reachable.
     NotExecuted = 3,
     /// `call`: the tool may have run: the outcome is unknown, or it is still running.
     Unknown = 4,

@@ -1,4 +1,4 @@
-//! `holdfast fake-unity`: a model of an editor in a process of its own, which can be killed.
+//! `holdfast fake-unity`: a model of an editor in a separate process, which can be killed.
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -138,7 +138,7 @@ pub struct GatewayArgs {
     pub documented_hop: Option<DocumentedHop>,
 }
 
-/// The port of the HTTP API that Unity-MCP's documents describe; `None`: it is not served.
+/// The port of the HTTP API that Unity-MCP's documents describe; `None` if that API is not served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DocumentedHop(pub Option<u16>);
 
@@ -155,7 +155,7 @@ fn documented_hop(text: &str) -> Result<DocumentedHop, String> {
 }
 
 impl GatewayArgs {
-    /// Returns the configuration that the flags and the environment ask for, and a complaint for each value that is not used.
+    /// Returns the configuration from the flags and the environment, and a complaint for each value that cannot be used.
     pub fn config(&self) -> (Config, Vec<String>) {
         let (config, mut complaints) = self.editor.config();
         complaints.extend(bad_project(&config).map(|bad| bad.to_string()));
@@ -180,8 +180,8 @@ impl GatewayArgs {
 }
 
 impl EditorArgs {
-    /// Returns the configuration that the flags and the environment ask for, and a complaint for each variable that is not used.
-    /// The caller checks the project with [`bad_project`]: a gateway runs without a project, a one-shot command does not.
+    /// Returns the configuration from the flags and the environment, and a complaint for each variable that cannot be used. The
+    /// caller checks the project with [`bad_project`]: a gateway runs without a project, a one-shot command does not.
     pub fn config(&self) -> (Config, Vec<String>) {
         let mut complaints = Vec::new();
         let mut ports: Vec<(u16, PortSource)> = self.port.map(|port| (port, PortSource::Flag)).into_iter().collect();
@@ -221,7 +221,8 @@ impl EditorArgs {
             dialects: self.dialect.dialects(),
             client_name: self.client_name.clone().or_else(|| variable("MCP_CLIENT_NAME")),
             development: self.development || variable("NODE_ENV").as_deref() == Some("development"),
-            // Made absolute (HOME may be relative): notes name this folder, and a reader has another working directory.
+            // The path is made absolute (HOME may be relative): messages name this folder to people whose working directory
+            // differs.
             state_dir: (self.state_dir.clone().or_else(|| state_dir(System::HERE, variable)))
                 .map(|path| std::path::absolute(&path).unwrap_or(path)),
             complaints: complaints.clone(),
@@ -230,9 +231,9 @@ impl EditorArgs {
         (config, complaints)
     }
 
-    /// Builds the policy of flags, environment and file. A tool that any of them denies is denied. Only the first allow list that
-    /// is not empty is used: `--allow`, then `HOLDFAST_ALLOW`, then the file's. A variable that cannot be parsed makes the policy
-    /// refuse every call.
+    /// Combines the policies of the flags, the environment and the file. A tool is denied if any of the three denies it. Only the
+    /// first allow list that is not empty is used: `--allow`, then `HOLDFAST_ALLOW`, then the file's. A variable that cannot be
+    /// parsed makes the policy refuse every call.
     fn policy(
         &self,
         rules: PolicySection,
@@ -272,7 +273,8 @@ impl EditorArgs {
         policy
     }
 
-    /// The log level if the user gives none: errors only if `quiet`, for commands whose output is for people.
+    /// Returns the log level. If the user gives none: debug if MCP_DEBUG is `true`; otherwise errors only if `quiet`, which is
+    /// for commands whose output is for people; otherwise info.
     pub fn verbosity(&self, quiet: bool) -> Verbosity {
         let debug = variable("MCP_DEBUG").as_deref() == Some("true");
         self.log.unwrap_or(match (debug, quiet) {
@@ -283,7 +285,7 @@ impl EditorArgs {
     }
 }
 
-/// Why the project that the user named cannot be used; `None` if it can be used or none was named.
+/// Returns why the project that the user named cannot be used; `None` if it can be used or none was named.
 pub fn bad_project(config: &Config) -> Option<BadProject> {
     config.project.as_deref().and_then(|project| crate::config::named_project(project).err())
 }
@@ -313,7 +315,7 @@ fn logger_address(url: &str) -> Result<SocketAddr, String> {
     let address = rest.and_then(|authority| {
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => (host, port.parse::<u16>().ok().filter(|port| *port > 0)?),
-            // The default port of http.
+            // No port is given: the default port of http.
             _ => (authority, 80),
         };
         let ip = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
@@ -333,7 +335,7 @@ fn logger_address(url: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// Whether a host name or address, as people write it, means this machine's loopback.
+/// Whether a host name or address, as people write it, means this machine's loopback interface.
 fn is_this_machine(host: &str) -> bool {
     let host = host.trim().trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
@@ -344,7 +346,8 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The folders of the user's configuration, from variables that clients pass on even when they clear the environment.
+/// Returns the folders of the user's configuration. They come from variables that clients pass on even when they clear the
+/// environment.
 fn places(system: System, variable: impl Fn(&str) -> Option<String>) -> Places {
     let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| system.is_absolute(path));
     let home = match system {
@@ -355,14 +358,15 @@ fn places(system: System, variable: impl Fn(&str) -> Option<String>) -> Places {
     let config = match system {
         System::Windows => folder("APPDATA").or_else(|| below(&["AppData", "Roaming"])),
         System::Macos => below(&["Library", "Application Support"]),
-        // Not XDG_CONFIG_HOME: clients remove it from the environment, and a policy must not apply in a shell only.
+        // XDG_CONFIG_HOME is not used: clients remove it from the environment, and a policy must not apply only when holdfast is
+        // started in a shell.
         System::Linux => below(&[".config"]),
     };
     Places { config, home }
 }
 
-/// The state folder, from variables that clients pass on even when they clear the environment. Not every client passes on
-/// LOCALAPPDATA.
+/// Returns the state folder. It comes from variables that clients pass on even when they clear the environment. Not every client
+/// passes on LOCALAPPDATA.
 fn state_dir(system: System, variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     let folder = |name: &str| variable(name).map(PathBuf::from);
     let below = |home: &str, path: &[&str]| Some(folder(home)?.join(path.iter().collect::<PathBuf>()));
@@ -376,7 +380,7 @@ fn state_dir(system: System, variable: impl Fn(&str) -> Option<String>) -> Optio
     }
 }
 
-/// The folders that Windows protects for this user alone: those of the user's profile.
+/// Returns the folders that Windows makes private to this user: those of the user's profile.
 pub(super) fn profile_folders() -> Vec<PathBuf> {
     ["USERPROFILE", "LOCALAPPDATA", "APPDATA"].into_iter().filter_map(variable).map(PathBuf::from).collect()
 }

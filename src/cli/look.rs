@@ -1,4 +1,4 @@
-//! What `status` and `doctor` see of an editor without a greeting: the survey, and which process listens on each port.
+//! What `status` and `doctor` learn about an editor without greeting it: the survey, and which process listens on each port.
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -18,7 +18,7 @@ pub enum Standing {
     Checked,
     /// A gateway connects: the user named the port, and nothing speaks against it.
     Assumed,
-    /// A gateway does not connect: the port is another project's, or nothing proves whose it is.
+    /// A gateway does not connect: the port belongs to another project, or nothing proves which project it belongs to.
     Refused(ConnectFailure),
     /// A gateway does not connect, for the reason that the survey gives.
     Listed(String),
@@ -55,19 +55,20 @@ pub struct Port {
     pub standing: Standing,
 }
 
-/// The survey and the ports of one moment.
+/// The result of the survey, and the ports, at one moment.
 #[derive(Debug, Clone)]
 pub struct Look {
     /// The result of the survey.
     pub survey: Survey,
     /// Whether the process that the project's files name is alive.
     pub editor: Option<Liveness>,
-    /// The ports, best first.
+    /// The ports, the best one first.
     pub ports: Vec<Port>,
 }
 
 impl Look {
-    /// Surveys the project. Connects to ports that may be called, and sends nothing; only looks up the owners of other ports.
+    /// Surveys the project. Connects to the ports that a gateway would connect to, and sends nothing. For other ports, only looks
+    /// up the owner.
     pub async fn around(config: &Config) -> Self {
         let host = RealHost;
         let survey = survey::survey(&host, config, &[], None);
@@ -126,8 +127,8 @@ impl Look {
 }
 
 fn standing(target: &Target) -> Standing {
-    // `check_owner` takes the user's word for a port that the user named. A copy with `PortSource::Settings` is checked by its
-    // owner alone, and tells `Checked` from `Assumed`.
+    // `check_owner` believes the user about a port that the user named. To tell `Checked` from `Assumed`, a copy of the target
+    // with `PortSource::Settings` is checked too, by its owner alone.
     let unnamed = Target { source: PortSource::Settings, ..target.clone() };
     let owner_known = target.project.is_some();
     match survey::check_owner(&RealHost, target) {

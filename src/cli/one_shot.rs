@@ -1,7 +1,7 @@
-//! A gateway for one command: the gateway that `serve` runs, in this process, with a small MCP client on its pipes.
+//! A gateway for one command: the same gateway that `serve` runs, in this process, with a small MCP client on its pipes.
 //!
-//! This keeps one path to Unity, with one set of promises. What a command needs beyond the client's view (verdicts, the source of
-//! the tool list) is read from the gateway's own records, never from the text of an answer.
+//! So there is only one way to Unity, with one set of promises. What a command needs beyond the client's view (verdicts, the
+//! source of the tool list) is read from the gateway's own records, never from the text of an answer.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use crate::protocol::mcp::{Audience, ProtocolVersion};
 use crate::telemetry::logs;
 use crate::transport::run::{self, Pumps};
 
-/// The token under which the one call of a one-shot command reports progress.
+/// The progress token of the one call that a one-shot command makes.
 const PROGRESS_TOKEN: &str = "\"p\"";
 
 /// The gateway ended before it answered, which is a bug of ours.
@@ -37,7 +37,7 @@ const PROGRESS_TOKEN: &str = "\"p\"";
 #[error("the gateway of this command ended before it answered; please report this")]
 pub struct GatewayGone;
 
-/// A gateway in this process, with its client.
+/// A gateway in this process, with its MCP client.
 pub struct OneShot {
     /// The gateway's parts: all links and sessions.
     pub parts: Arc<Parts>,
@@ -49,13 +49,13 @@ pub struct OneShot {
 }
 
 impl OneShot {
-    /// Starts a gateway and opens a session with it. The gateway looks for the editor from then on.
+    /// Starts a gateway and opens a session with it. From then on the gateway looks for the editor.
     ///
     /// # Errors
     /// [`GatewayGone`] if the gateway ends before the session is open.
     pub async fn open(config: Config) -> Result<Self, GatewayGone> {
-        // A client of one request leaves nothing behind in the editor, so no push listener is offered. Results are neither cut
-        // nor put into files: this client takes them whole.
+        // A client that makes one request must leave nothing behind in the editor, so no push listener is offered. Results are
+        // neither cut nor written to files: this client reads them whole.
         let config = Config {
             push: false,
             list_changed: Some(false),
@@ -191,7 +191,7 @@ where
     block_on(arguments, work(config))
 }
 
-/// Runs a command's work on a runtime of its own, with logs.
+/// Runs a command's work on a new runtime, with logs.
 pub fn block_on(arguments: &EditorArgs, work: impl Future<Output = Exit>) -> ExitCode {
     let logs = logs::start(arguments.verbosity(true), arguments.log_format);
     log_panics();
@@ -202,7 +202,7 @@ pub fn block_on(arguments: &EditorArgs, work: impl Future<Output = Exit>) -> Exi
         }
     };
     let exit = runtime.block_on(work);
-    // Lets disk writes that are under way finish. `serve` has a thread that blocks on stdin; a command has no such thread.
+    // Lets disk writes that have begun finish. `serve` has a thread that blocks on stdin; a command has no such thread.
     runtime.shutdown_timeout(FLUSH_MAX);
     drop(logs);
     exit.into()

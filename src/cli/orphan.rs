@@ -1,17 +1,18 @@
-//! Decides when a client is gone although its pipes are open: a grandchild of it may hold them.
+//! Decides when a client is gone although its pipes are open: a process that the client started may still hold them.
 //!
-//! The end of the parent alone proves nothing: the parent may have been a launcher, and the client lives. A stdout that nobody
-//! reads any more is proof. If the protocol has a ping, the gateway sends one, which every living client answers; any other line
-//! from the client also proves that it lives. A client that cannot be asked (no session yet, no ping in the stateless era, a ping
-//! that waits behind a blocked stdout) is gone after a silence that no living client keeps.
+//! The end of the parent process alone proves nothing: the parent may have been a launcher, and the client may still run. A
+//! stdout that nobody reads any more is proof that the client is gone. If the protocol has a ping, the gateway sends one, which
+//! every living client answers; any other line from the client also proves that it lives. If the client cannot be asked (no
+//! session is open yet, the stateless era has no ping, or the ping waits behind a blocked stdout), it is gone once it has been
+//! silent longer than any living client is.
 //!
-//! Time is counted in looks, so that time during which the machine sleeps is not silence.
+//! Time is measured by the number of looks, so the time during which the machine sleeps does not count as silence.
 
 use std::time::Duration;
 
 use crate::limits::{CLIENT_ANSWER_MAX, CLIENT_ASK_EVERY, CLIENT_OPENING_MAX, CLIENT_SILENCE_MAX, PARENT_WATCH_EVERY};
 
-/// Whether the client can be asked by a ping if it lives.
+/// Whether the gateway can send the client a ping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Session {
     /// No session is open: a ping may not be sent before the handshake.
@@ -28,7 +29,7 @@ pub(super) struct Look {
     pub session: Session,
     /// How many lines the client has sent.
     pub heard: u64,
-    /// Whether lines for the client are still queued: then it may not have received the ping.
+    /// Whether lines for the client are still queued. If so, the client may not have received the ping yet.
     pub is_behind: bool,
 }
 
@@ -42,27 +43,27 @@ pub(super) enum Next {
     Gone,
 }
 
-/// The watch of a gateway over its client after the parent process has ended.
+/// Watches the client of a gateway whose parent process has ended.
 #[derive(Debug, Default)]
 pub(super) struct Orphan {
     heard: u64,
     /// How long the client has sent nothing.
     silent: Duration,
-    /// How long the client has had the unanswered ping.
+    /// How long the client has had a ping without answering; `None` if no ping is unanswered.
     asked: Option<Duration>,
-    /// How long ago the last ping was sent.
+    /// How long ago the last ping was sent; `None` if none was sent yet.
     since_asked: Option<Duration>,
 }
 
 impl Orphan {
-    /// Returns what to do. To be called every `PARENT_WATCH_EVERY`.
+    /// Returns what to do next. Must be called every `PARENT_WATCH_EVERY`.
     pub fn look(&mut self, look: Look) -> Next {
         self.silent += PARENT_WATCH_EVERY;
         self.since_asked = self.since_asked.map(|since| since + PARENT_WATCH_EVERY);
         if look.heard != self.heard {
             (self.heard, self.silent, self.asked) = (look.heard, Duration::ZERO, None);
         }
-        // The time runs only while no line waits in the queue, so that the client has the ping.
+        // The time to answer a ping runs only while no line waits in the queue: only then the client surely has the ping.
         self.asked = self.asked.map(|asked| if look.is_behind { Duration::ZERO } else { asked + PARENT_WATCH_EVERY });
         let silence_max = if look.session == Session::None { CLIENT_OPENING_MAX } else { CLIENT_SILENCE_MAX };
         let is_due = self.since_asked.is_none_or(|since| since >= CLIENT_ASK_EVERY);
@@ -75,7 +76,7 @@ impl Orphan {
         }
     }
 
-    /// Notes that a ping was queued.
+    /// Records that a ping was queued.
     pub fn asked(&mut self) {
         (self.asked, self.since_asked) = (Some(Duration::ZERO), Some(Duration::ZERO));
     }
@@ -87,7 +88,7 @@ mod tests {
 
     const QUIET: Look = Look { session: Session::Asks, heard: 1, is_behind: false };
 
-    /// How long until the client is gone if each look shows `look`.
+    /// Returns how long it takes until the client counts as gone, if each look shows `look`.
     fn lasts(orphan: &mut Orphan, look: Look) -> Duration {
         let mut looks = 0;
         loop {
@@ -129,7 +130,7 @@ mod tests {
         for _ in 0..100 {
             assert_eq!(orphan.look(Look { is_behind: true, ..QUIET }), Next::Wait);
         }
-        // The client reads again, so the time to answer the ping runs from here.
+        // The client reads again, so the time to answer the ping starts here.
         about(lasts(&mut orphan, QUIET), CLIENT_ANSWER_MAX);
         about(lasts(&mut Orphan::default(), Look { is_behind: true, ..QUIET }), CLIENT_SILENCE_MAX);
     }

@@ -1,4 +1,4 @@
-//! The only place that prints for people on stdout. `serve` writes nothing to stdout with it: there, stdout is for MCP alone.
+//! The only place that prints to stdout for people. During `serve` nothing here prints to stdout, which is for MCP alone then.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use crate::platform::stdio::{Stderr, Stdout};
 /// The first error of a write to stdout. It is reported once, when the command ends.
 static LOST: OnceLock<io::Error> = OnceLock::new();
 
-/// Keeps the error of a write. A reader that closed the pipe (`| head`) is not an error: it has all it wanted.
+/// Keeps the error of a failed write. A pipe that its reader closed (`| head`) is not an error: the reader has all it wanted.
 fn written(done: io::Result<()>) {
     if let Err(error) = done
         && !is_gone(&error)
@@ -24,12 +24,13 @@ fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe || cfg!(windows) && error.raw_os_error() == Some(233)
 }
 
-/// Whether a write to stdout failed.
+/// Whether a write to stdout has failed.
 pub fn lost() -> bool {
     LOST.get().is_some()
 }
 
-/// Returns the exit code of a command. If output was lost, says so on stderr, and a success becomes [`Exit::Output`].
+/// Returns the exit code of a command. If output was lost, reports the loss on stderr and returns [`Exit::Output`] in place of a
+/// success.
 pub fn end(exit: ExitCode) -> ExitCode {
     let Some(error) = LOST.get() else { return exit };
     complain(&format!(
@@ -43,7 +44,7 @@ pub fn line(text: &str) {
     bytes(format!("{text}\n").as_bytes());
 }
 
-/// Prints the message of the command line's parser: help and the version on stdout, an error on stderr. Returns its exit code.
+/// Prints a message of the command line parser: help and version on stdout, errors on stderr. Returns its exit code.
 pub fn usage(said: &clap::Error) -> ExitCode {
     let text = said.render();
     let terminal = if said.use_stderr() { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
@@ -81,7 +82,7 @@ pub fn can_draw() -> bool {
     io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|kind| kind != "dumb")
 }
 
-/// Whether colours are allowed: NO_COLOR is not set, or is empty.
+/// Whether colours are allowed: NO_COLOR is not set or is empty.
 pub fn colours_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
@@ -97,7 +98,7 @@ pub enum Tone {
     Bad,
 }
 
-/// The text in the colour of its tone; without colour if stdout is not a terminal or NO_COLOR is set.
+/// Returns the text in the colour of its tone; without colour if stdout is not a terminal or NO_COLOR is set.
 pub fn toned(text: &str, tone: Tone) -> String {
     let colours = io::stdout().is_terminal() && colours_wanted();
     let code = match tone {
@@ -111,7 +112,7 @@ pub fn toned(text: &str, tone: Tone) -> String {
 /// The number of columns if neither the terminal nor COLUMNS gives it.
 const COLUMNS_UNKNOWN: usize = 80;
 
-/// The number of columns of the terminal.
+/// Returns the number of columns: the terminal's, else COLUMNS, else `COLUMNS_UNKNOWN`.
 pub fn columns() -> usize {
     let terminal = io::stderr().is_terminal() || io::stdout().is_terminal();
     let seen = terminal.then(terminal_size::terminal_size).flatten();
@@ -119,8 +120,7 @@ pub fn columns() -> usize {
     seen.map(|(width, _)| usize::from(width.0)).or_else(told).unwrap_or(COLUMNS_UNKNOWN)
 }
 
-/// Wraps a text into lines of at most `columns` characters (at least 40). The first line has the indentation once, the others
-/// twice.
+/// Wraps a text into lines of at most `columns` characters (at least 40). The first line is indented once, the others twice.
 pub fn wrapped(text: &str, indent: &str, columns: usize) -> String {
     let columns = columns.max(40);
     let hanging = indent.repeat(2);

@@ -1,5 +1,5 @@
-//! Checks the resources that every start needs. Runtimes panic if they get no thread or descriptor later, in the middle of a
-//! session, so both are asked for before the session begins.
+//! Checks that the system gives the threads and file descriptors that every start needs. A runtime that gets none later panics in
+//! the middle of a session, so both are tried before the session begins.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use super::{Exit, output};
 use crate::limits::{START_DESCRIPTORS, START_THREADS};
 use crate::platform::host;
 
-/// Starts as many threads as a session begins with, and ends them again.
+/// Starts as many threads as a session starts with, and ends them again.
 ///
 /// # Errors
 /// The system gives fewer threads.
@@ -28,7 +28,7 @@ pub fn spare_threads() -> io::Result<()> {
     Ok(())
 }
 
-/// Opens as many descriptors as a session begins with, and closes them again.
+/// Opens as many file descriptors as a session starts with, and closes them again.
 ///
 /// # Errors
 /// The system gives fewer descriptors.
@@ -37,7 +37,7 @@ pub fn spare_descriptors() -> io::Result<()> {
     pipes.collect::<io::Result<Vec<_>>>().map(drop)
 }
 
-/// Prints that the system refused a start, and the fix.
+/// Prints that the system refused the start, and the fix.
 pub fn refused(error: &io::Error) -> Exit {
     let fix = if host::is_lack_of_descriptors(error) {
         format!(
@@ -54,7 +54,7 @@ pub fn refused(error: &io::Error) -> Exit {
     Exit::NoResources
 }
 
-/// The runtime of a subcommand, with two workers so that a stuck handler does not stop the rest.
+/// Returns the runtime of a subcommand. It has two workers, so that a stuck handler does not stop everything else.
 ///
 /// # Errors
 /// The system gives too few descriptors or threads.

@@ -47,7 +47,8 @@ const ON_A_TERMINAL: &[&str] = &[
     "All commands:          holdfast --help",
 ];
 
-/// Serves until the client closes the session, the client is gone, a signal comes, or parts fail too often.
+/// Serves until the client closes the session, the client is gone, a signal ends the process, or parts fail too often. `bare`: no
+/// subcommand was given, so on a terminal an explanation is printed.
 pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
     if bare && io::stdin().is_terminal() {
         for line in ON_A_TERMINAL {
@@ -69,7 +70,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         parts.env.health.count_tasks_of(tokio::runtime::Handle::current());
         parts.env.health.count_tasks_of(workers.handle().clone());
         for complaint in complaints {
-            // The session goes on. The AI reads the problem in holdfast_status, the user in the log.
+            // The session goes on. The AI finds the problem in `holdfast_status`, the user finds it in the log.
             parts.env.events.project_problem(&complaint);
         }
         if let Some(logs) = &logs {
@@ -89,7 +90,8 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         companions.end().await;
         exporter.end(&parts, why).await;
         record.remove().await;
-        // A thread that is known to be blocked is not waited for.
+        // The reader's thread is waited for only if stdin has ended, and the writer's only if its queue is empty. Otherwise the
+        // thread may be blocked.
         if why == ShutdownReason::InputEnded {
             reader.end();
         }
@@ -126,7 +128,7 @@ fn runtimes() -> io::Result<(Runtime, Runtime)> {
     Ok((main, workers))
 }
 
-/// A pump on a thread of its own: its blocking reads and writes disturb no worker.
+/// A pump on a separate thread, where its blocking reads and writes do not hold up a worker.
 struct PumpThread {
     thread: std::thread::JoinHandle<()>,
     /// Dropped to stop a pump that waits for work.
@@ -136,7 +138,7 @@ struct PumpThread {
 }
 
 impl PumpThread {
-    /// Starts the thread, and a task that ends when the pump does.
+    /// Starts the thread, and a task that completes when the pump ends.
     ///
     /// # Errors
     /// The system gives no thread.
@@ -160,7 +162,8 @@ impl PumpThread {
         Ok((Self { thread, stop, ended }, task))
     }
 
-    /// Stops the pump. A thread that is blocked in a read or a write is left running, so that it does not delay the exit.
+    /// Stops the pump and waits at most `FLUSH_MAX` for it. A thread that is blocked in a read or a write is left running, so
+    /// that it does not delay the exit.
     fn end(self) {
         drop(self.stop);
         if self.ended.recv_timeout(FLUSH_MAX) == Err(RecvTimeoutError::Disconnected) {
@@ -183,7 +186,7 @@ fn pumps_on_threads(
     Ok((Pumps::elsewhere(reading, writing), [reader, writer]))
 }
 
-/// Blocking I/O as async I/O, for a pump on a thread of its own.
+/// Blocking I/O used as async I/O, for a pump on a separate thread.
 struct Blocking<T>(T);
 
 impl<T: Read + Unpin> AsyncRead for Blocking<T> {
@@ -208,7 +211,8 @@ impl<T: Write + Unpin> AsyncWrite for Blocking<T> {
     }
 }
 
-/// Sends `ShutdownReason::Signal` after the first signal to end. The handlers are installed when this returns, see [`signalled`].
+/// Sends `ShutdownReason::Signal` after the first signal that asks the process to end. The signal handlers are installed when
+/// this function returns (see [`signalled`]).
 pub(super) fn watch_signals(quit: mpsc::Sender<ShutdownReason>) -> impl Future<Output = ()> + use<> {
     let signalled = signalled();
     async move {
@@ -218,10 +222,11 @@ pub(super) fn watch_signals(quit: mpsc::Sender<ShutdownReason>) -> impl Future<O
     }
 }
 
-/// Waits for a signal to end. Returns `None` at once if a handler cannot be installed; then the signal ends the process.
+/// Waits for a signal that asks the process to end. Returns `None` at once if a handler cannot be installed; in that case the
+/// signal ends the process.
 ///
-/// The handlers are installed when this returns, not when the future is first polled: on a busy machine that can be much later,
-/// and a signal in between would end the process without restoring its terminal or removing its files.
+/// The handlers are installed when this function returns, not when the future is first polled: on a busy machine that can be much
+/// later, and a signal in between would end the process without restoring its terminal or removing its files.
 #[cfg(unix)]
 pub(super) fn signalled() -> impl Future<Output = Option<()>> + use<> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -237,8 +242,8 @@ pub(super) fn signalled() -> impl Future<Output = Option<()>> + use<> {
     }
 }
 
-/// Waits for a console event that ends the process. Returns `None` at once if a handler cannot be installed; then the event ends
-/// the process. The handlers are installed when this returns, not when the future is first polled.
+/// Waits for a console event that asks the process to end. Returns `None` at once if a handler cannot be installed; in that case
+/// the event ends the process. The handlers are installed when this function returns, not when the future is first polled.
 ///
 /// Windows ends a process as soon as its handler of one of the last three events returns. tokio's handlers do not return, so the
 /// process has the seconds that Windows grants.
@@ -260,7 +265,7 @@ pub(super) fn signalled() -> impl Future<Output = Option<()>> + use<> {
     }
 }
 
-/// Detects that the client is gone, even if a grandchild holds the pipe open or a blocked stdout keeps stdin from being read.
+/// Detects that the client is gone, even if another process holds its pipe open or a blocked stdout keeps stdin from being read.
 async fn watch_client(parts: Arc<Parts>, quit: mpsc::Sender<ShutdownReason>) {
     let parent = Arc::new(Parent::ours());
     let mut orphan = Orphan::default();
@@ -291,7 +296,8 @@ async fn watch_client(parts: Arc<Parts>, quit: mpsc::Sender<ShutdownReason>) {
     }
 }
 
-/// Off the worker: on a system that must list all processes for this, it takes milliseconds.
+/// Whether the parent process has ended. Not done on the worker: where the system must list all processes for this, it takes
+/// milliseconds.
 async fn has_ended(parent: &Arc<Parent>) -> bool {
     let parent = Arc::clone(parent);
     tokio::task::spawn_blocking(move || parent.has_ended()).await.unwrap_or(false)
@@ -322,7 +328,7 @@ pub(super) fn log_panics() {
 mod tests {
     use super::*;
 
-    /// A stdin or stdout whose use panics.
+    /// A stdin or stdout that panics when it is used.
     struct Broken;
 
     impl Read for Broken {

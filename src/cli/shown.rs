@@ -1,4 +1,4 @@
-//! What the services see of the gateway: snapshots of its parts, and calls that take the path of every call.
+//! What the services see of the gateway: snapshots of its parts. Calls from services take the same path as all other calls.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -69,7 +69,7 @@ impl Shown for Parts {
     }
 
     fn sample(&self) -> Sample {
-        // With several sessions and links, the values are sums.
+        // If there are several sessions and links, each number is the sum over them.
         let requests = self.sessions.counts();
         let links = self.links.all();
         let used = |mailbox: fn(&Mailboxes) -> &Mailbox| {

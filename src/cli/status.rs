@@ -51,7 +51,8 @@ async fn show(as_json: bool, config: Config) -> Exit {
     if reachable { Exit::Ok } else { Exit::NotExecuted }
 }
 
-/// Whether a gateway is connected to the editor that was asked for: of this project, on this port, or any if neither is known.
+/// Whether a gateway is connected to the editor that was asked for: the editor of this project, or on this port; or any editor if
+/// neither project nor port is known.
 fn serves(gateway: &Value, look: &Look) -> bool {
     let ready = gateway.pointer("/editor/ready").and_then(Value::as_bool) == Some(true);
     let port = gateway.pointer("/editor/port").and_then(Value::as_u64);

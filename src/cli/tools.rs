@@ -57,8 +57,8 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
     }
     let listed = match OneShot::open(config).await {
         Ok(mut one_shot) => {
-            // The answer waits briefly for the live list while an editor is likely, as for every client that does not follow list
-            // changes.
+            // The gateway waits briefly for the live list if an editor is likely to come, as it does for every client that does
+            // not react to list changes.
             let answer = one_shot.request("tools/list", "{}", &mut |_| {}).await;
             let seen = Seen::of(&one_shot.parts, client);
             one_shot.close().await;
@@ -81,7 +81,7 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
     }
 }
 
-/// The message about a name that belongs to no known client.
+/// Returns the message about a name that no known client has.
 fn unknown_client(name: &str) -> String {
     let words = || CLIENTS.iter().map(|client| client.name);
     let proposed = match nearest(name, words()) {
@@ -98,13 +98,13 @@ fn unknown_client(name: &str) -> String {
 /// The heading of the tools that are changed for one client.
 const FOR_CLIENT: &str = "changed for the client";
 
-/// The state of the gateway after its answer.
+/// What the gateway knew after it had answered.
 struct Seen {
     published: Published,
     survey: Option<Arc<Survey>>,
-    /// The tools that the policy refuses: the name for clients, and why.
+    /// The tools that the policy refuses: the name that clients see, and why.
     refused: Vec<(String, String)>,
-    /// Why the list is not the editor's live list.
+    /// Why the list is not the editor's live list; `None` if it is.
     why_not_live: Option<&'static str>,
     /// The traits of the client for which the list is shown, if one was named.
     client: Option<ClientTraits>,
@@ -126,7 +126,7 @@ impl Seen {
         Self { published, survey: parts.link.survey.borrow().clone(), refused, why_not_live, client }
     }
 
-    /// Returns the tools that are not listed as the editor sent them, by kind of change: each with a reason.
+    /// Returns the tools that are not listed as the editor sent them, grouped by kind of change, each with a reason.
     fn changed(&self) -> [(&'static str, Vec<(String, String)>); 4] {
         let catalogue = &self.published.catalogue;
         let dropped = self.published.unusable.iter().chain(catalogue.dropped()).cloned().collect();
@@ -221,7 +221,7 @@ impl Seen {
             if tools.is_empty() {
                 continue;
             }
-            // These are always shown in full: the user who names a client asks for them.
+            // The changes for one client are always shown in full: a user who names a client asks for them.
             if !dropped && what != FOR_CLIENT {
                 output::line(&format!("{} {what}: see --dropped", tools.len()));
                 continue;
@@ -238,7 +238,7 @@ fn of_pairs(tools: &[(String, String)]) -> Value {
     tools.iter().map(|(tool, why)| json!({"tool": tool, "why": why})).collect()
 }
 
-/// The first sentence, on one line, so that the list can be skimmed.
+/// Returns the first sentence, on one line, so that the list can be skimmed.
 fn first_sentence(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let end = line.find(". ").map_or(line.len(), |dot| dot + 1);

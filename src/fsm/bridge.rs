@@ -1,9 +1,9 @@
-//! The machine of the one connection to an editor: whether the editor is away, connected or ending, and why.
+//! The state machine of the one connection to an editor: whether the editor is away, connected or leaving, and why.
 //!
-//! The machine is fed by its shell (sockets, timers), by discovery (where an editor may be, and what its files say), by the push
-//! listener (hints) and by everything that has work for the editor. It decides when to dial, what to send next within the
-//! bridge's window, when a silent editor counts as lost, and what callers may expect ([`Bridge::availability`]). It uses no
-//! clock, address or wire format.
+//! The machine gets its events from its shell (sockets, timers), from discovery (where an editor may be, and what its files say),
+//! from the push listener (hints), and from every part that has work for the editor. It decides when to dial, what to send next
+//! within the bridge's window, when a silent editor counts as lost, and what callers may expect ([`Bridge::availability`]). It
+//! uses no clock, address or wire format.
 
 mod absence;
 mod alphabet;
@@ -36,9 +36,10 @@ enum Place {
     BackingOff(Absence),
     Ready(Up),
     Stalled(Up),
-    /// With the reason that the editor gave on the connection.
+    /// Connected, and leaving for the reason that the editor gave on the connection.
     Leaving(Link, LeaveReason),
-    /// With the reason that the editor announced, on the connection or by a hint.
+    /// The project is no longer wanted. Has the reason for leaving that the editor announced, on the connection or by a hint, if
+    /// any.
     Parting(Peer, Option<LeaveReason>),
     Draining(Owed),
     Stopped,
@@ -99,13 +100,13 @@ impl Default for Bridge {
 }
 
 impl Bridge {
-    /// A bridge that has not met an editor.
+    /// Returns a bridge that has not met an editor.
     pub fn new() -> Self {
         Self { at: Place::Idle(Absence::UNKNOWN) }
     }
 
-    /// Like [`new`](Self::new), for the successor of a bridge that lost
-    /// an editor a moment ago. The shell must arm [`Timer::Hope`].
+    /// Like [`new`](Self::new), but for the successor of a bridge that has just lost an editor. The shell must arm
+    /// [`Timer::Hope`].
     pub fn after_loss() -> Self {
         let past = Past::Connected { recently_lost: true, cut_off: false };
         Self { at: Place::Idle(Absence { cause: Cause::Lost, past, ..Absence::UNKNOWN }) }
@@ -135,7 +136,7 @@ impl Bridge {
         }
     }
 
-    /// Whether nothing speaks for or against an editor yet, because the first survey and the first dials are under way.
+    /// Whether nothing is known for or against an editor yet, because the first survey and the first dials have not ended.
     pub fn undecided(&self) -> bool {
         self.at.absence().is_some_and(|absence| absence.cause == Cause::Connecting)
     }
@@ -153,13 +154,13 @@ impl Bridge {
         self.at.owed().count()
     }
 
-    /// Changes the state. No other function may, so that the stored data and statig's state stay consistent.
+    /// Changes the state. No other function may do so, so that the stored data and statig's state stay consistent.
     fn go(&mut self, to: Place) -> Outcome<State> {
         self.at = to;
         Outcome::Transition(to.state())
     }
 
-    /// Dials the round's next target, or ends the round.
+    /// Dials the next target of the round, or ends the round if there is none.
     fn dial(&mut self, absence: Absence, round: Round) -> Outcome<State> {
         if round.is_over() {
             self.go(Place::BackingOff(absence.after(round)))
@@ -168,7 +169,7 @@ impl Bridge {
         }
     }
 
-    /// Ends a greeted connection, with the reason.
+    /// Ends a connection that was greeted, for the reason `end`.
     fn lost(&mut self, link: Link, end: End, out: &mut Outbox<Self>) -> Outcome<State> {
         out.order(Effect::HangUp(end.loss));
         let recently_lost = end.cause != Cause::Closed;
@@ -181,13 +182,14 @@ impl Bridge {
         let past = Past::Connected { recently_lost, cut_off: end.cut_off };
         let mut absence = Absence { cause: end.cause, past, ..Absence::UNKNOWN };
         match link.unproven {
-            // Survey at once: the files show what happened, and a quick reload may be over.
+            // Surveys at once: the files show what happened, and a short reload may already be over.
             None if link.steady && end.cause != Cause::Reloading => return self.go(Place::Seeking(absence)),
-            // An announced reload takes time, and a listener that is about to close still
-            // accepts connections. A connection that worked and did not last also waits: two
-            // gateways whose editor takes only one must not displace each other at full speed.
+            // An announced reload takes time, and a listener that is about to close still accepts connections. A connection that
+            // worked but did not last is not dialled again at once either: otherwise two gateways at an editor that takes only
+            // one would displace each other without a pause.
             None => {}
-            // The connection never worked. A crash loop is dialled no faster than the backoff allows.
+            // The connection never worked. The failed attempts before it still count, so that an editor that crashes again and
+            // again is dialled no faster than the backoff allows.
             Some(attempt) => absence.attempt = attempt,
         }
         absence.count_attempt();
@@ -203,25 +205,25 @@ impl Bridge {
         }
     }
 
-    /// Ends the connection to the former project's editor and looks for the wanted one's.
+    /// Ends the connection to the former project's editor and looks for the editor of the wanted project.
     fn leave_project(&mut self, loss: Loss, out: &mut Outbox<Self>) -> Outcome<State> {
         out.order(Effect::HangUp(loss));
         self.begin_anew(out)
     }
 
-    /// Drops what is known of the former project's editor, which says nothing of the wanted one's.
+    /// Drops what is known about the former project's editor, since it says nothing about the editor of the wanted project.
     fn begin_anew(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
         out.order(Effect::Disarm(Timer::Hope));
         self.go(Place::Seeking(Absence::UNKNOWN))
     }
 
-    /// Stops, and ends any connection.
+    /// Stops the machine, and ends the connection if there is one.
     fn stop(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
         out.order(Effect::HangUp(Loss::Shutdown));
         self.go(Place::Stopped)
     }
 
-    /// Ends a stall, because the editor sent something.
+    /// Ends the state `stalled`, because the editor sent something.
     fn unstall(&mut self) -> Outcome<State> {
         match self.at {
             Place::Stalled(up) => self.go(Place::Ready(up)),

@@ -1,8 +1,8 @@
-//! One call's life and its promise: exactly one answer, and nothing that may have run is run again.
+//! The life of one call, and its promise: the call gets exactly one answer, and nothing that may have run is run again.
 //!
-//! The ledger owns one of these machines for each call and feeds it what the bridge, the client and the clock report. The task
-//! that writes a call *claims* it as the last step before the first byte; from then on it may have run. The call ends in one
-//! verdict. An answer of the editor after "still running" is kept as a late result.
+//! The ledger has one of these machines for each call and feeds it what the bridge, the client and the clock report. The task
+//! that writes a call *claims* it as the last step before the first byte; from then on the call may have run. The call ends with
+//! one verdict. If the editor answers after the client was told "still running", its answer is kept as a late result.
 
 use super::cause::{Cause, Loss};
 use super::{Charted, Machine, Outbox, Outcome, statig_machine};
@@ -12,21 +12,21 @@ use crate::limits::{SENDINGS_MAX, UNRUN_MAX};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
-    /// In the ledger, not queued yet.
+    /// Accepted by the ledger, but not queued yet.
     Accepted,
     /// Waiting to be sent, or to be sent again.
     Held,
-    /// Claimed for a connection: it may have run.
+    /// Claimed for a connection: the call may have run.
     Sent,
-    /// The connection ended, and the outcome is being looked for. Or the answer is withheld.
+    /// The connection ended and the call's outcome is being looked for; or the answer is withheld.
     Recovering,
-    /// Ended with the editor's answer, or not executed.
+    /// Ended with the editor's answer, or without having been executed.
     Answered,
     /// Ended with an unknown outcome.
     Uncertain,
-    /// The client was answered "still running". The editor still owes the answer.
+    /// The client was answered "still running". The editor's answer is still awaited.
     Abandoned,
-    /// The client cancelled it.
+    /// The client cancelled the call.
     Cancelled,
 }
 
@@ -34,11 +34,11 @@ pub enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Group {
-    /// The call is not with an editor.
+    /// The call is not at an editor now. It may have run before if it is held to be sent again.
     Waiting,
-    /// The call may have run.
+    /// The call was claimed for a connection, so it may have run.
     Flying,
-    /// Nothing more is owed to the client.
+    /// The call has ended: the client gets no further answer.
     Done,
     /// The root: no handler decided the event.
     Root,
@@ -47,15 +47,15 @@ pub enum Group {
 /// How a call ended, as reported to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// The editor's own answer.
+    /// The editor answered, and the tool did not fail.
     Ok,
-    /// The editor's own answer, which says that the tool failed.
+    /// The editor answered that the tool failed.
     ToolError,
-    /// The call did not run: it was not sent, or an editor said that it ran nothing.
+    /// The call did not run: it was not sent, or an editor said that it did not run it.
     NotExecuted(Cause),
     /// The call may have run, and no answer can come.
     OutcomeUnknown(Loss),
-    /// The call was sent, and the client's patience ended before the editor answered.
+    /// The call was sent, and the end of the client's patience came before the editor's answer.
     StillRunning,
     /// The client cancelled the call. Never sent as an answer.
     Cancelled,
@@ -93,36 +93,36 @@ pub enum Event {
     Refused(Cause),
     /// The writer claimed the call for a connection.
     Claimed {
-        /// Whether the outcome may be learned after a loss.
+        /// Whether the outcome may be found after the connection is lost.
         recoverable: bool,
         /// Whether the live tool list declares the tool read-only or idempotent.
         repeatable: bool,
     },
-    /// It is proven that no byte of the call was written: the claim is taken back.
+    /// It is proven that no byte of the call was written, so the claim is taken back.
     ClaimRevoked,
     /// The editor replied.
     ReplyArrived {
-        /// Whether the reply says that the tool failed.
+        /// Whether the editor's reply says that the tool failed.
         error: bool,
     },
-    /// The editor replied, and the answer is withheld until a reload that may follow is over.
+    /// The editor replied, but the answer is withheld until a reload that may follow is over.
     ReplyWithheld,
-    /// The editor replied that the call was meant for another editor, and ran nothing.
+    /// The editor replied that the call was meant for another editor, and that it ran nothing.
     TurnedAway,
     /// The editor says that the call did not run and will not run.
     NotRunProven,
     /// The editor says that a reload interrupted the call.
     FoundInterrupted,
-    /// The connection that the call was claimed for ended.
+    /// The connection for which the call was claimed has ended.
     EpochClosed(Loss),
-    /// The outcome was found in a result file or in the editor's journal, or a withheld answer is sent now.
+    /// The outcome was found in a result file or in the editor's journal, or an answer that was withheld is sent now.
     OutcomeLearned {
         /// Whether the outcome says that the tool failed.
         error: bool,
     },
     /// No record of the outcome can be found.
     OutcomeLost,
-    /// The call was held for as long as it may be.
+    /// The call was held for the longest time that it may be held.
     HoldEnded(Cause),
     /// The client must be answered now, before it gives up.
     PatienceEnded,
@@ -135,11 +135,11 @@ pub enum Event {
 pub enum Effect {
     /// Answer the client, once.
     Answer(Verdict),
-    /// Look for the outcome after the loss of the connection.
+    /// Look for the outcome, after the connection was lost or the answer was withheld.
     Recover,
     /// Tell the editor that nobody waits for the call any more.
     Withdraw,
-    /// Keep the editor's late answer, which can be asked for by call id.
+    /// Keep the editor's late answer, which the client can ask for by the call's id.
     KeepLate,
     /// Record how the call ended, without an answer to the client.
     Note(Verdict),
@@ -148,17 +148,18 @@ pub enum Effect {
 /// The storage of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Call {
-    /// Whether the tool was declared read-only or idempotent when the call was sent. Then it may be sent again after a loss.
+    /// Whether the tool was declared read-only or idempotent when the call was sent. If so, the call may be sent again after a
+    /// loss.
     pub repeatable: bool,
-    /// Whether the outcome may be learned after a loss.
+    /// Whether the outcome may be found after the connection is lost.
     pub recoverable: bool,
-    /// The number of claims that were not revoked.
+    /// The number of times the call was claimed, without claims that were revoked.
     pub sendings: u8,
-    /// The number of sendings that the editor said it did not run.
+    /// The number of attempts of which the editor said that it did not run them.
     pub unrun: u8,
-    /// Why the connection of the last sending ended, while the outcome is being looked for.
+    /// Why the connection of the last attempt ended; set while the outcome of that attempt is being looked for.
     pub cut: Option<Loss>,
-    /// Why the outcome of an earlier sending cannot be known, so that it may have run.
+    /// Why the outcome of an earlier attempt cannot be known. If this is set, the call may have run.
     pub loss: Option<Loss>,
 }
 
@@ -167,7 +168,8 @@ impl Call {
         if error { Verdict::ToolError } else { Verdict::Ok }
     }
 
-    /// A recoverable call is looked for first. Any other is given up, which sends it again if it is repeatable.
+    /// Handles the loss of the connection. If the call is recoverable, its outcome is looked for first. Any other call is given
+    /// up, and is held to be sent again if it is repeatable.
     fn lose(&mut self, loss: Loss, out: &mut Outbox<Self>) -> Outcome<State> {
         if self.recoverable && loss != Loss::Shutdown {
             self.cut = Some(loss);
@@ -178,7 +180,8 @@ impl Call {
         }
     }
 
-    /// Gives up the outcome of the last sending. A repeatable call is held to be sent again.
+    /// Gives up the outcome of the last attempt. A repeatable call is held to be sent again, at most `SENDINGS_MAX` times; any
+    /// other call ends with an unknown outcome.
     fn give_up(&mut self, loss: Loss, out: &mut Outbox<Self>) -> Outcome<State> {
         self.cut = None;
         self.loss = Some(loss);
@@ -190,7 +193,7 @@ impl Call {
         Outcome::Transition(State::Uncertain)
     }
 
-    /// Holds the call again after a sending that did not run. After `UNRUN_MAX` such sendings the call ends.
+    /// Holds the call again after an attempt that did not run. After `UNRUN_MAX` such attempts the call ends.
     fn spare(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
         self.cut = None;
         self.unrun += 1;
@@ -210,7 +213,7 @@ impl Call {
         }
     }
 
-    /// Returns why the call was interrupted, as far as it is known.
+    /// Returns why the call's connection was lost; `Loss::Disconnect` if no reason is known.
     pub fn known_loss(&self) -> Loss {
         self.cut.or(self.loss).unwrap_or(Loss::Disconnect)
     }
@@ -287,7 +290,8 @@ impl Machine for Call {
                 out.order(Effect::Answer(Self::verdict(error)));
                 Outcome::Transition(State::Answered)
             }
-            // This is most likely the same editor after a reload, while the files are from before it. The next survey finds it.
+            // Most likely this is the same editor after a reload, and the files that were read are from before the reload. The
+            // next survey finds that editor.
             (State::Sent, Event::TurnedAway) if self.sendings < SENDINGS_MAX => Outcome::Transition(State::Held),
             (State::Sent, Event::NotRunProven) => self.spare(out),
             (State::Sent, Event::TurnedAway) => {
@@ -388,7 +392,7 @@ impl Machine for Call {
                 out.order(Effect::Note(Verdict::OutcomeUnknown(Loss::Interrupted)));
                 Outcome::Transition(State::Uncertain)
             }
-            // The client was told to wait for a result, so the call is not sent again without the client's knowledge.
+            // The client was told to wait for a result, so the call must not be sent again without the client's knowledge.
             (State::Abandoned, Event::NotRunProven | Event::TurnedAway) => {
                 let (verdict, end) = self.unless_lost(Verdict::NotExecuted(Cause::Reloading));
                 out.order(Effect::Note(verdict));
@@ -402,7 +406,7 @@ impl Machine for Call {
             }
 
             (State::Cancelled, Event::ReplyArrived { error } | Event::OutcomeLearned { error }) => {
-                // The client gets no answer any more, but the record shows how the call ended.
+                // The client gets no answer any more, but the record must show how the call ended.
                 out.order(Effect::KeepLate);
                 out.order(Effect::Note(Self::verdict(error)));
                 Outcome::Handled
@@ -432,7 +436,7 @@ impl Machine for Call {
     fn on_group(&mut self, group: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match (group, *event) {
             (Group::Waiting, Event::Refused(cause) | Event::HoldEnded(cause)) => {
-                // A call that is held to be sent again may have run.
+                // If a loss is recorded, an earlier attempt may have run.
                 let (verdict, end) = self.unless_lost(Verdict::NotExecuted(cause));
                 out.order(Effect::Answer(verdict));
                 Outcome::Transition(end)

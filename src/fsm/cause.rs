@@ -1,4 +1,4 @@
-//! Why something waits, was not executed, or was lost. Machines, answers, logs and metrics share these values.
+//! Why a call waits, was not executed, or has an unknown outcome. State machines, answers, logs and metrics share these values.
 
 /// Why a call waits, or why it was not executed.
 #[derive(
@@ -26,38 +26,38 @@ pub enum Cause {
     Starting,
     /// The connection ended without an announcement, and no reason is known.
     Lost,
-    /// Like [`Lost`](Self::Lost), for a package that announces nothing,
-    /// while the editor's process lives: most likely a domain reload.
+    /// Like [`Lost`](Self::Lost), but the package announces nothing and the editor's process is alive: most likely a domain
+    /// reload.
     BridgeStopped,
-    /// The editor's process is gone without the announcement that its package sends.
+    /// The editor's process is gone, and its package did not send the announcement that it normally sends.
     Crashed,
-    /// The editor's process is gone, and no announcement was possible: its package sends none, or the connection was lost before.
-    /// The editor may have quit or crashed.
+    /// The editor's process is gone, and no announcement could be received: its package sends none, or the connection had been
+    /// lost before. The editor may have quit or crashed.
     ProcessGone,
     /// The editor quit, or its user stopped the bridge.
     Closed,
     /// No editor was ever reached, and no editor process is known.
     NotRunning,
-    /// The editor's process lives, but its bridge does not listen.
+    /// The editor's process is alive, but its bridge does not listen.
     BridgeDown,
     /// The program on the editor's port is not this editor's bridge.
     WrongPeer,
-    /// The editor on the port belongs to another project, by the port's owner or by its own statement.
+    /// The editor on the port belongs to another project, according to the port's owner or the editor's own statement.
     WrongProject,
     /// Something listens, but nothing proves that it is this project's editor.
     Unproven,
-    /// The gateway's process has no file descriptor left, so nothing can be said of the editor.
+    /// The gateway's process has no file descriptor left, so nothing can be found out about the editor.
     NoDescriptors,
     /// More than one editor, project or package fits, and holdfast does not guess.
     Ambiguous,
-    /// The wanted project is not settled: the client was asked for its roots, the roots are being searched, or the former
+    /// The wanted project is not decided yet: the client was asked for its roots, the roots are being searched, or the former
     /// project's editor still has calls.
     ProjectUnsettled,
-    /// Since the call came, another project became the wanted one, or more than one fits.
+    /// After the call arrived, another project became the wanted one, or more than one project fits.
     ProjectChanged,
-    /// Another call has the editor's place.
+    /// Another call takes up the editor's slot for calls.
     Busy,
-    /// The editor has been silent on an outstanding call for a while.
+    /// The editor has sent nothing for a while, although an answer is awaited.
     Stalled,
     /// Calls wait for the live tool list, which is being fetched.
     Listing,
@@ -94,9 +94,9 @@ pub enum Loss {
     Quit,
     /// The connection ended without an announcement.
     Disconnect,
-    /// The editor sent bytes that are not its protocol.
+    /// The editor sent bytes that are not valid in its protocol.
     Protocol,
-    /// Nothing came from the editor for too long.
+    /// The editor sent nothing for too long.
     Silence,
     /// Another project became the wanted one, and the former project's editor was disconnected before it answered.
     ProjectChanged,
@@ -106,33 +106,33 @@ pub enum Loss {
     Shutdown,
 }
 
-/// What is known of an editor's absence, once it is back.
+/// What is known about the time during which an editor was away, when it is back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Return {
     /// Nothing is known.
     Unknown,
-    /// The same process in another domain: the editor has reloaded.
+    /// It is the same process with another domain: the editor has reloaded.
     Reloaded,
-    /// The same domain: the cause of the absence was not a reload.
+    /// It is the same domain, so the editor was not away because of a reload.
     SameDomain,
-    /// Another process.
+    /// It is another process.
     OtherProcess,
 }
 
-/// What callers may expect of the link now.
+/// What callers may expect from the link now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Availability {
     /// Connected: calls are sent as the bridge's window allows.
     Open,
-    /// Not connected, with evidence that the editor returns: calls are held.
+    /// Not connected, but the editor is expected to return: calls are held.
     Coming(Cause),
-    /// Not connected, without evidence that the editor returns: calls are answered at once.
+    /// Not connected, and the editor is not expected to return: calls are answered at once.
     Absent(Cause),
 }
 
 impl Availability {
-    /// Returns the cause, unless the link is open.
+    /// Returns why the link is not open; `None` if it is open.
     pub fn cause(self) -> Option<Cause> {
         match self {
             Self::Open => None,
@@ -140,8 +140,8 @@ impl Availability {
         }
     }
 
-    /// Whether nothing is wrong with the editor: it is connected, or
-    /// was disconnected only because the wanted project is not settled.
+    /// Whether nothing is wrong with the editor: it is connected, or it was disconnected only because the wanted project is not
+    /// decided yet.
     pub fn is_no_absence(self) -> bool {
         matches!(self, Self::Open | Self::Coming(Cause::ProjectUnsettled))
     }

@@ -1,9 +1,9 @@
-//! The walk over everything a machine can do, and the chart of it.
+//! Finds everything that a state machine can do, and renders it as a chart.
 //!
 //! [`walk`] feeds every specimen event into every configuration (storage and state) that can be reached from the machine's
-//! starts. It is a breadth-first search, so the path to each configuration is a shortest one. Storages must be small, so the walk
-//! ends; if it finds too many configurations, it panics. [`render`] turns a walk into the Markdown under `src/fsm/charts/`. The
-//! tests compare the two and check the promises that hold for every machine.
+//! starts. The search is breadth-first, so the path to each configuration is a shortest one. Storages must be small, so that the
+//! search ends; if it finds too many configurations, it panics. [`render`] turns the result into the Markdown under
+//! `src/fsm/charts/`. The tests compare it with the stored charts, and check the promises that hold for every machine.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::{Debug, Write};
@@ -13,42 +13,43 @@ use strum::VariantArray;
 use super::{Charted, Driver, Hosted, Machine, Outbox};
 use crate::limits::WALK_CONFIGURATIONS_MAX;
 
-/// A machine that can be walked and drawn. Its states and groups are listed in the order of their declaration.
+/// A machine that [`walk`] can explore and [`render`] can draw. Its states and groups are listed in the order of their
+/// declaration.
 pub trait Walkable: Hosted + Charted + Machine<State: VariantArray, Group: VariantArray> {}
 impl<M: Hosted + Charted + Machine<State: VariantArray, Group: VariantArray>> Walkable for M {}
 
-/// Everything a machine can do.
+/// Everything that a machine can do, as found by [`walk`].
 #[derive(Debug)]
 pub struct Walk<M: Walkable> {
     /// The specimen events, in the order of [`Charted::specimens`].
     pub events: Vec<M::Event>,
-    /// The orders of each of [`Charted::starts`], which are also the first configurations.
+    /// The effects that are ordered at each of [`Charted::starts`]. The starts are also the first configurations.
     pub starts: Vec<Vec<M::Effect>>,
     /// The configurations that can be reached, nearest first.
     pub configurations: Vec<Configuration<M>>,
-    /// The steps of each event in each state, at index state * events + event. States are in the order of their declaration.
+    /// What each event does in each state, at index state * events + event. States are in the order of their declaration.
     cells: Vec<Vec<Step<M>>>,
 }
 
 /// A reachable storage and state.
 #[derive(Debug)]
 pub struct Configuration<M: Walkable> {
-    /// The machine, ready to be fed.
+    /// The machine in this configuration, ready to get an event.
     pub driver: Driver<M>,
-    /// The configuration and the event that it was first reached from, as indices; `None` for a start.
+    /// The configuration and the event from which this one was first reached, as indices; `None` for a start.
     pub via: Option<(usize, usize)>,
 }
 
-/// What an event did in a state. Equal steps of several storages are stored once.
+/// What an event did in a state. If it did the same with several storages, that is stored only once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step<M: Walkable> {
     /// The state afterwards.
     pub to: M::State,
     /// Whether a transition was made, even to the same state.
     pub moved: bool,
-    /// The orders that were given.
+    /// The effects that were ordered.
     pub effects: Vec<M::Effect>,
-    /// Why the event was deliberately ignored.
+    /// Why the event was deliberately ignored; `None` if it was not.
     pub ignored: Option<&'static str>,
     /// Whether no handler decided the event.
     pub unexpected: bool,
@@ -62,13 +63,13 @@ impl<M: Walkable> Step<M> {
 }
 
 impl<M: Walkable> Walk<M> {
-    /// Returns the different steps of an event (by index) in a state; empty if the state is never reached.
+    /// Returns the different steps of an event (given by its index) in a state. Empty if the state is never reached.
     pub fn cell(&self, state: M::State, event: usize) -> &[Step<M>] {
         let row = M::State::VARIANTS.iter().position(|&other| other == state);
         row.and_then(|row| self.cells.get(row * self.events.len() + event)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the events that lead from a start to a configuration (by index).
+    /// Returns the events that lead from a start to a configuration (given by its index).
     pub fn path(&self, mut configuration: usize) -> Vec<&M::Event> {
         let mut path = Vec::new();
         while let Some((from, event)) = self.configurations[configuration].via {
@@ -88,11 +89,11 @@ impl<M: Walkable> Walk<M> {
     }
 }
 
-/// Walks over everything a machine can do.
+/// Finds everything that a machine can do.
 ///
 /// # Panics
-/// Panics if there are more than [`WALK_CONFIGURATIONS_MAX`] configurations, since the storage then counts without bound; and if
-/// the machine panics.
+/// Panics if there are more than [`WALK_CONFIGURATIONS_MAX`] configurations, since the storage then counts without a bound; and
+/// if the machine panics.
 pub fn walk<M: Walkable>() -> Walk<M> {
     let events = M::specimens();
     let cells = vec![Vec::new(); M::State::VARIANTS.len() * events.len()];
@@ -132,14 +133,14 @@ pub fn walk<M: Walkable>() -> Walk<M> {
     walk
 }
 
-/// Returns the name of an event without its payload. Only timers keep theirs.
+/// Returns the name of an event without its payload. Only timer events keep theirs.
 pub fn name(event: &impl Debug) -> String {
     let text = format!("{event:?}");
     let end = if text.starts_with("Elapsed(") { None } else { text.find([' ', '(', '{']) };
     text[..end.unwrap_or(text.len())].to_owned()
 }
 
-/// Returns labels for some of the specimens: only the name if they include all specimens of that name.
+/// Returns labels for some of the specimens. If they include all specimens of a name, the label is only that name.
 fn labels<E: Debug>(all: &[E], some: &BTreeSet<usize>) -> Vec<String> {
     let mut labels = Vec::new();
     for &index in some {
@@ -206,7 +207,7 @@ fn diagram<M: Walkable>(walk: &Walk<M>, text: &mut String) -> std::fmt::Result {
             let leads = |&event: &usize| walk.cell(from, event).iter().any(|step| step.moved && step.to == to);
             let events: BTreeSet<usize> = (0..walk.events.len()).filter(leads).collect();
             if !events.is_empty() {
-                // A colon or a semicolon would end the label.
+                // A colon or a semicolon would end the label in Mermaid.
                 let names = labels(&walk.events, &events).join("<br/>").replace(": ", "=").replace([':', ';'], " ");
                 writeln!(text, "    {} --> {} : {names}", label(from), label(to))?;
             }
@@ -265,7 +266,7 @@ fn label(of: impl Into<&'static str>) -> &'static str {
     of.into()
 }
 
-/// Returns a machine after these events.
+/// Returns a machine to which these events were fed.
 #[cfg(test)]
 pub(crate) fn after<M: Hosted>(machine: M, events: &[M::Event]) -> Driver<M> {
     let (mut driver, _) = Driver::start(machine);

@@ -1,23 +1,24 @@
 //! Discovery: decides when to look for the editor, and what the bridge may connect to.
 //!
-//! The shell feeds: the bridge asks for targets (`Wanted`), the client's roots came (`RootsHinted`), a watched file changed
-//! (`FilesChanged`), and a survey is done (`Surveyed`). A survey looks at the configured port, instance and status files, the
-//! folders above the working directory, process ids, and owners of ports. Discovery decides when to survey and what to report to
-//! the bridge: targets that may be called, or why there are none. It never guesses. If nothing proves a candidate, or if two
-//! editors fit equally well, a person can list them (`holdfast status`), and none is called.
+//! The shell feeds four facts: the bridge asks for targets (`Wanted`), the client's roots arrived (`RootsHinted`), a watched file
+//! changed (`FilesChanged`), and a survey is done (`Surveyed`). A survey looks at the configured port, instance and status files,
+//! the folders above the working directory, process ids, and owners of ports. Discovery decides when to survey and what to report
+//! to the bridge: targets that may be called, or why there are none. It never guesses. If nothing proves a candidate, or if two
+//! editors fit equally well, none is called, and `holdfast status` lists them for a person.
 //!
-//! One survey runs at a time, and one more is remembered. Each finding is reported at once, even if another survey follows.
-//! Otherwise a burst of file changes would keep the bridge waiting until it ends.
+//! Only one survey runs at a time, and at most one more is remembered. Each finding is reported at once, even if another survey
+//! follows: otherwise a burst of file changes would keep the bridge waiting until the burst ends.
 //!
-//! Targets that the bridge did not ask for are good news and shorten the bridge's wait. A survey that the bridge asked for never
-//! does, even if the bridge asked during another survey: after a shortened wait the bridge asks again, so the two would trigger
-//! each other without end.
+//! Targets that the bridge did not ask for shorten the bridge's wait. A survey that the bridge asked for never does, even if the
+//! bridge asked during another survey: after a shortened wait the bridge asks again, so the two would trigger each other without
+//! end.
 //!
 //! A survey opens files in a folder that may be on a disk that never answers. A survey that takes too long is given up. Its
-//! thread cannot be ended, so at most `SURVEYS_HANGING_MAX` may hang at once, and the next survey begins after `SURVEY_AGAIN`.
+//! thread cannot be ended, so at most `SURVEYS_HANGING_MAX` threads may hang at once, and the next survey begins after
+//! `SURVEY_AGAIN`.
 //!
-//! Watching starts with the first request, before the first survey, so that no change is missed between them. With each survey
-//! the shell updates what is watched.
+//! Files are watched from the first request on, before the first survey, so that no change between them is missed. With each
+//! survey the shell updates which files are watched.
 
 use std::time::Duration;
 
@@ -27,10 +28,10 @@ use crate::limits::{ROOTS_WAIT, SURVEY_AGAIN, SURVEY_MAX, SURVEYS_HANGING_MAX};
 /// Why a survey is made.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub enum Cause {
-    /// The bridge asked.
+    /// The bridge asked for targets.
     #[default]
     Asked,
-    /// A file or the client's roots changed, or a survey hung or was outdated.
+    /// A file or the client's roots changed, a survey hung, or its result was outdated.
     News,
 }
 
@@ -39,11 +40,11 @@ pub enum Cause {
 pub struct Discovery {
     /// Why the current or last survey was made.
     pub cause: Cause,
-    /// Set if another survey follows the current one, with its reason.
+    /// Why another survey follows the current one; `None` if none follows.
     pub again: Option<Cause>,
     /// Whether files are being watched.
     pub watching: bool,
-    /// The number of surveys that were given up and have not ended.
+    /// The number of surveys that were given up and whose threads have not ended.
     pub hanging: u8,
 }
 
@@ -51,11 +52,11 @@ pub struct Discovery {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Timer {
-    /// The longest wait for the client's roots.
+    /// The longest wait for the client's roots is over.
     Roots,
-    /// Timeout of `scanning`: the survey takes too long.
+    /// In `scanning`: the survey takes too long.
     Survey,
-    /// Timeout of `stuck`: survey again.
+    /// In `stuck`: survey again.
     Again,
 }
 
@@ -65,7 +66,7 @@ pub enum Timer {
 pub enum State {
     /// No targets were asked for yet.
     Idle,
-    /// A survey runs.
+    /// A survey is running.
     Scanning,
     /// The last survey was given up.
     Stuck,
@@ -81,9 +82,9 @@ pub enum State {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Group {
-    /// A survey has been made, and none runs.
+    /// A survey has been made, and none is running now.
     Surveyed,
-    /// The root.
+    /// The root: no handler decided the event.
     Root,
 }
 
@@ -95,13 +96,13 @@ pub enum Finding {
         /// The number of targets; 0 is treated as [`Finding::Nothing`].
         count: u8,
     },
-    /// Only candidates that are not proven to be this project's editor.
+    /// There are only candidates that are not proven to be this project's editor.
     OnlyUnproven,
     /// Several editors fit equally well.
     Ambiguous,
-    /// No trace of an editor.
+    /// There is no trace of an editor.
     Nothing,
-    /// The result is outdated: the client named other roots meanwhile.
+    /// The result is outdated, because the client named other roots during the survey.
     Outdated,
 }
 
@@ -109,11 +110,11 @@ pub enum Finding {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum WhyNothing {
-    /// Only candidates that are not proven to be this project's editor.
+    /// There are only candidates that are not proven to be this project's editor.
     OnlyUnproven,
     /// Several editors fit equally well.
     Ambiguous,
-    /// No trace of an editor.
+    /// There is no trace of an editor.
     Nothing,
 }
 
@@ -124,7 +125,7 @@ pub enum Event {
     Wanted,
     /// The client was asked for its roots.
     RootsAsked,
-    /// The client named no other roots than the known ones.
+    /// The client named the same roots that are already known, or none.
     RootsKept,
     /// The client named its roots.
     RootsHinted,
@@ -132,7 +133,7 @@ pub enum Event {
     FilesChanged,
     /// The survey is done.
     Surveyed(Finding),
-    /// A survey that was given up has ended later.
+    /// A survey that was given up has ended after all.
     HangingEnded,
     /// A timer fired.
     Elapsed(Timer),
@@ -147,9 +148,9 @@ pub enum Effect {
     Survey,
     /// Report the targets of the last survey to the bridge.
     Offer,
-    /// Report the result of the last survey that ended to the bridge again, if it is still valid.
+    /// Report the result of the last survey that ended to the bridge once more, if it is still valid.
     OfferAgain,
-    /// Expect nothing more of the running survey, and log that it hangs.
+    /// Do not wait for the running survey any longer, and log that it hangs.
     GiveUp,
     /// Report to the bridge that there is no target.
     OfferNothing(WhyNothing),
@@ -159,7 +160,7 @@ pub enum Effect {
     ShortenWait,
     /// Stop watching files.
     Unwatch,
-    /// The client does not name its roots: continue with the known ones.
+    /// The client does not answer with its roots: continue with the known ones.
     ForgoRoots,
     /// Start a timer.
     Arm(Timer, Duration),
@@ -173,7 +174,7 @@ impl Discovery {
         Outcome::Transition(State::Scanning)
     }
 
-    /// Handles the events that are handled alike in every state.
+    /// Handles events whose effect is the same in every state.
     fn anywhere(&mut self, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match event {
             Event::RootsAsked => out.order(Effect::Arm(Timer::Roots, ROOTS_WAIT)),
@@ -263,7 +264,7 @@ impl Machine for Discovery {
                 Event::Surveyed(finding) => self.tell(*finding, out),
                 Event::Elapsed(Timer::Survey) => {
                     self.hanging = self.hanging.saturating_add(1);
-                    // The next survey answers requests that came meanwhile.
+                    // The next survey also serves requests that came during this one.
                     self.again = None;
                     out.order(Effect::GiveUp);
                     Outcome::Transition(State::Stuck)
@@ -317,13 +318,13 @@ impl Machine for Discovery {
     fn on_group(&mut self, group: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match (group, event) {
             (Group::Surveyed, Event::Wanted) => self.scan(Cause::Asked),
-            // Also while offering: the port or the editor's activity may have changed.
+            // Surveys even while a target is offered: the port or the editor's activity may have changed.
             (Group::Surveyed, Event::RootsHinted | Event::FilesChanged) => self.scan(Cause::News),
             (Group::Surveyed, Event::StopRequested) => Outcome::Transition(State::Stopped),
             (Group::Surveyed, Event::RootsAsked | Event::RootsKept | Event::HangingEnded | Event::Elapsed(_)) => {
                 self.anywhere(event, out)
             }
-            // Two surveys at once would be a bug of the shell.
+            // The result of a survey although none was running: a bug of the shell.
             (Group::Surveyed, Event::Surveyed(_)) | (Group::Root, _) => Outcome::Super,
         }
     }
@@ -392,7 +393,7 @@ mod tests {
     const FOUND: Event = Event::Surveyed(Finding::Callable { count: 1 });
     const NOTHING: Event = Event::Surveyed(Finding::Nothing);
 
-    /// Returns the orders other than timers.
+    /// Returns the effects that are ordered, without those for timers.
     fn orders(it: &mut Driver<Discovery>, event: &Event) -> Vec<Effect> {
         let timer = |effect: &Effect| matches!(effect, Effect::Arm(..) | Effect::Disarm(_));
         it.feed(event).effects.into_iter().filter(|effect| !timer(effect)).collect()

@@ -1,4 +1,4 @@
-//! The state machines: (state, event) to (state, effects). Values only.
+//! The state machines. A machine is a function of values: (state, event) to (state, effects).
 //!
 //! *Events* are facts in the past tense. *Effects* are orders that a shell in `actors` carries out. A machine starts and stops
 //! timers by name (`Arm`, `Disarm`) and gets `Elapsed(timer)`. The shell numbers the timers and drops outdated firings.
@@ -6,9 +6,9 @@
 //!
 //! A machine implements [`Machine`], and `statig_machine!` connects it to statig. A leaf state may belong to a group (a
 //! superstate). Every group, and every leaf state without a group, belongs to the group `Root`. A handler returns statig's
-//! [`Outcome`]: `Handled`, `Transition(state)`, or `Super` to pass the event to the group above. An event that reaches the root
-//! was not handled: it is reported as [`Outbox::unexpected`] and counted. A handler that deliberately does nothing gives a reason
-//! ([`Outbox::ignore`]), which is shown in the generated chart (`src/fsm/charts/`).
+//! [`Outcome`]: `Handled`, `Transition(state)`, or `Super` to pass the event to the group above. If an event reaches the root, no
+//! handler decided it: this is reported as [`Outbox::unexpected`] and counted. A handler that deliberately does nothing gives a
+//! reason ([`Outbox::ignore`]), which is shown in the generated chart (`src/fsm/charts/`).
 
 pub mod bridge;
 pub mod call;
@@ -29,11 +29,11 @@ pub use statig::Outcome;
 /// What a machine returns to the shell after one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outbox<M: Machine> {
-    /// The orders, in the order in which they must be carried out.
+    /// The effects that were ordered; they must be carried out in this order.
     pub effects: Vec<M::Effect>,
-    /// The transitions that were made: from, to.
+    /// The transitions that were made, each as (from, to).
     pub transitions: Vec<(M::State, M::State)>,
-    /// Why the event was deliberately ignored.
+    /// Why the event was deliberately ignored; `None` if it was not.
     pub ignored: Option<&'static str>,
     /// Whether no handler decided the event, so that it reached the root.
     pub unexpected: bool,
@@ -44,7 +44,7 @@ impl<M: Machine> Outbox<M> {
         Self { effects: Vec::new(), transitions: Vec::new(), ignored: None, unexpected: false }
     }
 
-    /// Adds an order.
+    /// Orders an effect.
     pub fn order(&mut self, effect: M::Effect) {
         self.effects.push(effect);
     }
@@ -56,8 +56,9 @@ impl<M: Machine> Outbox<M> {
     }
 }
 
-/// A state machine. `self` is the storage beside the state: small, hashable, without time. If the states keep different data, the
-/// storage is an enum with a variant for each state (as in `bridge`), so that the data is dropped with its state.
+/// A state machine. `self` is the storage, which is kept in addition to the state: small, hashable, without time. If the states
+/// keep different data, the storage is an enum with a variant for each state (as in `bridge`), so that the data is dropped
+/// together with its state.
 pub trait Machine: Clone + Eq + Hash + Debug + Send + 'static {
     /// The machine's name in charts, logs and labels.
     const NAME: &'static str;
@@ -90,11 +91,11 @@ pub trait Machine: Clone + Eq + Hash + Debug + Send + 'static {
     fn left_group(&mut self, _group: Self::Group, _out: &mut Outbox<Self>) {}
 }
 
-/// What the chart generator and the model checker need to walk a machine.
+/// What the chart generator and the model checker need to explore a machine.
 pub trait Charted: Machine {
     /// Returns one or more events of every variant, with every payload that is handled differently.
     fn specimens() -> Vec<Self::Event>;
-    /// Returns the storages that a walk starts from.
+    /// Returns the storages from which the exploration starts.
     fn starts() -> Vec<Self>;
 }
 
@@ -119,14 +120,14 @@ pub struct Driver<M: Hosted> {
 }
 
 impl<M: Hosted> Driver<M> {
-    /// Starts the machine in its first state. The outbox contains the orders of entering it.
+    /// Starts the machine in its first state. The outbox contains the effects that are ordered when that state is entered.
     pub fn start(machine: M) -> (Self, Outbox<M>) {
         let mut out = Outbox::new();
         let running = machine.boot(&mut out);
         (Self { running }, out)
     }
 
-    /// Feeds one event and runs it to completion.
+    /// Feeds one event to the machine. Returns what the machine ordered.
     pub fn feed(&mut self, event: &M::Event) -> Outbox<M> {
         let mut out = Outbox::new();
         M::handle(&mut self.running, event, &mut out);
@@ -167,8 +168,8 @@ impl<M: Hosted> Debug for Driver<M> {
 
 /// Connects a [`Machine`] to statig: `statig_machine!(Machine, State, Group)`.
 ///
-/// It replaces statig's own attribute macro, which orders the state enum by a hash map and takes no derives with helper
-/// attributes. The states must be enums: statig distinguishes them by discriminant.
+/// This macro replaces statig's own attribute macro, which orders the state enum by a hash map and accepts no derives with helper
+/// attributes. The states must be enums: statig distinguishes them by their discriminants.
 macro_rules! statig_machine {
     ($machine:ty, $state:ty, $group:ty) => {
         impl statig::blocking::IntoStateMachine for $machine {

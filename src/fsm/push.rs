@@ -1,14 +1,15 @@
-//! The push listener: the socket that the editor connects to, to announce what it is about to do.
+//! The push listener: the socket to which the editor connects, to announce what it is about to do.
 //!
 //! The shell feeds: the link wants the listener (`Wanted`), the kernel answers (`Bound`, `BindFailed`), the editor connects and
 //! disconnects (`Attached`, `Detached`) and sends hints (`HintReceived`). The machine decides when to bind and which endpoint the
 //! greeting names, and passes hints on.
 //!
-//! A hint may refresh something, shorten a wait or name a cause. It never closes, holds or delays anything. Any program on this
-//! machine can connect to the listener, a hint may be late or doubled, and no stock package sends hints reliably. So no hint
-//! changes the state of this machine, and an editor that never connects has no disadvantage.
+//! A hint may refresh something, shorten a wait or name a cause. It never closes, holds or delays anything, for three reasons:
+//! any program on this machine can connect to the listener, a hint may be late or sent twice, and no stock package sends hints
+//! reliably. So no hint changes the state of this machine, and an editor that never connects has no disadvantage.
 //!
-//! A failed bind is repeated without end, at growing intervals. There is no jitter, since only our own kernel is concerned.
+//! A failed bind is repeated without end, at growing intervals. The intervals have no jitter, since only this machine's own
+//! kernel is concerned.
 
 use std::time::Duration;
 
@@ -18,9 +19,9 @@ use crate::protocol::dialect::PushEvent;
 /// The storage of the push listener.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Push {
-    /// The number of open sockets; saturating (the shell opens at most `PUSH_CONNECTIONS_MAX`).
+    /// The number of open sockets. It saturates (the shell opens at most `PUSH_CONNECTIONS_MAX`).
     pub sockets: u8,
-    /// The number of failed binds in a row; saturating. If it is above 0 in `closed`, the rebind timer is armed.
+    /// The number of failed binds in a row. It saturates. If it is above 0 in `closed`, the timer `Rebind` is armed.
     pub attempt: u8,
 }
 
@@ -28,11 +29,11 @@ pub struct Push {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
-    /// The listener is not wanted, or waits for the next bind.
+    /// The listener is not wanted, or waits until the next bind.
     Closed,
     /// A bind is under way.
     Binding,
-    /// Bound; no editor is attached.
+    /// Bound; no editor is connected.
     Listening,
     /// At least one socket is open.
     Attached,
@@ -46,7 +47,7 @@ pub enum State {
 pub enum Group {
     /// Everything before the end.
     Running,
-    /// The root.
+    /// The root: no handler decided the event.
     Root,
 }
 
@@ -54,7 +55,7 @@ pub enum Group {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Timer {
-    /// The wait for the next bind after a failed one.
+    /// The wait after a failed bind is over.
     Rebind,
 }
 
@@ -85,13 +86,13 @@ pub enum Event {
 /// What the shell must do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Bind to a free port on loopback (or take over the listener of a predecessor).
+    /// Bind to a free port on loopback, or take over the listener of an earlier actor.
     Bind,
     /// Start a timer.
     Arm(Timer, Duration),
     /// Stop a timer.
     Disarm(Timer),
-    /// Set the port that greetings name from now on; `None` if there is no listener.
+    /// Set the port that greetings name from now on; `None` if they name no listener.
     PublishEndpoint(Option<u16>),
     /// Pass a hint on to the link.
     PassHint(PushEvent),
@@ -178,7 +179,7 @@ impl Machine for Push {
                     self.sockets = 1;
                     Outcome::Transition(State::Attached)
                 }
-                // The hint was read from a socket just before the socket ended. It is as good as any other.
+                // The hint was read from a socket just before that socket ended. It is as valid as any other hint.
                 Event::HintReceived(hint) => Self::hint(*hint, out),
                 Event::Bound { .. }
                 | Event::BindFailed
@@ -202,7 +203,7 @@ impl Machine for Push {
                 }
             },
             State::Stopped => match event {
-                // The kernel's answer came after the stop: nothing may stay open.
+                // The kernel's answer arrived after the stop, so what it opened must be closed.
                 Event::Bound { .. } | Event::Attached => {
                     out.order(Effect::CloseSockets);
                     Outcome::Handled

@@ -4,16 +4,16 @@
 //! `ListReceived`, `ListFailed`), hints on either connection that the list changed (`ChangeHinted`), and a change of the wanted
 //! project (`ProjectChanged`). The machine decides what is published, when a list is requested and when clients are notified.
 //!
-//! One refresh runs at a time, and at most one more is remembered (`again`): an editor that announces fifty changes during an
-//! import is asked twice. The shell compares the content of a list with the catalogue it holds, and the machine only gets
-//! `changed`. So a reload that brings back the same tools publishes `live` again and notifies no client.
+//! Only one refresh runs at a time, and at most one more is remembered (`again`): an editor that announces fifty changes during
+//! an import is asked twice. The shell compares the content of a list with its current catalogue and passes only the result
+//! (`changed`) to the machine. So a reload that brings back the same tools publishes `live` again and notifies no client.
 //!
-//! Events of answers have no number here: the shell drops every answer except the one to its last request on the current epoch.
+//! The events for answers have no number: the shell drops every answer except the one to its last request on the current epoch.
 //! So a list of an old connection is never taken for a list of the new one.
 //!
-//! A published catalogue stays published until the project changes: a lost link makes a
-//! live list stale, and a failed request changes nothing, since an old list is better for
-//! a client than none. Every state except `refreshing` is named after what is published.
+//! A published catalogue stays published until the project changes: if the link is lost, a live list becomes stale, and a failed
+//! request changes nothing, since an old list is better for a client than none. Every state except `refreshing` is named after
+//! what is published.
 
 use std::time::Duration;
 
@@ -26,14 +26,14 @@ use crate::limits::LIST_RETRY_AFTER;
 )]
 #[strum(serialize_all = "snake_case")]
 pub enum Source {
-    /// No catalogue: only the gateway's own tools.
+    /// There is no catalogue: only the gateway's own tools are listed.
     #[default]
     None,
-    /// From the file of an earlier session.
+    /// The catalogue is from the file of an earlier session.
     Disk,
-    /// From the editor, and the link is up.
+    /// The catalogue is from the editor, and the link is up.
     Live,
-    /// From the editor, in this gateway's lifetime; the link is down.
+    /// The catalogue is from the editor, read during this process; the link is down.
     Stale,
 }
 
@@ -48,7 +48,7 @@ pub struct Registry {
     pub retrying: bool,
     /// Whether another refresh follows the running one.
     pub again: bool,
-    /// Whether the file was asked for. It is read once for each project.
+    /// Whether reading the file was ordered. The file is read once for each project.
     pub disk_asked: bool,
 }
 
@@ -60,11 +60,11 @@ pub enum State {
     Empty,
     /// The catalogue from disk.
     Cached,
-    /// The editor was asked.
+    /// The editor was asked for its list, and has not answered yet.
     Refreshing,
     /// The editor's catalogue, link up.
     Live,
-    /// The editor's catalogue, link down or not asked yet.
+    /// The editor's catalogue; the link is down, or is up and the editor was not asked yet.
     Stale,
 }
 
@@ -72,9 +72,9 @@ pub enum State {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Group {
-    /// No refresh runs.
+    /// No refresh is running.
     Resting,
-    /// The root.
+    /// The root: no handler decided the event.
     Root,
 }
 
@@ -82,7 +82,7 @@ pub enum Group {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Timer {
-    /// The wait before a failed list is requested again.
+    /// The wait after a failed list is over: request the list again.
     Retry,
 }
 
@@ -100,14 +100,14 @@ pub enum Event {
     LinkLost,
     /// A hint says that the editor's list changed.
     ChangeHinted,
-    /// The editor's list came.
+    /// The editor's list was received.
     ListReceived {
         /// Whether the list's content differs from the published catalogue.
         changed: bool,
     },
-    /// The editor's list did not come, or cannot be used.
+    /// The editor's list was not received, or cannot be used.
     ListFailed,
-    /// Another project is wanted. The published catalogue is useless for it.
+    /// Another project is wanted, for which the published catalogue is useless.
     ProjectChanged,
     /// A timer fired.
     Elapsed(Timer),
@@ -154,7 +154,7 @@ impl Registry {
         }
     }
 
-    /// Drops the catalogue and the link, which belong to the former project.
+    /// Drops the catalogue and the state of the link, which belong to the former project.
     fn change_project(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
         self.link_up = false;
         self.again = false;
@@ -204,7 +204,7 @@ impl Registry {
                 let again = std::mem::take(&mut self.again);
                 Outcome::Transition(if again { State::Refreshing } else { State::Live })
             }
-            // The hint is newer than the request that failed, so there is no reason to wait.
+            // The hint came after the request that failed, so there is no reason to wait.
             Event::ListFailed if std::mem::take(&mut self.again) => Outcome::Transition(State::Refreshing),
             Event::ListFailed => {
                 self.retrying = true;
@@ -249,7 +249,7 @@ impl Machine for Registry {
             }
             (_, Event::DiskRead { found: false }) => out.ignore("there is nothing to publish"),
             (State::Live | State::Stale, Event::DiskRead { found: true }) => out.ignore("what is published is newer"),
-            // The file is read once for each project.
+            // The file is read once for each project, so this is unexpected.
             (State::Cached | State::Refreshing, Event::DiskRead { found: true }) => Outcome::Super,
             (State::Live, Event::LinkLost) => {
                 self.link_lost(out);

@@ -1,15 +1,15 @@
-//! A supervisor's policy: one-for-one restarts, with a limit on their rate.
+//! A supervisor's policy: a child that ends is restarted alone, and the rate of restarts is limited.
 //!
 //! A supervisor shell feeds every end of a child, whatever the reason: a panic, an error from a handler, a kill, a stop that this
 //! supervisor did not order, and a failed start (which ractor does not report, so the shell does). All children counted here are
-//! permanent, so each end is a bug of ours and is answered with a restart at once. When more than `max` children end within
-//! `window`, restarts do not help: the shell stops the children in reverse order, and the end is escalated to the next supervisor
-//! above, exactly once.
+//! meant to run until the shutdown, so each end is a bug of ours, and the child is restarted at once. If more than `max` children
+//! end within `window`, restarts do not help: the shell stops the children in reverse order, and reports the failure to the
+//! supervisor above, exactly once.
 //!
 //! `stopping` is a separate state because children end in it too. Without it, an orderly shutdown would restart every child.
 //!
-//! Times are durations since the supervisor's own start, taken when the shell is notified of the end. A time that lies before an
-//! earlier one is treated as equal to it: a clock that steps back must not hide a crash loop.
+//! Times are durations since the supervisor's own start, taken when the shell is notified of the end. A time before an earlier
+//! one is treated as equal to the earlier one: a clock that steps back must not hide a crash loop.
 
 use std::time::Duration;
 
@@ -19,11 +19,12 @@ use crate::limits::{LEAF_RESTARTS_MAX, LEAF_WINDOW, ROOT_RESTARTS_MAX, ROOT_WIND
 /// The policy, and the ends that it remembers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Restart {
-    /// The number of ends within [`window`](Restart::window) that are answered with a restart. One more escalates.
+    /// The number of ends within [`window`](Restart::window) that are answered with a restart. One end more is reported to the
+    /// supervisor above.
     pub max: usize,
-    /// The window, including both of its limits.
+    /// The length of the window. Ends exactly this far apart are both in it.
     pub window: Duration,
-    /// The counted ends, oldest first; at most `max` while counting.
+    /// The times of the counted ends, the oldest first. At most `max` in the state `counting`.
     pub deaths: Vec<Duration>,
 }
 
@@ -33,7 +34,7 @@ impl Restart {
         Self { max, window, deaths: Vec::new() }
     }
 
-    /// Returns the policy for the leaves under the link.
+    /// Returns the policy for the actors under the link.
     pub fn of_leaves() -> Self {
         Self::new(LEAF_RESTARTS_MAX, LEAF_WINDOW)
     }
@@ -43,7 +44,7 @@ impl Restart {
         Self::new(ROOT_RESTARTS_MAX, ROOT_WINDOW)
     }
 
-    /// Counts an end. Returns true if there are now too many.
+    /// Counts an end. Returns whether there are now more than `max` in the window.
     fn count(&mut self, at: Duration) -> bool {
         let now = self.deaths.last().map_or(at, |&last| last.max(at));
         self.deaths.retain(|&death| now - death <= self.window);
@@ -60,15 +61,15 @@ pub enum State {
     Counting,
     /// Too many ends: the supervisor is ending.
     Exhausted,
-    /// An orderly shutdown: children end because they were told to.
+    /// An orderly shutdown: children end because they were ordered to stop.
     Stopping,
 }
 
-/// There is no group but the root.
+/// The groups of states. There is only the root.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Group {
-    /// The root.
+    /// The root: no handler decided the event.
     Root,
 }
 
@@ -82,7 +83,7 @@ pub enum EndReason {
     Failed,
     /// The child was killed.
     Killed,
-    /// The child stopped.
+    /// The child stopped, without an order of this supervisor.
     Stopped,
     /// The child failed to start.
     StartFailed,
@@ -95,7 +96,7 @@ pub enum Event {
     ChildEnded {
         /// The supervisor's own number for the child.
         child: u8,
-        /// When the supervisor was notified, since its own start.
+        /// When the supervisor was notified, counted from its own start.
         at: Duration,
         /// How the child ended.
         reason: EndReason,
@@ -107,7 +108,7 @@ pub enum Event {
 /// What the shell must do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Join the dead child, then start its successor.
+    /// Wait until the ended child is gone, then start its successor.
     Restart {
         /// The child.
         child: u8,
@@ -117,7 +118,7 @@ pub enum Effect {
         /// The child whose end exceeded the limit.
         child: u8,
     },
-    /// Stop the living children, in reverse order of their start, and wait for them.
+    /// Stop the children that are still running, in reverse order of their start, and wait for them.
     StopChildren,
 }
 
@@ -267,7 +268,7 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with the plain rule: escalate at the first end that has `max` others within the window before it.
+        /// Compares with a simple form of the rule: escalate at the first end that has `max` others within the window before it.
         #[test]
         fn counting_child_ended_escalates_exactly_when_the_rule_says(
             gaps in prop::collection::vec(0u64..12, 0..40), max in 0usize..5, window in 0u64..30,

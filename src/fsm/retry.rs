@@ -1,13 +1,15 @@
-//! The delay before the next connection attempt, computed from the attempt, how likely the editor returns, and a random number.
+//! The delay before the next connection attempt. It follows from the number of the attempt, how likely the editor returns, and a
+//! random number.
 //!
-//! This is the only file that uses the `backoff` crate, and it uses only its growth. A machine counts the attempts and the random
-//! number is passed in, so the crate's own state and randomness are not used. Three of its habits are worked around:
+//! This is the only file that uses the `backoff` crate, and only for the growth of the delay. A machine counts the attempts and
+//! the random number is passed in, so the crate's own state and randomness are not used. Three habits of the crate are worked
+//! around:
 //!
-//! * It gives up after 15 minutes by default; a gateway never does (`max_elapsed_time` is `None`).
-//! * It draws a random number even for a jitter of 0, which can move the *returned* delay by a nanosecond. `current_interval`,
+//! * It gives up after 15 minutes by default, but a gateway never gives up (`max_elapsed_time` is `None`).
+//! * It draws a random number even for a jitter of 0, which can change the *returned* delay by a nanosecond. `current_interval`,
 //!   which is read here, grows without randomness.
-//! * It reads the time when it is built and at each step. Only `max_elapsed_time` needs that, and std can make an `Instant` only
-//!   from a clock. The value is dropped with the struct, and nothing here depends on it.
+//! * It reads the time when it is built and at each step. Only `max_elapsed_time` needs that time, and std can make an `Instant`
+//!   only from a clock. The value is dropped with the struct, and nothing here depends on it.
 
 use std::time::Duration;
 
@@ -18,9 +20,10 @@ use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_LIKELY_MAX, RETRY_UNLIKELY_
 
 /// Returns how long to wait before the next attempt.
 ///
-/// The delay doubles from [`RETRY_FIRST`] (attempt 0) to [`RETRY_LIKELY_MAX`] or [`RETRY_UNLIKELY_MAX`], and is then changed by
-/// up to [`RETRY_JITTER`] of itself: `random` 0 gives the shortest delay, 0.5 the exact one, 1 the longest. A value outside 0..=1
-/// is clamped, and NaN counts as 0.5. The delay is never zero, and for the same `random` a later attempt never has a shorter one.
+/// The delay doubles from [`RETRY_FIRST`] (attempt 0) up to [`RETRY_LIKELY_MAX`] or [`RETRY_UNLIKELY_MAX`]. Then it is changed by
+/// up to the fraction [`RETRY_JITTER`]: `random` 0 gives the shortest delay, 0.5 the exact one, 1 the longest. A value outside
+/// 0..=1 is clamped, and NaN counts as 0.5. The delay is never zero. For the same `random`, the delay of a later attempt is never
+/// shorter.
 pub fn delay(attempt: u32, likely: bool, random: f64) -> Duration {
     let cap = if likely { RETRY_LIKELY_MAX } else { RETRY_UNLIKELY_MAX };
     let mut growth = ExponentialBackoffBuilder::new()

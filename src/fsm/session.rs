@@ -1,19 +1,19 @@
 //! The MCP session: when a client's request is answered, and how long the first tool list may wait.
 //!
-//! The shell feeds the client's requests (already parsed), what the registry publishes, how likely an editor is, and the end: of
-//! stdin, by a signal, of the running calls. The machine knows no request ids: the shell keeps the waiting requests, and an order
-//! such as `AnswerLists` applies to all of them.
+//! The shell feeds the client's requests (already parsed), what the registry publishes, how likely an editor is, and what ends
+//! the session: the end of stdin, a signal, the end of the running calls. The machine knows no request ids: the shell keeps the
+//! waiting requests, and an order such as `AnswerLists` applies to all of them.
 //!
 //! Only the first tool list may wait. A *sync* client ignores `list_changed`, so the first list is all that it ever learns. That
 //! list waits at most [`TOOLS_WAIT`] for the live list, and only while an editor may be there, the list of an earlier session is
 //! still being read, or the client was asked for its roots. An *async* client follows changes. Its list waits only if no tools
-//! are known, not even from an earlier session, and at most [`TOOLS_WAIT_HEARING`]. Every later list is answered at once with
-//! what is known. Every way out of `waiting_for_tools` answers the waiting lists.
+//! are known, not even from an earlier session, and at most [`TOOLS_WAIT_HEARING`]. Every later list is answered at once with the
+//! tools that are known. Every transition out of `waiting_for_tools` answers the waiting lists.
 //!
 //! Requests of the era without a handshake open the session themselves: before the first `tools/*` request of that kind the shell
 //! feeds `Opened`, and `AnswerOpen` then has nothing to answer. After a crash of the session's actor, the next shell feeds
-//! `Opened` from the client data that outlived it. `server/discover` alone does not open the session, since a probe must not make
-//! the bridge dial.
+//! `Opened` from the client data that outlived the actor. `server/discover` alone does not open the session, since a probe must
+//! not make the bridge dial.
 //!
 //! The end of an open session passes through `draining`. A shell without unanswered calls feeds `CallsSettled` at once, and the
 //! process ends within milliseconds. A session that was never opened ends directly.
@@ -31,10 +31,10 @@ use crate::limits::{DRAIN_MAX, TOOLS_WAIT, TOOLS_WAIT_HEARING};
 )]
 #[strum(serialize_all = "snake_case")]
 pub enum Kind {
-    /// The client does not, or is unknown: its first list must be complete.
+    /// The client ignores `list_changed`, or is unknown: its first list must be complete.
     #[default]
     IgnoresChanges,
-    /// The client does.
+    /// The client acts on `list_changed`.
     HonoursChanges,
 }
 
@@ -54,7 +54,7 @@ pub enum Likelihood {
 }
 
 impl Likelihood {
-    /// Derives the likelihood from the link's availability. `undecided`: nothing speaks for or against an editor yet.
+    /// Derives the likelihood from the link's availability. `undecided`: nothing is known for or against an editor yet.
     pub fn of_link(availability: cause::Availability, undecided: bool) -> Self {
         match availability {
             _ if undecided => Self::Unknown,
@@ -75,11 +75,10 @@ pub struct Session {
     pub likelihood: Likelihood,
     /// Whether the catalogue on disk is still being read.
     pub disk_awaited: bool,
-    /// Whether the client was asked for its roots. They may name the
-    /// project, so what is known of an editor may concern another one.
+    /// Whether the client was asked for its roots and has not answered. The roots may name the project, so what is known about an
+    /// editor may concern another project.
     pub roots_awaited: bool,
-    /// Whether the first list of this handshake was answered. After a
-    /// crash of the session's actor, the value that outlived it is used.
+    /// Whether the first list of this handshake was answered. The value outlives a crash of the session's actor.
     pub first_list_served: bool,
 }
 
@@ -87,11 +86,11 @@ pub struct Session {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
-    /// No handshake yet.
+    /// No handshake was made yet.
     AwaitingOpen,
-    /// The first list waits for the editor.
+    /// The client's first list waits for the editor.
     WaitingForTools,
-    /// Every request is answered or accepted at once.
+    /// Every request is answered, or passed on, at once.
     Serving,
     /// New requests are refused. Running calls may still be answered.
     Draining,
@@ -105,7 +104,7 @@ pub enum State {
 pub enum Group {
     /// The client has opened the session.
     Open,
-    /// The root.
+    /// The root: no handler decided the event.
     Root,
 }
 
@@ -113,24 +112,24 @@ pub enum Group {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Timer {
-    /// The longest wait of the first list.
+    /// The longest wait of the first list is over.
     ToolsWait,
-    /// The longest wait for running calls at the end.
+    /// The longest wait for running calls at the end is over.
     Drain,
 }
 
 /// What can happen to the session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// The client opened the session, or opened it again.
+    /// The client opened the session, or opened it once more.
     Opened(Kind),
     /// The client asked for the tools.
     ListRequested,
     /// The client called a tool.
     CallRequested,
-    /// The client asked to be notified of changes (`subscriptions/listen`).
+    /// The client asked to be notified of changes with `subscriptions/listen`.
     ListenRequested {
-        /// Whether it asked for changes of the tools.
+        /// Whether the client asked for changes of the tool list.
         tools: bool,
     },
     /// The registry published a catalogue.
@@ -141,7 +140,7 @@ pub enum Event {
     DiskRead,
     /// How likely an editor is.
     LikelihoodChanged(Likelihood),
-    /// True: the client was asked for its roots. False: its answer says nothing new.
+    /// Whether the client's roots are awaited. True: the client was asked. False: its answer contains nothing new.
     RootsAwaited(bool),
     /// stdin ended.
     InputEnded,
@@ -158,18 +157,18 @@ pub enum Event {
 pub enum Effect {
     /// Answer the handshake, if there is one to answer.
     AnswerOpen,
-    /// Have the bridge connect to the editor, if it does not yet. Ordered with each request for tools, so that a restarted link
-    /// gets it too.
+    /// Make the bridge connect to the editor, if it is not connected yet. Ordered with each request for tools, so that a
+    /// restarted link gets this order too.
     WantEditor,
     /// Answer every waiting list with what is published.
     AnswerLists,
     /// Pass the call to the ledger.
     AcceptCall,
-    /// Begin the subscription.
+    /// Start the subscription.
     AcceptListen,
-    /// Refuse the request, because the session is not open. Nothing ran.
+    /// Refuse the request because the session is not open. Nothing ran.
     RefuseUnopened,
-    /// Refuse the request, because the session ends. Nothing ran.
+    /// Refuse the request because the session is ending. Nothing ran.
     RefuseDraining,
     /// Send `notifications/tools/list_changed`.
     AnnounceChange,
@@ -177,12 +176,12 @@ pub enum Effect {
     Arm(Timer, Duration),
     /// Stop a timer.
     Disarm(Timer),
-    /// End the session: no more answers will come.
+    /// End the session: no more answers will be sent.
     Finish,
 }
 
 impl Session {
-    /// Whether a list that is requested now should wait.
+    /// Whether a tool list that is requested now should wait.
     fn list_waits(&self) -> bool {
         let known = match self.kind {
             Kind::IgnoresChanges => self.source == Source::Live,
@@ -193,7 +192,7 @@ impl Session {
             && (self.likelihood != Likelihood::Unlikely || self.disk_awaited || self.roots_awaited)
     }
 
-    /// Returns the next state of a session with waiting lists: `serving` if there is no more reason to wait.
+    /// Returns the next state of a session whose lists are waiting: `serving` if there is no longer a reason to wait.
     fn wait_or_serve(&self) -> Outcome<State> {
         if self.list_waits() { Outcome::Handled } else { Outcome::Transition(State::Serving) }
     }
@@ -250,7 +249,7 @@ impl Session {
         match event {
             Event::Opened(kind) => {
                 self.open(*kind, out);
-                // It may be another client on the same pipe, with another limit.
+                // The handshake may be from another client on the same pipe, for which another time limit applies.
                 out.order(self.tools_wait());
                 self.wait_or_serve()
             }
@@ -288,7 +287,7 @@ impl Session {
     fn serving(&mut self, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match event {
             Event::Opened(kind) => {
-                // A new handshake may come from a new client on the same pipe.
+                // A new handshake may be from a new client on the same pipe.
                 self.first_list_served = false;
                 self.open(*kind, out);
                 Outcome::Handled

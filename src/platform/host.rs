@@ -1,4 +1,4 @@
-//! The seam to the machine: files, file watching, processes, port owners and randomness. Tests replace it by a simulation.
+//! The seam to the machine: files, file watching, processes, port owners and randomness. In tests a simulation takes its place.
 
 pub mod focus;
 mod interface;
@@ -78,7 +78,8 @@ impl Host for RealHost {
         if line.is_empty() {
             return Ok(());
         }
-        // A full disk may have cut short the line before: this line then begins on a line of its own.
+        // A full disk may have cut the previous line short. If so, a line end is written first, so that this line is not appended
+        // to it.
         let mut last = [b'\n'];
         if file.seek(SeekFrom::End(-1)).is_ok() {
             file.read_exact(&mut last)?;
@@ -120,7 +121,8 @@ impl Host for RealHost {
 
     fn port_owner(&self, port: u16) -> Option<Owner> {
         let all = listeners::get_all().ok()?;
-        // Several sockets may listen on one port. A connect to 127.0.0.1 reaches the most exact address of them, and never `::1`.
+        // More than one socket may listen on a port. A connect to 127.0.0.1 reaches the socket with the most exact address, and
+        // never one on `::1`.
         let exactness = |ip: std::net::IpAddr| match ip {
             std::net::IpAddr::V4(ip) if ip == std::net::Ipv4Addr::LOCALHOST => Some(0),
             std::net::IpAddr::V4(ip) if ip.is_unspecified() => Some(1),
@@ -169,7 +171,7 @@ impl Host for RealHost {
     fn random(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
         if getrandom::fill(&mut bytes).is_err() {
-            // Without any source of entropy, the bytes are still unique on this machine.
+            // If the system has no source of entropy, the bytes are at least very likely to be unique on this machine.
             let fallback = fastrand::u128(..).to_ne_bytes();
             bytes = fallback;
         }
@@ -209,23 +211,27 @@ fn patiently<T>(is_busy: fn(System, &io::Error) -> bool, operation: impl Fn() ->
     operation()
 }
 
-/// Whether a file cannot be opened because another program has it open: `ERROR_SHARING_VIOLATION` and `ERROR_LOCK_VIOLATION`.
+/// Whether a file cannot be opened because another program has it open (`ERROR_SHARING_VIOLATION`, `ERROR_LOCK_VIOLATION`).
+/// Always false on other systems than Windows.
 fn is_in_use(system: System, error: &io::Error) -> bool {
     system == System::Windows && matches!(error.raw_os_error(), Some(32 | 33))
 }
 
-/// Whether a file cannot be replaced, or created where one is being deleted, because a program has that file open. Windows then
-/// also reports `ERROR_ACCESS_DENIED`. On opening, that code mostly means a lack of rights.
+/// Whether a file cannot be replaced, or created where another one is being deleted, because a program has that file open.
+/// Windows then also reports `ERROR_ACCESS_DENIED`; when a file is opened, that code usually means missing rights. Always false
+/// on other systems.
 pub(crate) fn is_held(system: System, error: &io::Error) -> bool {
     is_in_use(system, error) || system == System::Windows && error.raw_os_error() == Some(5)
 }
 
-/// Whether the socket accepts TCP connections: the system's table also lists both ends of each connection.
+/// Whether the socket accepts TCP connections. The check is needed because the system's table also lists both ends of each
+/// connection.
 fn is_listening(listener: &listeners::Listener) -> bool {
     listener.protocol == listeners::Protocol::TCP && listener.state == listeners::SocketState::Listen
 }
 
-/// The regular files among these entries, with their times. A file that was deleted since the folder was read is skipped.
+/// Returns the regular files among these entries, with the times of their last changes. Skips a file that was deleted after the
+/// folder was read.
 fn files_of(entries: impl Iterator<Item = io::Result<std::fs::DirEntry>>) -> io::Result<Vec<(PathBuf, SystemTime)>> {
     let mut files = Vec::new();
     for entry in entries {
@@ -244,10 +250,10 @@ fn files_of(entries: impl Iterator<Item = io::Result<std::fs::DirEntry>>) -> io:
 #[cfg(unix)]
 fn open_without_following(path: &Path) -> io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt as _;
-    // NONBLOCK: opening a FIFO must not hang.
+    // NONBLOCK: to open a FIFO must not block.
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
     let opened = std::fs::OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
-    // The system's error for a link at the end of a path (ELOOP) also occurs for links in a circle, so the path is checked.
+    // The system's error for a link at the end of a path (ELOOP) also means links that form a circle, so the path is checked.
     opened.map_err(|error| if is_link(path) { NotRead::Link.into() } else { error })
 }
 
@@ -263,14 +269,14 @@ fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink())
 }
 
-/// Opens a file for appending, and creates it if it is missing.
+/// Opens a file for appending, and creates it if it does not exist.
 fn open_end(path: &Path) -> io::Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
     options.append(true).read(true).create(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
-        // NONBLOCK: see `open_without_following`.
+        // NONBLOCK for the reason in `open_without_following`.
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
         options.mode(0o600).custom_flags(flags.bits().cast_signed());
     }
@@ -350,7 +356,7 @@ mod tests {
         std::fs::remove_file(gone).unwrap();
         let files = files_of(entries.into_iter()).unwrap();
         let files: Vec<PathBuf> = files.into_iter().map(|(path, _)| path).collect();
-        // Windows returns the metadata that it read with the folder.
+        // Windows returns the metadata that it had when the folder was read.
         assert!(files == [kept.clone()] || cfg!(windows) && files.contains(&kept), "{files:?}");
     }
 

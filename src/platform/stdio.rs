@@ -1,12 +1,12 @@
-//! The process's own stdin, stdout and stderr, in whatever mode a launcher left them.
+//! The process's own stdin, stdout and stderr, in whatever mode the launcher has left them.
 //!
-//! `O_NONBLOCK` belongs to the open file, not to the process: a program that shares a pipe with us (Node and npm do) can set it
-//! at any time. Reads and writes then fail with `WouldBlock`. The functions here wait until there is something to read or room to
-//! write, and try again. Nothing is buffered: after a write has returned, its bytes have left the process.
+//! `O_NONBLOCK` belongs to the open file, not to the process: a program that shares a pipe with holdfast (Node and npm do) can
+//! set it at any time. Reads and writes then fail with `WouldBlock`. The functions here wait until there is something to read or
+//! room to write, and try again. Nothing is buffered: when a write has returned, its bytes have left the process.
 
 use std::io::{self, Read, Write};
 
-/// stdin. Use only one reader: bytes that one takes are lost to another.
+/// stdin. There must be only one reader: bytes that one reader takes are lost to any other.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Stdin;
 
@@ -26,7 +26,7 @@ mod system {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::io::Errno;
 
-    /// Repeats an operation that a signal interrupted. Waits for `ready` if the descriptor does not block.
+    /// Repeats an operation that a signal interrupted. If the descriptor is non-blocking, waits for `ready` and repeats it too.
     fn patiently<T>(
         fd: BorrowedFd<'_>,
         ready: PollFlags,
@@ -57,11 +57,11 @@ mod system {
         polled && fd.revents().intersects(PollFlags::HUP | PollFlags::ERR)
     }
 
-    /// Writes without blocking. The flag applies to this write only, and not to other programs that share the pipe.
+    /// Writes without blocking. The flag applies only to this write, and does not affect other programs that share the pipe.
     #[cfg(target_os = "linux")]
     pub fn write_at_once(to: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
         use rustix::io::{ReadWriteFlags, pwritev2};
-        // The offset -1 means the present position; a pipe has no other.
+        // The offset -1 means the current position, which is the only one that a pipe has.
         Ok(pwritev2(to, &[io::IoSlice::new(bytes)], u64::MAX, ReadWriteFlags::NOWAIT)?)
     }
 
@@ -90,17 +90,18 @@ mod system {
 }
 
 /// Whether the other end of stdin is closed, even if bytes from it are still unread. Always false on Windows, which does not
-/// report it before they are read.
+/// report the end before those bytes are read.
 pub fn stdin_hung_up() -> bool {
     system::has_hung_up(io::stdin())
 }
 
-/// Whether the other end of stdout is closed, even before a write to it. Always false on Windows, which does not report it.
+/// Whether the other end of stdout is closed, even if nothing was written since. Always false on Windows, which does not report
+/// it.
 pub fn stdout_hung_up() -> bool {
     system::has_hung_up(io::stdout())
 }
 
-/// Writes as many bytes as possible without blocking, and returns their number.
+/// Writes as many bytes as possible without blocking. Returns the number of bytes written.
 pub type WriteAtOnce = fn(&[u8]) -> io::Result<usize>;
 
 /// Returns a function that writes to stdout without blocking. `None` if the system has no such write.

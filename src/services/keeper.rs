@@ -10,7 +10,7 @@ use super::Gateway;
 use crate::fsm::retry;
 use crate::limits::FLUSH_MAX;
 
-/// The keeper of a service. It runs until [`Keeper::end`].
+/// The handle of a keeper, which keeps one service running until [`Keeper::end`].
 #[derive(Debug)]
 pub(super) struct Keeper {
     task: JoinHandle<()>,
@@ -19,7 +19,7 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Spawns a keeper. It stops its service when the receiver that it gets is closed.
+    /// Spawns a keeper. `keep` gets a receiver; when it is closed, the keeper must stop its service.
     pub(super) fn start<T: Future<Output = ()> + Send + 'static>(
         gateway: &Arc<impl Gateway>,
         name: &'static str,
@@ -29,7 +29,7 @@ impl Keeper {
         Self { task: gateway.spawn(name, keep(stopped)), stop }
     }
 
-    /// Ends the keeper and its service. Aborts the task after [`FLUSH_MAX`].
+    /// Ends the keeper and its service. Aborts the task if it takes longer than [`FLUSH_MAX`].
     pub(super) async fn end(self) {
         let Self { mut task, stop } = self;
         drop(stop);
@@ -39,7 +39,7 @@ impl Keeper {
     }
 }
 
-/// One run of a service, from its start to its end by a bug of ours. Dropping this value aborts it.
+/// One run of a service. The run ends by itself only by a bug of ours. Dropping this value aborts it.
 #[derive(Debug)]
 pub(super) struct Life(JoinHandle<()>);
 
@@ -69,7 +69,7 @@ impl Drop for Life {
     }
 }
 
-/// Waits before the next start or attempt. `before`: how many came before it.
+/// Waits before the next start or attempt. `before`: the number of starts or attempts before that one.
 pub(super) async fn pause(gateway: &impl Gateway, before: u32) {
     sleep(retry::delay(before, false, gateway.random_fraction())).await;
 }

@@ -1,12 +1,13 @@
-//! The HTTP services of the gateway, on loopback and only if asked for: `/metrics` and the status page ([`metrics`]), and the
-//! services that the documents of TSavo/Unity-MCP name ([`unity_mcp`]). All use one server (`http`).
+//! The HTTP services of the gateway, which are served on loopback and only if the user asks for them: `/metrics` and the status
+//! page ([`metrics`]), and the services that the documents of TSavo/Unity-MCP name ([`unity_mcp`]). All use the same HTTP server
+//! (`http`).
 //!
 //! The services are not part of the supervision tree: no session depends on them, and what they show is needed most while the
-//! tree restarts. After a bug of ours, a keeper restarts its service with a growing delay, which counts towards no restart limit.
-//! The listener survives such a restart.
+//! tree restarts. If a service ends by a bug of ours, its keeper restarts it after a growing delay. Such restarts are not
+//! limited, and the listener survives them.
 //!
-//! Services see the gateway through [`Gateway`] and the traits that extend it: snapshots, and calls that take the path of every
-//! call. They know no actors.
+//! Services see the gateway through [`Gateway`] and the traits that extend it: snapshots, and calls that take the same path as
+//! all other calls. They do not know the actors.
 
 pub mod http;
 mod keeper;
@@ -29,7 +30,7 @@ pub trait Gateway: Send + Sync + 'static {
     fn host(&self) -> &Arc<dyn Host>;
     /// The log lines and metrics.
     fn events(&self) -> &Events;
-    /// A random number from 0 to 1, without 1.
+    /// Returns a random number from 0 to 1, without 1 itself.
     fn random_fraction(&self) -> f64;
     /// Spawns a task whose panic ends the gateway.
     fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()>;

@@ -1,7 +1,8 @@
-//! The audit file: one line before each call is sent, and one for its end. Written only if the user asked for it.
+//! The audit file: one line before each call is sent, and one when the call ends. Written only if the user asked for it.
 //!
-//! Each line is one write at the file's end, on the host's blocking lane, one after another. The file is opened for each line, so
-//! that it may be renamed. docs/configuration.md describes a line. Arguments are recorded by size and digest only.
+//! Each line is one write at the end of the file, on the host's threads for blocking work, one after another. The file is opened
+//! for each line, so that it may be renamed. docs/configuration.md describes a line. Of the arguments, only size and digest are
+//! recorded.
 
 use std::io;
 use std::path::PathBuf;
@@ -23,13 +24,13 @@ use crate::protocol::ids::CallId;
 pub enum Event {
     /// A call is about to be sent.
     Sent,
-    /// Policy or the audit itself kept the call from being sent.
+    /// The policy or the audit itself kept the call from being sent.
     Refused,
-    /// The call ended, or its outcome became known.
+    /// The call ended, or its outcome became known later.
     Verdict,
 }
 
-/// A line without its time and digest.
+/// The fields of a line, without its time and the digest of the arguments.
 #[derive(Debug, Clone, Serialize)]
 pub struct Entry {
     /// The event.
@@ -49,7 +50,7 @@ pub struct Entry {
     /// The id of the call.
     #[serde(serialize_with = "as_text")]
     pub call: CallId,
-    /// The tool's name for clients.
+    /// The tool's name as clients see it.
     pub tool: Arc<str>,
     /// The tool's read-only annotation, if the tool list is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,16 +58,16 @@ pub struct Entry {
     /// The tool's destructive annotation, if the tool list is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destructive: Option<bool>,
-    /// How often the call was sent, this time included.
+    /// How often the call was sent, this attempt included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sending: Option<u8>,
-    /// The verdict.
+    /// The verdict of the call, if it has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<&'static str>,
-    /// The cause of the verdict.
+    /// The cause in the verdict, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<&'static str>,
-    /// The rule that refused the call.
+    /// The rule that refused the call, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
 }
@@ -116,13 +117,13 @@ pub enum NotWritten {
     Failed,
 }
 
-/// The audit file. Clones share it.
+/// The audit file. Clones use the same file.
 #[derive(Clone)]
 pub struct Audit {
     /// The path of the file.
     pub path: PathBuf,
     host: Arc<dyn Host>,
-    /// Lines are written one at a time, in the order in which they came.
+    /// Held while a line is written: lines are written one at a time, in the order in which they came.
     turn: Arc<Mutex<()>>,
     places: Arc<Semaphore>,
 }
@@ -133,7 +134,7 @@ impl Audit {
         Self { path, host, turn: Arc::default(), places: Arc::new(Semaphore::new(AUDIT_LINES_MAX)) }
     }
 
-    /// Appends a line. Its time is now, even if it waits for other lines.
+    /// Appends a line. Its time is the time of this call, even if other lines are written first.
     ///
     /// # Errors
     /// [`NotWritten`]: the line may be missing.
@@ -141,12 +142,13 @@ impl Audit {
         self.add_in(self.place(), entry, arguments).await
     }
 
-    /// Reserves a place for a line: [`written`](Self::written) waits until it is dropped. `None` if too many lines wait.
+    /// Reserves a place for a line. Until the place is dropped, [`written`](Self::written) waits. Returns `None` if
+    /// [`AUDIT_LINES_MAX`] lines are already waiting.
     pub fn place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
 
-    /// The same as [`add`](Self::add), with a place that was reserved for the line.
+    /// Like [`add`](Self::add), in a place that was reserved for the line. Without a place, fails with [`NotWritten::Full`].
     ///
     /// # Errors
     /// [`NotWritten`]: the line may be missing.
@@ -162,7 +164,8 @@ impl Audit {
             let turn = Arc::clone(&self.turn).lock_owned().await;
             let (host, path) = (Arc::clone(&self.host), self.path.clone());
             let write = move || {
-                // Dropped when the write has ended, even if the caller has given up: so no second write begins beside this one.
+                // Dropped only when the write has ended, even if the caller stops waiting before: no second write may begin at
+                // the same time.
                 let _turn = turn;
                 let arguments = arguments.as_deref().map(Arguments::of);
                 let line = serde_json::to_string(&Line {
@@ -227,7 +230,7 @@ mod tests {
         let [sent, ended] = &lines(&path)[..] else { panic!("two lines") };
         assert_eq!(sent["event"], "sent");
         assert_eq!(sent["arguments_bytes"], 15);
-        // The result of sha256sum for those bytes.
+        // The result that `sha256sum` gives for these bytes.
         assert_eq!(sent["arguments_sha256"], DIGEST);
         assert_eq!(sent["call"], CallId::from_random([1; 16]).to_string());
         assert!(sent["time"].as_str().unwrap().ends_with('Z') && sent.get("verdict").is_none());

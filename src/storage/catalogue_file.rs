@@ -1,8 +1,8 @@
 //! The catalogue on disk: the tools of a project's editor, so that a client that starts before Unity sees every tool at once.
 //!
-//! The file is named by the canonical project path, has the package's version inside, is written atomically, and is read once at
-//! start. A file that cannot be used has a reason: corrupt (moved aside), of another project or package, or of another format.
-//! The session goes on without it.
+//! The file's name comes from the canonical project path. The file contains the package's version, is written atomically, and is
+//! read once at start. If it cannot be used, the reason is reported: it is corrupt (and is moved aside), of another project or
+//! package, or of another format. The session goes on without it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub enum Unusable {
         /// What is wrong with the file.
         why: String,
     },
-    /// The file is of this project, but of another package than the present one.
+    /// The file is of this project, but of another package than the one that is used now.
     #[error(
         "{path} holds the tools of this project's other package ({dialect}); it is written again when Unity answers"
     )]
@@ -64,7 +64,7 @@ pub enum Unusable {
         /// The dialect of the file's package.
         dialect: String,
     },
-    /// The file is of another project (two paths with the same hash).
+    /// The file is of another project: two paths have the same hash.
     #[error("{0} belongs to another project; it is left alone until Unity answers")]
     Foreign(PathBuf),
     /// The file has another format: another version of holdfast wrote it.
@@ -90,7 +90,7 @@ pub fn path(state_dir: &Path, project: &Path) -> PathBuf {
 /// Reads a project's catalogue.
 ///
 /// # Errors
-/// [`Unusable`], with the reason. A damaged file was moved aside.
+/// [`Unusable`], with the reason. A damaged file is moved aside.
 pub fn read(host: &dyn Host, state_dir: &Path, project: &Path, dialect: &str) -> Result<CatalogueFile, Unusable> {
     let path = path(state_dir, project);
     let bytes = match host.read(&path, CATALOGUE_FILE_MAX_BYTES) {
@@ -136,7 +136,7 @@ pub fn write(host: &dyn Host, state_dir: &Path, file: &CatalogueFile) -> std::io
     host.write(&path(state_dir, &file.project), &bytes)
 }
 
-/// FNV-1a, 64 bits: a stable name for a path. Not for security; the file itself names its project.
+/// FNV-1a, 64 bits: makes a stable name of a path. It need not be secure, since the file itself names its project.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -1,5 +1,5 @@
-//! The records of running gateways, `<state>/run/<pid>.json`. Each gateway keeps its own. A record that a killed process left is
-//! known by its free lock ([`locked_record`]).
+//! The records of running gateways, `<state>/run/<pid>.json`. Each gateway writes its own. A record that was left by a killed
+//! process is recognised because nobody holds its lock ([`locked_record`]).
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::platform::host::{Host as _, RealHost};
 /// The folder of the records, below the state folder.
 pub const FOLDER: &str = "run";
 
-/// Reads the records of all running gateways, and removes those that killed ones left.
+/// Reads the records of all running gateways. Removes the records that killed gateways left behind.
 pub fn all(state_dir: &Path) -> Vec<Value> {
     let host = RealHost;
     let read = |path: &PathBuf| {

@@ -1,5 +1,6 @@
-//! Records of running processes in the state folder: `<folder>/<pid>.json`, one per process, each with a lock file that shows
-//! whether the process is alive. The pid alone is not enough: a killed process leaves its record behind, and pids are used again.
+//! Records of running processes in the state folder: `<folder>/<pid>.json`, one for each process, each with a lock file. A held
+//! lock shows that the process is alive. The pid alone is not enough: a killed process leaves its record behind, and systems
+//! reuse pids.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -11,7 +12,7 @@ use crate::limits::{CLAIM_ATTEMPTS, CLAIM_PAUSE, LEFTOVERS_AT_ONCE, TEMPORARY_MA
 use crate::platform::host::{Host, System, is_held, is_temporary};
 use crate::platform::lock_file;
 
-/// The record of this process, and the lock that shows that it is alive. Dropping this removes both files.
+/// The record of this process, and the lock that shows that the process is alive. Dropping this value removes both files.
 #[derive(Debug)]
 pub struct StateRecord {
     path: PathBuf,
@@ -28,8 +29,8 @@ fn lock_of(record: &Path) -> PathBuf {
 }
 
 impl StateRecord {
-    /// Takes the lock beside `path` and holds it as long as this lives. Removes a record that an earlier process of this pid
-    /// left. Writes no record yet.
+    /// Takes the lock for `path` and holds it until this value is dropped. Removes a record that an earlier process with this pid
+    /// left. Does not write a record yet.
     ///
     /// # Errors
     /// The system's error, or that another process holds the lock.
@@ -43,9 +44,9 @@ impl StateRecord {
                     let _ = std::fs::remove_file(&path);
                     return Ok(Self { path, _lock: lock });
                 }
-                // A process that checks whether this one is alive holds the lock for a moment, and may remove it.
+                // A process that checks whether this process is alive holds the lock for a moment, and may remove it.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(CLAIM_PAUSE).await,
-                // Windows refuses to open a lock that was removed while another process has it open.
+                // Windows refuses to open a lock file that was removed while another process has it open.
                 Err(error) if is_held(System::HERE, &error) => {
                     held = error;
                     tokio::time::sleep(CLAIM_PAUSE).await;
@@ -68,7 +69,7 @@ impl StateRecord {
 }
 
 impl Drop for StateRecord {
-    /// Removes the files while the lock is held, so they cannot be another process's.
+    /// The files are removed while the lock is held, so they cannot belong to another process.
     fn drop(&mut self) {
         remove(&self.path);
     }
@@ -81,40 +82,42 @@ fn try_claim(at: &Path) -> io::Result<File> {
     if lock_file::is_at(&lock, at) { Ok(lock) } else { Err(io::ErrorKind::WouldBlock.into()) }
 }
 
-/// Removes a record and its lock. The caller must hold the lock.
+/// Removes a record and its lock file. The caller must hold the lock.
 fn remove(record: &Path) {
     let _ = std::fs::remove_file(record);
     let _ = std::fs::remove_file(lock_of(record));
 }
 
-/// Whether the process of a record is alive. Removes the record of a dead one. `None` if it cannot be decided.
+/// Whether the process of a record is alive. Removes the record of a dead process. `None` if it cannot be decided.
 fn lives(record: &Path) -> Option<bool> {
-    // A missing lock is created, because the record may only be removed under the lock.
+    // A missing lock file is created, because a record may be removed only while its lock is held.
     judge(record, lock_file::open(&lock_of(record), true))
 }
 
 fn judge(record: &Path, lock: io::Result<File>) -> Option<bool> {
     match lock {
         Ok(lock) => match lock.try_lock() {
-            // Another process has removed this lock, and a new process of the same pid may have created its own.
+            // Another process has removed this lock file, and a new process with the same pid may have created its own.
             Ok(()) if !lock_file::is_at(&lock, &lock_of(record)) => return None,
-            // Removed while the lock is held: a new process of the same pid then sees that its lock is gone, and creates another
-            // one.
+            // The files are removed while the lock is held: a new process with the same pid then sees that its lock file is gone,
+            // and creates another.
             Ok(()) => remove(record),
             Err(TryLockError::WouldBlock) => return Some(true),
             Err(TryLockError::Error(_)) => return None,
         },
-        // This is not a lock, so no process holds it. Any other error (no descriptors, no permission) proves nothing.
+        // What is at the path is not a lock file, so no process holds it. Any other error (no descriptors, no permission) proves
+        // nothing.
         Err(error) if error.kind() == io::ErrorKind::InvalidData => remove(record),
         Err(_) => return None,
     }
     Some(false)
 }
 
-/// Returns the paths of the records in a folder, sorted: of living and dead processes, and for locks without a record.
+/// Returns the sorted paths of the records in a folder, of living and of dead processes. Includes the path that belongs to a lock
+/// file without a record.
 fn records(host: &dyn Host, folder: &Path) -> Vec<PathBuf> {
     let files = host.list(folder).unwrap_or_default();
-    // A lock without a record belongs to a process that is just starting, or was left behind.
+    // A lock file without a record belongs to a process that is just starting, or was left behind.
     let is_ours = |path: &PathBuf| {
         let numbered = path.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| stem.parse::<u32>().is_ok());
         numbered && path.extension().is_some_and(|extension| extension == "json" || extension == "lock")
@@ -126,12 +129,13 @@ fn records(host: &dyn Host, folder: &Path) -> Vec<PathBuf> {
     records
 }
 
-/// Returns the sorted records of the processes that are alive, and removes those of dead ones.
+/// Returns the sorted records of living processes. Removes the records of dead ones.
 pub fn living(host: &dyn Host, folder: &Path) -> Vec<PathBuf> {
     records(host, folder).into_iter().filter(|record| lives(record) == Some(true) && host.exists(record)).collect()
 }
 
-/// Removes what killed processes left in the state folder, at most [`LEFTOVERS_AT_ONCE`] files of a kind in each of its folders.
+/// Removes what killed processes left in the state folder: at most [`LEFTOVERS_AT_ONCE`] files of each kind in each of its
+/// folders.
 pub fn reap(host: &dyn Host, state: &Path) {
     for name in ["run", "metrics"] {
         let records = records(host, &state.join(name)).into_iter();
@@ -142,7 +146,7 @@ pub fn reap(host: &dyn Host, state: &Path) {
     }
 }
 
-/// Removes old temporary files of writes that were cut short ([`Host::write`] creates them).
+/// Removes old temporary files of writes that were interrupted ([`Host::write`] creates such files).
 pub fn remove_temporaries(host: &dyn Host, folder: &Path) {
     let now = host.now();
     let old = |changed: SystemTime| now.duration_since(changed).is_ok_and(|age| age > TEMPORARY_MAX_AGE);
@@ -170,7 +174,7 @@ mod tests {
         assert_eq!(living(&RealHost, folder.path()), std::slice::from_ref(&path));
         drop(record);
         assert!(!path.exists() && !lock_of(&path).exists(), "it goes with its process");
-        // The state after a kill: the files stay and the lock is free, or only one file stays.
+        // The states after a kill: both files are still there and the lock is free, or only one of them is there.
         for left in [vec![&path], vec![&lock_of(&path)], vec![&path, &lock_of(&path)]] {
             left.iter().for_each(|file| std::fs::write(file, "{}").unwrap());
             assert!(living(&RealHost, folder.path()).is_empty());
@@ -198,7 +202,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let host: Arc<dyn Host> = Arc::new(RealHost);
         let path = path_in(folder.path());
-        // The other process may be one with the same pid in another container.
+        // The other process may have the same pid in another container.
         let other = StateRecord::claim(&host, path.clone()).await.unwrap();
         other.write(&host, b"[]".to_vec()).await.unwrap();
         assert!(StateRecord::claim(&host, path.clone()).await.is_err());
@@ -211,7 +215,7 @@ mod tests {
         let host: Arc<dyn Host> = Arc::new(RealHost);
         let path = path_in(folder.path());
         for _ in 0..200 {
-            // An earlier process of this pid left its files, and another process looks at them while this one starts.
+            // An earlier process with this pid left its files, and another process examines them while this process starts.
             std::fs::write(&path, "{}").unwrap();
             std::fs::write(lock_of(&path), "").unwrap();
             let looking = folder.path().to_path_buf();

@@ -1,4 +1,4 @@
-//! Stores results that a client does not accept in private files, which the answer names.
+//! Writes results that a client does not accept to private files, which the answer names.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,13 +19,14 @@ pub struct ResultFiles<'a> {
 }
 
 impl<'a> ResultFiles<'a> {
-    /// Returns the files of this call in this folder; without a folder nothing is written.
+    /// Returns a writer for the files of one call. If `folder` is `None`, nothing is written.
     pub fn new(host: &'a dyn Host, folder: Option<PathBuf>, call: CallId) -> Self {
         Self { host, folder, call, problem: None }
     }
 
-    /// Returns the result in a form that the client accepts. Parts that it does not accept are written into files that the result
-    /// names. Also returns the error of the last file that could not be written. `most`: the largest size of the result in bytes.
+    /// Returns the result in a form that the client accepts. Parts that the client does not accept are written to files that the
+    /// result names. Also returns the error of the last file that could not be written. `most`: the largest size of the result in
+    /// bytes.
     pub fn fit(mut self, result: ToolResult, profile: &ClientProfile, most: usize) -> (ToolResult, Option<io::Error>) {
         (self.fitted(result, profile, most), self.problem)
     }
@@ -52,11 +53,11 @@ impl<'a> ResultFiles<'a> {
         };
         let whole = result.file_text().len();
         let result = mcp::cut_text(result, profile, &path);
-        // Images that the client accepts may still be too large.
+        // Even images that the client accepts may make the result too large.
         if mcp::is_for_a_file(&result, profile, most) { result.spilled(whole, &path) } else { result }
     }
 
-    /// Writes a file and returns its path.
+    /// Writes a file and returns its path; `None` if there is no folder or the write fails.
     fn write(&mut self, name: &str, content: &[u8]) -> Option<String> {
         let folder = self.folder.as_ref()?;
         forget_old_results(self.host, folder);
@@ -71,8 +72,8 @@ impl<'a> ResultFiles<'a> {
     }
 }
 
-/// Returns `Logs/holdfast/results` of the project, else a folder below the state folder. A project may come from anywhere: if one
-/// of these folders is a link, it may lead to another's files, and nothing is written or removed there.
+/// Returns the project's folder `Logs/holdfast/results`; else a folder below the state folder. If one of the project's folders is
+/// a link, they are not used: a project may come from anywhere, and the link may lead to files of somebody else.
 pub fn folder_of(project: Option<&Path>, state: Option<&Path>) -> Option<PathBuf> {
     let below = |project: &Path| {
         let logs = project.join("Logs");
@@ -84,8 +85,8 @@ pub fn folder_of(project: Option<&Path>, state: Option<&Path>) -> Option<PathBuf
     project.and_then(below).or_else(|| state.map(|state| state.join("results")))
 }
 
-/// Keeps the results folder within its limits of count and age. Only files with names of ours are counted and removed. Errors are
-/// ignored: the write that follows reports them.
+/// Keeps the results folder within its limits of number and age. Only files whose names have holdfast's form are counted and
+/// removed. Errors are ignored: the write that follows reports them.
 fn forget_old_results(host: &dyn Host, folder: &Path) {
     locked_record::remove_temporaries(host, folder);
     let Ok(mut files) = host.list(folder) else { return };
@@ -130,7 +131,7 @@ mod tests {
         }
         forget_old_results(&RealHost, folder.path());
         assert!(theirs.iter().all(|path| path.exists()));
-        // One place stays free for the next result.
+        // Room for one file is left, for the next result.
         assert_eq!(RealHost.list(folder.path()).unwrap().len(), RESULT_FILES_MAX - 1 + theirs.len());
     }
 

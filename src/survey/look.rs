@@ -1,4 +1,4 @@
-//! Reads what a project's files say of its editor, and decides which ports may be connected to.
+//! Reads what a project's files say about its editor, and decides which ports may be connected to.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
             clean(host)
         )
     }));
-    // If the first process that the files name is not alive but the other one is, the other one is the editor.
+    // The files may name two processes. If the first one is not alive but the other one is, the other one is the editor.
     let told = |pid: Option<u32>| Some(liveness(host, project.as_deref()?, dialect, pid?));
     if told(facts.editor_pid) != Some(Liveness::Alive) && told(facts.other_pid) == Some(Liveness::Alive) {
         facts.editor_pid = facts.other_pid;
@@ -68,7 +68,8 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
                 package_version: survey.facts.package_version.clone(),
             });
         } else {
-            // The look-up of an owner walks all processes, so it is done only if no port may be connected to.
+            // Looking up the owner of a port goes through all processes, so it is done only if there is no port that may be
+            // connected to.
             let owner = if survey.targets.is_empty() { host.port_owner(port) } else { None };
             let why = if abroad.is_some() {
                 "UNITY_HOST names another machine"
@@ -85,18 +86,19 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
     survey
 }
 
-/// What the files say of the editor's dialect.
+/// The dialect that a project's files show, with their facts.
 struct Spoken {
     dialect: &'static dyn Dialect,
     facts: ProjectFacts,
     packages: Vec<&'static str>,
 }
 
-/// Returns the dialect whose package is in the project, and the facts of its files; the last dialect's facts if no package is
-/// installed. If several packages are, returns the first one's facts and the names of all, and no editor is called.
+/// Returns the dialect whose package is in the project, and the facts of its files. If no package is installed, returns those of
+/// the last dialect. If several packages are installed, returns the facts of the first one and the names of all, and no editor is
+/// called.
 fn spoken(host: &dyn Host, project: &Path, dialects: Dialects) -> Spoken {
     let mut read: Vec<_> = dialects.iter().map(|dialect| (*dialect, facts(host, project, *dialect))).collect();
-    // The record that a crashed editor left is not a second package beside one that the project's files name.
+    // If the project's files name a package, a record that a crashed editor left does not count as a second package.
     let named = read.iter().any(|(_, facts)| facts.installed && !facts.by_record);
     let counts = |facts: &ProjectFacts| facts.installed && !(named && facts.by_record);
     let mut packages: Vec<&str> =
@@ -127,7 +129,7 @@ pub fn facts(host: &dyn Host, project: &Path, dialect: &dyn Dialect) -> ProjectF
     dialect.read_project(&files(host, project, dialect.project_files()))
 }
 
-/// Reads these files, as far as they exist.
+/// Reads those of these files that exist.
 fn files(host: &dyn Host, project: &Path, wanted: &[ProjectFile]) -> ProjectFiles {
     let mut files = ProjectFiles::new();
     for file in wanted {
@@ -156,7 +158,8 @@ fn unreadable(error: &std::io::Error) -> Unreadable {
     }
 }
 
-/// Returns the ports on which the editor listens instead of its own, which was taken when its bridge started.
+/// Returns the ports on which the editor listens although they are not its own port, because that port was taken when its bridge
+/// started.
 fn moved_ports(host: &dyn Host, survey: &Survey) -> Vec<u16> {
     let dialect = survey.dialect;
     let own = survey.facts.port.map(|(port, _)| port).or(dialect.properties().default_ports.first().copied());

@@ -1,6 +1,7 @@
-//! Decides which project is meant: the one that was named, else that of the client's roots, else that of the working directory. A
-//! project around such a folder takes precedence over projects below it. Among several projects holdfast never guesses: it takes
-//! the one that the client was started in, the one that the session has had, or the only one with a running editor.
+//! Decides which project is meant: the one that was named, else the one of the client's roots, else the one of the working
+//! directory. A project that contains such a folder takes precedence over projects below the folder. If there are several,
+//! holdfast never guesses: it chooses the project that the client was started in, else the session's former project, else the
+//! only one with a running editor.
 
 use std::path::{Path, PathBuf};
 
@@ -15,11 +16,11 @@ use crate::limits::{BELOW_FOLDERS_MAX, BELOW_LEVELS};
 use crate::platform::host::Host;
 use crate::protocol::text::clean;
 
-/// Finds the project. `former`: the project that was found before with the same roots.
+/// Finds the project that is meant. `former`: the project that was found before with the same roots, if any.
 pub(super) fn meant(host: &dyn Host, config: &Config, roots: &[PathBuf], former: Option<&Path>) -> Meant {
     match config.project.as_deref().map(config::named_project) {
         Some(Ok(project)) => return Meant { project: Some(project), ..Meant::default() },
-        // The project may appear later (a disk that is not mounted yet): each survey looks again.
+        // The project may appear later (for example when a disk is mounted), so each survey looks again.
         Some(Err(bad)) => return Meant { problem: Some(bad.to_string()), ..Meant::default() },
         None => {}
     }
@@ -37,13 +38,13 @@ pub(super) fn meant(host: &dyn Host, config: &Config, roots: &[PathBuf], former:
         }
     }
     let folders: Vec<&PathBuf> = roots.iter().chain(here).collect();
-    // Nothing is reported without any folder, because every text that says that no project is known also says what to do. A named
-    // port needs no project.
+    // If there is no folder to search, no problem is reported, because every text that says that no project is known also says
+    // what to do. If a port was named, no project is needed.
     let problem = (!folders.is_empty() && config.ports.is_empty()).then(|| nowhere(&folders, cut, &unsearched));
     Meant { problem, ..Meant::default() }
 }
 
-/// The text when no project was found: which folders were searched, which were not, and what to do.
+/// Returns the text for the case that no project was found: which folders were searched, which were not, and what to do.
 fn nowhere(folders: &[&PathBuf], cut: bool, unsearched: &[(PathBuf, Unsearched)]) -> String {
     let named = |folder: &Path| clean(&folder.display().to_string());
     let is_searched = |folder: &Path| !unsearched.iter().any(|(unsearched, _)| unsearched == folder);
@@ -63,7 +64,7 @@ fn nowhere(folders: &[&PathBuf], cut: bool, unsearched: &[(PathBuf, Unsearched)]
     };
     let mut told: Vec<&Path> = Vec::new();
     for (folder, why) in unsearched {
-        // A root that is also the working directory is reported once.
+        // A root that is also the working directory is reported only once.
         if !told.contains(&folder.as_path()) {
             told.push(folder);
             let (folder, why) = (named(folder), why.why());
@@ -82,7 +83,8 @@ fn around(folders: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the projects below these folders. The session's former project is found without a search.
+/// Returns the projects below these folders. If the session's former project is in one of them, returns only that project,
+/// without a search.
 fn below(folders: &[PathBuf], former: Option<&Path>) -> Below {
     match former.filter(|former| config::is_project(former) && folders.iter().any(|folder| is_in(former, folder))) {
         Some(former) => Below { projects: vec![former.to_path_buf()], ..Below::default() },
@@ -90,12 +92,12 @@ fn below(folders: &[PathBuf], former: Option<&Path>) -> Below {
     }
 }
 
-/// Chooses among these projects. If the search was `cut`, there may be more of them.
+/// Chooses among these projects. If the search was `cut` short, there may be more projects than these.
 fn among(host: &dyn Host, config: &Config, found: Vec<PathBuf>, cut: bool, former: Option<&Path>) -> Meant {
     let started_in = around(config.working_dir.as_slice()).into_iter().next();
     let chosen = match found.as_slice() {
         [one] if !cut => Some(one.clone()),
-        // To take the project that the client was started in is not a guess.
+        // Choosing the project that the client was started in is not a guess.
         _ if started_in.as_ref().is_some_and(|here| found.contains(here)) => started_in,
         _ => former.filter(|former| found.iter().any(|one| one == former)).map(Path::to_path_buf),
     };
@@ -117,11 +119,11 @@ fn among(host: &dyn Host, config: &Config, found: Vec<PathBuf>, cut: bool, forme
     Meant { ambiguous: found, problem, ..Meant::default() }
 }
 
-/// Whether an editor of this project is running: its process lives, and is shown to own one of the ports that a survey names.
+/// Whether an editor of this project is running: its process is alive and is shown to own one of the ports that a survey finds.
 fn has_editor(host: &dyn Host, config: &Config, project: &Path) -> bool {
     let of_project = Config { ports: Vec::new(), ..config.clone() };
     let found = look(host, &of_project, Meant { project: Some(project.to_path_buf()), ..Meant::default() });
     let is_its = |target| owner_of(host, target).is_some() && check_owner(host, target) == Ok(Some(Identity::Checked));
-    // The look-up of an owner walks all processes, so it is done only for an editor whose process lives.
+    // Looking up the owner of a port goes through all processes, so it is done only if the editor's process is alive.
     found.evidence.editor == Sign::Alive && found.targets.iter().any(is_its)
 }

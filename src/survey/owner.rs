@@ -1,4 +1,4 @@
-//! Finds the owner of a port, and whether the project's editor is running.
+//! Finds out who owns a port, and whether the project's editor is running.
 
 use std::path::{Path, PathBuf};
 
@@ -17,15 +17,15 @@ impl Target {
     }
 }
 
-/// Checks that the process that listens on the target's port may be sent a request. Returns `None` if that process cannot be seen
-/// and only its identity could decide. Call this after connecting, before the first byte is sent.
+/// Checks whether requests may be sent to the process that listens on the target's port. Returns `None` if the system does not
+/// report that process and nothing else can prove its identity. Must be called after connecting, before the first byte is sent.
 ///
 /// # Errors
 /// `WrongProject` if the port or the expected identity belongs to another project. `Unproven` if the port's owner is an import
 /// worker, or cannot be shown to be this project's editor.
 pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Option<Identity>, ConnectFailure> {
     if target.project.is_none() {
-        // Nothing to compare with: only a port that the user named becomes a target without a project.
+        // There is no project to compare with: without a project, only a port that the user named becomes a target.
         return Ok(Some(Identity::Assumed));
     }
     if target.expected.as_ref().is_some_and(|expected| names_another_project(expected, target)) {
@@ -39,7 +39,7 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Option<Identity>,
     let same = |project: &Path| of_project.as_deref().map(|opened| same_project(opened, project));
     let named = target.source.is_named();
     match (&owner, &target.project) {
-        // The owner's command line names another project. Even a port that the user named is not used then.
+        // The owner's command line names another project. In this case even a port that the user named is not used.
         (Some(_), Some(project)) if same(project) == Some(false) => Err(ConnectFailure::WrongProject),
         (Some(_), Some(project)) if same(project) == Some(true) => Ok(Some(Identity::Checked)),
         (Some(owner), Some(_)) if target.editor_pid == Some(owner.pid) => Ok(Some(Identity::Checked)),
@@ -51,8 +51,8 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Option<Identity>,
     }
 }
 
-/// The identity that the editor is checked against, read again from the project's files. An editor that just came back has a new
-/// identity, and the survey may have read the old one. If the files name none, the survey's value is kept.
+/// Returns the identity that the editor must confirm, read again from the project's files. An editor that has just come back has
+/// a new identity, and the survey may have read the old one. If the files name no identity, returns the survey's.
 ///
 /// # Errors
 /// `Refused` if the files name another process than the survey did: the target is out of date, and a new survey is needed.
@@ -71,8 +71,8 @@ pub fn expected_now(host: &dyn Host, target: &Target) -> Result<Option<Expected>
     }
 }
 
-/// Whether the expected identity names another project. That happens when this project is a copy: it holds the original's bridge
-/// file, whose port leads to the original's editor.
+/// Whether the expected identity names another project. That happens if this project is a copy: its bridge file is the
+/// original's, and the port in that file leads to the original's editor.
 fn names_another_project(expected: &Expected, target: &Target) -> bool {
     let told = match expected {
         Expected::Told { project_root, .. } => project_root,
@@ -89,13 +89,14 @@ pub(super) fn owner_of(host: &dyn Host, target: &Target) -> Option<Owner> {
     }
 }
 
-/// Whether this is an import worker: it opens the same project to import assets, and packages start their bridges in it too.
+/// Whether the process is an import worker of Unity. It opens the same project to import assets, and packages start their bridges
+/// in it too.
 fn is_worker(owner: &Owner) -> bool {
     owner.command_line.iter().any(|word| word.contains("AssetImportWorker"))
 }
 
-/// Returns the project that an editor was started with, from its command line (`-projectPath`, in any case). `None` for a
-/// relative path, as its working directory is not known here.
+/// Returns the project that an editor was started with, from its command line (`-projectPath`, in upper or lower case). `None` if
+/// there is none, or for a relative path, since the editor's working directory is not known here.
 pub fn opened_project(owner: &Owner) -> Option<PathBuf> {
     let mut words = owner.command_line.iter();
     words.find(|word| word.eq_ignore_ascii_case("-projectPath"))?;

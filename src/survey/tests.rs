@@ -9,7 +9,7 @@ use crate::net::BoxFuture;
 use crate::platform::host::{Liveness, Owner, Process, RealHost, Watch};
 use crate::protocol::dialect::{self, Expected};
 
-/// Real files, and processes that the test defines.
+/// A machine with real files, and with processes that the test defines.
 #[derive(Default)]
 struct Machine {
     owners: Vec<(u16, Owner)>,
@@ -176,7 +176,7 @@ fn a_process_that_got_the_id_of_a_crashed_editor_is_not_taken_for_it() {
     assert_eq!(seen("chrome", tomorrow), (Sign::Dead, None));
     assert_eq!(seen("Unity", tomorrow), (Sign::Alive, Some(42)), "a clock that was set anew ends no editor");
     assert_eq!(seen("chrome", RealHost.now()), (Sign::Alive, Some(42)), "so soon it may have written the file");
-    // A file that is written again is written by a process that lives.
+    // If a file is written again, the process that wrote it is alive.
     let project = project.with("Library/EditorInstance.json", r#"{"process_id":43}"#);
     let file = std::fs::File::options().write(true).open(project.path().join("Library/EditorInstance.json")).unwrap();
     file.set_modified(tomorrow).unwrap();
@@ -196,7 +196,7 @@ fn the_editors_process_is_evidence_and_a_dead_one_vouches_for_nobody() {
     assert_eq!((found.evidence.editor, found.targets[0].editor_pid), (Sign::Dead, None));
 }
 
-/// Which ports may be connected to, by the source of the port, its owner, and what is known of the editor.
+/// Checks which ports may be connected to, depending on the source of the port, its owner, and what is known about the editor.
 #[test]
 fn the_identity_table() {
     use ConnectFailure::{Unproven, WrongProject};
@@ -284,12 +284,12 @@ fn the_identity_is_that_of_the_files_as_they_are_now() {
     assert_eq!(session(Ok(target.expected.clone())), "before");
     settings("after");
     assert_eq!(session(expected_now(&machine, target)), "after");
-    // Neither a half-written file nor a missing one names another identity.
+    // Neither an incomplete file nor a missing file names an identity.
     std::fs::write(project.path().join("UserSettings/UnityMcpSettings.json"), "{\"custom").unwrap();
     assert_eq!(session(expected_now(&machine, target)), "before");
     let nowhere = Target { project: None, ..target.clone() };
     assert_eq!(session(expected_now(&machine, &nowhere)), "before");
-    // The files name another process than the survey did: the target is out of date.
+    // The files name another process than the survey did, so the target is out of date.
     let other = Target { editor_pid: Some(8), ..target.clone() };
     let project = project.with_pid(7);
     assert_eq!(session(expected_now(&machine, &other)), "Err(Refused)");
@@ -381,7 +381,7 @@ fn a_project_with_packages_of_two_protocols_is_listed_and_not_called() {
 
     let told = look(&machine, &Config { dialects: dialect::ULOOP, ..config.clone() }, &[]);
     assert_eq!((told.packages.len(), told.dialect.name(), told.targets.len()), (0, "uloop", 2));
-    // One of the two packages is removed while holdfast runs: the next survey takes the other.
+    // One of the two packages is removed while holdfast runs: the next survey uses the other one.
     std::fs::write(&manifest, both.replace(r#""dev.holdfast.unity": "0.1.0", "#, "")).unwrap();
     let left = look(&machine, &config, &[]);
     assert_eq!((left.packages.len(), left.dialect.name(), left.targets.len()), (0, "uloop", 2));
@@ -405,7 +405,7 @@ fn a_home_is_told_not_to_have_been_searched_and_what_to_do() {
         assert!(told.starts_with(&says) && !told.contains("levels below"), "{told}");
         assert_eq!(told.matches("none was looked for").count(), 1, "{told}");
     }
-    // If another folder was searched, each folder is reported as it is.
+    // Another folder was searched, so each folder is reported with its own result.
     let told = told(&home, &[empty.path().to_path_buf(), empty.path().join("gone")]);
     assert!(told.contains(&format!("up to 3 levels below {} (", empty.path().display())), "{told}");
     assert!(told.contains(unsearched) && told.contains("because it does not exist or may not be read"), "{told}");

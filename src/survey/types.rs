@@ -17,7 +17,7 @@ pub struct Target {
     pub port: u16,
     /// What named the port.
     pub source: PortSource,
-    /// The project it must belong to, if one is known.
+    /// The project that the port must belong to, if one is known.
     pub project: Option<PathBuf>,
     /// The pid of that project's editor, if known.
     pub editor_pid: Option<u32>,
@@ -45,27 +45,27 @@ pub struct Listed {
 /// The result of a survey.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survey {
-    /// The project, if exactly one is meant.
+    /// The project that is meant, if there is exactly one.
     pub project: Option<PathBuf>,
-    /// The projects that fit equally well, if there are several: holdfast never guesses.
+    /// The projects that fit equally well, if there are several: then none of them is chosen.
     pub ambiguous: Vec<PathBuf>,
-    /// The names of the dialects, if the project has packages of several: holdfast never guesses.
+    /// The names of the dialects, if the project has packages of several of them: then none of them is chosen.
     pub packages: Vec<&'static str>,
-    /// The dialect of the editor, by the project's files; a fallback if they name none.
+    /// The dialect of the editor, according to the project's files; a fallback if they name none.
     pub dialect: &'static dyn Dialect,
-    /// The facts of the project's files.
+    /// The facts that the project's files give.
     pub facts: ProjectFacts,
-    /// The rules of the project's own configuration file, which can only narrow the user's.
+    /// The rules of the project's own configuration file. They can only restrict what the user's rules allow.
     pub rules: ProjectRules,
-    /// Ports that may be connected to, best first.
+    /// The ports that may be connected to, the best one first.
     pub targets: Vec<Target>,
     /// Ports that may not be connected to.
     pub listed: Vec<Listed>,
     /// What the editor's process and lock files show.
     pub evidence: Evidence,
-    /// Whether the process lacked file descriptors during the survey, so that something may have been missed.
+    /// Whether the process lacked file descriptors during the survey, so that it may have missed something.
     pub starved: bool,
-    /// Whether the survey failed by a bug of ours. It then says nothing about the project.
+    /// Whether the survey failed because of a bug of ours. In that case it says nothing about the project.
     pub failed: bool,
 }
 
@@ -96,7 +96,7 @@ impl Survey {
         }
     }
 
-    /// Returns a survey that failed by a bug of ours. Its policy refuses every call.
+    /// Returns the survey that stands for one that failed because of a bug of ours. Its policy refuses every call.
     pub fn failed() -> Self {
         let problem = "holdfast failed while it looked for the editor (our fault, please report it with the log); it looks again.";
         let mut policy = Policy::default();
@@ -105,7 +105,7 @@ impl Survey {
         Self { facts, rules: ProjectRules { policy, ..ProjectRules::default() }, failed: true, ..Self::nothing() }
     }
 
-    /// The cause why no port may be connected to.
+    /// Returns the cause for which no port may be connected to. Only for a survey without targets.
     pub fn cause(&self) -> Cause {
         if !self.ambiguous.is_empty() || !self.packages.is_empty() {
             Cause::Ambiguous
@@ -120,7 +120,7 @@ impl Survey {
 }
 
 impl Survey {
-    /// Whether the editor that the project's files name is alive; `None` if they name none.
+    /// Whether the editor is alive whose process the project's files name; `None` if they name none.
     pub fn editor(&self) -> Option<Liveness> {
         self.facts.editor_pid.map(|_| match self.evidence.editor {
             Sign::Alive => Liveness::Alive,
@@ -135,8 +135,8 @@ impl Survey {
 pub(super) struct Meant {
     /// The project, if exactly one is meant.
     pub project: Option<PathBuf>,
-    /// The projects that fit equally well.
+    /// The projects that fit equally well, if none was chosen.
     pub ambiguous: Vec<PathBuf>,
-    /// Why no project is meant, with the fix.
+    /// Why no project is meant, with the fix; `None` if there is nothing to report.
     pub problem: Option<String>,
 }

@@ -29,7 +29,7 @@ struct Track {
     since: Instant,
     entered: SystemTime,
     steps: VecDeque<Step>,
-    /// The seconds with a change of state, and the tones in each. The oldest may be before the window.
+    /// The seconds in which the state changed, with the tones in each. The oldest one may be before the window.
     turns: VecDeque<Turn>,
 }
 
@@ -38,7 +38,7 @@ struct Track {
 struct Turn {
     /// The number of the second since the recorder began.
     second: u64,
-    /// The worst tone in this second, the tone at its start included.
+    /// The worst tone in this second; the tone at its start counts too.
     worst: Tone,
     /// The tone at the end of this second.
     last: Tone,
@@ -49,11 +49,11 @@ impl Track {
         tone(self.machine, self.state).unwrap_or_default()
     }
 
-    /// Notes that the machine entered its present state in this second.
+    /// Records that the machine entered its current state in this second.
     fn turned(&mut self, second: u64) {
         let last = self.tone();
         let oldest = second.saturating_sub(PICTURE_WINDOW.as_secs());
-        // The last turn before the window is kept: it gives the tone at the window's start.
+        // The last change before the window is kept, because it gives the tone at the window's start.
         while self.turns.get(1).is_some_and(|next| next.second <= oldest) {
             self.turns.pop_front();
         }
@@ -64,7 +64,7 @@ impl Track {
         }
     }
 
-    /// Returns [`Timeline::sparkline`].
+    /// Returns the text for [`Timeline::sparkline`]. `present`: the number of the current second.
     fn sparkline(&self, present: u64) -> String {
         let seconds = (0..PICTURE_WINDOW.as_secs()).rev().map(|back| present.checked_sub(back));
         seconds.map(|second| second.and_then(|second| self.during(second)).map_or(' ', Tone::letter)).collect()
@@ -89,7 +89,7 @@ pub struct Step {
     pub to: &'static str,
     /// The name of the event, without its data.
     pub event: String,
-    /// How long the state had lasted, in seconds.
+    /// How long the machine had been in the state that was left, in seconds.
     pub after: f64,
 }
 
@@ -98,22 +98,23 @@ pub struct Step {
 pub struct Timeline {
     /// The name of the machine.
     pub machine: &'static str,
-    /// The present state.
+    /// The current state.
     pub state: &'static str,
-    /// The time since which it is in this state, in seconds since the Unix epoch.
+    /// When the machine entered this state, in seconds since the Unix epoch.
     pub since: f64,
     /// The last transitions, oldest first; at most [`FLIGHT_RECORD_MAX`].
     pub steps: Vec<Step>,
-    /// The meaning of the present state for a person who waits.
+    /// The meaning of the current state for a person who waits.
     pub tone: Tone,
-    /// The worst tone during each second of the window as [`Tone::letter`], the present second last; a space where the machine
-    /// did not exist yet. However often a machine changes its state (a dial loop: twenty times a second), the sparkline covers the
-    /// whole window.
+    /// The worst tone during each second of the window as [`Tone::letter`], the current second last; a space where the machine
+    /// did not exist yet. The sparkline always covers the whole window, however often a machine changes its state (in a dial
+    /// loop, twenty times a second).
     #[serde(rename = "strip")]
     pub sparkline: String,
 }
 
-/// The meaning of a machine's state for a person who waits. It decides the colour wherever the state is drawn.
+/// Returns the meaning of a machine's state for a person who waits; `None` for an unknown machine or state. It decides the colour
+/// wherever the state is drawn.
 fn tone(machine: &str, state: &str) -> Option<Tone> {
     Some(match (machine, state) {
         ("bridge", "ready")
@@ -137,8 +138,8 @@ fn tone(machine: &str, state: &str) -> Option<Tone> {
 }
 
 impl Timeline {
-    /// Returns the last `count` transitions in one line: `idle -Wanted-> seeking (12ms) -TargetsOffered-> dialing`. The time is
-    /// how long a state lasted.
+    /// Returns the last `count` transitions in one line: `idle -Wanted-> seeking (12ms) -TargetsOffered-> dialing`. The time in
+    /// parentheses is how long the state lasted.
     pub fn line(&self, count: usize) -> String {
         let last = self.steps.get(self.steps.len().saturating_sub(count)..).unwrap_or_default();
         let mut line = last.first().map_or(self.state, |step| step.from).to_owned();
@@ -152,13 +153,13 @@ impl Timeline {
     }
 }
 
-/// Seconds since the Unix epoch.
+/// Converts a time into seconds since the Unix epoch.
 pub fn seconds(at: SystemTime) -> f64 {
     at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 impl FlightRecorder {
-    /// Returns a recorder with every machine in its first state since `now`.
+    /// Returns a recorder in which every machine is in its first state since `now`.
     pub fn new(now: SystemTime) -> Self {
         let began = Instant::now();
         let track = |(machine, _, state)| {
@@ -181,7 +182,7 @@ impl FlightRecorder {
             .find(|track| track.machine == machine)
     }
 
-    /// Notes that a new instance of a machine started in this state. This is not a transition.
+    /// Records that a new instance of a machine started in this state. That is not a transition.
     pub fn started(&self, machine: &str, state: &'static str, now: SystemTime) {
         if let Some(mut track) = self.track(machine) {
             (track.state, track.since, track.entered) = (state, Instant::now(), now);
@@ -189,8 +190,8 @@ impl FlightRecorder {
         }
     }
 
-    /// Records a transition. Returns how long the state before had lasted; `None` for the machines of calls and supervisors,
-    /// which are not recorded.
+    /// Records a transition. Returns how long the machine had been in the state that it left; `None` for the machines of calls
+    /// and supervisors, which are not recorded.
     pub fn moved(
         &self,
         machine: &str,
@@ -212,12 +213,12 @@ impl FlightRecorder {
         Some(after)
     }
 
-    /// Returns a receiver that changes with every transition.
+    /// Returns a receiver that is notified of every transition.
     pub fn subscribe(&self) -> watch::Receiver<()> {
         self.moves.subscribe()
     }
 
-    /// Returns the state of every machine, and since when it has been in it.
+    /// Returns, for each machine: its name, its state, and when it entered that state.
     pub fn states(&self) -> Vec<(&'static str, &'static str, SystemTime)> {
         let lock = |track: &Mutex<Track>| {
             let track = track.lock().unwrap_or_else(PoisonError::into_inner);
@@ -268,7 +269,8 @@ mod tests {
         let all = |window| flight.timelines(window, FLIGHT_RECORD_MAX, start + Duration::from_secs(300));
         let timeline = all(Duration::MAX).into_iter().find(|timeline| timeline.machine == "bridge").unwrap();
         assert_eq!((timeline.steps.len(), timeline.state), (FLIGHT_RECORD_MAX, "stopped"));
-        // The last transitions, at 250 s and later. The last one has a timestamp at the Unix epoch, which is outside the window.
+        // The last transitions began at 250 s or later. The very last one has a timestamp at the Unix epoch, which is outside the
+        // window.
         let recent = all(Duration::from_secs(50)).remove(0);
         assert_eq!(recent.steps.len(), FLIGHT_RECORD_MAX - 250);
         let few = flight.timelines(Duration::MAX, 3, start).remove(0);
@@ -291,7 +293,7 @@ mod tests {
         turn("dialing", "ready");
         pass(2000).await;
         assert_eq!(sparkline().trim_start(), "--WGG");
-        // Far more transitions than the record keeps.
+        // There are far more transitions than the record keeps.
         for _ in 0..600 {
             turn("ready", "stalled");
             pass(5).await;

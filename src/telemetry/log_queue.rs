@@ -1,8 +1,8 @@
-//! The queue between the code that logs and stderr. A slow reader of stderr blocks no caller, and a line wakes no thread while
-//! other lines are being written.
+//! The queue between the code that logs and stderr. A slow reader of stderr does not block the code that logs, and a line wakes
+//! no thread while other lines are being written.
 //!
-//! A thread of its own writes lines in batches. `tracing-appender` is similar, but wakes its thread for each line (which costs a
-//! tenth of the calls per second under load), and prints to stdout, which is MCP's, if it cannot end in time.
+//! A separate thread writes lines in batches. `tracing-appender` is similar, but it wakes its thread for each line (which costs a
+//! tenth of the calls per second under load), and if it cannot end in time it prints to stdout, which is for MCP only.
 
 use std::io::{self, Write};
 use std::mem;
@@ -18,7 +18,7 @@ use crate::limits::{FLUSH_MAX, LOG_BATCH_EVERY, LOG_QUEUE_MAX_LINES};
 struct Queue {
     bytes: Vec<u8>,
     lines: usize,
-    /// Whether the thread sleeps until it is woken; otherwise it looks again by itself.
+    /// Whether the writing thread sleeps until it is woken. If not, it looks for lines again by itself.
     idle: bool,
     ending: bool,
     ended: bool,
@@ -32,13 +32,13 @@ struct Shared {
 }
 
 impl Shared {
-    /// Takes a poisoned lock too: at worst, one line is cut.
+    /// Locks the queue, even if a panic has poisoned the lock: at worst, one line is cut.
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The numbers of lines written, dropped and failed. Clones share them.
+/// The numbers of lines that were written, dropped, and failed to be written. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct LogCounts(Arc<Counts>);
 
@@ -85,25 +85,26 @@ impl LogCounts {
     }
 }
 
-/// The owner of the queue. Dropping it writes the queued lines, for at most [`FLUSH_MAX`].
+/// The owner of the queue. Dropping it writes the queued lines, but waits at most [`FLUSH_MAX`] for that.
 pub struct LogQueue {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The writer for a subscriber, which must write one whole line at a time.
+/// Writes log lines into the queue. The subscriber must write one whole line at a time.
 #[derive(Clone)]
 pub struct LogWriter(Arc<Shared>);
 
 impl LogQueue {
-    /// Returns a queue to `out`, and starts its thread.
+    /// Returns a queue whose lines go to `out`, and starts the writing thread.
     pub fn start(out: impl Write + Send + 'static) -> Self {
         let shared = Arc::<Shared>::default();
         let work = Arc::clone(&shared);
-        // Without a thread, the lines fill the queue and are dropped: a lack of logging must not end the gateway.
+        // If the thread cannot be started, the queue fills up and lines are dropped: a failure of logging must not end the
+        // gateway.
         let write = move || {
             let mut out = out;
-            // A panic loses the batch that was being written, but no later line.
+            // After a panic, the batch that was being written is lost, but later lines are written.
             while std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&work, &mut out))).is_err() {}
         };
         let thread = std::thread::Builder::new().name("log".to_owned()).spawn(write).ok();
@@ -126,7 +127,7 @@ impl Drop for LogQueue {
         let mut queue = self.shared.lock();
         queue.ending = true;
         self.shared.moved.notify_all();
-        // A stderr that nobody reads must not block the exit.
+        // A stderr that nobody reads must not block the exit, so the wait is limited.
         let waited = self.shared.moved.wait_timeout_while(queue, FLUSH_MAX, |queue| !queue.ended);
         let ended = waited.is_ok_and(|(_, late)| !late.timed_out());
         if ended && let Some(thread) = self.thread.take() {
@@ -173,7 +174,7 @@ fn run(shared: &Shared, mut out: impl Write) {
         let batch = mem::take(&mut queue.bytes);
         queue.lines = 0;
         drop(queue);
-        // After the reader of stderr is gone, lines are still taken.
+        // If the reader of stderr is gone, later lines are still taken from the queue.
         if out.write_all(&batch).and_then(|()| out.flush()).is_err() {
             let lines = batch.iter().filter(|byte| **byte == b'\n').count();
             shared.counts.0.sink_errors.fetch_add(lines as u64, Ordering::Relaxed);
@@ -193,7 +194,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes lines only as fast as the test receives them.
+    /// An output that accepts writes only as fast as the test receives them.
     struct Slow(mpsc::SyncSender<Vec<u8>>);
 
     impl Write for Slow {

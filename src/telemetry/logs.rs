@@ -1,6 +1,7 @@
-//! Logs on stderr: for a person on a terminal, JSON otherwise. Never blocking, never stdout.
+//! Logs on stderr: readable text on a terminal, JSON otherwise. Logging never blocks and never writes to stdout.
 //!
-//! A thread writes lines from a bounded queue. If stderr is slow, lines are dropped and counted, and the gateway goes on.
+//! A thread writes lines from a queue of limited length. If stderr is slow, lines are dropped and counted, and the gateway goes
+//! on.
 
 use std::io::IsTerminal as _;
 
@@ -41,7 +42,7 @@ pub enum Format {
     Json,
 }
 
-/// Keeps the writing thread alive. Dropping this writes the queued lines, within a time limit.
+/// Keeps the writing thread alive. Dropping this value writes the queued lines, within a time limit.
 pub struct Logs(LogQueue);
 
 impl Logs {
@@ -51,7 +52,7 @@ impl Logs {
     }
 }
 
-/// Starts logging; `None` if a logger is installed already (a test's).
+/// Starts logging. Returns `None` if a logger is already installed (by a test).
 pub fn start(verbosity: Verbosity, format: Format) -> Option<Logs> {
     let queue = LogQueue::start(crate::platform::stdio::Stderr);
     let lines = queue.writer();

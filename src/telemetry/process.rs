@@ -1,4 +1,4 @@
-//! The system's data about this process. Linux only: on other systems the series stay at zero.
+//! What the system reports about this process. Only implemented on Linux: on other systems these series stay at zero.
 
 /// The resources that this process uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,18 +13,18 @@ pub struct Usage {
     pub max_fds: usize,
 }
 
-/// Reads the present usage; `None` if the system does not report it.
+/// Reads the current usage; `None` if the system does not report it.
 #[cfg(target_os = "linux")]
 pub fn usage() -> Option<Usage> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The name in parentheses may hold anything, so fields are counted from the last parenthesis. proc(5): utime is the 14th
-    // field, stime the 15th.
+    // The name in parentheses may contain any character, so fields are counted from the last parenthesis. proc(5): utime is the
+    // 14th field, stime the 15th.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace().skip(11);
     let ticks: u64 = fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?;
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: usize = statm.split_whitespace().nth(1)?.parse().ok()?;
-    // One of them belongs to reading the folder itself.
+    // One of the descriptors is open only to read this folder.
     let open_fds = std::fs::read_dir("/proc/self/fd").ok()?.count().saturating_sub(1);
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     Some(Usage {
@@ -35,7 +35,7 @@ pub fn usage() -> Option<Usage> {
     })
 }
 
-/// Always `None` on this system.
+/// Always returns `None`: the usage is not read on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn usage() -> Option<Usage> {
     None

@@ -1,4 +1,5 @@
-//! The meaning of a state for a person who waits. The flight recorder writes it, and everything that draws the record reads it.
+//! What a state means for a person who waits. The flight recorder stores this tone, and everything that draws the record reads
+//! it.
 
 use serde::{Deserialize, Serialize};
 use strum::VariantArray as _;
@@ -14,7 +15,7 @@ pub enum Tone {
     Plain,
     /// Working.
     Good,
-    /// A wait: for the editor, a connection, or the tool list.
+    /// A wait for the editor, a connection, or the tool list.
     Waiting,
     /// The outcome cannot be known.
     Unsure,
@@ -25,7 +26,7 @@ pub enum Tone {
 }
 
 impl Tone {
-    /// The letter of this tone in a sparkline.
+    /// Returns the letter of this tone in a sparkline.
     pub fn letter(self) -> char {
         match self {
             Self::Plain => '-',
@@ -37,7 +38,7 @@ impl Tone {
         }
     }
 
-    /// The tone of a letter; `None` if there is none.
+    /// Returns the tone of a letter; `None` if no tone has this letter.
     pub fn of_letter(letter: char) -> Option<Self> {
         Self::VARIANTS.iter().copied().find(|tone| tone.letter() == letter)
     }

@@ -1,5 +1,5 @@
 //! `holdfast demo`: plays a session with real processes that survives a reload, a freeze and a kill of a fake Unity, and prints
-//! it as a timeline. It needs nothing but this program, checks the promises itself, and exits with 0 only if all were kept.
+//! it as a timeline. The demo needs no other program, checks the promises itself, and exits with 0 only if all were kept.
 
 mod part;
 mod promises;
@@ -60,7 +60,7 @@ pub fn run(arguments: DemoArgs) -> ExitCode {
 }
 
 async fn play(arguments: DemoArgs) -> Exit {
-    // The signal handlers come first: later a signal could leave a folder or a process behind.
+    // The signal handlers are installed first: a signal that came before them would leave a folder or a process behind.
     let interrupted = interrupted();
     let (stage, news) = match Stage::set(arguments.dialect) {
         Ok(set) => set,
@@ -92,7 +92,8 @@ async fn play(arguments: DemoArgs) -> Exit {
         Some(Ok(Err(stopped))) => Some(stopped.to_string()),
         Some(Err(_)) => Some(format!("it did not end within {} s", DEMO_MAX.as_secs())),
     };
-    // A complete story leaves no process to kill, which is one of the promises: so the counts are taken before `clear`.
+    // If the story was completed, no process is left to kill. That is one of the promises, so the numbers are read before
+    // `clear`, which changes them.
     let left = (scene.stage.started, scene.stage.ended);
     scene.stage.clear().await;
     scene.history.children = left;
@@ -110,7 +111,7 @@ async fn play(arguments: DemoArgs) -> Exit {
     if kept { Exit::Ok } else { Exit::Failed }
 }
 
-/// Completes on the first signal to end.
+/// Completes on the first signal that asks the process to end. Never completes if no handler could be installed.
 fn interrupted() -> impl Future<Output = ()> + use<> {
     let signalled = signalled();
     async move {

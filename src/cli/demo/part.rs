@@ -1,4 +1,4 @@
-//! The calls of the story, as the tools of each Unity package offer them.
+//! The tool calls of the demo's story, in the form in which each Unity package offers them.
 
 use holdfast_fake_unity::FakeDialect;
 use serde_json::{Value, json};
@@ -8,20 +8,21 @@ use serde_json::{Value, json};
 pub struct Line {
     /// The tool.
     pub tool: &'static str,
-    /// Its arguments.
+    /// The arguments of the call.
     pub arguments: Value,
-    /// The key under which Unity counts the call, if it counts it.
+    /// The key under which the fake Unity counts this call; `None` if it does not count it.
     pub key: Option<String>,
 }
 
 /// The calls and properties of one package.
 #[derive(Debug, Clone, Copy)]
 pub struct Part {
-    /// Counts under a key. With `hold`, the editor holds back the answer until the story frees it.
+    /// Returns a call that the fake Unity counts under `key`. With `hold`, the editor holds back the answer until the story
+    /// releases it.
     pub count: fn(key: &str, hold: bool) -> Line,
-    /// A call that changes nothing.
+    /// Returns a call that changes nothing.
     pub look: fn(text: &str) -> Line,
-    /// A call that a domain reload follows.
+    /// Returns a call that a domain reload follows.
     pub refresh: fn() -> Line,
     /// The title of the act around `refresh`.
     pub refresh_act: &'static str,
@@ -29,9 +30,9 @@ pub struct Part {
     pub holds: bool,
     /// Whether the editor reloads by itself after `refresh`. If not, the story orders the reload.
     pub reloads: bool,
-    /// Whether the gateway needs `--port` because no file of the project names the port.
+    /// Whether the gateway needs `--port`, because no file of the project names the port.
     pub port_is_told: bool,
-    /// Whether the editor keeps the answers of calls across a reload.
+    /// Whether the package keeps the answers of calls across a reload.
     pub journal: bool,
 }
 

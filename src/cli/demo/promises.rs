@@ -1,5 +1,5 @@
 //! Checks the demo's promises against its history. The checks take values only, so that tests can pass histories that break them.
-//! The client's session judges what may be written to the gateway's stdout, as in every test.
+//! What the gateway may write to stdout is checked by the same `Session` as in every test.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,24 +12,25 @@ use serde_json::Value;
 
 use crate::limits::{DEMO_EXIT_MAX, DEMO_RECOVERY_MAX};
 
-/// All observations that a promise needs.
+/// All observations that the checks need.
 #[derive(Debug, Clone, Default)]
 pub struct History {
     /// The lines written to the gateway and read from it.
     pub session: Session<Duration>,
-    /// Requests with an id, in the order of writing.
+    /// The requests with an id, in the order in which they were written.
     pub asked: Vec<Asked>,
-    /// How often Unity ran each key, from the file that the fake editor writes as it runs calls.
+    /// How often Unity ran each key, from the file that the fake editor writes when it runs calls.
     pub runs: BTreeMap<String, u64>,
     /// The gateway's own record of calls to Unity: the tool and the label of its verdict.
     pub record: Vec<(String, String)>,
-    /// The time from Unity listening again to the first good answer, by cause; `None`: no answer came.
+    /// For each outage, its cause and the time from when Unity listened again to the first good answer; `None` if no good answer
+    /// came.
     pub recoveries: Vec<(String, Option<Duration>)>,
     /// The time from the end of stdin to the gateway's exit, and the exit code.
     pub exit: Option<(Duration, Option<i32>)>,
-    /// The number of child processes started, and of those whose end was seen.
+    /// The number of child processes that were started, and the number of those that were seen to end.
     pub children: (usize, usize),
-    /// Why the story stopped early, if it did.
+    /// Why the story stopped early; `None` if it did not.
     pub stopped: Option<String>,
 }
 
@@ -40,11 +41,11 @@ pub struct Asked {
     pub id: u64,
     /// The tool, or the method of a request that is not a tool call.
     pub what: String,
-    /// Whether this is a call to Unity, which the gateway records.
+    /// Whether this is a call to Unity, which the gateway must have recorded.
     pub recorded: bool,
-    /// The key under which Unity counts the call.
+    /// The key under which Unity counts the call; `None` if it does not count it.
     pub key: Option<String>,
-    /// The verdict that the request must end with.
+    /// The verdict with which the request must end.
     pub must: Verdict,
 }
 
@@ -53,7 +54,7 @@ pub struct Asked {
 pub struct Promise {
     /// The promise as it is printed.
     pub name: &'static str,
-    /// The figures if the promise was kept, else what broke it.
+    /// The figures if the promise was kept; otherwise what broke it.
     pub seen: Result<String, String>,
 }
 
@@ -78,7 +79,7 @@ pub fn check(history: &History) -> Vec<Promise> {
     promises
 }
 
-/// Returns the findings as an error, or the figures if there are none.
+/// Returns the findings as an error, or the figures if there are no findings.
 fn kept_or(findings: &[String], figures: impl FnOnce() -> String) -> Result<String, String> {
     if findings.is_empty() { Ok(figures()) } else { Err(findings.join("; ")) }
 }
@@ -87,7 +88,7 @@ fn plural(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The verdict that a response states.
+/// Returns the verdict that a response states.
 pub fn verdict_of(message: &Value) -> Verdict {
     match answer::Verdict::of(message) {
         answer::Verdict::Ok => Verdict::Ok,
@@ -100,12 +101,12 @@ pub fn verdict_of(message: &Value) -> Verdict {
     }
 }
 
-/// The text of a tool's result.
+/// Returns the first text of a tool's result; empty if there is none.
 pub fn text_of(message: &Value) -> &str {
     message.pointer("/result/content/0/text").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The id and the verdict of each answer, in the order of arrival.
+/// Returns the id and the verdict of each answer, in the order of arrival.
 fn answered(history: &History) -> impl Iterator<Item = (u64, Verdict)> {
     let messages = history.session.lines().iter().map(|line| &line.value);
     let answers = messages.filter(|message| message.get("method").is_none());
@@ -150,7 +151,7 @@ fn verdicts_true(history: &History) -> Result<String, String> {
             Verdict::NotExecuted | Verdict::Cancelled | Verdict::Internal => Ran::No,
             Verdict::OutcomeUnknown | Verdict::StillRunning => Ran::Unknown,
         });
-        // A request without an answer is a finding of `one_answer`.
+        // A request that has no answer is reported by `one_answer`, not here.
         let fits = ran.is_none_or(|ran| ran.is_true(runs));
         checked += 1;
         if !fits {
@@ -183,7 +184,8 @@ fn progress(history: &History) -> Result<String, String> {
     kept_or(&findings, || plural(history.session.told("notifications/progress").count(), "notification"))
 }
 
-/// Whether a message is of a kind that this client must not receive: a request, or an answer without an id.
+/// Whether the client must never receive a message of this kind: a request, an answer without an id, or a notification whose
+/// method does not start with `notifications/`.
 fn is_unwanted(message: &Value) -> bool {
     let has_id = message.get("id").is_some_and(|id| !id.is_null());
     match message.get("method").and_then(Value::as_str) {

@@ -17,28 +17,28 @@ use crate::core::user_text;
 use crate::fsm::cause::Cause;
 use crate::limits::DEMO_STEP_MAX;
 
-/// The lane of the client in the picture.
+/// The client's lane in the timeline.
 pub const CLIENT: usize = 0;
-/// The lane of the gateway.
+/// The gateway's lane in the timeline.
 pub const GATEWAY: usize = 1;
-/// The lane of Unity.
+/// Unity's lane in the timeline.
 pub const UNITY: usize = 2;
 
 /// Why the story cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Stopped {
-    /// An expected fact did not become true in time.
+    /// An expected fact did not become true in time; the text names the fact.
     #[error("waited {DEMO_STEP_MAX:?} in vain until {0}")]
     InVain(String),
-    /// The gateway ended before the story closed it.
+    /// The gateway ended before the story closed it; the text names the fact that was waited for.
     #[error("the gateway ended before {0}")]
     GatewayEnded(String),
-    /// The system refused an operation.
+    /// The system refused an operation, which the text names.
     #[error("{0}: {1}")]
     System(&'static str, std::io::Error),
 }
 
-/// What is known so far, for the steps that wait for a fact.
+/// What is known so far. Steps that wait for a fact look here.
 #[derive(Debug, Default)]
 pub struct Facts {
     /// The ids of answered requests.
@@ -75,23 +75,23 @@ pub struct Scene {
     pub stage: Stage,
     /// What is known so far.
     pub facts: Facts,
-    /// The record against which the promises are checked.
+    /// The record on which the promises are checked.
     pub history: History,
-    /// The picture of the session.
+    /// The timeline of the session, which is printed.
     pub timeline: Timeline,
     news: mpsc::Receiver<News>,
     teller: Teller,
     began: Instant,
     acts: usize,
     requests: BTreeMap<u64, Open>,
-    /// The outage that ended and the time of its end, until the first good answer.
+    /// The cause of the last outage and the time of its end. Removed at the first good answer.
     recovering: Option<(&'static str, Duration)>,
-    /// The outage that lasts, and the time of its start.
+    /// The cause and the start of the current outage; `None` while Unity is not away.
     away: Option<(&'static str, Duration)>,
 }
 
 impl Scene {
-    /// Returns a scene in which nothing has happened.
+    /// Returns a scene in which nothing has happened yet.
     pub fn new(stage: Stage, news: mpsc::Receiver<News>, teller: Teller) -> Self {
         Self {
             stage,
@@ -108,7 +108,7 @@ impl Scene {
         }
     }
 
-    /// The time since the beginning.
+    /// Returns the time since the beginning of the demo.
     pub fn now(&self) -> Duration {
         self.began.elapsed()
     }
@@ -134,7 +134,8 @@ impl Scene {
         text: impl Into<String>,
         measured: Option<Duration>,
     ) {
-        // The lines of two processes may arrive out of order: a printed line is never earlier than the line above it.
+        // Lines of two processes may arrive out of order, but a printed line must not show an earlier time than the line above
+        // it.
         let at = self.timeline.moments.last().map_or(at, |last| at.max(last.at));
         let moment = Moment { at, from, to, tone, text: text.into(), measured };
         self.teller.moment(&self.timeline.lanes, &moment);
@@ -211,12 +212,12 @@ impl Scene {
         self.write(&line::notification(method, params)).await
     }
 
-    /// Cancels a call, which must then never be answered.
+    /// Cancels a call that was not sent to Unity yet. No answer to it may arrive afterwards.
     ///
     /// # Errors
     /// The gateway does not read its stdin.
     pub async fn cancel(&mut self, id: u64) -> Result<(), Stopped> {
-        // The session only notes the cancel; the notification that is written has a reason.
+        // The session only needs to know that the call was cancelled. The notification is written below, with a reason.
         self.history.session.cancel(&id.into());
         self.notify("notifications/cancelled", json!({"requestId": id, "reason": "the user changed her mind"})).await?;
         let now = self.now();
@@ -242,7 +243,7 @@ impl Scene {
         unity.say(line).await.map_err(|error| Stopped::System("steering Unity", error))
     }
 
-    /// Notes that Unity is away from now on, and why. Its next return counts as a recovery from that.
+    /// Records that Unity is away from now on, and why. When Unity is back, a recovery from that cause begins.
     pub fn away(&mut self, why: &'static str, phase: Phase) {
         let now = self.now();
         self.facts.port = None;
@@ -250,7 +251,7 @@ impl Scene {
         self.away = Some((why, now));
     }
 
-    /// Notes that Unity reloads its domain, and why.
+    /// Records that Unity reloads its domain, and why.
     pub fn reloads(&mut self, why: &'static str) {
         self.away(why, Phase::Reloading);
         self.tell((UNITY, UNITY), Tone::Trouble, "domain reload: every connection is cut", None);
@@ -258,7 +259,7 @@ impl Scene {
 
     // ---- waiting ----
 
-    /// Processes the children's lines until a fact is true.
+    /// Processes the lines of the child processes until a fact is true. `what` names the fact.
     ///
     /// # Errors
     /// The fact did not become true within [`DEMO_STEP_MAX`], or cannot become true any more.
@@ -287,7 +288,7 @@ impl Scene {
         self.until(&what, |facts| ids.iter().all(|id| facts.answers.contains(id))).await
     }
 
-    /// Lets time pass, so that a person can read. The children's lines are processed meanwhile.
+    /// Waits for `time`, so that a person can read. Lines of the child processes are processed in the meantime.
     pub async fn pause(&mut self, time: Duration) {
         let end = Instant::now() + time;
         while let Ok(Some(news)) = tokio::time::timeout_at(end, self.news.recv()).await {
@@ -335,7 +336,7 @@ impl Scene {
                 self.tell_at(at, (CLIENT, UNITY), Tone::Plain, format!("{label}: sent to Unity"), None);
             }
         } else if let Some(cause) = said.strip_prefix("held, not sent yet: ") {
-            // The first call on a connection may wait a moment for the tool list, which is not worth a line.
+            // The first call on a connection may wait briefly for the tool list. Such a short wait is not shown.
             if cause != user_text::cause(Cause::Listing) && !self.facts.held.contains_key(&id) {
                 self.facts.held.insert(id, cause.to_owned());
                 self.tell_at(at, (CLIENT, GATEWAY), Tone::Waiting, format!("{label}: held, {cause}"), None);
@@ -430,7 +431,7 @@ impl Scene {
         }
     }
 
-    /// Adds an unfinished recovery to the history: Unity is away, or no good answer came after its return.
+    /// Adds an unfinished recovery to the history: either Unity is still away, or there was no good answer since it is back.
     pub fn close_recoveries(&mut self) {
         let open = self.recovering.take().map(|(why, _)| why).or(self.away.take().map(|(why, _)| why));
         if let Some(why) = open {
@@ -448,7 +449,7 @@ fn compile_words(message: &Value) -> String {
     }
 }
 
-/// The first `count` sentences of a text.
+/// Returns the first `count` sentences of a text.
 fn sentences(text: &str, count: usize) -> &str {
     let end = text.match_indices(". ").nth(count.saturating_sub(1)).map_or(text.len(), |(at, _)| at + 1);
     text.get(..end).unwrap_or(text)

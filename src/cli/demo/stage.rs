@@ -1,4 +1,4 @@
-//! The child processes of the demo (fake editors and a gateway), and the lines that they write.
+//! The child processes of the demo (fake editors and a gateway), and the lines that they print.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -32,22 +32,22 @@ pub enum Source {
 pub struct News {
     /// The time at which the line was read.
     pub at: Instant,
-    /// The process that wrote it.
+    /// The process that wrote the line.
     pub source: Source,
-    /// The line; `None`: the output has ended.
+    /// The line; `None` if the process's output has ended.
     pub line: Option<String>,
 }
 
-/// Durations in the fake editor.
+/// How long the fake editor takes for its work.
 #[derive(Debug, Clone, Copy)]
 pub struct UnityTimes {
     /// The duration of a compilation.
     pub compile: Duration,
-    /// The duration of the domain reload after it, during which the editor is silent.
+    /// The duration of the domain reload after the compilation. During the reload the editor does not listen.
     pub compile_reload: Duration,
 }
 
-/// A child process with its stdin. The process is killed when this is dropped.
+/// A child process with its stdin. The process is killed when this value is dropped.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -55,7 +55,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// The process id; 0 after the end was waited for.
+    /// Returns the process id; 0 after [`Process::leave`] or [`Process::kill`] has seen the process end.
     pub fn pid(&self) -> u32 {
         self.child.id().unwrap_or_default()
     }
@@ -100,7 +100,7 @@ pub struct Stage {
     folder: PathBuf,
     program: PathBuf,
     dialect: FakeDialect,
-    /// The port that both processes get as `--port`, if no file of the project names it.
+    /// The port that the editor and the gateway get as `--port`; `None` if a file of the project names the port.
     pub port: Option<u64>,
     sender: mpsc::Sender<News>,
     /// The editor, while it runs.
@@ -114,7 +114,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Creates a private folder; no process runs yet. The receiver gets the children's lines.
+    /// Creates a private folder. Starts no process yet. The returned receiver gets the lines of the child processes.
     ///
     /// # Errors
     /// The folder cannot be created, or this program's path is unknown.
@@ -139,7 +139,7 @@ impl Stage {
         &self.folder
     }
 
-    /// The file in which the editor records each call that it runs.
+    /// Returns the path of the file in which the editor records each call that it runs.
     pub fn count_file(&self) -> PathBuf {
         self.folder.join("runs.jsonl")
     }
@@ -148,7 +148,7 @@ impl Stage {
         self.folder.join(PROJECT)
     }
 
-    /// Starts an editor on the project, on [`Stage::port`], or on any free port if that is `None`.
+    /// Starts a fake editor on the project. It listens on [`Stage::port`], or on any free port if that is `None`.
     ///
     /// # Errors
     /// The process cannot be started.
@@ -175,7 +175,7 @@ impl Stage {
         let mut command = self.command("gateway.log")?;
         command.arg("serve").arg("--project").arg(self.project());
         command.arg("--state-dir").arg(self.folder.join("state")).arg("--log").arg("info");
-        // Replaces the user's configuration file, whose policy could refuse the demo's calls.
+        // An empty configuration file is used instead of the user's, whose policy could refuse the demo's calls.
         let config = self.folder.join("config.toml");
         File::options().create(true).append(true).open(&config)?;
         command.arg("--config").arg(config);
@@ -186,7 +186,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Returns a command of this program, without the variables that configure a gateway.
+    /// Returns a command that starts this program without the variables that configure a gateway. Its stderr goes to the file
+    /// `log`.
     fn command(&self, log: &str) -> io::Result<Command> {
         let log = File::options().create(true).append(true).open(self.folder.join(log))?;
         let mut command = Command::new(&self.program);
@@ -211,7 +212,7 @@ impl Stage {
         Ok(Process { child, stdin })
     }
 
-    /// Kills the processes that still run.
+    /// Kills the child processes that are still running.
     pub async fn clear(&mut self) {
         for process in [self.gateway.take(), self.unity.take()].into_iter().flatten() {
             let mut process = process;
@@ -223,7 +224,7 @@ impl Stage {
 
     /// Removes the folder.
     pub fn strike(&self) {
-        // A folder that cannot be removed is in the system's folder for temporary files, which the system cleans up.
+        // If the folder cannot be removed, it stays in the system's folder for temporary files, which the system cleans up.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

@@ -1,4 +1,4 @@
-//! The story, act by act. Each step waits for a fact. The pauses are for the reader.
+//! The story of the demo, act by act. Each step waits for a fact. The pauses only give the reader time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -81,7 +81,7 @@ async fn reload(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
     scene.act("Unity reloads its domain in the middle of a call");
     let cut = begin_and_hold(scene, part, "bread").await?;
     scene.pause(pace.ms(600)).await;
-    // Noted before it is ordered: its effects may be seen before Unity's own line that it began.
+    // The reload is recorded before it is ordered: its effects may arrive before Unity's own line that the reload began.
     scene.reloads("domain reload");
     scene.steer(&format!("reload {}", pace.ms(1600).as_millis())).await?;
     let mut held = Vec::new();
@@ -102,7 +102,8 @@ async fn reload(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
     Ok(())
 }
 
-/// A call has ended in Unity, and its answer is lost with the connection. A package with a journal delivers the answer later.
+/// A call ends in Unity, and then its answer is lost with the connection. If the package has a journal, the answer is delivered
+/// later.
 async fn lost_answer(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
     scene.act("Unity reloads when a call has ended, and its answer has not left");
     scene.steer("lose").await?;
@@ -121,7 +122,7 @@ async fn lost_answer(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), St
     Ok(())
 }
 
-/// Starts a call that Unity counts and does not answer.
+/// Starts a call that Unity counts but does not answer yet. Returns the call's id.
 async fn begin_and_hold(scene: &mut Scene, part: Part, key: &str) -> Result<u64, Stopped> {
     if !part.holds {
         // This package cannot hold back an answer. The editor is frozen instead, and the gateway does not send the call to it.
@@ -139,8 +140,8 @@ async fn begin_and_hold(scene: &mut Scene, part: Part, key: &str) -> Result<u64,
     Ok(call)
 }
 
-/// Waits until a call to a frozen editor was sent. Over HTTP the call is held instead, as nothing is written before the editor
-/// answers.
+/// Waits until a call that was made while the editor is frozen was sent. For a package that cannot hold back answers, waits until
+/// the gateway reports the call as held.
 async fn stands_still(scene: &mut Scene, part: Part, call: u64) -> Result<(), Stopped> {
     if part.holds {
         scene.until("the call was sent", |facts| facts.sent.contains_key(&call)).await
@@ -252,7 +253,7 @@ async fn ends(scene: &mut Scene) -> Result<(), Stopped> {
         );
         scene.tell((GATEWAY, GATEWAY), Tone::Plain, text, Some(took));
     }
-    // The lines that the gateway wrote before its exit belong to the history.
+    // The lines that the gateway writes before its exit belong to the history too.
     scene.until("the gateway's stdout ends", |facts| facts.gateway_silent).await?;
     if let Some(mut unity) = scene.stage.unity.take() {
         unity.leave().await.map_err(|error| Stopped::System("waiting for the fake Unity's end", error))?;
@@ -264,14 +265,14 @@ async fn ends(scene: &mut Scene) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// How often each key was counted, over all processes of the editor.
+/// Returns how often each key was counted, in all processes of the editor together.
 pub fn runs(file: &Path) -> BTreeMap<String, u64> {
     let mut runs = BTreeMap::new();
     let text = std::fs::read_to_string(file).unwrap_or_default();
     for line in text.lines() {
         let key = serde_json::from_str::<Value>(line).ok();
         let key = key.as_ref().and_then(|line| line.get("key")).and_then(Value::as_str);
-        // An unreadable line counts as a run that nobody asked for, which `verdicts_true` reports.
+        // A line that cannot be read counts as a run that nobody asked for, so `verdicts_true` reports it.
         *runs.entry(key.unwrap_or(line).to_owned()).or_insert(0) += 1;
     }
     runs

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::promises::{History, Promise};
 use crate::cli::output;
 
-/// The number of columns if neither the terminal nor COLUMNS gives it: a build log takes any width, and this one reads well.
+/// The number of columns if neither the terminal nor COLUMNS gives it. A build log has no limit; this width is easy to read.
 const COLUMNS_UNKNOWN: usize = 100;
 
 /// Prints events as they happen.
@@ -23,7 +23,7 @@ pub enum Teller {
 }
 
 impl Teller {
-    /// Prints JSON if `json`, else for a person in the style that stdout supports.
+    /// Returns a teller that prints JSON if `json` is set, otherwise for a person, in the style that stdout supports.
     pub fn new(json: bool) -> Self {
         if json { Self::Program } else { Self::Person(style()) }
     }
@@ -174,14 +174,14 @@ fn millis(span: Duration) -> f64 {
     (span.as_secs_f64() * 1_000_000.0).round() / 1000.0
 }
 
-/// The width, colours and characters that stdout supports.
+/// Returns the width, colours and characters that stdout supports.
 fn style() -> Style {
     let terminal = std::io::stdout().is_terminal();
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let dumb = variable("TERM").is_some_and(|term| term == "dumb");
     let columns = if terminal { terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)) } else { None };
     let columns = columns.or_else(|| variable("COLUMNS")?.parse().ok()).unwrap_or(COLUMNS_UNKNOWN);
-    // An old Windows console shows escapes as text. A terminal that sets one of these variables does not.
+    // Old Windows consoles print escape sequences as text. Terminals that interpret them set one of these variables.
     let escapes = !cfg!(windows) || variable("WT_SESSION").is_some() || variable("TERM").is_some();
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default().to_lowercase();
     let utf8 = locale.contains("utf-8") || locale.contains("utf8");

@@ -1,4 +1,4 @@
-//! Shows that the checker of promises can fail: each history here breaks one promise.
+//! Shows that the checks of the promises can fail: each history here breaks one promise.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn progress(id: u64, progress: f64) -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
 }
 
-/// The gateway's lines when all is well.
+/// Returns the gateway's lines of a session in which every promise is kept.
 fn said() -> [Value; 6] {
     [
         answer(1, false, "{}"),
@@ -34,7 +34,7 @@ fn said() -> [Value; 6] {
     ]
 }
 
-/// A client that sends four requests, cancels the last one, and receives these lines.
+/// Returns the session of a client that sends four requests, cancels the last one, and receives these lines.
 fn session(lines: &[Value]) -> Session<Duration> {
     let mut session = Session::default();
     session.request("initialize", &json!({}));
@@ -48,19 +48,19 @@ fn session(lines: &[Value]) -> Session<Duration> {
     session
 }
 
-/// Replaces one of the gateway's lines.
+/// Replaces line `nth` of the gateway.
 fn instead(history: &mut History, nth: usize, line: Value) {
     let mut lines = said();
     lines[nth] = line;
     history.session = session(&lines);
 }
 
-/// Adds one more line of the gateway.
+/// Adds a line of the gateway at the end.
 fn and_then(history: &mut History, line: &Value) {
     history.session.received(line.to_string().as_bytes(), Duration::ZERO);
 }
 
-/// A session that keeps every promise: one call answered, one cut off after it ran, one cancelled.
+/// Returns a history that keeps every promise: one call is answered, one is cut off after it ran, one is cancelled.
 fn good() -> History {
     History {
         session: session(&said()),
@@ -81,7 +81,7 @@ fn good() -> History {
     }
 }
 
-/// The promises that the changed history breaks, each with its finding.
+/// Returns the promises that the changed history breaks, each with what broke it.
 fn broken(change: impl FnOnce(&mut History)) -> Vec<(&'static str, String)> {
     let mut history = good();
     change(&mut history);

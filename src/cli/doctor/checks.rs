@@ -1,4 +1,4 @@
-//! The checks of `doctor`. Each returns its findings.
+//! The checks of `holdfast doctor`. Each check returns its findings.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,7 +27,7 @@ use crate::protocol::text::clean;
 use crate::storage::catalogue_file::{self, Unusable};
 use crate::storage::instance_record;
 
-/// Runs all checks and returns the findings in the order in which a person would look.
+/// Runs all checks. Returns the findings in the order in which a person would look for a fault.
 pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     let look = Look::around(config).await;
     let mut findings = vec![project(config, &look)];
@@ -39,7 +39,7 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     findings.extend(environment());
     findings.extend(configuration(config, &look, in_file.is_empty()));
     findings.extend(in_file.into_iter().map(|complaint| Finding::of_sentence("settings", complaint)));
-    // Without a project, the missing project is the problem, which `project` has reported.
+    // If no project was found, the problems of its files say nothing more: `project` has reported the missing project.
     let problems = look.survey.facts.problems.iter().filter(|_| look.survey.project.is_some());
     findings.extend(problems.map(|problem| Finding::of_sentence("files", problem)));
     let another = package(&look);
@@ -52,7 +52,8 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     findings.extend(another);
     findings.extend(editor(&look));
     findings.extend(locks(&look));
-    // These read the state folder before `connection`, whose gateway writes the catalogue.
+    // Both checks must read the state folder before `connection` does its check, since the gateway of that check writes the
+    // catalogue.
     let state = state(config, &look);
     let listed = listed(config, &look);
     findings.extend(connection(config, &look).await);
@@ -61,7 +62,7 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     findings
 }
 
-/// The number of tools that holdfast lists for this project, by the catalogue on disk.
+/// Returns the number of tools that holdfast lists for this project, according to the catalogue on disk; `None` if there is none.
 fn listed(config: &Config, look: &Look) -> Option<usize> {
     let (folder, project) = (config.state_dir.as_deref()?, look.survey.project.as_deref()?);
     let file = catalogue_file::read(&RealHost, folder, project, look.survey.dialect.name()).ok()?;
@@ -114,7 +115,7 @@ fn project(config: &Config, look: &Look) -> Finding {
     }
 }
 
-/// The variables that change what a gateway does, and their effects.
+/// The environment variables that change what a gateway does, and what each one does.
 const VARIABLES: [(&str, &str); 25] = [
     ("HOLDFAST_PROJECT", "names the project, like --project"),
     ("HOLDFAST_PORT", "names the port, like --port: it is called without a proof of whose it is"),
@@ -159,17 +160,17 @@ fn environment() -> Vec<Finding> {
     known.chain(unknown).collect()
 }
 
-/// The finding about another supported package than our own.
+/// Returns the finding about a supported package other than our own; `None` if another check reports the case.
 fn package(look: &Look) -> Option<Finding> {
     look.survey.project.as_ref()?;
     let facts = &look.survey.facts;
     let (name, title) = (look.survey.dialect.name(), look.survey.dialect.title());
     if !look.survey.packages.is_empty() {
-        // The files' problems name the packages and the fix.
+        // The problems of the project's files name the packages and the fix.
         return None;
     }
     match (&facts.package_version, facts.installed) {
-        // Our own package: `unity_package` reports it, from the same files and more.
+        // `unity_package` reports our own package, from the same files and more.
         _ if name == "holdfast" => None,
         (Some(version), true) => Some(Finding::ok("package", format!("{title} {} (supported)", clean(version)))),
         (None, true) => Some(Finding::note("package", format!("{title} (supported; its files tell no version)"))),
@@ -231,7 +232,8 @@ fn locks(look: &Look) -> Vec<Finding> {
     findings
 }
 
-/// The configuration files, the policy, and whether calls can be recorded. `examine` adds the errors in the files.
+/// Returns the findings about the configuration files, the policy, and the audit. `right`: the files have no errors; `examine`
+/// itself reports errors in them.
 fn configuration(config: &Config, look: &Look, right: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(config.file.as_ref().map(|(path, found)| match (found, right) {
@@ -267,7 +269,8 @@ fn age(path: &Path) -> Option<Duration> {
 async fn connection(config: &Config, look: &Look) -> Vec<Finding> {
     let greeting = if look.reachable() { Some(greet(config).await) } else { None };
     let connected = greeting.as_ref().is_some_and(|(connected, _)| *connected);
-    // If several editors fit, none is called. That is the problem, and the findings about the files have its fix.
+    // If more than one editor fits, no port is called. This ambiguity is the problem, and the findings about the files name its
+    // fix, so the single ports are not reported as problems.
     let several = look.survey.cause() == Cause::Ambiguous;
     let mut findings: Vec<Finding> = look.ports.iter().map(|port| of_port(port, connected || several)).collect();
     match greeting {
@@ -282,7 +285,7 @@ async fn connection(config: &Config, look: &Look) -> Vec<Finding> {
     findings
 }
 
-/// The finding about one port. A wrong port is a problem only if no other port led to the editor.
+/// Returns the finding about one port. A wrong port is a problem only if `connected` is false.
 fn of_port(port: &Port, connected: bool) -> Finding {
     let named = format!("{} ({})", port.port, look::source_words(port.source));
     let owner = look::owner_words(port.owner.as_ref());
@@ -317,7 +320,7 @@ fn of_port(port: &Port, connected: bool) -> Finding {
     }
 }
 
-/// Greets the editor with a gateway of its own. Returns whether it connected, and the finding.
+/// Starts a gateway in this process, which connects to the editor. Returns whether it connected, and the finding.
 async fn greet(config: &Config) -> (bool, Finding) {
     let Ok(mut one_shot) = OneShot::open(config.clone()).await else {
         let broken =
@@ -384,8 +387,8 @@ fn state(config: &Config, look: &Look) -> Vec<Finding> {
     findings
 }
 
-/// Warns of a file outside the user's profile on Windows, such as in `C:\temp`. There a file is as private as its folder, and as
-/// a rule every user of the machine may read it. holdfast changes no access lists.
+/// Returns a warning about a file outside the user's profile on Windows, such as in `C:\temp`. There a file is as private as its
+/// folder, and usually every user of the machine may read it. holdfast changes no access lists.
 fn unguarded(system: System, profile: &[PathBuf], about: &'static str, path: &Path) -> Option<Finding> {
     let plain = |path: &Path| config::canonical(path).unwrap_or_else(|| path.to_path_buf());
     let inside = profile.iter().any(|folder| plain(path).starts_with(plain(folder)));

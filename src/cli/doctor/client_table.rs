@@ -19,7 +19,7 @@ const WIDE: usize = 110;
 
 const NAMELESS: &str = "not known, so that the gateway does not recognise it and treats it as an unknown client";
 
-/// Shows the table of all clients, or everything about one.
+/// Shows the table of all clients, or everything about the client named `named`.
 pub fn show(named: Option<&str>, config: &Config, json: bool) -> Exit {
     let treated = |client: &Client| config.clients.traits_of_client(client);
     match named.map(|word| (word, labelled(word))) {
@@ -44,7 +44,8 @@ pub fn show(named: Option<&str>, config: &Config, json: bool) -> Exit {
     Exit::Ok
 }
 
-/// One cell: the value of the table, or the value of the user's settings with `!` if they replace it.
+/// Returns the text of one cell: the value of the table (`?` if unknown). If the user's settings replace that value, their value
+/// with `!`.
 fn cell<T: Copy + PartialEq>(fact: Fact<T>, known: Option<T>, now: Option<T>, say: impl Fn(T) -> String) -> String {
     if known == now {
         return fact.value().map_or_else(|| "?".to_owned(), say);
@@ -56,7 +57,7 @@ fn switch(on: bool) -> String {
     (if on { "yes" } else { "no" }).to_owned()
 }
 
-/// The heads of the columns: name, meaning, and whether only the wide table has the column.
+/// The headings of the columns: name, meaning, and whether only the wide table has the column.
 const HEADS: [(&str, &str, bool); 12] = [
     ("client", "", false),
     ("protocol", "the newest version it asks for", true),

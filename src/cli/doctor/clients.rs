@@ -11,10 +11,11 @@ use crate::core::user_text;
 use crate::protocol::mcp::clients::labelled;
 use crate::protocol::text::clean;
 
-/// Returns a finding for each client that is installed or has an entry, and for each that shows fewer tools than holdfast lists.
-/// `listed` is the number of listed tools, if known.
+/// Returns a finding for each client that is installed or has an entry, one for each entry of an old server, and one for each
+/// client that shows fewer tools than holdfast lists. `listed` is the number of tools that holdfast lists, if known.
 pub fn clients(config: &Config, project: Option<&Path>, listed: Option<usize>) -> Vec<Finding> {
-    // `holdfast setup` reports what keeps it from working, and the finding about the state folder reports a missing HOME.
+    // Without a home or a path of this program nothing can be checked. `holdfast setup` names that reason, and the finding about
+    // the state folder reports a missing HOME.
     let Some((standings, own)) = standing::here(project) else { return Vec::new() };
     let there = |standing: &Standing| standing.sign.is_some() || !matches!(standing.state, State::NotConfigured);
     let mut findings: Vec<Finding> = standings.iter().filter(|standing| there(standing)).map(of_client).collect();

@@ -4,11 +4,11 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum Level {
-    /// All is well.
+    /// Nothing is wrong.
     Ok,
     /// Worth knowing.
     Note,
-    /// Has to be fixed.
+    /// Must be fixed.
     Problem,
 }
 
@@ -16,9 +16,9 @@ pub(super) enum Level {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum Sure {
-    /// It was observed.
+    /// The finding was observed.
     Certain,
-    /// It follows from observations, unless the case is unusual.
+    /// The finding follows from observations, unless the case is unusual.
     Likely,
 }
 
@@ -57,8 +57,8 @@ impl Finding {
         Self { sure: Sure::Likely, ..self }
     }
 
-    /// A problem from a sentence of ours with the form `what; fix` or `what: fix`. What others said stands in parentheses or
-    /// quotes, or before our last `; `.
+    /// Makes a problem from one of our sentences of the form `what; fix` or `what: fix`. Texts of others in it must be in parentheses
+    /// or quotes, or before our last `; `. If the sentence has neither form, the fix is a reference to the documentation.
     pub(super) fn of_sentence(about: &'static str, sentence: &str) -> Self {
         match cut(sentence, "; ").or_else(|| cut(sentence, ": ")) {
             Some((says, fix)) => Self::problem(about, says, fix),

@@ -8,17 +8,17 @@ use crate::cli::unity::{Obstacle, Site};
 
 const ABOUT: &str = "package";
 
-/// The finding about our package. `another`: the project has another package that holdfast speaks.
+/// Returns the finding about our package. `another`: the project has another package that holdfast supports.
 pub fn unity_package(project: &Path, another: bool) -> Finding {
     let standing = Standing::of(&Site::new(project.to_path_buf()));
     let fix = standing.fix().unwrap_or_default();
     match &standing.state {
-        // Something else, a registry for example, brings the package.
+        // The package is brought by something else than this program, for example by a registry.
         State::Absent if standing.obstacle.as_ref().is_some_and(Obstacle::brings_it) => {
             Finding::note(ABOUT, standing.says())
         }
         _ if standing.obstacle.is_some() => Finding::of_sentence(ABOUT, &standing.says()),
-        // No command as a fix: with both packages, holdfast would call neither.
+        // The finding names no command as a fix: with both packages in the project, holdfast would call neither.
         State::Absent if another => Finding::note(
             ABOUT,
             format!(

@@ -1,5 +1,5 @@
-//! Checks for WSL, a Linux inside Windows. There, Unity mostly runs on Windows, whose processes and ports the Linux program
-//! cannot see.
+//! Checks for WSL, a Linux inside Windows. Unity usually runs on Windows then, and a Linux program in WSL cannot see the
+//! processes and ports of Windows.
 
 use std::path::{Component, Path};
 
@@ -7,12 +7,14 @@ use super::finding::Finding;
 use crate::platform::host::Host;
 
 const VERSION: &str = "/proc/version";
-/// Where the kernel reports whether WSL starts Windows programs. Under systemd, some releases of WSL use the second name.
+/// The files in which the kernel reports whether WSL can start Windows programs. Under systemd, some releases of WSL use the
+/// second name.
 const INTEROP: [&str; 2] = ["/proc/sys/fs/binfmt_misc/WSLInterop", "/proc/sys/fs/binfmt_misc/WSLInterop-late"];
 const FILE_MAX_BYTES: usize = 4096;
 const ABOUT: &str = "system";
 
-/// The finding for the Linux program in WSL, or for the Windows program with a project in WSL.
+/// Returns the finding for the Linux program in WSL, or for the Windows program with a project in WSL; `None` in every other
+/// case.
 pub(super) fn wsl(host: &dyn Host, project: Option<&Path>) -> Option<Finding> {
     finding(|file| host.read(Path::new(file), FILE_MAX_BYTES).ok(), project)
 }
@@ -56,13 +58,15 @@ fn finding(read: impl Fn(&str) -> Option<Vec<u8>>, project: Option<&Path>) -> Op
     ))
 }
 
-/// The kernels of WSL 1 (`4.4.0-19041-Microsoft`) and WSL 2 (`5.15.90.1-microsoft-standard-WSL2`) name their maker.
+/// Whether a kernel is one of WSL. The versions of WSL 1 (`4.4.0-19041-Microsoft`) and WSL 2
+/// (`5.15.90.1-microsoft-standard-WSL2`) name Microsoft.
 fn is_wsl(version: &str) -> bool {
     version.to_ascii_lowercase().contains("microsoft")
 }
 
-/// The Windows path of a path below `/mnt/c` or another drive, where WSL mounts Windows' drives unless `wsl.conf` says otherwise.
-/// Written with `/`, which Windows takes as well: a backslash would have to be doubled in a client's JSON.
+/// Returns the Windows path of a path below `/mnt/c` or another drive, where WSL mounts Windows' drives unless `wsl.conf` says
+/// otherwise; `None` for other paths. Uses `/`, which Windows accepts too: a backslash would have to be doubled in a client's
+/// JSON.
 fn windows_path(path: &Path) -> Option<String> {
     let mut parts = path.components();
     let mut next = || match parts.next() {
@@ -85,7 +89,8 @@ fn windows_path(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// The distribution and the path in it of a path that Windows shows as `\\wsl.localhost\Ubuntu\home` (formerly `\\wsl$`).
+/// Splits a path that Windows shows as `\\wsl.localhost\Ubuntu\home` (formerly `\\wsl$`) into the distribution and the path
+/// inside it. `None` if the path is not of that form.
 fn linux_path(path: &Path) -> Option<(String, String)> {
     let text = path.to_str()?.replace('\\', "/");
     let share = text.strip_prefix("//?/UNC/").or_else(|| text.strip_prefix("//"))?;
@@ -169,7 +174,7 @@ mod tests {
         let (level, says, _) = told(&[KERNEL], "/home/me/Castle").unwrap();
         assert!(level == Level::Note && says.contains("holdfast.exe"), "{says}");
 
-        // The Windows program sees no such files.
+        // The Windows program cannot read these files of Linux.
         let (level, says, _) = told(&[], r"\\wsl.localhost\Ubuntu\home\me\Castle").unwrap();
         assert!(
             level == Level::Note

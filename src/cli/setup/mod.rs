@@ -54,8 +54,8 @@ pub struct SetupArgs {
     pub json: bool,
 }
 
-/// The entry that a person pastes into the settings of a client that `setup` does not edit. Empty if this program's path is
-/// unknown.
+/// Returns the entry that a person pastes into the settings of a client that `setup` does not edit. Empty if this program's path
+/// is unknown.
 pub fn snippet_for_any() -> String {
     this_program().map(|launch| common_snippet(&launch)).unwrap_or_default()
 }
@@ -70,7 +70,7 @@ fn complain(exit: Exit, why: &str) -> Exit {
     exit
 }
 
-/// Returns the exit code, or why nothing was done.
+/// Returns the exit code; or the exit code and the reason if nothing was done.
 fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
     let usage = |why: String| (Exit::Usage, why);
     let launch = this_program().map_err(|error| (Exit::Failed, error.to_string()))?;
@@ -111,7 +111,7 @@ fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
     task.run(arguments)
 }
 
-/// Returns the folder that `--project` names, and the Unity project that it is or is in.
+/// Returns the folder that `--project` names, and the Unity project that this folder is or lies in, if there is one.
 fn project(named: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>), String> {
     let here = std::env::current_dir().map_err(|error| format!("the working directory is not known ({error})"))?;
     match named {
@@ -130,7 +130,7 @@ fn project(named: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>), String> {
     }
 }
 
-/// Returns the arguments that name a project.
+/// Returns the arguments by which an entry names a project.
 fn named_in(project: &Path) -> Result<Vec<String>, (Exit, String)> {
     let text = project.to_str().ok_or_else(|| {
         (
@@ -208,7 +208,7 @@ impl Task<'_> {
         Ok(Exit::Ok)
     }
 
-    /// Names the entries of old servers that remain: in this file, and in the client's file in the project around the working
+    /// Names the entries of old servers that remain: in this file, and in the client's file of the project around the working
     /// directory.
     fn tell_of_old(&self, plan: &Plan) {
         let Some(launch) = self.wish.launch() else { return };
@@ -232,7 +232,7 @@ impl Task<'_> {
         }
     }
 
-    /// Prints why nothing was done, and the entry for a person to paste.
+    /// Prints why nothing was done, and the entry that the user can paste.
     fn refused(&self, refusal: &ChangeError) -> Exit {
         complain(Exit::Failed, &refusal.to_string());
         if self.wish.launch().is_some() {
@@ -308,7 +308,7 @@ impl Task<'_> {
     }
 }
 
-/// The change as a unified diff.
+/// Returns the change as a unified diff.
 fn diff(plan: &Plan) -> String {
     let path = plan.path().display().to_string();
     let header = |text: Option<&str>| if text.is_some() { path.as_str() } else { "/dev/null" };
@@ -351,7 +351,7 @@ mod tests {
 
     use super::*;
 
-    /// The state of a Windows on which holdfast was set up before Claude Desktop was installed as a package.
+    /// A Windows machine on which holdfast was set up before Claude Desktop was installed as a package.
     #[test]
     fn remove_takes_the_entry_out_of_the_file_that_the_client_read_before_too() {
         let folder = tempfile::tempdir().unwrap();

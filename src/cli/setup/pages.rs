@@ -1,5 +1,5 @@
-//! Writes `docs/clients/` from the tables: `UPDATE_DOCS=1 cargo test --lib cli::setup::pages`. Without the variable, a page that
-//! differs from the tables fails.
+//! Writes `docs/clients/` from the tables: `UPDATE_DOCS=1 cargo test --lib cli::setup::pages`. Without the variable, the test
+//! fails if a page differs from the tables.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -35,7 +35,7 @@ fn file_name(client: &Client) -> String {
     format!("{}.md", client.label.replace('_', "-"))
 }
 
-/// The text, wrapped into lines of at most 138 characters.
+/// Returns the text, wrapped into lines of at most 138 characters.
 fn folded(text: &str) -> String {
     let (mut out, mut used) = (String::new(), 0);
     for word in text.split(' ') {
@@ -57,7 +57,7 @@ fn item(text: &str) -> String {
     format!("* {}\n", folded(text).replace('\n', "\n  "))
 }
 
-/// The path of a spot on Linux, macOS and Windows, as a user there would write it.
+/// Returns the path of a spot on Linux, macOS and Windows, as a user there would write it.
 fn spelled(spot: &Spot) -> Vec<(&'static str, String)> {
     let bases = match spot.base {
         Base::Home => ["~", "~", "%USERPROFILE%"],

@@ -1,4 +1,4 @@
-//! The path of this program for an entry, and this machine's file system.
+//! The path of this program as an entry names it, and this machine's file system.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use holdfast_client_config::{Disk, Launch};
 use crate::config;
 use crate::platform::host::{Host as _, RealHost};
 
-/// The file system, for the crate that edits the configurations.
+/// The file system, as the crate that edits the configurations uses it.
 pub const DISK: Disk = Disk { canonical: config::canonical, rename: |from, to| RealHost.rename(from, to) };
 
 /// Why an entry cannot name this program.
@@ -16,12 +16,12 @@ pub enum NoProgram {
     /// The system does not report the program's path.
     #[error("the system does not say where this program lies ({0}); start it by its full path")]
     Unknown(std::io::Error),
-    /// The path is not Unicode, which configurations are.
+    /// The path is not valid Unicode, but configurations must be.
     #[error("the path of this program, {}, is not valid Unicode, and a configuration cannot name it; install it elsewhere", .0.display())]
     NotUnicode(PathBuf),
 }
 
-/// Returns what starts this program, without arguments.
+/// Returns what an entry needs to start this program, without arguments.
 ///
 /// # Errors
 /// [`NoProgram`] if an entry cannot name this program.
@@ -32,16 +32,16 @@ pub fn this_program() -> Result<Launch, NoProgram> {
     Ok(Launch { program, args: Vec::new() })
 }
 
-/// A place from which a program may be deleted.
+/// A place from which the system or a package runner may delete a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passing {
-    /// The place, in words.
+    /// The place, in words that follow "the program lies".
     pub lies: &'static str,
-    /// What makes the program stay.
+    /// What the user must do so that the program stays.
     pub fix: &'static str,
 }
 
-/// Returns why a program may be deleted from its place, or `None`.
+/// Returns from what kind of place a program may be deleted, with the fix; `None` if its place is permanent.
 pub fn passing(program: &str) -> Option<Passing> {
     let path = Path::new(program);
     let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
@@ -56,7 +56,8 @@ pub fn passing(program: &str) -> Option<Passing> {
         .or_else(|| temporary().then_some(Passing { lies: "in a folder for temporary files", fix: "Install it" }))
 }
 
-/// How the name of a folder begins in which a package runner keeps programs that run once. The runner may clear the folder.
+/// Folders in which package runners keep programs that are meant to run once: how the folder's name begins, and what to say. The
+/// runner may clear such a folder.
 const RUN_ONCE: [(&str, Passing); 3] = [
     ("_npx", Passing { lies: "in the cache of npx", fix: "Install it (npm install --global holdfast-mcp)" }),
     ("dlx", Passing { lies: "in the cache of pnpm dlx", fix: "Install it (pnpm add --global holdfast-mcp)" }),

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::program::{DISK, this_program};
 use crate::protocol::mcp::clients::labelled;
 
-/// Returns the state of all clients on this machine, and of the clients that have a file of their own in this project. `None` if
-/// the user's home or this program's own path is unknown.
+/// Returns the state of all clients on this machine, and the state of the clients that have their own file in this project.
+/// `None` if the user's home or this program's own path is unknown.
 pub fn here(project: Option<&Path>) -> Option<(Vec<Standing>, Vec<Standing>)> {
     let (places, launch) = (Places::here(DISK)?, this_program().ok()?);
     let program = Path::new(&launch.program);
@@ -17,7 +17,7 @@ pub fn here(project: Option<&Path>) -> Option<(Vec<Standing>, Vec<Standing>)> {
     Some((Standing::all(&places, program), own))
 }
 
-/// Returns the state of the clients that have a file of their own in this project.
+/// Returns the state of the clients that have their own file in this project.
 pub fn of_project(project: &Path, mut places: Places, program: &Path) -> Vec<Standing> {
     places.project = Some(project.to_path_buf());
     Standing::all(&places, program).into_iter().filter(|standing| standing.project.is_some()).collect()
@@ -28,7 +28,7 @@ pub fn title(client: &Client) -> &'static str {
     labelled(client.name).map_or(client.name, |client| client.title)
 }
 
-/// Returns the command that fixes a client's entry, if the entry needs one.
+/// Returns the fix of a client's entry: a command, or the advice to correct a broken file by hand. `None` if the entry is right.
 pub fn fix(standing: &Standing) -> Option<String> {
     match standing.state {
         State::Configured => None,
@@ -39,7 +39,7 @@ pub fn fix(standing: &Standing) -> Option<String> {
     }
 }
 
-/// Returns the option of `setup` that selects a client's file.
+/// Returns the option of `setup` that selects a client's file; empty for the user's file.
 fn option(standing: &Standing) -> String {
     standing.project.as_ref().map(|project| format!(" --project {}", project.display())).unwrap_or_default()
 }
@@ -50,7 +50,7 @@ pub fn says_of_old(old: &OldServer, ours: bool) -> String {
     format!("the entry \"{}\" starts the server of {}{twice}", old.key, old.of)
 }
 
-/// Returns the command that takes a client's old servers out; it keeps a copy of the file. `option` selects the file.
+/// Returns the command that takes a client's old servers out. The command keeps a copy of the file. `option` selects the file.
 pub fn fix_of_old(client: &Client, option: &str) -> String {
     format!("holdfast setup {}{option} --replace", client.name)
 }
@@ -64,7 +64,7 @@ pub fn of_old(standing: &Standing, ours: bool) -> impl Iterator<Item = (String, 
     })
 }
 
-/// Returns an explanation of a client's state, if it needs one.
+/// Returns an explanation of a client's state; `None` if the state explains itself.
 pub fn why(standing: &Standing) -> Option<String> {
     match &standing.state {
         State::Configured | State::NotConfigured => None,

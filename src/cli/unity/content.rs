@@ -11,14 +11,14 @@ use super::sums::{Sums, sum};
 use crate::limits::{UNITY_FILE_MAX_BYTES, UNITY_FILES_MAX, UNITY_RECORD_MAX_BYTES};
 use crate::platform::host::{Host as _, RealHost};
 
-/// The record's name. The record is in the package's own folder: so both change in one rename, and version control brings it to
-/// the other people of a project. Unity ignores names that begin with a dot.
+/// The name of the record. The record is in the package's own folder, so one rename changes both, and version control brings the
+/// record to the other people of a project. Unity ignores names that begin with a dot.
 pub const RECORD: &str = ".holdfast-install.json";
 
-/// Files that systems leave in folders which a person opened.
+/// Files that operating systems create in folders which a person has opened.
 const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
 
-/// What holdfast put into the folder, written beside it.
+/// The record of what holdfast put into the folder. It is written into the folder too.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
     /// An explanation for a person who opens the file.
@@ -27,7 +27,8 @@ pub struct Record {
     package: String,
     /// The package's version.
     pub version: String,
-    /// The sum of every file: SHA-256 over the file with its line ends as `\n`; of a `.meta` file, over the line of its GUID.
+    /// The sum of every file: SHA-256 of the file with `
+    /// ` as line ends; for a `.meta` file, SHA-256 of the line with its GUID.
     pub files: Sums,
 }
 
@@ -39,13 +40,13 @@ impl Record {
         Self { about: about.to_owned(), package: NAME.to_owned(), version, files: embedded::sums() }
     }
 
-    /// Reads the record in a folder. `None` if it is missing or cannot be used.
+    /// Reads the record in a folder. Returns `None` if it is missing, cannot be parsed, or is of another package.
     pub fn read(folder: &Path) -> Option<Self> {
         let bytes = RealHost.read(&folder.join(RECORD), UNITY_RECORD_MAX_BYTES).ok()?;
         serde_json::from_slice(&bytes).ok().filter(|record: &Self| record.package == NAME)
     }
 
-    /// Returns the bytes of the file.
+    /// Returns the bytes of the record's file.
     pub fn bytes(&self) -> Vec<u8> {
         let mut text = serde_json::to_string_pretty(self).expect("texts and a map of texts are JSON");
         text.push('\n');
@@ -53,10 +54,10 @@ impl Record {
     }
 }
 
-/// Computes the sums of all files below a folder, without the record and the system's own files. Links are not followed.
+/// Computes the sums of all files below a folder, without the record and the files that systems create. Links are not followed.
 ///
 /// # Errors
-/// A folder cannot be read, or holds more than [`UNITY_FILES_MAX`] files and folders.
+/// A folder cannot be read, or contains more than [`UNITY_FILES_MAX`] files and folders.
 pub fn read(folder: &Path) -> io::Result<Sums> {
     let mut found = Sums::new();
     let mut open = vec![(folder.to_path_buf(), String::new())];

@@ -1,4 +1,4 @@
-//! The Unity package that this binary carries. Its files equal those in `unity/` byte for byte; `placed` lists them.
+//! The Unity package that this binary contains. Its files equal those in `unity/` byte for byte; the module `placed` lists them.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub const NAME: &str = "dev.holdfast.unity";
 /// The package's name for people.
 pub const TITLE: &str = "Holdfast for Unity";
 
-/// Returns every file: its path in the package, with `/`, and its bytes.
+/// Returns every file: its path in the package (written with `/`) and its bytes.
 pub fn files() -> &'static [(&'static str, &'static [u8])] {
     FILES
 }
@@ -23,19 +23,19 @@ pub fn sums() -> Sums {
     FILES.iter().map(|(path, bytes)| ((*path).to_owned(), Some(sum(path, bytes)))).collect()
 }
 
-/// The parts of `package.json` that are used.
+/// The fields of `package.json` that are used.
 #[derive(Debug, Clone)]
 pub struct About {
     /// The package's version.
     pub version: String,
-    /// The oldest Unity that the package supports, `2022.3` for example.
+    /// The oldest Unity version that the package supports, for example `2022.3`.
     pub unity: String,
-    /// The packages that it depends on: name and version.
+    /// The packages that this package depends on: name and version.
     pub dependencies: Vec<(String, String)>,
 }
 
 impl About {
-    /// Reads the `package.json` of the package that this binary carries.
+    /// Reads the `package.json` of the package that this binary contains.
     pub fn this() -> Self {
         let (_, bytes) = FILES.iter().find(|(path, _)| *path == "package.json").expect("a package has a package.json");
         let manifest: Value = serde_json::from_slice(bytes).expect("the package's own package.json is JSON");
@@ -49,7 +49,7 @@ impl About {
     }
 }
 
-/// Returns a path of the package as this system writes it.
+/// Returns a path of the package in this system's notation.
 pub fn native(path: &str) -> PathBuf {
     path.split('/').collect()
 }

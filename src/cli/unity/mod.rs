@@ -1,4 +1,4 @@
-//! `holdfast unity install`: places the Unity package that this binary carries into a project, checks it, or takes it out.
+//! `holdfast unity install`: places the Unity package that this binary contains into a project, checks it, or takes it out.
 
 mod content;
 pub mod embedded;
@@ -94,13 +94,13 @@ pub fn run(arguments: &UnityArgs) -> ExitCode {
 /// Whether there is work to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// The project is already as wanted.
+    /// The project is already in the wanted state.
     Nothing,
     /// The package has to be placed or removed.
     Go,
 }
 
-/// Returns the exit code, or why nothing was done.
+/// Returns the exit code; or the exit code and the reason if nothing was done.
 fn answer(arguments: &InstallArgs) -> Result<Exit, (Exit, String)> {
     let failed = |why: String| (Exit::Failed, why);
     let site = Site::new(project(arguments)?);
@@ -113,7 +113,7 @@ fn answer(arguments: &InstallArgs) -> Result<Exit, (Exit, String)> {
         show(&before, &step.map_err(failed)?, arguments.remove).map_err(failed)?;
         return Ok(Exit::Ok);
     }
-    // Without work no lock is taken: then not even the folder's modification time changes.
+    // If there is nothing to do, no lock is taken: then not even the folder's modification time changes.
     if (before.clone.is_some() || !Work::left_behind(&site)) && step.map_err(failed)? == Step::Nothing {
         report_nothing(&before, arguments.remove);
         return Ok(Exit::Ok);
@@ -131,7 +131,7 @@ fn answer(arguments: &InstallArgs) -> Result<Exit, (Exit, String)> {
     Ok(Exit::Ok)
 }
 
-/// Finds the project as the gateway does. Among several projects, a running editor does not decide.
+/// Finds the project as the gateway does, except that with several projects a running editor does not decide.
 fn project(arguments: &InstallArgs) -> Result<PathBuf, (Exit, String)> {
     let here = std::env::current_dir();
     let here = here.map_err(|error| (Exit::Usage, format!("the working directory is not known ({error})")))?;
@@ -161,7 +161,7 @@ fn project(arguments: &InstallArgs) -> Result<PathBuf, (Exit, String)> {
     })
 }
 
-/// Whether there is work to do, or why it must not be done.
+/// Returns whether there is work to do. The error says why it must not be done.
 fn decide(standing: &Standing, arguments: &InstallArgs) -> Result<Step, String> {
     if let Some(clone) = &standing.clone {
         let original = &standing.site.project;
@@ -217,7 +217,7 @@ fn decide(standing: &Standing, arguments: &InstallArgs) -> Result<Step, String> 
     }
 }
 
-/// Looks again now that no other process works there, and does the work.
+/// Reads the state once more, now that the lock keeps other processes from changing it, and does the work.
 fn carry_out(work: &Work<'_>, site: &Site, arguments: &InstallArgs) -> Result<(), String> {
     let text = |error: NotPlaced| error.to_string();
     if work.tidy().map_err(text)? {
@@ -270,7 +270,7 @@ fn report_installed(before: &Standing) {
     }
 }
 
-/// Notes for the user before Unity imports the package.
+/// Returns notes that the user should read before Unity imports the package.
 fn notes(site: &Site) -> Vec<String> {
     let mut notes = Vec::new();
     if site.unity().is_none() {

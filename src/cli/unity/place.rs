@@ -1,9 +1,9 @@
-//! Puts the package into its place and takes it out, each with one rename that Unity sees.
+//! Puts the package into its place and takes it out. Unity sees one rename in each case.
 //!
 //! The new package is written into the work folder. If the system can exchange two folders, they are exchanged, so that the
-//! project is never without a package. Otherwise the former package is first moved aside. A run that is cut short at any moment
-//! leaves in the place the old package, the new one, or (between the two renames) none while the work folder has the old one.
-//! [`Work::tidy`] repairs that, in the next run too.
+//! project is never without a package. Otherwise the former package is first moved aside. Wherever a run is cut short, the place
+//! has the old package, the new one, or (between the two renames) none, and then the work folder has the old one. [`Work::tidy`]
+//! repairs that, also in the next run.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -18,28 +18,28 @@ use crate::limits::UNITY_LOCK_ATTEMPTS_MAX;
 use crate::platform::host::{Host as _, RealHost};
 use crate::platform::lock_file;
 
-/// In the work folder: the package that is being written; after an exchange, the former one.
+/// In the work folder: the package that is being written; after an exchange, the former package.
 const NEW: &str = "new";
 /// In the work folder: the former package, which is put back if the new one did not reach its place.
 pub(super) const FORMER: &str = "former";
 /// In the work folder: a package that was taken out.
 const GONE: &str = "gone";
-/// In the work folder: the file that the working process keeps locked.
+/// In the work folder: the file that is locked by the process that is working.
 const LOCK: &str = "lock";
 
 /// Why the package was not placed or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum NotPlaced {
-    /// Another process works in this project.
+    /// Another process is working in this project.
     #[error("another holdfast is installing into this project at this moment; run this again when it is done")]
     Busy,
-    /// A file or link that is not ours has the name that is needed.
+    /// A file or link that is not ours has a name that is needed.
     #[error("{} is in the way; remove it", .0.display())]
     InTheWay(PathBuf),
     /// The system refused an operation.
     #[error("{} cannot be {what} ({error}); if a program holds files there, run this again when it has let go of them", .path.display())]
     Refused {
-        /// The path of the operation.
+        /// The path that the operation was for.
         path: PathBuf,
         /// The operation, as a participle for the message.
         what: &'static str,
@@ -69,7 +69,7 @@ impl<'a> Work<'a> {
     /// Creates and locks the work folder.
     ///
     /// # Errors
-    /// [`NotPlaced`]; the package's place is unchanged.
+    /// [`NotPlaced`]; the package in its place is unchanged.
     pub fn begin(site: &'a Site) -> Result<Self, NotPlaced> {
         let (packages, folder) = (site.packages(), site.work());
         fs::create_dir_all(&packages).map_err(refused(&packages, "written"))?;
@@ -88,7 +88,7 @@ impl<'a> Work<'a> {
             }
             let lock = match lock_file::open(&path, true) {
                 Ok(lock) => lock,
-                // The process that held the lock has just removed the folder.
+                // The process that held the lock has just removed the work folder.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(refused(&path, "written")(error)),
             };
@@ -102,8 +102,8 @@ impl<'a> Work<'a> {
         Err(NotPlaced::Busy)
     }
 
-    /// Repairs what an earlier run or this one left: puts a former package back if its place is empty, and removes the rest.
-    /// Returns whether a package was put back.
+    /// Repairs what an earlier run, or this run, left behind: puts the former package back if its place is empty, and removes the
+    /// rest. Returns whether a package was put back.
     ///
     /// # Errors
     /// [`NotPlaced`]; the next run tries again.
@@ -116,7 +116,7 @@ impl<'a> Work<'a> {
         for name in [NEW, FORMER, GONE] {
             let path = self.folder.join(name);
             if there(&path) {
-                // With --force, the place may have held a file.
+                // With --force, the package's place may have contained a file instead of a folder.
                 let remove = if path.is_dir() { fs::remove_dir_all } else { fs::remove_file };
                 remove(&path).map_err(refused(&path, "removed"))?;
             }
@@ -124,14 +124,14 @@ impl<'a> Work<'a> {
         Ok(back)
     }
 
-    /// Puts this binary's package into its place, and replaces what is there.
+    /// Puts this binary's package into its place and replaces what is there.
     ///
     /// # Errors
     /// [`NotPlaced`]; the place is as before, at the latest after [`Work::end`].
     pub fn install(&self) -> Result<(), NotPlaced> {
         let (new, place) = (self.folder.join(NEW), self.site.folder());
         write_package(&new).map_err(refused(&new, "written"))?;
-        // If this fails, the files stay ours, and Unity can still read them.
+        // If the owner cannot be changed, the files belong to this process's user, and Unity can still read them.
         let _ = Owner::of(&self.site.packages()).give_all(&new);
         if there(&place) {
             if exchange(&new, &place).is_ok() {
@@ -159,21 +159,21 @@ impl<'a> Work<'a> {
     pub fn end(self) -> Result<(), NotPlaced> {
         self.tidy()?;
         let path = self.folder.join(LOCK);
-        // Removed while it is locked: afterwards it may be another process's file.
+        // The lock's file is removed while it is locked: after the unlock it may be another process's file.
         fs::remove_file(&path).map_err(refused(&path, "removed"))?;
         drop(self.lock);
-        // This fails if another process has just created its lock in the folder; then the folder stays.
+        // This fails if another process has just created its lock in the folder. In that case the folder stays.
         let _ = fs::remove_dir(&self.folder);
         Ok(())
     }
 }
 
-/// Whether anything exists at a path, including a link that leads nowhere.
+/// Whether anything exists at a path. A link counts even if its target does not exist.
 fn there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Writes the package and its record into a new folder and syncs them, so that the package is whole after a power cut.
+/// Writes the package and its record into a new folder and syncs them, so that the package is complete after a power failure.
 fn write_package(folder: &Path) -> io::Result<()> {
     fs::create_dir(folder)?;
     let record = Record::this().bytes();
@@ -186,11 +186,11 @@ fn write_package(folder: &Path) -> io::Result<()> {
         }
         OpenOptions::new().write(true).create_new(true).open(path)?.write_all(bytes)?;
     }
-    // Synced after all are written: the first sync then often writes many of the others too.
+    // The files are synced after all are written: the first sync then often writes many of the other files too.
     files.iter().try_for_each(|(path, _)| OpenOptions::new().write(true).open(folder.join(path))?.sync_all())
 }
 
-/// Exchanges two folders in one step.
+/// Exchanges two folders in one step. Fails on a system that cannot.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -206,7 +206,8 @@ fn exchange(_one: &Path, _other: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Tests the two renames that a system without an exchange needs: cut between them, as when the place cannot be filled.
+    /// Tests the two renames of a system without an exchange: interrupted between them, as when the new package cannot be moved
+    /// into the place.
     #[test]
     fn a_former_package_goes_back_when_its_successor_does_not_arrive() {
         let project = tempfile::tempdir().unwrap();

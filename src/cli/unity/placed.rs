@@ -24,9 +24,9 @@ pub const PLACED: &[&str] = &[
     "package.json.meta",
 ];
 
-/// The rest of `unity/`. `Tests`: Unity compiles the tests of an embedded package with the project's and lists them in its test
-/// runner, so `run-tests` would run ours in every user's project. `Tests~`: the simulated editor, for people who build the
-/// package.
+/// The rest of `unity/`. `Tests`: Unity compiles the tests of an embedded package with those of the project and lists them in its
+/// test runner, so `run-tests` would run our tests in every user's project. `Tests~`: the simulated editor, for people who build
+/// the package.
 pub const LEFT_OUT: &[&str] = &["Tests", "Tests.meta", "Tests~"];
 
 /// Whether Unity ignores a file with this name. At the top level of `unity/`, [`PLACED`] takes precedence: it includes

@@ -1,4 +1,4 @@
-//! The project into which the package is placed: its folders, and reasons not to place it.
+//! The project into which the package is placed: its folders, and the reasons why it may not be placed there.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use crate::protocol::dialect;
 use crate::protocol::text::clean;
 use crate::survey;
 
-/// Why the package must not go into a project, with the fix.
+/// Why the package must not be placed into a project, with the fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
     /// The project's Unity would refuse the package.
@@ -35,18 +35,18 @@ pub enum Obstacle {
     /// Another folder of `Packages` already has the package.
     #[error("Packages/{0} holds a package {NAME} already; remove one of the two, Unity refuses both")]
     Elsewhere(String),
-    /// The manifest cannot be parsed, so it may bring the package.
+    /// The manifest cannot be parsed, so it is unknown whether it brings the package.
     #[error(
         "Packages/manifest.json cannot be understood ({0}), so it may bring {NAME} already; correct it, Unity cannot read it either"
     )]
     BadManifest(String),
-    /// A link would lead the files to another place.
+    /// `Packages` or the package's folder is a link, which would lead the files to another place.
     #[error("{} is a link, and links are not followed; put a folder in its place", .0.display())]
     Link(PathBuf),
 }
 
 impl Obstacle {
-    /// Whether the project already has the package from another source.
+    /// Whether the project already gets the package from another source.
     pub fn brings_it(&self) -> bool {
         matches!(self, Self::Manifest(_) | Self::Elsewhere(_))
     }
@@ -70,32 +70,33 @@ impl Site {
         self.project.join("Packages")
     }
 
-    /// Returns the package's place.
+    /// Returns the package's place: the folder in `Packages` with its name.
     pub fn folder(&self) -> PathBuf {
         self.packages().join(NAME)
     }
 
-    /// Returns the work folder, in which the new package is written and the former one waits. It is beside the package, so that a
-    /// rename is enough. Unity's importer ignores its name, and the package manager finds no `package.json` directly in it.
+    /// Returns the work folder, in which the new package is written and the former one is kept. It is next to the package, so
+    /// that a rename is enough. Unity's importer ignores its name, and the package manager finds no `package.json` directly in
+    /// it.
     pub fn work(&self) -> PathBuf {
         self.packages().join(".holdfast-install~")
     }
 
-    /// Returns the project of which this one is a clone, as ParrelSync makes them: the clone's `Packages` is a link to the
-    /// original's.
+    /// Returns the project of which this project is a clone, as ParrelSync makes them: the clone's `Packages` is a link to the
+    /// original's. `None` if this project is not such a clone.
     pub fn original(&self) -> Option<PathBuf> {
         let packages = config::canonical(&self.packages()).filter(|_| self.packages().is_symlink())?;
         let original = packages.parent().filter(|_| packages.ends_with("Packages"))?;
         config::is_project(original).then(|| original.to_path_buf())
     }
 
-    /// Returns the most fundamental obstacle to the package, if there is one.
+    /// Returns the most fundamental obstacle to placing the package, if there is one.
     pub fn obstacle(&self) -> Option<Obstacle> {
         let link = [self.packages(), self.folder()].into_iter().find(|path| path.is_symlink()).map(Obstacle::Link);
         link.or_else(|| self.too_old()).or_else(|| self.in_manifest()).or_else(|| self.elsewhere())
     }
 
-    /// Returns the project's Unity version, as its file spells it.
+    /// Returns the project's Unity version, as its `ProjectVersion.txt` spells it; `None` if it cannot be read.
     pub fn unity(&self) -> Option<String> {
         let bytes = self.read("ProjectSettings/ProjectVersion.txt").ok()?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -124,7 +125,7 @@ impl Site {
         (!self.is_our_folder(&wish)).then(|| Obstacle::Manifest(clean(&wish)))
     }
 
-    /// Whether the manifest's entry means the package's own place.
+    /// Whether the manifest's entry for the package names the folder in which holdfast places it.
     fn is_our_folder(&self, wish: &str) -> bool {
         let Some(path) = wish.strip_prefix("file:").map(Path::new) else { return false };
         let bare = path.components().filter(|part| *part != std::path::Component::CurDir);
@@ -133,7 +134,7 @@ impl Site {
                 .is_some_and(|path| Some(path) == config::canonical(&self.folder()))
     }
 
-    /// Finds the package in another folder of `Packages/`.
+    /// Returns the obstacle of another folder in `Packages/` that has the package, if there is one.
     fn elsewhere(&self) -> Option<Obstacle> {
         let others = fs::read_dir(self.packages()).ok()?.flatten().take(UNITY_FILES_MAX);
         let mut names = others.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -145,8 +146,8 @@ impl Site {
         Some(Obstacle::Elsewhere(clean(&other)))
     }
 
-    /// Returns the other packages in the project that holdfast speaks, with their versions. A package that only the record of a
-    /// crashed editor names is not listed.
+    /// Returns the other packages in the project that holdfast supports, with their versions. Does not list a package that is
+    /// named only in the record of a crashed editor.
     pub fn others(&self) -> Vec<String> {
         let others = dialect::ALL.iter().filter(|dialect| !dialect::HOLDFAST.contains(dialect));
         let named = others.filter_map(|dialect| {
@@ -157,7 +158,7 @@ impl Site {
         named.collect()
     }
 
-    /// Returns the dependencies that the project does not have yet. Unity has them itself or fetches them from its registry.
+    /// Returns the dependencies that the project does not have yet. Unity brings them itself or fetches them from its registry.
     pub fn to_be_fetched(&self) -> Vec<(String, String)> {
         let lock = self.read("Packages/packages-lock.json").ok();
         let lock: Option<Value> = lock.and_then(|bytes| serde_json::from_slice(&bytes).ok());

@@ -1,4 +1,4 @@
-//! The state of the package in a project: whether it is there, its version, and which files are the user's own work.
+//! The state of the package in a project: whether it is there, its version, and which files the user changed or added.
 
 use std::cmp::Ordering;
 use std::io;
@@ -14,19 +14,19 @@ use crate::core::user_text;
 use crate::limits::UNITY_FILES_NAMED_MAX;
 use crate::protocol::text::clean;
 
-/// What is in the package's place.
+/// What is in the package's place, which is its folder in `Packages`.
 #[derive(Debug, Clone, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
-    /// The place is empty.
+    /// The place does not exist, or has no files in it.
     Absent,
-    /// The place is empty because an installation was cut short; the former package is in the work folder.
+    /// The place does not exist because an installation was cut short; the former package is in the work folder.
     Interrupted,
     /// A package that holdfast put there.
     Installed(Installed),
-    /// Something that holdfast did not put there.
+    /// Something that holdfast did not put there, or behind a link.
     Foreign,
-    /// The place cannot be read, for this reason.
+    /// The place cannot be read; the text is the system's reason.
     Unreadable(String),
 }
 
@@ -35,7 +35,7 @@ pub enum State {
 pub struct Installed {
     /// Its version.
     pub version: String,
-    /// Whether the files that were put there equal those of this binary.
+    /// Whether the files that holdfast put there equal those of this binary.
     pub same: bool,
     /// Files that were changed after the installation.
     pub changed: Vec<String>,
@@ -46,7 +46,7 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// Compares the record of a folder with its present files.
+    /// Compares the record of a folder with the files that are in it now.
     fn between(record: &Record, found: &Sums) -> Self {
         let of = |list: &mut dyn Iterator<Item = &String>| list.map(|path| clean(path)).collect();
         let put = &record.files;
@@ -62,12 +62,12 @@ impl Installed {
         }
     }
 
-    /// Whether the files are as this binary would install them. Added files are ignored.
+    /// Whether the files are as this binary would install them. Added files do not matter.
     pub fn current(&self) -> bool {
         self.same && self.changed.is_empty() && self.missing.is_empty()
     }
 
-    /// Returns the files that a replacement or a removal would lose.
+    /// Returns the user's files that would be lost if the package were replaced or removed.
     pub fn own_work(&self) -> Vec<String> {
         self.changed.iter().chain(&self.added).cloned().collect()
     }
@@ -82,7 +82,8 @@ pub struct Standing {
     pub state: State,
     /// The reason not to place the package, if there is one.
     pub obstacle: Option<Obstacle>,
-    /// The clone that was asked about, if the project is one. All else describes its original, whose packages the clone uses.
+    /// The clone that was asked about; `None` if the project is not a clone. All other fields describe the original, whose
+    /// packages the clone uses.
     pub clone: Option<PathBuf>,
 }
 
@@ -93,7 +94,7 @@ impl Standing {
             return Self { clone: Some(site.project.clone()), ..Self::of(&Site::new(original)) };
         }
         let obstacle = site.obstacle();
-        // A link is an obstacle, and its target is not looked at.
+        // A link is an obstacle, and its target is not read.
         let state = if matches!(obstacle, Some(Obstacle::Link(_))) {
             State::Foreign
         } else {
@@ -107,7 +108,7 @@ impl Standing {
         self.obstacle.is_none() && matches!(&self.state, State::Installed(installed) if installed.current())
     }
 
-    /// Describes the state in one sentence, without its full stop.
+    /// Describes the state in one sentence, without the full stop at the end.
     pub fn says(&self) -> String {
         let ours = About::this().version;
         let folder = format!("Packages/{NAME}");
@@ -151,14 +152,15 @@ impl Standing {
         }
     }
 
-    /// Returns the fix: the command, or a step before it.
+    /// Returns the fix: a command, or a step before it. `None` if nothing has to be fixed, or if the fix is in the text of the
+    /// obstacle.
     pub fn fix(&self) -> Option<String> {
         if self.good() || self.obstacle.is_some() {
             return None;
         }
         let command = format!("holdfast unity install --project {}", user_text::quoted(&self.site.project));
         match &self.state {
-            // The project uses another package. Nothing has to be fixed, and with both packages holdfast would call neither.
+            // The project uses another package. Nothing has to be fixed: with both packages, holdfast would call neither.
             State::Absent if !self.site.others().is_empty() => None,
             State::Absent | State::Interrupted => Some(command),
             State::Installed(installed) if installed.own_work().is_empty() => Some(command),
@@ -170,7 +172,7 @@ impl Standing {
         }
     }
 
-    /// Returns the state for programs.
+    /// Returns the state as JSON, for programs.
     pub fn as_json(&self) -> Value {
         let installed = match &self.state {
             State::Installed(installed) => Some(installed),
@@ -211,7 +213,7 @@ fn state(site: &Site) -> io::Result<State> {
     if let Some(record) = Record::read(&folder) {
         return Ok(State::Installed(Installed::between(&record, &found)));
     }
-    // The record may be lost. Files that equal our own package are not the user's work.
+    // The record may have been lost. Files that equal our own package are not the user's work.
     let ours = Record::this();
     if found.is_empty() {
         return Ok(State::Absent);
@@ -222,7 +224,7 @@ fn state(site: &Site) -> io::Result<State> {
     Ok(State::Foreign)
 }
 
-/// Lists paths for a sentence, at most [`UNITY_FILES_NAMED_MAX`] of them.
+/// Joins paths for a sentence; names at most [`UNITY_FILES_NAMED_MAX`] of them, then how many more there are.
 pub fn named(paths: &[String]) -> String {
     let some: Vec<&str> = paths.iter().take(UNITY_FILES_NAMED_MAX).map(String::as_str).collect();
     match paths.len() - some.len() {
@@ -231,7 +233,7 @@ pub fn named(paths: &[String]) -> String {
     }
 }
 
-/// Compares the numbers of two versions.
+/// Compares two versions by their numbers, without what follows `-` or `+`.
 fn compare(one: &str, other: &str) -> Ordering {
     let numbers = |version: &str| -> Vec<u64> {
         let plain = version.split(['-', '+']).next().unwrap_or_default();

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
 
-/// The sums of files by their paths, with `/`. `None`: not a file that holdfast would have written (a link, a pipe, too large,
-/// unreadable), so it differs from every file.
+/// The sums of files by their paths (written with `/`). A sum is `None` if holdfast cannot have written the file (a link, a pipe,
+/// too large, unreadable); then the file counts as changed.
 pub type Sums = BTreeMap<String, Option<String>>;
 
-/// Returns the sum of a file: SHA-256 of its meaning, in hexadecimal. Version control may change line ends, and Unity versions
+/// Returns the sum of a file in hexadecimal: SHA-256 of its bytes with `
+/// ` as line ends, or of the line with the GUID in a `.meta` file. Version control may change line ends, and versions of Unity
 /// rewrite the `.meta` files of an embedded package. Neither is a change by the user.
 pub fn sum(path: &str, bytes: &[u8]) -> String {
     let digest = Sha256::digest(meaning(path, bytes));

@@ -1,4 +1,4 @@
-//! Draws the picture: a pure function of the records, the time, the size and the selection.
+//! Draws the screen of `holdfast status --watch`: a pure function of the records, the time, the size and the selection.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use crate::core::user_text;
 use crate::limits::PICTURE_WINDOW;
 use crate::telemetry::tone::Tone;
 
-/// Below this height, a terminal shows the list alone, and Enter shows one gateway.
+/// Below this height the terminal shows only the list, and Enter shows one gateway.
 const SPLIT_MIN_HEIGHT: u16 = 14;
-/// From this width on, calls are drawn beside outages instead of above them.
+/// From this width on, calls are drawn to the side of outages instead of above them.
 const COLUMNS_MIN_WIDTH: u16 = 110;
-/// Below this height, a gateway is drawn without frame and gaps, and its calls come first.
+/// Below this height, a gateway is drawn without frame and gaps, and its calls are drawn first.
 const COMPACT_BELOW_HEIGHT: u16 = 16;
 /// Below this width, no sparkline is drawn.
 const STRIP_MIN_WIDTH: u16 = 8;
@@ -26,7 +26,7 @@ const STRIP_MIN_WIDTH: u16 = 8;
 /// The user's choice of what is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Selection {
-    /// The pid of the selected gateway. If no gateway has it, the first one is selected.
+    /// The pid of the selected gateway. If no gateway has this pid, the first one is selected.
     pub gateway: Option<u64>,
     /// Whether the selected gateway fills the screen.
     pub detail: bool,
@@ -44,15 +44,15 @@ impl Selection {
 /// Everything that is drawn.
 #[derive(Debug, Clone, Copy)]
 pub struct Screen<'a> {
-    /// The running gateways, as their records describe them.
+    /// The running gateways, as described by their records.
     pub gateways: &'a [Gateway],
     /// Whether there is a state folder in which to look for gateways.
     pub state_folder: bool,
-    /// The present time, in seconds since the Unix epoch.
+    /// The current time, in seconds since the Unix epoch.
     pub now: f64,
     /// The user's choice.
     pub selection: Selection,
-    /// Whether colours may be used. Signs carry the same meaning.
+    /// Whether colours may be used. Signs show the same meaning without colours.
     pub colours: bool,
 }
 
@@ -64,7 +64,7 @@ fn millis(millis: u64) -> String {
     user_text::seconds(Duration::from_millis(millis))
 }
 
-/// An age, rounded so that it does not flicker.
+/// Describes an age, rounded so that the text does not change all the time.
 fn age(span: Duration) -> String {
     match span.as_secs() {
         0 => "now".to_owned(),
@@ -140,7 +140,7 @@ impl Screen<'_> {
         let all = u16::try_from(self.gateways.len()).unwrap_or(u16::MAX);
         let rows = if split { all.min((area.height / 3).max(1)) } else { area.height };
         let selected = self.selection.index(self.gateways);
-        // The selected gateway is always in view.
+        // Scrolls so that the selected gateway is always visible.
         let first = (selected + 1).saturating_sub(usize::from(rows));
         let list = Rect { height: rows, ..area };
         let mut pen = Pen { buffer, area: list, row: 0, colours: self.colours };
@@ -187,7 +187,7 @@ impl Screen<'_> {
         pen.line(&cells);
     }
 
-    /// Draws the selected gateway, as much as fits.
+    /// Draws the selected gateway, as much of it as fits.
     fn selected(&self, area: Rect, buffer: &mut Buffer) {
         let Some(gateway) = self.gateways.get(self.selection.index(self.gateways)) else { return };
         let title = format!(" {} ", fit(&format!("{}, gateway {}", gateway.name(), gateway.gateway.pid), 60));
@@ -316,7 +316,7 @@ impl Screen<'_> {
     fn open_calls(&self, pen: &mut Pen<'_>, gateway: &Gateway) {
         let calls = &gateway.calls;
         pen.heading(&format!("In flight ({})", calls.open_count));
-        // Open calls come first; at least a third of the room is left for ended ones.
+        // Open calls are drawn first; at least a third of the space is left for calls that have ended.
         let most = usize::from(pen.left()) * 2 / 3;
         for call in calls.open.iter().take(most) {
             self.open_call(pen, gateway, call);

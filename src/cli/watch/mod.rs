@@ -1,7 +1,7 @@
 //! `holdfast status --watch`: shows every running gateway live, on the whole terminal.
 //!
-//! It reads the run records and opens no connections. The terminal is restored at every kind of end: a key, a signal, an error or
-//! a panic.
+//! Reads the run records and opens no connections. The terminal is restored however the program ends: by a key, a signal, an
+//! error or a panic.
 
 mod draw;
 mod pen;
@@ -54,13 +54,13 @@ pub fn run(arguments: &EditorArgs) -> ExitCode {
     })
 }
 
-/// The terminal in raw mode on its second screen. Dropping this restores it.
+/// Puts the terminal into raw mode on its alternate screen. Restores it when dropped.
 struct Taken;
 
 impl Taken {
     fn take() -> std::io::Result<Self> {
         let before = std::panic::take_hook();
-        // Restores the terminal first, so that the panic's message appears on the screen that stays.
+        // Restores the terminal before the panic's message is printed, so that the message appears on the normal screen.
         std::panic::set_hook(Box::new(move |panic| {
             give_back();
             before(panic);
@@ -78,7 +78,7 @@ impl Drop for Taken {
     }
 }
 
-/// Tries each step, even if an earlier one fails: a terminal that is gone refuses all of them.
+/// Restores the terminal. Tries each step, even if an earlier one fails: a closed terminal refuses all of them.
 fn give_back() {
     let _ = execute!(output::screen(), LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();
@@ -114,7 +114,7 @@ fn watch(
     Ok(())
 }
 
-/// Whether the program goes on after a key. The selection may have changed.
+/// Whether the program goes on after a key was pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pressed {
     GoOn,

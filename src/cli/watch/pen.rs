@@ -8,7 +8,7 @@ use ratatui::text::Span;
 use crate::protocol::text::clean;
 use crate::telemetry::tone::Tone;
 
-/// Writes lines into a part of the buffer, each cut to its width, until the part is full.
+/// Writes lines into a part of the buffer until that part is full. Each line is cut to the part's width.
 pub(super) struct Pen<'b> {
     pub(super) buffer: &'b mut Buffer,
     pub(super) area: Rect,
@@ -18,16 +18,16 @@ pub(super) struct Pen<'b> {
     pub(super) colours: bool,
 }
 
-/// One piece of a line: its width in columns (0: the rest), its text and its style.
+/// One piece of a line: its width in columns (0: the rest of the line), its text and its style.
 pub(super) type Cell<'t> = (u16, &'t str, Style);
 
 impl Pen<'_> {
-    /// The number of lines that are still free.
+    /// Returns the number of lines that are still free.
     pub(super) fn left(&self) -> u16 {
         self.area.height.saturating_sub(self.row)
     }
 
-    /// A style in the colour of a tone.
+    /// Returns a style in the colour of a tone; without colour if colours may not be used.
     pub(super) fn tone(&self, tone: Tone) -> Style {
         if !self.colours {
             return Style::new();
@@ -41,7 +41,7 @@ impl Pen<'_> {
         }
     }
 
-    /// Writes a line of pieces. Does nothing if the part is full.
+    /// Writes a line that consists of these pieces. Does nothing if the part is full.
     pub(super) fn line(&mut self, cells: &[Cell<'_>]) {
         if self.left() == 0 {
             return;
@@ -76,7 +76,8 @@ pub(super) const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 pub(super) const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 pub(super) const PLAIN: Style = Style::new();
 
-/// Cleans a text of foreign origin and cuts it to a width. A cut text ends in `…`, and one column stays free behind it.
+/// Cleans a text that another program supplied and cuts it to a width. A cut text ends in `…`, and one column after it stays
+/// free.
 pub(super) fn fit(text: &str, width: usize) -> String {
     let text = clean(text);
     if Span::raw(&*text).width() <= width {
@@ -94,7 +95,7 @@ pub(super) fn fit(text: &str, width: usize) -> String {
     cut
 }
 
-/// The sign of a tone in a sparkline, for users who see no colours.
+/// Returns the sign of a tone in a sparkline, for users who see no colours.
 pub(super) fn sign(tone: Option<Tone>) -> &'static str {
     match tone {
         Some(Tone::Good) => "█",
@@ -106,7 +107,7 @@ pub(super) fn sign(tone: Option<Tone>) -> &'static str {
     }
 }
 
-/// The sign of a gateway, by the tone of its editor.
+/// Returns the sign of a gateway, by the tone of its editor.
 pub(super) fn mark(tone: Tone) -> &'static str {
     match tone {
         Tone::Good => "●",

@@ -1,10 +1,10 @@
-//! Draws a machine's last minutes as a row of blocks.
+//! Draws the last minutes of a state machine as a row of blocks.
 
 use crate::telemetry::tone::Tone;
 
-/// Scales a sparkline of one letter per second to `columns` columns; `None` where the state is unknown. A column of several seconds
-/// shows the worst of them, because the user looks for outages. The sparkline is `behind` seconds old; its last letter is assumed to
-/// have lasted since.
+/// Scales a sparkline of one letter per second to `columns` columns; a column is `None` where the state is unknown. A column of
+/// several seconds shows the worst state of them, because the user looks for outages. The sparkline was written `behind` seconds
+/// ago; the state of its last letter is assumed to have lasted since then.
 pub fn columns(sparkline: &str, behind: u64, columns: usize) -> Vec<Option<Tone>> {
     let mut seconds: Vec<Option<Tone>> = sparkline.chars().map(Tone::of_letter).collect();
     let all = seconds.len();

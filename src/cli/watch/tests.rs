@@ -1,7 +1,7 @@
-//! Compares pictures of fixed records at a fixed time.
+//! Compares the drawn screens of fixed records at a fixed time with stored ones.
 //!
-//! A changed picture fails until it is reviewed: look at the `.snap.new` beside it, and rename it if it is right (`cargo insta
-//! review` does that).
+//! A changed screen fails until it is reviewed: look at the `.snap.new` file next to the stored one, and rename it if it is right
+//! (`cargo insta review` does that).
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -12,10 +12,11 @@ use super::draw::{Screen, Selection};
 use super::view::Gateway;
 use super::{Pressed, press};
 
-/// The time of every picture, in seconds since the Unix epoch.
+/// The time at which every screen is drawn, in seconds since the Unix epoch.
 const NOW: f64 = 1_700_000_000.0;
 
-/// A machine that has been in its state for `since` seconds. Its sparkline is 120 letters, given as (letter, count).
+/// Returns the history of a machine that has been in its state for `since` seconds. The sparkline is 120 letters, given as
+/// (letter, count).
 fn timeline(machine: &str, state: &str, tone: &str, since: f64, sparkline: &[(char, usize)]) -> Value {
     let sparkline: String = sparkline.iter().flat_map(|(letter, count)| std::iter::repeat_n(*letter, *count)).collect();
     assert_eq!(sparkline.len(), 120, "{machine}");
@@ -93,7 +94,7 @@ fn absent() -> Value {
     })
 }
 
-/// A record with hostile values in every field that a peer can set.
+/// Returns a record with hostile values in every field whose value another program supplies.
 fn hostile() -> Value {
     let long = "x".repeat(5000);
     let mut record = ready();
@@ -131,7 +132,7 @@ fn picture(records: &[Value], size: (u16, u16), selection: Selection) -> String 
     drawn(records, size, selection, true).backend().to_string()
 }
 
-/// The colour of each cell, as a letter.
+/// Returns the colour of each cell as a letter.
 fn colours(terminal: &Terminal<TestBackend>) -> String {
     let buffer = terminal.backend().buffer();
     let letter = |cell: &ratatui::buffer::Cell| match cell.fg {
@@ -235,7 +236,7 @@ fn keys_select_and_quit() {
     assert_eq!(after(&[KeyCode::Up, KeyCode::Char('k'), KeyCode::Up]).gateway, Some(4242));
     assert!(after(&[KeyCode::Enter]).detail && !after(&[KeyCode::Tab]).detail);
     assert!(after(&[KeyCode::Char('?')]).help && !after(&[KeyCode::Esc]).help, "Esc closes the keys first");
-    // The selected gateway stays selected when one before it ends. If it ends itself, the first one is selected.
+    // The selected gateway stays selected when a gateway before it ends. If the selected one ends, the first one is selected.
     let mut selection = Selection { gateway: Some(4300), ..Selection::default() };
     assert_eq!((selection.index(&gateways[1..]), selection.index(&gateways[2..])), (0, 0));
     let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);

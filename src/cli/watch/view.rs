@@ -1,5 +1,5 @@
-//! A run record in the form that is drawn. Records come from other processes, possibly of another version: a missing field is not
-//! shown, and a field of the wrong type makes the record unreadable instead of an error.
+//! A run record in the form that is drawn. Records are written by other processes, possibly of another version: a missing field
+//! is not shown, and a field of the wrong type makes the record `unreadable` instead of an error.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::limits::RUN_RECORD_OLD;
 use crate::telemetry::tone::Tone;
 
-/// The record of one gateway.
+/// What one gateway's record says.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Gateway {
@@ -24,7 +24,7 @@ pub struct Gateway {
     pub editor: Editor,
     /// The tools that the client gets.
     pub tools: Tools,
-    /// The numbers of held and sent calls.
+    /// The numbers of calls that are held and of calls that were sent.
     pub queue: Queue,
     /// The known problems, with their fixes.
     pub problems: Vec<String>,
@@ -45,11 +45,11 @@ pub struct Gateway {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Editor {
-    /// Whether the editor takes calls.
+    /// Whether the editor accepts calls.
     pub ready: bool,
     /// The bridge machine's state.
     pub state: String,
-    /// Why it is not ready.
+    /// Why the editor is not ready; `None` if it is.
     pub why: Option<String>,
     /// How long the state has lasted, in milliseconds.
     pub since_ms: u64,
@@ -64,11 +64,11 @@ pub struct Editor {
     /// The last heartbeat, if the package has one.
     #[serde(rename = "pulse")]
     pub heartbeat: Option<Heartbeat>,
-    /// What the editor does not do although it is connected: heartbeats, frames, or an answer.
+    /// What a connected editor has stopped sending: heartbeats, frames, or an answer. `None` if nothing is overdue.
     pub still: Option<Still>,
 }
 
-/// What a connected editor does not do: heartbeats, frames, or an answer.
+/// What a connected editor has stopped sending: heartbeats, frames, or an answer.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Still {
@@ -96,7 +96,7 @@ pub struct Tools {
     pub from: String,
 }
 
-/// The numbers of held and sent calls.
+/// The numbers of calls that are held and of calls that were sent.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Queue {
@@ -132,11 +132,11 @@ pub struct Call {
     pub cause: Option<String>,
     /// The cause for which the call is held, as a label.
     pub waits_for: Option<String>,
-    /// The same as a phrase. A gateway of an older version does not write it.
+    /// The same cause as a phrase. A gateway of an older version does not write it.
     pub waits_says: Option<String>,
     /// How long ago the call came in, in milliseconds.
     pub accepted_ms_ago: u64,
-    /// The time from then until the answer, or until the record was written, in milliseconds.
+    /// The time from when the call came in until the answer, or until the record was written, in milliseconds.
     pub took_ms: u64,
 }
 
@@ -146,7 +146,7 @@ pub struct Call {
 pub struct Outage {
     /// How the connection ended.
     pub why: String,
-    /// The cause while the editor was away.
+    /// The cause that was given while the editor was away.
     pub cause: Option<String>,
     /// How long ago the outage began, in milliseconds.
     pub ago_ms: u64,
@@ -162,11 +162,11 @@ pub struct Timeline {
     pub machine: String,
     /// Its state.
     pub state: String,
-    /// The time since which it is in the state, in seconds since the Unix epoch.
+    /// When the machine entered this state, in seconds since the Unix epoch.
     pub since: f64,
     /// The meaning of the state.
     pub tone: Tone,
-    /// The tone of each of the last seconds, one letter per second.
+    /// The tone of each of the last seconds as a letter, the newest last.
     #[serde(rename = "strip")]
     pub sparkline: String,
 }
@@ -179,7 +179,7 @@ pub struct About {
     pub version: String,
     /// The pid of the gateway.
     pub pid: u64,
-    /// The age of the gateway, in milliseconds.
+    /// How long the gateway has been running, in milliseconds.
     pub up_ms: u64,
     /// The name of its client.
     pub client: String,
@@ -188,7 +188,7 @@ pub struct About {
 }
 
 impl Gateway {
-    /// Reads a record; one that cannot be parsed becomes a gateway with `unreadable` set and its pid.
+    /// Reads a record. If it cannot be parsed, returns a gateway with `unreadable` set and the pid that the record gives.
     pub fn of(record: Value) -> Self {
         let pid = record.pointer("/gateway/pid").and_then(Value::as_u64).unwrap_or_default();
         serde_json::from_value(record).unwrap_or_else(|_| Self {
@@ -198,7 +198,7 @@ impl Gateway {
         })
     }
 
-    /// The last part of the project's path, or a placeholder.
+    /// Returns the last part of the project's path, or a placeholder.
     pub fn name(&self) -> &str {
         let path = self.project.as_deref().unwrap_or_default();
         match path.rsplit(['/', '\\']).find(|part| !part.is_empty()) {
@@ -208,7 +208,7 @@ impl Gateway {
         }
     }
 
-    /// The tone of the editor's state.
+    /// Returns the tone of the editor's state.
     pub fn tone(&self) -> Tone {
         match (self.unreadable, self.editor.ready, &self.editor.why) {
             (true, ..) => Tone::Unsure,
@@ -234,17 +234,18 @@ impl Gateway {
         }
     }
 
-    /// The age of the record.
+    /// Returns the age of the record.
     pub fn age(&self, now: f64) -> Duration {
         Duration::try_from_secs_f64(now - self.written_at).unwrap_or_default()
     }
 
-    /// Whether the record is older than [`RUN_RECORD_OLD`]: its writer has missed a renewal, and the record may be out of date.
+    /// Whether the record is older than [`RUN_RECORD_OLD`]: the gateway has failed to renew it in time, and it may be out of
+    /// date.
     pub fn is_old(&self, now: f64) -> bool {
         !self.unreadable && self.age(now) > RUN_RECORD_OLD
     }
 
-    /// A time span that was still growing when the record was written, grown until now.
+    /// Returns a time span that was still growing when the record was written: the span plus the record's age.
     pub fn grown(&self, millis: u64, now: f64) -> Duration {
         Duration::from_millis(millis).saturating_add(self.age(now))
     }

@@ -1,4 +1,4 @@
-//! What is known of an editor that is not connected, and of a round of dialling.
+//! What is known about an editor that is not connected, and about a round of dialling.
 
 use super::alphabet::{ConnectFailure, Effect, Evidence, Sign, Timer};
 use crate::fsm::cause::{Availability, Cause};
@@ -6,14 +6,14 @@ use crate::fsm::{Machine, Outbox};
 use crate::limits::{LIKELY_AFTER_CRASH, RETRY_FIRST, RETRY_UNLIKELY_MAX};
 use crate::protocol::dialect::{Activity, PushEvent};
 
-/// More attempts than this do not change the delay.
+/// Above this number, further attempts do not change the delay.
 const ATTEMPT_CAP: u8 = 7;
 const _: () = assert!(
     RETRY_FIRST.as_millis() << ATTEMPT_CAP >= RETRY_UNLIKELY_MAX.as_millis(),
     "the delay stops rising below its limit"
 );
 
-/// What is known of an editor that is not connected.
+/// What is known about an editor that is not connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Absence {
     /// Why the editor is away.
@@ -22,8 +22,8 @@ pub(super) struct Absence {
     pub(super) past: Past,
     /// Whether the last survey found signs of an editor.
     pub(super) evidence: bool,
-    /// Whether the last peer that accepted a connection closed it during
-    /// the greeting. Then an accepted connection is no sign of an editor.
+    /// Whether the last peer that accepted a connection closed it during the greeting. If so, an accepted connection is not a
+    /// sign of an editor.
     pub(super) greeting_dropped: bool,
     /// The number of failed rounds of dialling, up to `ATTEMPT_CAP`.
     pub(super) attempt: u8,
@@ -32,15 +32,15 @@ pub(super) struct Absence {
 /// What was seen of the editor before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Past {
-    /// Never connected. Or the editor quit, and the next one that runs is another one.
+    /// No editor was ever connected; or the editor quit, and an editor that runs later is another one.
     NeverConnected,
     /// The editor was connected.
     Connected {
-        /// Whether the loss is recent, so that a return is likely.
+        /// Whether the connection was lost recently, so that the editor is likely to return.
         recently_lost: bool,
-        /// Whether the editor's side ended the connection without an announcement, and its
-        /// process was not seen alive since. Then a process that is gone announced nothing.
-        /// A process that was alive without a connection may have quit without our notice.
+        /// Whether the editor's side ended the connection without an announcement, and its process has not been seen alive since.
+        /// If so, a process that is gone has announced nothing. If not, the process may have quit later, while nobody was
+        /// connected.
         cut_off: bool,
     },
 }
@@ -48,28 +48,28 @@ pub(super) enum Past {
 /// A round of dialling, which tries each of the offered targets once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Round {
-    /// The target that is dialled or greeted, as its position in the offer.
+    /// The target that is dialled or greeted, given by its position in the offer.
     pub(super) target: u8,
     targets: u8,
-    /// Why a target is not the right one.
+    /// Why a target was refused as the wrong one.
     refusal: Option<Cause>,
-    /// How the targets failed that may be the right editor, away for a moment.
+    /// How those targets failed that may be the right editor, which is away only for a moment.
     unreached: Unreached,
 }
 
-/// How the targets failed that may be the right one, from weak to strong.
+/// How those targets failed that may be the right editor, from weak to strong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Unreached {
-    /// There was no such target.
+    /// No target failed in this way.
     No,
     /// Nothing listened.
     Absent,
-    /// A program accepted the connection and did not answer.
+    /// A program accepted the connection but did not answer.
     Silent,
 }
 
 impl Round {
-    /// Starts a round. An offer without targets counts like one where nothing listens.
+    /// Starts a round. An offer without targets is treated like one whose targets nobody listens on.
     pub(super) fn new(targets: u8) -> Self {
         let unreached = if targets == 0 { Unreached::Absent } else { Unreached::No };
         Self { target: 0, targets, refusal: None, unreached }
@@ -101,7 +101,7 @@ impl Round {
 }
 
 impl Absence {
-    /// No editor was met yet.
+    /// What is known when no editor was met yet.
     pub(super) const UNKNOWN: Self = Self {
         cause: Cause::Connecting,
         past: Past::NeverConnected,
@@ -140,8 +140,8 @@ impl Absence {
         self.attempt = (self.attempt + 1).min(ATTEMPT_CAP);
     }
 
-    /// Handles a hint. It may name the cause of an absence whose cause
-    /// is unknown. It does not decide whether the editor comes back.
+    /// Handles a hint. A hint may name the cause of an absence whose cause is unknown, or shorten the wait. It does not decide
+    /// whether the editor comes back.
     pub(super) fn hear(&mut self, hint: PushEvent, out: &mut Outbox<impl Machine<Effect = Effect>>) {
         match hint {
             PushEvent::DomainReload if matches!(self.cause, Cause::Lost | Cause::BridgeStopped) && self.likely() => {
@@ -172,8 +172,8 @@ impl Absence {
         out: &mut Outbox<impl Machine<Effect = Effect>>,
     ) {
         self.learn(evidence, out);
-        // An editor that was connected and is out of sight keeps its
-        // better-known cause. And if its process lives, the editor does run.
+        // If an editor was connected and is now not found, its cause is kept, since it says more. If the editor's process is
+        // alive, the editor is running although it has no port.
         let known = self.cause.is_gone() || matches!(self.cause, Cause::Reloading | Cause::Compiling);
         match cause {
             Cause::NotRunning if known => {}
@@ -187,7 +187,8 @@ impl Absence {
         self.count_attempt();
     }
 
-    /// Handles a survey during a wait. The wait is shortened if the editor has become likely, since its length was chosen before.
+    /// Handles a survey during a wait. If the editor has become likely, the wait is shortened, since its length was chosen before
+    /// that.
     pub(super) fn learn_while_waiting(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
         let before = self.likely();
         self.learn(evidence, out);
@@ -207,7 +208,7 @@ impl Absence {
         }
         if self.cause == Cause::Closed {
             match evidence.editor {
-                // The editor that quit is gone, and most likely its files too. An editor that runs later is another one.
+                // The editor that quit is gone, and its files most likely too. An editor that runs later is another one.
                 Sign::Dead | Sign::Unknown => self.past = Past::NeverConnected,
                 Sign::Alive if self.past == Past::NeverConnected => self.cause = Cause::Connecting,
                 Sign::Alive => {}
@@ -222,7 +223,7 @@ impl Absence {
             },
             (Sign::Alive | Sign::Unknown, Some(Activity::Compiling)) => Some(Cause::Compiling),
             (Sign::Alive | Sign::Unknown, Some(Activity::Reloading)) => Some(Cause::Reloading),
-            // The bridge also starts after a reload.
+            // Starting the bridge may be a part of the reload, so that cause is kept.
             (Sign::Alive | Sign::Unknown, Some(Activity::Starting)) if self.cause == Cause::Reloading => None,
             (Sign::Alive | Sign::Unknown, Some(Activity::Starting)) => Some(Cause::Starting),
             (Sign::Alive | Sign::Unknown, None) if self.is_open_question() => None,
@@ -237,10 +238,11 @@ impl Absence {
         }
     }
 
-    /// Returns why an editor is away whose process lives and whose files say nothing. Only what was seen before is known.
+    /// Returns why an editor is away although its process is alive and its files say nothing. This can only be derived from what
+    /// was known before.
     fn cause_of_a_living_editor(self, announces: Option<bool>) -> Cause {
         match self.cause {
-            // It accepts connections and does not answer.
+            // The editor accepts connections but does not answer.
             Cause::Stalled => Cause::Stalled,
             Cause::Reloading if self.recently_lost() => Cause::Reloading,
             Cause::Lost | Cause::BridgeStopped | Cause::Compiling | Cause::Starting if self.recently_lost() => {
@@ -254,7 +256,8 @@ impl Absence {
         }
     }
 
-    /// Whether the cause says nothing of the editor itself, only of what was found at the ports, so that the next dial decides.
+    /// Whether the cause says nothing about the editor itself, but only what was found at the ports. If so, the next dial
+    /// decides.
     fn is_open_question(self) -> bool {
         matches!(
             self.cause,
@@ -267,15 +270,15 @@ impl Absence {
         )
     }
 
-    /// Returns what is known after a whole round of dialling failed.
+    /// Returns what is known after all targets of a round failed.
     pub(super) fn after(mut self, round: Round) -> Self {
         self.count_attempt();
         let unreached = round.unreached != Unreached::No;
         if round.unreached == Unreached::Absent && self.cause == Cause::Stalled {
-            // The editor accepted connections without an answer before, and now nothing listens.
+            // Before, the editor accepted connections without an answer. Now nothing listens.
             self.cause = Cause::Lost;
         }
-        // A foreign peer on a fallback port says nothing about an editor that is away for a moment.
+        // If the editor is away only for a moment, a foreign peer on a fallback port says nothing about it.
         let away_for_a_moment = unreached && self.likely();
         match round.refusal {
             Some(cause) if !away_for_a_moment => self.cause = cause,

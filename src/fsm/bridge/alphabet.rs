@@ -9,7 +9,7 @@ use crate::protocol::dialect::{Activity, LeaveReason, PushEvent};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
-    /// The editor is not needed yet.
+    /// Nobody has needed the editor yet.
     Idle,
     /// Discovery was asked for targets.
     Seeking,
@@ -17,19 +17,20 @@ pub enum State {
     Dialing,
     /// Connected; the greeting is under way.
     Greeting,
-    /// Waiting for the next survey and round of dialling.
+    /// Waiting for the time of the next survey and the next round of dialling.
     BackingOff,
     /// Connected and greeted.
     Ready,
-    /// Connected, but silent while it owes an answer.
+    /// Connected, but the editor is silent although an answer is awaited.
     Stalled,
     /// Connected; the editor announced that it is about to leave.
     Leaving,
-    /// Connected to the editor of a project that is not wanted any more. Sent calls may still be answered; nothing new is sent.
+    /// Connected to the editor of a project that is no longer wanted. Calls that were sent may still be answered; nothing new is
+    /// sent.
     Parting,
-    /// Stopping; sent calls may still be answered.
+    /// Stopping. Calls that were sent may still be answered.
     Draining,
-    /// No connection, and none will be made.
+    /// No connection exists, and none will be made.
     Stopped,
 }
 
@@ -37,9 +38,9 @@ pub enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Group {
-    /// Not greeted: the connection is not usable.
+    /// No connection was greeted, so calls cannot be sent.
     Away,
-    /// Greeted.
+    /// The connection was greeted.
     Up,
     /// The root: no handler decided the event.
     Root,
@@ -54,27 +55,28 @@ pub enum Timer {
     Retry,
     /// Timeout of `greeting`: the greeting was not completed.
     Greeting,
-    /// Nothing was received while answers are owed: show the stall.
+    /// Nothing was received although answers are awaited: enter the state `stalled`.
     Stall,
-    /// Nothing was received while answers are owed: give up the connection.
+    /// Nothing was received although answers are awaited: give up the connection.
     Silence,
-    /// Check whether the editor's process lives, also while answers are owed: a child process may have inherited its socket.
+    /// Check whether the editor's process is alive, even while answers are awaited: a child process may have inherited the
+    /// editor's socket and keep it open.
     Liveness,
-    /// An editor that answers off its main thread has sent nothing for too long.
+    /// An editor that answers heartbeat questions off its main thread has sent nothing for too long.
     Heartbeat,
-    /// The loss is so long ago that a return is no longer likely.
+    /// The connection was lost so long ago that the editor is no longer likely to return.
     Hope,
-    /// Timeout of `leaving`: the editor announced that it leaves, and stayed. In the other connected states: a hint that it
-    /// leaves had no consequence.
+    /// In `leaving`: the editor announced that it leaves, but stayed. In the other connected states: a hint said that it leaves,
+    /// but nothing followed.
     Leave,
-    /// Timeout of `draining`.
+    /// In `draining`: the longest wait for answers is over.
     Drain,
 }
 
 /// What is known of the editor's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sign {
-    /// The process lives.
+    /// The process is alive.
     Alive,
     /// The recorded process is dead.
     Dead,
@@ -82,18 +84,18 @@ pub enum Sign {
     Unknown,
 }
 
-/// What files and processes say of the editor, beside the socket.
+/// What files and processes show about the editor, in addition to the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Evidence {
     /// The state of the editor's process.
     pub editor: Sign,
     /// What the editor is doing, according to its lock files.
     pub activity: Option<Activity>,
-    /// Whether its package announces a reload or an end; `None` if unknown.
+    /// Whether the editor's package announces a reload or an end; `None` if unknown.
     pub announces: Option<bool>,
 }
 
-/// Why an attempt gave no usable connection.
+/// Why a dial gave no usable connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum ConnectFailure {
@@ -101,20 +103,20 @@ pub enum ConnectFailure {
     Refused,
     /// The connection was not made in time.
     TimedOut,
-    /// The port belongs to another project's editor.
+    /// The port belongs to the editor of another project.
     WrongProject,
     /// Nothing proves that the port belongs to this project's editor.
     Unproven,
-    /// The program on the port was greeted a moment ago and is not a bridge.
+    /// The program on the port was greeted recently and is not a bridge.
     WrongPeer,
-    /// The former connection still exists.
+    /// The previous connection still exists.
     PermitHeld,
     /// The gateway's process has no file descriptor left.
     NoDescriptors,
 }
 
 impl ConnectFailure {
-    /// Whether a program is there that is not the wanted editor.
+    /// Whether a program is on the port that is not, or is not shown to be, the wanted editor.
     pub fn is_somebody_else(self) -> bool {
         match self {
             Self::WrongProject | Self::Unproven | Self::WrongPeer => true,
@@ -163,31 +165,32 @@ pub enum Event {
     },
     /// The connect failed.
     ConnectFailed(ConnectFailure),
-    /// The greeting was answered as a bridge of this dialect does.
+    /// The greeting was answered in the way of a bridge of this dialect.
     Greeted {
-        /// The number of calls that the bridge takes at once.
+        /// The number of calls that the bridge accepts at once.
         window: u8,
         /// Whether the bridge answers heartbeat questions off its main thread.
         heartbeat: bool,
     },
-    /// The greeting was answered as no bridge of this dialect does.
+    /// The greeting was answered in a way that no bridge of this dialect uses.
     GreetingRefused,
-    /// A fresh tool list is needed.
+    /// A new tool list is needed.
     ListWanted,
-    /// The list came and is published. Its place is free, and calls may be sent.
+    /// The tool list was received and published. It no longer takes up one of the editor's slots, and calls may be sent.
     ListAnswered,
-    /// No list was received: the editor refused it, or it was lost before it reached the catalogue. Its place is free.
+    /// The tool list was not received: the editor refused it, or it was lost before it reached the catalogue. It no longer takes
+    /// up one of the editor's slots.
     ListLost,
-    /// A call waits in the ledger.
+    /// A call is waiting in the ledger.
     CallsWaiting,
-    /// A call was claimed: its bytes are written now.
+    /// A call was claimed; its bytes are about to be written.
     CallSent {
         /// How long the call may run before its client is answered "still running".
         running_max: Duration,
     },
-    /// A sent call was answered, or the next call could not be sent. The place is free.
+    /// A sent call was answered, or the next call could not be sent. Its slot at the editor is free.
     WorkFinished {
-        /// Whether more calls wait.
+        /// Whether more calls are waiting.
         more: bool,
     },
     /// Bytes were received from the editor.
@@ -202,9 +205,9 @@ pub enum Event {
     NewsArrived,
     /// The connection ended.
     Disconnected(Disconnect),
-    /// The editor's process is gone, even if the socket is open.
+    /// The editor's process is gone, even if its socket is still open.
     EditorVanished,
-    /// No client waits for a call on this connection. Sent once, for a connection in `parting`.
+    /// No client waits any more for a call on this connection. Sent once, for a connection in `parting`.
     NobodyWaits,
     /// A timer fired.
     Elapsed(Timer),
@@ -226,11 +229,11 @@ pub enum Effect {
     Greet,
     /// Ask for the tool list.
     SendList,
-    /// Send the next held call. From then on free places are passed on to the next held calls.
+    /// Send the next held call. Afterwards, slots that become free go to the next held calls.
     SendNextCall,
-    /// Stop passing free places on: the next [`SendNextCall`](Self::SendNextCall) uses them.
+    /// Do not give free slots to further calls any more; the next [`SendNextCall`](Self::SendNextCall) allows it again.
     KeepPlaces,
-    /// Close the epoch in the ledger, then the socket.
+    /// Close the epoch in the ledger, and then the socket.
     HangUp(Loss),
     /// Tell the registry that the connection is usable.
     TellUp,
@@ -238,20 +241,21 @@ pub enum Effect {
     TellDown,
     /// Tell the registry that the editor's tools changed.
     TellToolsChanged,
-    /// Check whether the editor's process lives.
+    /// Check whether the editor's process is alive.
     CheckEditor,
     /// Ask the editor for its heartbeat.
     AskHeartbeat,
-    /// Feed [`Event::NobodyWaits`] once no client waits for a call that was sent on this connection.
+    /// Feed [`Event::NobodyWaits`] when no client waits any more for a call that was sent on this connection.
     AwaitClients,
     /// Arm [`Timer::Retry`] with a delay from the backoff rule.
     Retry {
         /// The number of failed rounds so far.
         attempt: u8,
-        /// Whether an editor is likely, which caps the delay low. So do held calls, which the shell sees in the ledger.
+        /// Whether an editor is likely, which keeps the delay short. Held calls keep it short too; the shell sees them in the
+        /// ledger.
         likely: bool,
     },
-    /// Bring a running [`Timer::Retry`] forward, as soon as the spacing of dials allows.
+    /// End a running [`Timer::Retry`] earlier, but not before the smallest pause between dials has passed.
     ShortenRetry,
     /// Arm a timer.
     Arm(Timer, Duration),

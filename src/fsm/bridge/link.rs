@@ -1,4 +1,4 @@
-//! A greeted connection: what the editor owes, what may still be sent to it, and how the connection ends.
+//! A greeted connection: which answers are awaited from the editor, what may still be sent to it, and how the connection ends.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::protocol::dialect::{LeaveReason, PushEvent};
 /// The connected editor, and the number of calls that it has not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Peer {
-    /// The target's position in the offer.
+    /// The target that is connected, given by its position in the offer.
     pub(super) target: u8,
-    /// Whether it answers heartbeat questions off its main thread.
+    /// Whether the editor answers heartbeat questions off its main thread.
     pub(super) heartbeat: bool,
     pub(super) in_flight: u8,
-    /// The longest time that a call in flight may run before its client is answered "still running".
+    /// The longest time that any call in flight may run before its client is answered "still running".
     running_max: Duration,
 }
 
@@ -24,27 +24,27 @@ pub(super) struct Peer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Link {
     pub(super) peer: Peer,
-    /// Whether the editor owes a tool list.
+    /// Whether a tool list was requested and not answered yet.
     pub(super) listing: bool,
-    /// Whether the connection has lasted for a while.
+    /// Whether the connection has lasted long enough to count as steady.
     pub(super) steady: bool,
-    /// The number of attempts that failed before this connection, until it has delivered a tool list.
+    /// The number of dials that failed before this connection; `None` as soon as the connection has delivered a tool list.
     pub(super) unproven: Option<u8>,
 }
 
-/// A connection that takes more calls.
+/// A connection on which further calls may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Up {
     pub(super) link: Link,
-    /// The number of calls that the editor takes at once (1: strictly one after another).
+    /// The number of calls that the editor accepts at once (1: one after another).
     window: u8,
     list_wanted: bool,
     calls_waiting: bool,
-    /// The leaving that a hint announced.
+    /// The reason for leaving that a hint announced, if any.
     pub(super) announced: Option<LeaveReason>,
 }
 
-/// The answers that an editor owes.
+/// The answers that are awaited from an editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Owed {
     pub(super) calls: u8,
@@ -55,28 +55,28 @@ pub(super) struct Owed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct End {
     pub(super) loss: Loss,
-    /// The cause of the editor's absence from then on.
+    /// Why the editor is away after that end.
     pub(super) cause: Cause,
     /// Whether the editor's side ended the connection without an announcement.
     pub(super) cut_off: bool,
 }
 
 impl Peer {
-    /// Handles a sign of life.
+    /// Handles a sign of life from the editor: restarts the time limit for heartbeats.
     pub(super) fn heard(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         if self.heartbeat {
             out.order(Effect::Arm(Timer::Heartbeat, HEARTBEAT_MAX));
         }
     }
 
-    /// Restarts the timers of silence. The connection is given up only after the longest running time of the calls: a tool may be
-    /// given an hour.
+    /// Restarts the time limits for silence. The connection is given up only after the longest running time of the calls in
+    /// flight, since a tool may be given an hour.
     pub(super) fn watch(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         out.order(Effect::Arm(Timer::Stall, STALL_AFTER));
         out.order(Effect::Arm(Timer::Silence, self.running_max + SILENCE_MAX));
     }
 
-    /// Checks whether the editor lives.
+    /// Orders a check of whether the editor's process is alive, and asks for a heartbeat if the editor has heartbeats.
     pub(super) fn check(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) -> Outcome<State> {
         out.order(Effect::CheckEditor);
         if self.heartbeat {
@@ -94,14 +94,14 @@ impl Peer {
         if self.in_flight == 0 {
             return out.ignore("no call has a place");
         }
-        // This is the only call in flight: the call before it has ended, and its place was passed on.
+        // If this is the only call in flight, the calls before it have ended, and their running times no longer matter.
         let others = if self.in_flight == 1 { Duration::ZERO } else { self.running_max };
         self.running_max = others.max(running_max);
         self.watch(out);
         Outcome::Handled
     }
 
-    /// Ends a call. The time limit of ended calls must not apply to the next one.
+    /// Removes a call that has ended. When no call is left, its running time must not apply to the next call.
     pub(super) fn end_call(&mut self) {
         self.in_flight = self.in_flight.saturating_sub(1);
         if self.in_flight == 0 {
@@ -115,7 +115,7 @@ impl Link {
         Owed { calls: self.peer.in_flight, list: self.listing }
     }
 
-    /// Records that a list came, which shows that the connection works.
+    /// Records that a tool list was received, which shows that the connection works.
     pub(super) fn list_came(&mut self) {
         self.listing = false;
         self.unproven = None;
@@ -129,7 +129,7 @@ impl Owed {
 }
 
 impl Up {
-    /// A new connection. It asks the ledger for waiting calls as soon as a list is there.
+    /// Returns a new connection. It asks the ledger for waiting calls as soon as it has a tool list.
     pub(super) fn new(target: u8, attempt: u8, window: u8, heartbeat: bool) -> Self {
         let peer = Peer { target, heartbeat, in_flight: 0, running_max: Duration::ZERO };
         let link = Link { peer, listing: false, steady: false, unproven: Some(attempt) };
@@ -141,8 +141,8 @@ impl Up {
         self.link.owed().count()
     }
 
-    /// Whether calls wait for a tool list. A list request takes one
-    /// of the editor's places, which delays calls if the window is 1.
+    /// Whether calls must wait for a tool list. The request for the list takes one of the editor's slots, so calls have to wait
+    /// for it if the window is 1.
     pub(super) fn awaits_list(&self) -> bool {
         let only = self.window == 1;
         self.list_wanted || (self.link.listing && only) || self.link.unproven.is_some()
@@ -152,7 +152,7 @@ impl Up {
         self.list_wanted = true;
         self.pump(out);
         if self.list_wanted {
-            // Otherwise the waiting calls would take every free place, and the list would never be requested.
+            // Otherwise waiting calls would take every slot that becomes free, and the list would never be requested.
             out.order(Effect::KeepPlaces);
         }
     }
@@ -162,7 +162,7 @@ impl Up {
         self.pump(out);
     }
 
-    /// Sends what the window allows. The list comes first, since a call's tool is looked up in the live list.
+    /// Sends what the window allows. The tool list comes first, since the tool of a call is looked up in the live list.
     fn pump(&mut self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         let before = self.outstanding();
         if self.list_wanted && !self.link.listing && self.outstanding() < self.window {
@@ -170,7 +170,8 @@ impl Up {
             self.link.listing = true;
             out.order(Effect::SendList);
         }
-        // One call at a time: the shell answers with `WorkFinished`, or leaves the call in flight and reports that more wait.
+        // One call at a time is ordered: the shell replies with `WorkFinished`, or leaves the call in flight and reports that
+        // more calls wait.
         if self.link.unproven.is_none() && self.calls_waiting && self.outstanding() < self.window {
             self.calls_waiting = false;
             self.link.peer.in_flight += 1;
@@ -186,7 +187,8 @@ impl Up {
         self.after_answer(out);
     }
 
-    /// Frees the place of a list that was lost. No call is sent because of it; the part that lost the list requests it again.
+    /// Frees the slot of a tool list that was lost. No call is sent before there is a list; the part that lost the list requests
+    /// it again.
     pub(super) fn lose_list(&mut self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         self.link.listing = false;
         self.after_answer(out);
@@ -198,7 +200,8 @@ impl Up {
         self.after_answer(out);
     }
 
-    /// Sends what may be sent now, and restarts the timers of silence from this answer.
+    /// Sends what may be sent now, and restarts the time limits for silence after this answer. If no answer is awaited any more,
+    /// the limits end.
     fn after_answer(&mut self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         self.pump(out);
         if self.outstanding() == 0 {
@@ -209,7 +212,7 @@ impl Up {
         }
     }
 
-    /// Handles bytes or a heartbeat from the editor, which may still owe answers.
+    /// Handles bytes or a heartbeat from the editor, from which answers may still be awaited.
     pub(super) fn heard(&self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         self.link.peer.heard(out);
         if self.outstanding() > 0 {
@@ -219,27 +222,27 @@ impl Up {
 }
 
 impl End {
-    /// The editor was silent for too long.
+    /// The end of a connection whose editor was silent for too long.
     pub(super) const SILENCE: Self = Self { loss: Loss::Silence, cause: Cause::Stalled, cut_off: false };
 
-    /// The end that the socket reported.
+    /// Returns the end of a connection that the socket reported.
     pub(super) fn of_stream(announced: Option<LeaveReason>, drop: Disconnect) -> Self {
         let (loss, cause) = match (announced, drop) {
             (Some(LeaveReason::Reload), _) => (Loss::Reload, Cause::Reloading),
             (Some(LeaveReason::Quit), _) => (Loss::Quit, Cause::Closed),
             (Some(LeaveReason::Stopped), _) => (Loss::Disconnect, Cause::Closed),
-            // The peer was greeted as the right one, so this is a broken stream and not a wrong peer.
+            // The peer was greeted as the right editor, so this is a damaged stream and not a wrong peer.
             (_, Disconnect::Protocol) => (Loss::Protocol, Cause::Lost),
             (Some(LeaveReason::Unknown) | None, Disconnect::Eof | Disconnect::Reset) => (Loss::Disconnect, Cause::Lost),
         };
         Self { loss, cause, cut_off: announced.is_none() && drop != Disconnect::Protocol }
     }
 
-    /// The end of the editor's process, even if its socket is open.
+    /// Returns the end of a connection whose editor's process is gone, even if the socket is open.
     pub(super) fn of_process(announced: Option<LeaveReason>) -> Self {
         let (loss, cause, cut_off) = match announced {
             Some(LeaveReason::Quit) => (Loss::Quit, Cause::Closed, false),
-            // The next survey decides whether this was a crash: it knows whether the package announces its end.
+            // The next survey decides whether this was a crash, because it shows whether the package announces its end.
             Some(LeaveReason::Reload) | None => (Loss::Disconnect, Cause::ProcessGone, true),
             Some(LeaveReason::Stopped | LeaveReason::Unknown) => (Loss::Disconnect, Cause::ProcessGone, false),
         };
@@ -247,8 +250,8 @@ impl End {
     }
 }
 
-/// Handles a hint. Any program on this machine can send one: it may name the cause of a connection's end that follows at once. It
-/// never makes an editor count as gone.
+/// Handles a hint on a greeted connection. Any program on this machine can send a hint, so it only names the cause if the
+/// connection ends soon afterwards. A hint never makes an editor count as gone.
 pub(super) fn hear(
     announced: &mut Option<LeaveReason>,
     hint: PushEvent,

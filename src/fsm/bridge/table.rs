@@ -94,7 +94,7 @@ impl Machine for Bridge {
                 out.order(Effect::Disarm(Timer::Hope));
                 Outcome::Handled
             }
-            // The offer for the former project is useless, and the offer for this one may have been ignored.
+            // The offer for the former project is useless, and an offer for the new project may have been ignored.
             (Place::Seeking(_) | Place::BackingOff(_), Event::ProjectChanged) => self.begin_anew(out),
             (Place::Dialing(..) | Place::Greeting(..), Event::ProjectChanged) => {
                 self.leave_project(Loss::ProjectChanged, out)
@@ -501,7 +501,7 @@ impl Machine for Bridge {
             (Group::Away, Event::Wanted) => out.ignore("it is being brought about already"),
             (Group::Away, Event::ListWanted) => out.ignore("every connection begins with a list"),
             (Group::Away, Event::StopRequested) => {
-                // Also for a dial or greeting under way: the shell closes any socket.
+                // This applies to a dial or greeting under way too: the shell closes any socket.
                 out.order(Effect::HangUp(Loss::Shutdown));
                 out.order(Effect::Disarm(Timer::Hope));
                 self.go(Place::Stopped)

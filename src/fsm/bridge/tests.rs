@@ -27,7 +27,7 @@ fn new(events: &[Event]) -> Driver<Bridge> {
     fed(Driver::start(Bridge::new()).0, events)
 }
 
-/// Connected to the first of `targets` targets, with a published list and no waiting call.
+/// Returns a bridge that is connected to the first of `targets` targets, with a published tool list and no waiting call.
 fn ready(targets: u8) -> Driver<Bridge> {
     let up = [
         Event::Wanted,
@@ -43,7 +43,7 @@ fn ready(targets: u8) -> Driver<Bridge> {
     it
 }
 
-/// Like [`ready`], and connected for a while.
+/// Like [`ready`], but connected for a while already.
 fn steady(targets: u8) -> Driver<Bridge> {
     fed(ready(targets), &[Event::Elapsed(Timer::Liveness)])
 }
@@ -112,7 +112,7 @@ fn greeting_elapsed_yields_to_the_next_target() {
     assert_eq!(out.effects.last(), Some(&Effect::Dial { target: 1 }));
 }
 
-/// Two projects are open: ours reloads, and the fallback port is the other project's.
+/// Two projects are open: our editor is reloading, and the editor of the other project listens on the fallback port.
 #[test]
 fn dialing_connect_failed_at_somebody_elses_port_does_not_hide_that_ours_is_away_for_a_moment() {
     let lost = [EOF, offered(2, ALIVE), REFUSED, WRONG_PROJECT];
@@ -132,7 +132,7 @@ fn greeting_refused_by_a_stranger_does_not_hide_that_our_editor_lives() {
 fn dialing_connect_failed_at_the_only_port_names_the_wrong_project() {
     let mut it = new(&[Event::Wanted, offered(1, ALIVE), WRONG_PROJECT]);
     assert_eq!(availability(&it), Availability::Absent(Cause::WrongProject));
-    // Another survey must not make the link `Coming` for a moment: the hold of waiting calls would start again each time.
+    // Another survey must not make the link `Coming` for a moment, or the hold of waiting calls would start again.
     for event in [Event::Elapsed(Timer::Retry), offered(1, ALIVE)] {
         it.feed(&event);
         assert_eq!(availability(&it), Availability::Absent(Cause::WrongProject), "after {event:?}");
@@ -160,7 +160,7 @@ fn backing_off_retries_fast_only_while_an_editor_is_likely() {
 
 #[test]
 fn backing_off_a_call_that_waited_is_no_evidence_for_ever() {
-    // Only the ledger knows whether a call still waits: it answers calls without an event to the bridge.
+    // Only the ledger knows whether a call still waits, because it answers calls without an event to the bridge.
     let mut it = new(&[Event::CallsWaiting, offered(1, NOTHING)]);
     assert_eq!(it.feed(&REFUSED).effects, [Effect::Retry { attempt: 1, likely: false }]);
 }
@@ -185,7 +185,7 @@ fn ready_calls_waiting_sends_nothing_before_a_published_list() {
 
 #[test]
 fn ready_list_answered_asks_the_ledger_on_every_connection() {
-    // The event of a waiting call may have gone to a predecessor of this bridge.
+    // The event about the waiting call may have gone to a former instance of this bridge.
     let up =
         [Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, heartbeat: false }, Event::ListWanted];
     assert_eq!(sends(&new(&up).feed(&Event::ListAnswered).effects), [Effect::SendNextCall]);
@@ -197,7 +197,7 @@ fn ready_call_sent_without_a_place_is_not_watched_over() {
     assert!(out.effects.is_empty() && out.ignored.is_some(), "{out:?}");
 }
 
-/// "Unknown tool" is answered only from a live list. Without one, calls wait.
+/// "Unknown tool" may only be answered from a live list. As long as there is none, calls wait.
 #[test]
 fn ready_list_lost_frees_the_place_and_lets_no_call_out() {
     let mut it = new(&[
@@ -410,7 +410,7 @@ fn seeking_offered_of_a_living_editor_presumes_a_reload_only_where_the_package_t
     for (evidence, cause) in [(ALIVE, Cause::Lost), (unknown, Cause::Lost), (mute, Cause::BridgeStopped)] {
         let mut it = fed(steady(1), &[EOF, offered(1, evidence), REFUSED]);
         assert_eq!(availability(&it), Availability::Coming(cause));
-        // A bridge that stays away too long is no longer presumed to reload.
+        // If the bridge stays away for too long, it is no longer assumed to reload.
         let later = [Event::Elapsed(Timer::Hope), Event::Elapsed(Timer::Retry), offered(1, evidence)];
         for event in later {
             it.feed(&event);
@@ -440,7 +440,7 @@ fn seeking_offered_with_a_dead_pid_ends_the_holding_soon() {
     let out = it.feed(&offered(1, DEAD));
     assert!(out.effects.contains(&Effect::Arm(Timer::Hope, LIKELY_AFTER_CRASH)), "{out:?}");
     let mut it = fed(it, &[REFUSED, Event::Elapsed(Timer::Retry)]);
-    // The timer is armed only once, however often the dead process is seen. Another process is worth waiting for.
+    // The timer is armed only once, however often the dead process is seen. If the process is alive, calls are held again.
     assert!(!it.feed(&offered(1, DEAD)).effects.contains(&Effect::Arm(Timer::Hope, LIKELY_AFTER_CRASH)));
     let mut it = fed(it, &[REFUSED, Event::Elapsed(Timer::Hope)]);
     assert_eq!(availability(&it), Availability::Absent(Cause::Crashed));
@@ -458,7 +458,7 @@ fn seeking_offered_with_a_dead_pid_is_a_crash_of_an_editor_that_was_met() {
     assert_eq!(availability(&it), Availability::Absent(Cause::NotRunning));
 }
 
-/// A quitting editor removes its instance file. An editor that appears later is another one, whatever the surveys in between saw.
+/// An editor that quits removes its instance file. A later editor is another one, whatever the surveys in between found.
 #[test]
 fn seeking_offered_after_a_quit_hopes_for_the_next_editor() {
     for gone in [NOTHING, DEAD] {
@@ -598,8 +598,8 @@ fn away_stop_requested_hangs_up_on_a_dial_under_way() {
 
 #[test]
 fn ready_disconnected_looks_for_held_calls_on_the_next_connection() {
-    // Only the ledger knows whether the call that had a place is held again (never sent, or repeatable). A call that the
-    // connection did not take gave its place back before the end was reported.
+    // Only the ledger knows whether the call that was claimed is held again (if it was never sent, or is repeatable). A call that
+    // the connection refused had freed its slot before the end was reported.
     for place in [&[][..], &[Event::WorkFinished { more: false }]] {
         let lost = fed(fed(fed(steady(1), &[Event::CallsWaiting]), place), &[EOF]);
         let again = [offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, heartbeat: false }, Event::ListWanted];
@@ -644,7 +644,7 @@ fn parting_ends_when_no_client_waits() {
     assert!(out.contains(&Effect::HangUp(Loss::ProjectChanged)), "{out:?}");
 }
 
-/// The shell checks the process of this target; the process of another target may be dead.
+/// The shell checks the process of the connected target; the process of another target may be dead.
 #[test]
 fn parting_keeps_the_target_that_it_is_connected_to() {
     let up = [Event::Greeted { window: 1, heartbeat: false }, Event::ListWanted, Event::ListAnswered];

@@ -121,8 +121,8 @@ fn an_abandoned_call_that_did_not_run_is_uncertain_if_an_earlier_sending_may_hav
     assert_eq!(last(&late), (State::Uncertain, vec![unknown]));
 }
 
-/// Over all possible histories of a call: it is answered at most once and never after a cancel. A sent call never ends as not
-/// executed, unless no byte of it was written or the editor says that it ran nothing.
+/// Checks in all possible histories of a call that it is answered at most once and never after a cancel. A sent call must not end
+/// as not executed, unless no byte of it was written or the editor says that it ran nothing.
 #[test]
 fn no_history_answers_twice_or_denies_a_sending() {
     let events = Call::specimens();

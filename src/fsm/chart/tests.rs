@@ -3,10 +3,10 @@ use std::path::Path;
 use super::*;
 use crate::fsm::{Outcome, bridge, call, discovery, push, registry, restart, session, statig_machine};
 
-/// Checks what holds for every machine and what its author declares about it.
+/// Checks what must hold for every machine, and what its author declares about it. Returns the problems.
 ///
-/// `ends`: states that are never left, and in which only effects that `allowed` accepts are ordered. `unexpected`: the exact set
-/// of cells (`state: Event`) that no handler decides.
+/// `ends`: states that are never left and that order only effects which `allowed` accepts. `unexpected`: the exact set of cells
+/// (`state: Event`) that no handler decides.
 fn problems<M: Walkable>(
     walk: &Walk<M>,
     ends: &[M::State],
@@ -66,7 +66,8 @@ fn check<M: Walkable>(ends: &[M::State], allowed: fn(&M::Effect) -> bool, unexpe
     );
 }
 
-/// One line for each machine: its module and type, its last states, the effects allowed there, its undecided cells.
+/// Each line is one machine: its module and type, its end states, the effects allowed there, and its cells that no handler
+/// decides.
 macro_rules! charted {
     ($($module:ident :: $machine:ident, [$($end:ident),*], $allowed:expr, $unexpected:expr;)*) => {$(
         #[test]
@@ -233,7 +234,7 @@ fn the_chart_shows_groups_edges_reasons_and_escapes_its_markup() {
     }
 }
 
-/// A machine that counts without end.
+/// A machine whose storage counts without a bound.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Endless(u64);
 

@@ -42,7 +42,7 @@ fn serving_list_requested_by_an_async_client_waits_only_where_nothing_is_known_o
         let mut it = session(&[ASYNC, Event::LikelihoodChanged(likelihood), Event::CataloguePublished(source)]);
         let end = if waits { Effect::Arm(Timer::ToolsWait, TOOLS_WAIT_HEARING) } else { Effect::AnswerLists };
         assert_eq!(it.feed(&Event::ListRequested).effects, [Effect::WantEditor, end], "{likelihood:?} {source:?}");
-        // Later lists never wait.
+        // Lists after the first one never wait.
         it.feed(&Event::Elapsed(Timer::ToolsWait));
         assert_eq!(it.feed(&Event::ListRequested).effects, [Effect::WantEditor, Effect::AnswerLists]);
     }

@@ -1,6 +1,6 @@
-//! Brings the editor's window to the front, by the programs that each system has for that.
+//! Brings the editor's window to the front with the programs that each system has for this.
 //!
-//! uLoop's own server did the same for the same reason: an editor out of focus draws seldom and answers late.
+//! uLoop's own server did the same for the same reason: an editor that does not have the focus draws seldom and answers late.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -16,7 +16,7 @@ use crate::protocol::text::clean;
 /// A program that can bring a window to the front.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Means {
-    /// macOS: `osascript`, which calls System Events. The user has to allow that once.
+    /// macOS: `osascript`, which calls System Events. The user must allow this once.
     AppleScript(PathBuf),
     /// Windows: `powershell`, which calls the shell's `AppActivate`.
     PowerShell(PathBuf),
@@ -26,7 +26,7 @@ pub enum Means {
     Wmctrl(PathBuf),
 }
 
-/// The search path, and the display system that is running.
+/// The search path for programs, and which display system is running.
 #[derive(Debug, Clone, Default)]
 struct Desk {
     path: OsString,
@@ -45,7 +45,7 @@ impl Desk {
     }
 
     fn find(&self, program: &str) -> Option<PathBuf> {
-        // A relative folder would be in the working directory, where anybody may place a program.
+        // A relative folder would be looked for in the working directory, where anybody may place a program.
         let folders = std::env::split_paths(&self.path).filter(|folder| folder.is_absolute());
         folders.map(|folder| folder.join(program)).find(|file| is_program(file))
     }
@@ -84,7 +84,7 @@ fn is_program(file: &Path) -> bool {
     file.is_file()
 }
 
-/// Returns the program to use on this machine, or `None`.
+/// Returns the program to use on this machine; `None` if there is no such program.
 pub fn means() -> Option<Means> {
     look().ok()
 }
@@ -102,11 +102,12 @@ pub fn look() -> Result<Means, FocusError> {
     }
 }
 
-/// Brings a window of this process to the front. Blocks for at most [`FOCUS_MAX`] per program that it runs (`wmctrl` runs twice).
+/// Brings a window of the process `pid` to the front. Blocks for at most [`FOCUS_MAX`] per program that it runs (`wmctrl` runs
+/// twice).
 ///
 /// # Errors
-/// The program's own message, or that it found no window, or that it was killed after [`FOCUS_MAX`]. The window may not have
-/// moved.
+/// The program's own message, or that the program found no window, or that it was killed after [`FOCUS_MAX`]. In each case the
+/// window may not have moved.
 pub fn focus(pid: u32, means: &Means) -> Result<(), FocusError> {
     match means {
         Means::AppleScript(program) => {
@@ -131,7 +132,8 @@ pub fn focus(pid: u32, means: &Means) -> Result<(), FocusError> {
     }
 }
 
-/// Returns the first window of a process in `wmctrl`'s list. The fields of its lines are window, desktop, process and more.
+/// Returns the first window of a process in `wmctrl`'s list; `None` if it has none. The fields of a line are window, desktop,
+/// process and more.
 fn window_of(list: &str, pid: u32) -> Option<&str> {
     list.lines().find_map(|line| {
         let mut fields = line.split_whitespace();
@@ -165,19 +167,19 @@ fn run(program: &Path, arguments: &[&str]) -> Result<String, FocusError> {
             Err(error) => return Err(FocusError::Failed { name, how: format!("cannot be waited for: {error}") }),
         }
     }
-    // The program may have ended at this moment; then killing it fails, which does not matter.
+    // The program may have ended just now. Killing it then fails, which does not matter.
     let _ = child.kill();
     let _ = child.wait();
     Err(FocusError::TooSlow { name })
 }
 
-/// Reads a pipe on a thread of its own, so that a program with much output does not block.
+/// Reads a pipe on a separate thread, so that a program with much output does not block.
 fn heard(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::sync_channel(1);
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(pipe) = pipe {
-            // On an error, the output before it is used.
+            // If reading fails, what was read before is used.
             let _ = pipe.take(FOCUS_OUTPUT_MAX_BYTES).read_to_end(&mut bytes);
         }
         let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
@@ -185,7 +187,7 @@ fn heard(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
     receiver
 }
 
-/// Returns the output of a program that has ended. A child of it that still holds the pipe is not waited for.
+/// Returns the output of a program that has ended. Does not wait for a child process of the program that still holds the pipe.
 fn all_of(words: &mpsc::Receiver<String>) -> String {
     words.recv_timeout(FOCUS_LOOK_EVERY.saturating_mul(5)).unwrap_or_default()
 }
@@ -196,12 +198,13 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
 
-    /// A desk with one program of this name, which appends its arguments to the file `said` and then runs `then`.
+    /// Returns a search path with one program of this name. The program appends its arguments to the file `said` and then runs
+    /// `then`.
     fn desk(folder: &Path, name: &str, then: &str) -> Desk {
         let program = folder.join(name);
         let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\n{then}\n", folder.join("said").display());
-        // Written by another process: a file that this process has open for writing cannot be run if another test forks at that
-        // moment.
+        // Another process writes the file: if this process had it open for writing while another test forks, the file could not
+        // be run.
         let write = "printf '%s' \"$1\" > \"$0\" && chmod 755 \"$0\"";
         let written = Command::new("sh").args(["-c", write]).arg(&program).arg(script).status().unwrap();
         assert!(written.success());

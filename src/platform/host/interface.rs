@@ -13,21 +13,22 @@ use tokio::sync::mpsc;
 use crate::limits::FOCUS_MAX;
 use crate::net::BoxFuture;
 
-/// Changes of files, merged: one `()` for all changes since the last one was received. Dropping this stops the watch.
+/// Reports changes of files: one `()` stands for all changes since the last one was received. Dropping this value stops the
+/// watch.
 pub struct Watch {
-    /// Receives `()` after a change.
+    /// Receives `()` after one or more changes.
     pub changes: mpsc::Receiver<()>,
     pub(super) outdated: Arc<AtomicBool>,
     pub(super) _guard: Box<dyn std::any::Any + Send>,
 }
 
 impl Watch {
-    /// Returns a watch that runs as long as `guard` lives.
+    /// Returns a watch that runs as long as `guard` is not dropped.
     pub fn new(changes: mpsc::Receiver<()>, guard: Box<dyn std::any::Any + Send>) -> Self {
         Self { changes, outdated: Arc::default(), _guard: guard }
     }
 
-    /// Whether a watched folder was created or removed. A new watch is then needed to see what is in it.
+    /// Whether a watched folder was created or removed. If so, a new watch is needed to see what is in it.
     pub fn is_outdated(&self) -> bool {
         self.outdated.load(Ordering::Acquire)
     }
@@ -36,21 +37,21 @@ impl Watch {
 /// Whether a process is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
-    /// The process is alive, possibly as another user's.
+    /// The process is alive, possibly as a process of another user.
     Alive,
-    /// There is no such process, or only a zombie.
+    /// There is no such process, or it is a zombie.
     Dead,
-    /// The system does not report it.
+    /// The system does not report whether the process is alive.
     Unknown,
 }
 
 /// A process that is alive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// The name of its executable. On Linux: the name of its main thread, which programs choose, and the names of the programs
-    /// that its command line begins with.
+    /// The name of its executable. On Linux: the name of its main thread (which a program can choose), and the names of the
+    /// programs at the beginning of its command line.
     pub names: Vec<String>,
-    /// Its start, by the wall clock.
+    /// When it began, by the wall clock.
     pub began: SystemTime,
 }
 
@@ -65,14 +66,14 @@ pub struct Owner {
     pub command_line: Vec<String>,
 }
 
-/// The machine. Methods may block for milliseconds, so actors call them inside [`Host::blocking`].
+/// The machine. Its methods may block for milliseconds, so actors call them inside [`Host::blocking`].
 pub trait Host: Send + Sync + 'static {
     /// Reads a regular file of at most `max` bytes, without following a link.
     ///
     /// # Errors
-    /// The system's error; `InvalidData` for a link, for anything but a regular file, or if the file is larger.
+    /// The system's error; `InvalidData` if the path is a link or not a regular file, or if the file is larger.
     fn read(&self, path: &Path, max: usize) -> io::Result<Vec<u8>>;
-    /// Whether anything exists at this path, including a link that leads nowhere.
+    /// Whether anything exists at this path. A link counts even if its target does not exist.
     fn exists(&self, path: &Path) -> bool;
     /// Writes a private file atomically (temporary file, then rename), and creates its folder if needed.
     ///
@@ -80,11 +81,11 @@ pub trait Host: Send + Sync + 'static {
     /// The system's error.
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
     /// Appends a line to a private regular file in one write. Does not follow a link. Creates the file and its folder if needed.
-    /// Begins on a new line if a full disk cut the last one short. With an empty line, nothing is written: the result says
-    /// whether it could be.
+    /// If a full disk cut the last line short, a new line is begun first. If `line` is empty, nothing is written: the result only
+    /// says whether a line could be.
     ///
     /// # Errors
-    /// The system's error; `InvalidData` for anything but a regular file; `WriteZero` if only a part was written.
+    /// The system's error; `InvalidData` if the path is not a regular file; `WriteZero` if only a part was written.
     fn append_line(&self, path: &Path, line: &str) -> io::Result<()>;
     /// Moves a file or folder.
     ///
@@ -103,25 +104,26 @@ pub trait Host: Send + Sync + 'static {
     fn list(&self, folder: &Path) -> io::Result<Vec<(PathBuf, SystemTime)>>;
     /// Whether a process is alive.
     fn liveness(&self, pid: u32) -> Liveness;
-    /// Returns the names and the start of a process that is alive; `None` if the system does not report them.
+    /// Returns the names of a living process and when it began; `None` if the system does not report both.
     fn process(&self, _pid: u32) -> Option<Process> {
         None
     }
-    /// Returns the time of the last change at this path; `None` if nothing is there or the system does not report it.
+    /// Returns the time of the last change at this path; `None` if nothing exists there or the system does not report the time.
     fn changed(&self, _path: &Path) -> Option<SystemTime> {
         None
     }
-    /// Returns the process that listens on a loopback port; `None` if none does or the system does not report it.
+    /// Returns the process that listens on a loopback port; `None` if no process does or the system does not report it.
     fn port_owner(&self, port: u16) -> Option<Owner>;
-    /// The same as [`port_owner`](Host::port_owner), but quicker if it is the process with the pid `_expected`.
+    /// Returns the same as [`port_owner`](Host::port_owner), but faster if the process is the one with the pid `_expected`.
     fn port_owner_near(&self, port: u16, _expected: u32) -> Option<Owner> {
         self.port_owner(port)
     }
-    /// Returns those of these loopback ports on which a process listens.
+    /// Returns those of these loopback ports on which the process `pid` listens.
     fn ports_of(&self, pid: u32, ports: RangeInclusive<u16>) -> Vec<u16> {
         ports.filter(|port| self.port_owner(*port).is_some_and(|owner| owner.pid == pid)).collect()
     }
-    /// Watches files. Neither they nor their folders need exist. `None` if watching is not possible. See [`Watch::is_outdated`].
+    /// Watches files. Neither the files nor their folders need to exist. Returns `None` if watching is not possible. See also
+    /// [`Watch::is_outdated`].
     fn watch(&self, files: &[PathBuf]) -> Option<Watch>;
     /// Whether this process cannot open another file descriptor.
     fn lacks_descriptors(&self) -> bool {
@@ -131,22 +133,22 @@ pub trait Host: Send + Sync + 'static {
     fn random(&self) -> [u8; 16];
     /// Returns the time of the wall clock, for ages of files and for people.
     fn now(&self) -> SystemTime;
-    /// Whether this machine has a means to bring a window to the front.
+    /// Whether this machine has a program that can bring a window to the front.
     fn can_focus(&self) -> bool {
         false
     }
-    /// Brings a window of this process to the front. May block for seconds.
+    /// Brings a window of the process to the front. May block for seconds.
     ///
     /// # Errors
-    /// Why the window may not be in front.
+    /// The reason why the window may not be in front.
     fn focus(&self, _pid: u32) -> Result<(), FocusError> {
         Err(FocusError::Unsupported("nothing on this machine can bring a window to the front".into()))
     }
-    /// Runs blocking work off the actors' threads.
+    /// Runs work that blocks on other threads than the actors'.
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()>;
 }
 
-/// Runs `work` on the host's blocking lane and returns its value; `None` if it panicked or the runtime is ending.
+/// Runs `work` with [`Host::blocking`] and returns its value; `None` if it panicked or the runtime is ending.
 pub async fn run<T: Send + 'static>(host: &dyn Host, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     host.blocking(Box::new(move || {
@@ -173,7 +175,7 @@ pub fn is_lack_of_descriptors(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
-/// Why a window may not be in front.
+/// The reason why a window may not be in front.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FocusError {
     /// Nothing on this machine can bring a window to the front.
@@ -209,7 +211,7 @@ pub enum FocusError {
     },
 }
 
-/// Why an existing file is not read. It is inside an [`io::Error`].
+/// Why an existing file is not read. It is wrapped in an [`io::Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotRead {
     /// It is a symbolic link, which is not followed.

@@ -1,4 +1,4 @@
-//! What the system reports of other processes.
+//! What the system reports about other processes.
 
 use std::time::{Duration, SystemTime};
 
@@ -16,16 +16,16 @@ pub fn liveness(pid: u32) -> Liveness {
     }
 }
 
-/// Whether a process has ended and its parent has not yet waited for it (a zombie).
+/// Whether a process is a zombie: it has ended, and its parent has not yet waited for it.
 #[cfg(target_os = "linux")]
 fn is_remains(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
-    // The name in parentheses may hold anything; the state follows the last parenthesis.
+    // The name in parentheses may contain any character. The state follows the last parenthesis.
     stat.rsplit_once(')').is_some_and(|(_, rest)| matches!(rest.trim_start().chars().next(), Some('Z' | 'X')))
 }
 
-/// Whether a process has ended and its parent has not yet waited for it (a zombie). macOS accepts a signal for it but does not
-/// list it (`proc_info.c` of XNU finds zombies only on request).
+/// Whether a process is a zombie: it has ended, and its parent has not yet waited for it. macOS accepts a signal for a zombie but
+/// does not list it (`proc_info.c` of XNU finds zombies only on request).
 #[cfg(all(unix, not(target_os = "linux")))]
 fn is_remains(pid: u32) -> bool {
     is_seen(pid) == Some(false)
@@ -41,12 +41,12 @@ pub fn liveness(pid: u32) -> Liveness {
     }
 }
 
-/// Whether the system lists a process; `None` if it does not even list this process, so that its list proves nothing.
+/// Whether the system lists a process. `None` if it does not even list this process: then its list proves nothing.
 #[cfg(not(target_os = "linux"))]
 fn is_seen(pid: u32) -> Option<bool> {
     use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
     let (asked, ours) = (Pid::from_u32(pid), Pid::from_u32(std::process::id()));
-    // Each pid once: one that is asked for twice is not found.
+    // Each pid is named only once: a pid that is named twice is not found.
     let pids = if asked == ours { vec![ours] } else { vec![asked, ours] };
     let mut system = System::new();
     system.refresh_processes_specifics(ProcessesToUpdate::Some(&pids), true, ProcessRefreshKind::nothing());
@@ -75,10 +75,11 @@ pub fn command_line(pid: u32) -> Vec<String> {
     look_up(pid, what, words).unwrap_or_default()
 }
 
-/// Returns the names and the start of a process; `None` if the system does not report both. `now` is the wall clock.
+/// Returns the names of a process and when it began; `None` if the system does not report both. `now` is the time of the wall
+/// clock.
 ///
-/// The process's start and the clock both count from the boot, suspended time included, and are of the same time namespace. That
-/// is not true of `/proc/uptime` and the `btime` of `/proc/stat` where a container replaces these files.
+/// The process's start and the clock that is read here both count from the boot, include suspended time, and are of the same time
+/// namespace. That is not true of `/proc/uptime` and the `btime` of `/proc/stat` where a container replaces these files.
 #[cfg(target_os = "linux")]
 pub fn process(pid: u32, now: SystemTime) -> Option<Process> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -92,34 +93,36 @@ pub fn process(pid: u32, now: SystemTime) -> Option<Process> {
     Some(Process { names: [name.to_owned()].into_iter().chain(programs(&words)).collect(), began })
 }
 
-/// Returns the names of the files that a command line begins with: the program, or its interpreter and the program.
+/// Returns the names of the files at the beginning of a command line: the program, or its interpreter and the program.
 #[cfg(target_os = "linux")]
 fn programs(words: &[String]) -> Vec<String> {
     let files = words.iter().take_while(|word| !word.starts_with('-'));
     files.filter_map(|word| Some(std::path::Path::new(word).file_name()?.to_str()?.to_owned())).collect()
 }
 
-/// Returns the name and the start, in clock ticks since the boot, from a process's `stat`: its 2nd and 22nd fields (proc(5)).
+/// Returns a process's name and its start in clock ticks since the boot, from its `stat`: the 2nd and the 22nd field (proc(5)).
+/// `None` if the text does not have them.
 #[cfg(target_os = "linux")]
 fn name_and_start(stat: &str) -> Option<(&str, u64)> {
-    // The name in parentheses may hold anything; the fields are counted from the last parenthesis.
+    // The name in parentheses may contain any character, so the fields are counted from the last parenthesis.
     let (before, fields) = stat.rsplit_once(')')?;
     let (_, name) = before.split_once('(')?;
     Some((name, fields.split_whitespace().nth(19)?.parse().ok()?))
 }
 
-/// Returns the name and the start of a process; `None` if the system does not report both. macOS and Windows name its executable.
+/// Returns the name of a process and when it began; `None` if the system does not report both. On macOS and Windows the name is
+/// that of the executable.
 #[cfg(not(target_os = "linux"))]
 pub fn process(pid: u32, _now: SystemTime) -> Option<Process> {
     let (name, began) = look_up(pid, sysinfo::ProcessRefreshKind::nothing(), |process| {
         (process.name().to_string_lossy().into_owned(), process.start_time())
     })?;
-    // A start of zero stands for a process that this user may not open.
+    // The system reports a start of zero for a process that this user may not open.
     (began > 0 && !name.is_empty())
         .then(|| Process { names: vec![name], began: SystemTime::UNIX_EPOCH + Duration::from_secs(began) })
 }
 
-/// Reads from the system's data about one process.
+/// Returns what `tell` reads from the system's data about one process; `None` if the system does not list the process.
 #[cfg(not(target_os = "linux"))]
 fn look_up<T>(pid: u32, what: sysinfo::ProcessRefreshKind, tell: impl FnOnce(&sysinfo::Process) -> T) -> Option<T> {
     let pid = sysinfo::Pid::from_u32(pid);
@@ -128,7 +131,7 @@ fn look_up<T>(pid: u32, what: sysinfo::ProcessRefreshKind, tell: impl FnOnce(&sy
     system.process(pid).map(tell)
 }
 
-/// The process that started this one: the client, or a launcher.
+/// The process that started this process: the client, or a launcher.
 #[cfg(unix)]
 #[derive(Debug)]
 pub struct Parent(Option<rustix::process::Pid>);
@@ -140,13 +143,13 @@ impl Parent {
         Self(rustix::process::getppid())
     }
 
-    /// Whether the parent has ended: the system then gives this process another parent.
+    /// Whether the parent has ended. When it has, the system gives this process another parent.
     pub fn has_ended(&self) -> bool {
         rustix::process::getppid() != self.0
     }
 }
 
-/// The process that started this one: the client, or a launcher. Its pid and its start, in seconds since 1970.
+/// The process that started this process: the client, or a launcher. Stores its pid and when it began, in seconds since 1970.
 #[cfg(not(unix))]
 #[derive(Debug)]
 pub struct Parent(Option<(u32, u64)>);
@@ -159,13 +162,13 @@ impl Parent {
         Self(parent.and_then(|pid| seen(pid).map(|(_, began)| (pid, began))))
     }
 
-    /// Whether the parent has ended. Windows keeps the pid of an ended parent, and may give that pid to another process.
+    /// Whether the parent has ended. Windows does not change the parent's pid then, and may give that pid to another process.
     pub fn has_ended(&self) -> bool {
         self.0.is_some_and(|(pid, began)| is_seen(pid) == Some(false) || seen(pid).is_some_and(|(_, now)| now != began))
     }
 }
 
-/// Returns a process's parent and its start, in seconds since 1970.
+/// Returns a process's parent and when the process itself began, in seconds since 1970. `None` if the system does not list it.
 #[cfg(not(unix))]
 fn seen(pid: u32) -> Option<(Option<u32>, u64)> {
     look_up(pid, sysinfo::ProcessRefreshKind::nothing(), |process| {
@@ -192,7 +195,7 @@ mod tests {
         let now = crate::platform::host::Host::now(&crate::platform::host::RealHost);
         let ours = process(std::process::id(), now).unwrap();
         assert!(ours.names.iter().any(|name| name.starts_with("holdfast")), "{ours:?}");
-        // Other systems report whole seconds.
+        // Systems other than Linux report whole seconds.
         let began = ours.began.checked_sub(Duration::from_secs(2)).unwrap();
         let age = now.duration_since(began).unwrap();
         assert!(age < Duration::from_secs(3600), "{age:?}");
@@ -218,7 +221,7 @@ mod tests {
         #[cfg(target_os = "linux")]
         {
             use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-            // Waits for the end, and leaves the zombie.
+            // Waits for the end without removing the zombie.
             let id = Pid::from_raw(pid.cast_signed()).unwrap();
             waitid(WaitId::Pid(id), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
             assert_eq!(liveness(pid), Liveness::Dead, "the remains count as dead");

@@ -1,7 +1,7 @@
-//! Finds the process that listens on a port, on Linux, if a certain process is expected: only that process is looked at.
+//! Finds out, on Linux, whether an expected process listens on a port. Only that process is examined.
 //!
-//! The kernel reports a listening socket's inode at once. To find the process that holds it, the descriptors of every process
-//! have to be read. That takes milliseconds on a desktop, and each reconnect would pay for it.
+//! The kernel reports the inode of a listening socket at once. To find the process that holds the socket without knowing it, the
+//! descriptors of every process must be read. That takes milliseconds on a desktop, at each reconnect.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -15,11 +15,11 @@ pub fn listens(pid: u32, port: u16) -> bool {
     !listens_among(pid, port..=port).is_empty()
 }
 
-/// Returns those of these loopback ports for which this process holds the accepting socket. The tables are read only once: the
-/// kernel walks all its sockets for that, which takes milliseconds.
+/// Returns those of these loopback ports for which this process holds the accepting socket. The tables are read only once for all
+/// ports: the kernel goes through all its sockets for a table, which takes milliseconds.
 pub fn listens_among(pid: u32, ports: RangeInclusive<u16>) -> Vec<u16> {
     let table = |name: &str| std::fs::read_to_string(Path::new("/proc/net").join(name)).unwrap_or_default();
-    // A connect to 127.0.0.1 reaches the listener with the nearest address.
+    // A connect to 127.0.0.1 reaches the socket whose address is nearest.
     let mut nearest = BTreeMap::<u16, (u8, u64)>::new();
     for name in ["tcp", "tcp6"] {
         for (port, distance, inode) in sockets(&table(name), &ports) {
@@ -45,10 +45,10 @@ pub fn listens_among(pid: u32, ports: RangeInclusive<u16>) -> Vec<u16> {
     found
 }
 
-/// Returns the listening sockets on these ports that a connect to 127.0.0.1 can reach: the port, the distance of the address from
-/// 127.0.0.1, and the inode.
+/// Returns the listening sockets on these ports that a connect to 127.0.0.1 can reach: for each, the port, the distance of its
+/// address from 127.0.0.1, and the inode.
 ///
-/// Source: `Documentation/networking/proc_net_tcp.rst` in the kernel; each 32-bit word of an address is in the host's order.
+/// Source: `Documentation/networking/proc_net_tcp.rst` in the kernel; each 32-bit word of an address is in the host's byte order.
 fn sockets(table: &str, ports: &RangeInclusive<u16>) -> Vec<(u16, u8, u64)> {
     let mut found = Vec::new();
     for line in table.lines().skip(1) {

@@ -1,4 +1,5 @@
-//! The operating system, as far as it decides folders and paths. A value, so that tests can check one system's rules on another.
+//! The operating system, as far as folders and paths depend on it. It is a value, so that tests can check one system's rules on
+//! another system.
 
 use std::path::Path;
 
@@ -23,8 +24,8 @@ impl System {
         Self::Linux
     };
 
-    /// Whether a path is absolute. Exact for the system on which this runs. For another one, which only tests ask for, a `/` or a
-    /// drive at the beginning decides.
+    /// Whether a path is absolute by the rules of this system. Exact if it is the system on which the program runs. For another
+    /// system, which only tests ask about, a `/` or a drive at the beginning of the path decides.
     pub fn is_absolute(self, path: &Path) -> bool {
         if self == Self::HERE {
             return path.is_absolute();

@@ -12,14 +12,14 @@ use tokio::sync::mpsc;
 use super::interface::{Host, Watch, run};
 use crate::limits::WATCH_SPACING;
 
-/// Calls `changed` after changes of these files, at most once per [`WATCH_SPACING`], as an editor may write many files at once.
-/// Returns if files cannot be watched.
+/// Calls `changed` after changes of these files, at most once per [`WATCH_SPACING`], since an editor may write many files at
+/// once. Returns when the files cannot be watched (any more).
 pub async fn follow(host: &Arc<dyn Host>, files: &[PathBuf], changed: impl Fn()) {
     let mut is_first = true;
     loop {
         let (looking, wanted) = (Arc::clone(host), files.to_vec());
         let Some(Some(mut watch)) = run(&**host, move || looking.watch(&wanted)).await else { return };
-        // After each further watch has begun, `changed` is called: a look from then on sees what changed before the watch.
+        // If this is not the first watch, `changed` is called after the watch has begun: files may have changed before that.
         let mut news = !std::mem::take(&mut is_first);
         loop {
             if news {
@@ -37,7 +37,7 @@ pub async fn follow(host: &Arc<dyn Host>, files: &[PathBuf], changed: impl Fn())
     }
 }
 
-/// Watches files of the real machine.
+/// Starts a watch of files of the real machine. Returns `None` if none of their folders, and none above them, can be watched.
 pub(super) fn real(files: &[PathBuf]) -> Option<Watch> {
     let (sender, changes) = mpsc::channel(1);
     let folders: BTreeSet<&Path> = files.iter().filter_map(|file| file.parent()).collect();
@@ -52,10 +52,10 @@ pub(super) fn real(files: &[PathBuf]) -> Option<Watch> {
         if moved {
             flag.store(true, Ordering::Release);
         }
-        // An event without paths means that events were lost, which may have been changes.
+        // An event without paths means that events were lost. They may have been changes of these files.
         let changed = event.paths.is_empty() || event.paths.iter().any(|path| wanted.contains(path));
         if moved || changed && !matches!(event.kind, EventKind::Access(_)) {
-            // If the channel is full, an earlier change has not been received yet.
+            // If the channel is full, an earlier change was not received yet, and it stands for this one too.
             let _ = sender.try_send(());
         }
     })
@@ -66,13 +66,14 @@ pub(super) fn real(files: &[PathBuf]) -> Option<Watch> {
             || watcher.watch(folder, RecursiveMode::NonRecursive).is_ok() && watched.insert(folder.to_path_buf())
     };
     for folder in folders {
-        // If a folder is missing, the nearest existing folder above it is watched, to see the next one appear. If it exists, the
-        // folder above is watched too, because not every system reports the removal of a folder to a watch of the folder itself.
+        // If a folder is missing, the nearest existing folder above it is watched, to see when the next one is created. If the
+        // folder exists, the folder above it is watched too, because not every system reports the removal of a folder to a watch
+        // of that folder.
         let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !aim(folder)).collect();
         if missing.is_empty() {
             folder.parent().map(&mut aim);
         }
-        // Folders that were created before their parent was watched.
+        // Some of the missing folders may have been created before the watch of their parent began.
         let _ = missing.into_iter().rev().all(&mut aim);
     }
     (!watched.is_empty()).then(|| Watch { changes, outdated, _guard: Box::new(watcher) })
@@ -100,7 +101,7 @@ mod tests {
         let files = vec![lock.clone(), project.join("holdfast.toml")];
         let following = tokio::spawn(async move { follow(&host, &files, || _ = tell.try_send(())).await });
         let mut heard_of = async |what: &str, act: &dyn Fn()| {
-            // The change is repeated until it is reported, as nothing shows when a watch has begun.
+            // The change is repeated until it is reported, since nothing shows when the watch has begun.
             let seen = async {
                 loop {
                     act();
@@ -108,7 +109,7 @@ mod tests {
                         break;
                     }
                 }
-                // Further reports of the same change.
+                // Receives any further reports of the same change.
                 while tokio::time::timeout(3 * WATCH_SPACING, told.recv()).await.is_ok() {}
             };
             tokio::time::timeout(std::time::Duration::from_secs(30), seen).await.expect(what);

@@ -1,4 +1,4 @@
-//! Serves one connection: hyper reads the request and writes the answer; every wait is bounded here.
+//! Serves one connection: hyper reads the request and writes the answer; this module sets a time limit for each wait.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,15 +21,15 @@ use super::service::Service;
 use crate::limits::{SERVED_HEAD_MAX_BYTES, SERVED_HEADERS_MAX, SERVED_LINGER, SERVED_TIMEOUT};
 use crate::net::{BoxFuture, BoxStream};
 
-/// The number of bytes read from a connection at once: a whole request of a usual length.
+/// The number of bytes read from a connection at once: enough for a whole request of usual length.
 const READ_BYTES: usize = 4096;
 
 /// The progress of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// No head has been read.
+    /// No complete head was read yet.
     Head,
-    /// A head has been read, and its body may be missing.
+    /// A head was read; its body may not be complete.
     Body,
     /// The service has the request.
     Answering,
@@ -37,7 +37,7 @@ enum Stage {
     Writing,
 }
 
-/// The request gets no answer.
+/// The service gives no answer to this request.
 #[derive(Debug, thiserror::Error)]
 #[error("no answer")]
 struct NoAnswer;
@@ -78,7 +78,7 @@ pub(super) async fn answer<S: Service>(service: Arc<S>, stream: BoxStream, own: 
     let mut stream = connection.into_parts().io.stream;
     let refused = match (ended, *stages.borrow()) {
         (None, Stage::Head | Stage::Body) => Some(Refused::TooSlow),
-        // The client does not read its answer, which is lost. Its place is free again.
+        // The client does not read its answer, which is lost. The connection no longer counts towards the limit.
         (None, Stage::Answering | Stage::Writing) => return,
         (Some(Err(error)), Stage::Head) if error.is_parse_too_large() => Some(Refused::HeadTooLarge),
         (Some(Err(error)), Stage::Head) if error.is_parse() => Some(Refused::NotHttp),
@@ -112,7 +112,8 @@ async fn respond<S: Service>(
     Ok(reply.ok_or(NoAnswer)?.into_response())
 }
 
-/// Reads what the client still sends: closing a stream with unread bytes may discard the answer on its way.
+/// Reads what the client is still sending, for at most [`SERVED_LINGER`]: closing a stream with unread bytes may discard the
+/// answer before the client has it.
 async fn linger(mut stream: BoxStream) {
     let mut rest = [0; 1024];
     let drained = async { while matches!(stream.read(&mut rest).await, Ok(1..)) {} };
@@ -142,8 +143,8 @@ impl Read for Io {
 
 impl Write for Io {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        // hyper answers an invalid request with a bare status, without asking the service. That is discarded, and the service's
-        // own answer is written after hyper has ended.
+        // hyper answers an invalid request with a bare status, without asking the service. That answer is discarded, and the
+        // service's own answer is written after hyper has ended.
         if *self.stages.borrow() == Stage::Head {
             return Poll::Ready(Ok(bytes.len()));
         }
@@ -155,7 +156,7 @@ impl Write for Io {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // The stream is closed by `answer`, after hyper and after what the service adds.
+        // `answer` closes the stream, after hyper has ended and after the service's own answer.
         Poll::Ready(Ok(()))
     }
 }

@@ -1,10 +1,11 @@
-//! The one HTTP server of the gateway: hyper's HTTP/1.1 over the seam of [`net`](crate::net).
+//! The one HTTP server of the gateway: hyper's HTTP/1.1 over the network interface in [`net`](crate::net).
 //!
-//! *Owns*: the connections of one listener. *Serves*: one request per connection, which is closed after its answer. *Bounds*: the
-//! number of connections, the bytes and headers of the head, the body, and the times for the request and for its answer.
+//! The server owns the connections of one listener. It answers one request per connection and then closes the connection. It
+//! limits the number of connections, the bytes and headers of the head, the body, and the times for the request and for writing
+//! its answer.
 //!
 //! Only requests to this machine's own names are answered: otherwise a web page whose name was made to point at 127.0.0.1 (DNS
-//! rebinding) could read private data. Each service decides what else it accepts and what its answers look like: [`Service`].
+//! rebinding) could read private data. Each service decides what else it accepts and what its answers look like ([`Service`]).
 
 mod connection;
 mod reply;
@@ -26,7 +27,8 @@ pub use self::service::Service;
 use crate::limits::ACCEPT_PAUSE;
 use crate::net::Listener;
 
-/// Accepts connections and answers one request on each. A panic over a connection closes that connection. Never returns.
+/// Accepts connections and answers one request on each. A panic while a connection is served closes only that connection. Never
+/// returns.
 pub async fn serve(service: Arc<impl Service>, listener: Arc<dyn Listener>) {
     let rules = service.rules();
     let places = Arc::new(Semaphore::new(rules.connections_max));

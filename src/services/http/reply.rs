@@ -10,7 +10,8 @@ use tokio::io::AsyncWriteExt as _;
 
 use crate::net::BoxStream;
 
-/// An answer: one body of a known length. Its headers keep other sites from reading it and caches from storing it.
+/// An answer with one body of known length. The headers that are added to it keep other sites from reading it and caches from
+/// storing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// The status code.
@@ -47,7 +48,7 @@ impl Reply {
         fixed.into_iter().chain(self.extra.drain(..)).collect()
     }
 
-    /// Converts the answer for hyper, which writes it after a request that it has read.
+    /// Converts the answer into hyper's form. hyper writes it after a request that hyper has read.
     pub(super) fn into_response(mut self) -> Response<Full<Bytes>> {
         let headers = self.headers();
         let mut response = Response::new(Full::from(self.body));
@@ -56,7 +57,7 @@ impl Reply {
         response
     }
 
-    /// Writes the answer if hyper has not read a request, and closes the stream.
+    /// Writes the answer to a request that hyper could not read, and closes the stream.
     pub(super) async fn write(mut self, stream: &mut BoxStream) -> io::Result<()> {
         let mut bytes = format!("HTTP/1.1 {}\r\n", self.status).into_bytes();
         for (name, value) in &self.headers() {
@@ -71,7 +72,7 @@ impl Reply {
     }
 }
 
-/// Spells a header's name as hyper writes it.
+/// Spells a header's name in the way hyper writes it.
 fn title_case(name: &HeaderName) -> String {
     let mut begins = true;
     let letters = name.as_str().chars().map(|letter| {

@@ -1,4 +1,4 @@
-//! A request, and the check of its sender.
+//! A request, and the checks of where it comes from.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -23,7 +23,7 @@ pub struct Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Refused {
-    /// Not a request of HTTP/1, or its target is not a path of this server.
+    /// It is not a request of HTTP/1, or its target is not a path of this server.
     NotHttp,
     /// The client closed the connection before the request was complete.
     CutOff,
@@ -31,9 +31,9 @@ pub enum Refused {
     HeadTooLarge,
     /// The body is longer than the rules allow.
     BodyTooLarge,
-    /// A body without `Content-Length`.
+    /// It has a body but no `Content-Length`.
     NoLength,
-    /// The service does not have this method.
+    /// The service does not answer this method.
     BadMethod,
     /// The `Host` header names another host or port, is missing, or occurs twice.
     BadHost,
@@ -41,7 +41,7 @@ pub enum Refused {
     FromAPage,
     /// The request was not complete in time.
     TooSlow,
-    /// There are too many connections.
+    /// Too many connections are open.
     Busy,
 }
 
@@ -66,14 +66,14 @@ impl Request {
         self.path()?.split('/').skip(1).map(|part| decoded(part).ok_or(Refused::NotHttp)).collect()
     }
 
-    /// Returns the number that the query has under this name.
+    /// Returns the number that the query has under this name; `None` if there is none.
     pub fn number(&self, name: &str) -> Option<u64> {
         let mut pairs = self.target.query()?.split('&').filter_map(|pair| pair.split_once('='));
         pairs.find(|(known, _)| *known == name).and_then(|(_, value)| value.parse().ok())
     }
 }
 
-/// Checks the head and reads the body, if the rules accept one.
+/// Checks the head and reads the body, if the rules allow one.
 pub(super) async fn read(
     request: hyper::Request<Incoming>,
     own: SocketAddr,
@@ -82,14 +82,14 @@ pub(super) async fn read(
     let (head, body) = request.into_parts();
     check(&head.method, &head.headers, body.size_hint().exact(), own, rules)?;
     let body = match rules.body_max {
-        // The announced length was checked, and hyper reads no more than that.
+        // The announced length was checked, and hyper reads no more bytes than announced.
         Some(_) => body.collect().await.map_err(|_| Refused::CutOff)?.to_bytes(),
         None => Bytes::new(),
     };
     Ok(Request { method: head.method, target: head.uri, body })
 }
 
-/// Checks a head before any of the body is read. `length`: the announced length of the body.
+/// Checks a head before any of its body is read. `length`: the announced length of the body.
 fn check(
     method: &Method,
     headers: &HeaderMap,
@@ -98,7 +98,7 @@ fn check(
     rules: &Rules,
 ) -> Result<(), Refused> {
     let has = |name: HeaderName| headers.contains_key(name);
-    // The host is checked first: a web page of another host learns nothing, not even which methods exist.
+    // The host is checked first: a web page of another host must learn nothing, not even which methods exist.
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next().and_then(|host| host.to_str().ok());
     if !host.is_some_and(|host| is_loopback_host(host.trim(), own.port())) || hosts.next().is_some() {
@@ -117,7 +117,8 @@ fn check(
     }
 }
 
-/// Whether a `Host` header names this machine's loopback: a literal address or `localhost`, without a port or with this one.
+/// Whether a `Host` header names this machine's loopback interface: a literal address or `localhost`, with no port or with
+/// `port`.
 fn is_loopback_host(host: &str, port: u16) -> bool {
     let (name, given) = match host.rsplit_once(':') {
         Some((name, given)) if !given.contains(']') => (name, Some(given)),

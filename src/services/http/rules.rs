@@ -3,9 +3,9 @@
 /// The requests that a service accepts.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
-    /// The largest body in bytes; `None`: bodies are not read.
+    /// The size of the largest body in bytes; `None` if bodies are not read.
     pub body_max: Option<usize>,
-    /// Whether requests of web pages, which have an `Origin` header, are accepted.
+    /// Whether requests that a web page sent (they have an `Origin` header) are accepted.
     pub pages: bool,
     /// The highest number of connections at once.
     pub connections_max: usize,
@@ -18,6 +18,6 @@ pub struct Rules {
 pub enum Beyond {
     /// It is refused, with an answer that says so.
     Refused,
-    /// It waits in the listener's queue.
+    /// It is not accepted yet, and waits in the listener's queue.
     Waits,
 }

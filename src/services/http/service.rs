@@ -6,10 +6,10 @@ use super::rules::Rules;
 
 /// Answers the requests at one listener.
 pub trait Service: Send + Sync + 'static {
-    /// The requests that the service accepts.
+    /// Returns which requests the service accepts.
     fn rules(&self) -> Rules;
     /// Answers a request that the rules allow.
     fn answer(&self, request: Request) -> impl Future<Output = Result<Reply, Refused>> + Send;
-    /// Answers a request that was refused. `None`: the request gets no answer.
+    /// Returns the answer to a request that was refused; `None` if the request gets no answer.
     fn refuse(&self, why: Refused) -> Option<Reply>;
 }

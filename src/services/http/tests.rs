@@ -23,7 +23,7 @@ struct Echo {
     rules: Rules,
     asked: Mutex<Vec<Request>>,
     refused: Mutex<Vec<Refused>>,
-    /// Answers to `/slow` wait for this.
+    /// The answer to `/slow` is sent after this is notified.
     go: Notify,
 }
 
@@ -55,7 +55,7 @@ impl Service for Echo {
     }
 }
 
-/// A listener whose connections come from the test.
+/// A listener that accepts the connections which the test sends.
 struct Door(tokio::sync::Mutex<mpsc::Receiver<BoxStream>>);
 
 impl Listener for Door {
@@ -71,7 +71,7 @@ impl Listener for Door {
     }
 }
 
-/// A server, which ends when this is dropped.
+/// A server, which ends when this value is dropped.
 struct Stage {
     service: Arc<Echo>,
     comes: mpsc::Sender<BoxStream>,
@@ -92,7 +92,7 @@ impl Stage {
         near
     }
 
-    /// Returns the answer to these bytes, written in these pieces, after which the client closes its side.
+    /// Sends these pieces and then closes the sending side. Returns the answer.
     async fn hears<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
         let mut socket = self.connect().await;
         for piece in pieces {
@@ -183,7 +183,7 @@ async fn who_waits_for_a_word_before_the_body_gets_it() {
     socket.write_all(b"{}").await.unwrap();
     assert_eq!(body(&end(socket).await), "POST logs|a 2");
     assert_eq!(stage.says(head).await, "HTTP/1.1 100 Continue\r\n\r\n", "it said no more, and is owed nothing");
-    // A client whose body is refused gets no `100 Continue`.
+    // A client whose body is refused must not get `100 Continue`.
     for refused in [
         head.replace("Content-Length: 2", "Content-Length: 65"),
         head.replace("localhost", "evil.example"),
@@ -290,7 +290,7 @@ async fn a_slow_peer_has_its_place_for_a_bounded_time() {
     for begun in ["", "GET / HT", "POST /a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{"] {
         let mut socket = stage.connect().await;
         let began = Instant::now();
-        // A byte now and then does not extend the time limit.
+        // Sending a byte from time to time does not extend the time limit.
         for byte in begun.bytes() {
             socket.write_all(&[byte]).await.unwrap();
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -299,7 +299,7 @@ async fn a_slow_peer_has_its_place_for_a_bounded_time() {
         let took = began.elapsed();
         assert!((SERVED_TIMEOUT..SERVED_TIMEOUT + Duration::from_millis(50)).contains(&took), "{begun}: {took:?}");
     }
-    // The service's own time is not limited.
+    // The time that the service itself takes is not limited.
     let mut socket = stage.connect().await;
     socket.write_all(GET.replace("/logs", "/slow").as_bytes()).await.unwrap();
     tokio::time::sleep(10 * SERVED_TIMEOUT).await;
@@ -364,7 +364,7 @@ async fn what_is_still_sent_is_taken_so_that_the_answer_is_heard() {
     let stage = Stage::new(POSTS);
     let mut socket = stage.connect().await;
     let head = format!("POST /logs HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", 1 << 20);
-    // More than the pipe holds: the write can only finish because the server still reads.
+    // The body is larger than the pipe: the write can only finish because the server goes on reading.
     socket.write_all(head.as_bytes()).await.unwrap();
     tokio::time::timeout(SERVED_LINGER / 2, socket.write_all(&[b'x'; 1 << 19])).await.expect("it is taken").unwrap();
     assert_eq!(body(&end(socket).await), "body_too_large");
@@ -392,9 +392,9 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Any bytes get at most one answer, which is complete and does not depend on how they are cut into pieces. The exception is
-    /// an invalid head: it is refused only if it arrives in one piece or is complete, since hyper parses a partial head when its
-    /// end arrives.
+    /// Any bytes get at most one answer, which is complete and does not depend on how the bytes are cut into pieces. The
+    /// exception is an invalid head: it is refused only if it arrives in one piece or is complete, since hyper parses a partial
+    /// head only when more of it arrives.
     #[test]
     fn any_bytes_have_at_most_one_whole_answer(bytes in hostile(), size in 1usize..100, posts: bool) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();

@@ -1,5 +1,5 @@
-//! Writes the last counts of a gateway for the textfile collector of a node exporter. A session that is shorter than a scrape
-//! interval leaves at least this. All are gauges, since the next process counts from zero.
+//! Writes a gateway's last counts for the textfile collector of a node exporter, so that a session shorter than a scrape interval
+//! leaves at least these. All of them are gauges, since the next process counts from zero.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::telemetry::metrics::{Id, PREFIX};
 
 /// The name of the file, in the folder of the records.
 const FILE: &str = "holdfast_last_exit.prom";
-/// The counts that are kept.
+/// The counters whose last value is written.
 const KEPT: [Id; 9] = [
     Id::McpRequests,
     Id::ToolCalls,
@@ -24,7 +24,7 @@ const KEPT: [Id; 9] = [
     Id::Shutdowns,
 ];
 
-/// Writes the file. A failure is logged and does not delay the exit.
+/// Writes the file. If that fails, the failure is logged and does not delay the exit.
 pub(super) fn write(shown: &impl Shown, why: ShutdownReason) {
     let Some(folder) = target::folder(shown) else { return };
     let (host, lived) = (shown.host(), shown.began().elapsed().as_secs_f64());
@@ -34,7 +34,7 @@ pub(super) fn write(shown: &impl Shown, why: ShutdownReason) {
     }
 }
 
-/// Converts the text of a scrape into the gauges.
+/// Converts the text of a scrape into the text of the file, which has gauges only.
 fn words(scrape: &str, why: ShutdownReason, now: f64, lived: f64) -> String {
     let mut text = String::new();
     let mut gauge = |name: &str, help: &str, samples: &[(String, String)]| {

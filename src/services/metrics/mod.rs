@@ -1,6 +1,6 @@
-//! The exporter: `/metrics` for Prometheus, a status page for people.
+//! The exporter: `/metrics` for Prometheus, and a status page for people.
 //!
-//! A file in the state folder tells Prometheus the address (`file_sd`). At the end, the last counts are written into another
+//! Prometheus reads the address from a file in the state folder (`file_sd`). At the end, the last counts are written to another
 //! file, for the textfile collector of a node exporter.
 
 mod last_words;
@@ -28,7 +28,7 @@ use crate::telemetry::metrics::labels::{ClockDirection, ScrapeResult};
 /// The exporter's name in logs and labels.
 const NAME: &str = "exporter";
 
-/// The running exporter; empty if it is off.
+/// The running exporter; `None` inside if the exporter is off.
 #[derive(Debug, Default)]
 pub struct Exporter(Option<Keeper>);
 
@@ -57,7 +57,7 @@ async fn keep(shown: Arc<impl Shown>, address: SocketAddr, mut stopped: oneshot:
         let mut ends = 0;
         loop {
             events.actor_started(NAME);
-            // The exporter ends only by a bug of ours.
+            // If the exporter ends by itself, that is a bug of ours.
             life.insert(Life::begin(live(Arc::clone(&shown), Arc::clone(&listener)))).over().await;
             events.actor_down(NAME);
             events.actor_restarting(NAME, EndReason::Failed);
@@ -70,7 +70,7 @@ async fn keep(shown: Arc<impl Shown>, address: SocketAddr, mut stopped: oneshot:
         _ = &mut stopped => {}
         () = lives => {}
     }
-    // Stopping also drops the record on disk.
+    // Stopping the exporter also removes its record on disk.
     if let Some(life) = &mut life {
         life.stop().await;
     }
@@ -86,7 +86,7 @@ async fn live(shown: Arc<impl Shown>, listener: Arc<dyn Listener>) {
     );
 }
 
-/// Binds the address, and retries while that fails: the port may become free, usually because another gateway ends.
+/// Binds the address. Retries as long as that fails: the port may become free, usually when another gateway ends.
 async fn bind(shown: &impl Shown, address: SocketAddr) -> Arc<dyn Listener> {
     let mut attempts = 0;
     loop {
@@ -112,7 +112,7 @@ struct Pages<S>(Arc<S>);
 
 impl<S: Shown> http::Service for Pages<S> {
     fn rules(&self) -> Rules {
-        // The status page requests its own data.
+        // Web pages are allowed because the status page requests its own data.
         Rules { body_max: None, pages: true, connections_max: SCRAPERS_MAX, beyond: Beyond::Refused }
     }
 
@@ -148,7 +148,7 @@ impl<S: Shown> http::Service for Pages<S> {
                 plain(StatusCode::SERVICE_UNAVAILABLE, "too many connections; come again\n")
                     .with(header::RETRY_AFTER, HeaderValue::from_static("1")),
             ),
-            // The last three do not occur: bodies are not read, and requests of web pages are accepted.
+            // The last three never occur here: bodies are not read, and requests of web pages are accepted.
             Refused::NotHttp | Refused::CutOff | Refused::BodyTooLarge | Refused::NoLength | Refused::FromAPage => {
                 (ScrapeResult::BadRequest, plain(StatusCode::BAD_REQUEST, "this is no request of HTTP/1.1\n"))
             }
@@ -162,7 +162,8 @@ fn plain(status: StatusCode, text: &str) -> Reply {
     Reply::new(status, "text/plain; charset=utf-8", text)
 }
 
-/// Checks the clocks every [`METRICS_UPKEEP_EVERY`], and sorts recorded values into buckets, so that they do not pile up.
+/// Every [`METRICS_UPKEEP_EVERY`], checks the clocks, and sorts recorded values into their buckets so that they do not
+/// accumulate.
 async fn watch(shown: Arc<impl Shown>) {
     let (events, host) = (shown.events(), shown.host());
     loop {

@@ -1,4 +1,4 @@
-//! The pages and their paths.
+//! The pages of the exporter and their paths.
 
 use super::shown::{Shown, render};
 use crate::limits::PICTURE_WINDOW;
@@ -8,7 +8,8 @@ use crate::services::http::{Reply, StatusCode};
 /// The status page. It requests `/status.json` from this server, and nothing else.
 const STATUS_PAGE: &str = include_str!("page.html");
 
-/// Returns the status page with a security policy that runs only the page's own script, and lets it make no markup from text.
+/// Returns the status page. Its security policy allows only the page's own script to run, and forbids that script to make markup
+/// from text.
 fn status_page(shown: &impl Shown) -> Reply {
     let nonce = uuid::Builder::from_random_bytes(shown.host().random()).into_uuid().simple().to_string();
     let body = STATUS_PAGE.replace("{nonce}", &nonce).replace("{window}", &PICTURE_WINDOW.as_secs().to_string());
@@ -22,7 +23,7 @@ fn status_page(shown: &impl Shown) -> Reply {
         .with(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
 }
 
-/// Returns the page of a path, or `None`.
+/// Returns the page at a path; `None` if there is no such page.
 pub(super) fn page(shown: &impl Shown, path: &str) -> Option<Reply> {
     let (kind, body) = match path {
         "/metrics" => ("text/plain; version=0.0.4; charset=utf-8", render(shown)),

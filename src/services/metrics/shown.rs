@@ -14,17 +14,17 @@ use crate::telemetry::events::Sample;
 
 /// What the exporter needs of the gateway.
 pub trait Shown: Gateway {
-    /// The address to serve at; `None`: the exporter is off.
+    /// Returns the address at which to serve; `None` if the exporter is off.
     fn metrics_address(&self) -> Option<SocketAddr>;
-    /// The state folder; `None`: nothing is kept on disk.
+    /// Returns the state folder; `None` if nothing is kept on disk.
     fn state_dir(&self) -> Option<PathBuf>;
-    /// The start time of the gateway.
+    /// Returns when the gateway started.
     fn began(&self) -> Instant;
-    /// The last survey, and each later one.
+    /// Returns a receiver of the last survey and of each later one.
     fn survey(&self) -> watch::Receiver<Option<Arc<Survey>>>;
-    /// The present values of what is not counted by events.
+    /// Returns the current values that are not counted by events.
     fn sample(&self) -> Sample;
-    /// The present data of the status page.
+    /// Returns the current data of the status page.
     fn status(&self) -> Value;
 }
 

@@ -1,5 +1,5 @@
-//! The record from which Prometheus learns this process's address: `<state>/metrics/<pid>.json` in the format of `file_sd`. It is
-//! removed at the end; after a kill, the next start removes it.
+//! The record that gives Prometheus this process's address: `<state>/metrics/<pid>.json` in the format of `file_sd`. The record
+//! is removed at the end; after a kill, the next gateway removes it.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use super::shown::Shown;
 use crate::limits::PROJECT_LABEL_MAX_BYTES;
 use crate::storage::locked_record::{self, StateRecord};
 
-/// The folder of the record; `None`: nothing is kept on disk.
+/// Returns the folder of the record; `None` if nothing is kept on disk.
 pub(super) fn folder(shown: &impl Shown) -> Option<PathBuf> {
     shown.state_dir().map(|state| state.join("metrics"))
 }
 
-/// Keeps the record. It is written again when the project changes, and removed when this future is dropped.
+/// Writes the record, and writes it again when the project changes. The record is removed when this future is dropped.
 pub(super) async fn keep(shown: Arc<impl Shown>, address: SocketAddr) {
     let Some(folder) = folder(&*shown) else { return };
     let host = shown.host();
@@ -51,7 +51,7 @@ fn describe(address: SocketAddr, pid: u32, project: Option<&Path>) -> Value {
     json!([{"targets": [address.to_string()], "labels": {"project": name, "pid": pid.to_string()}}])
 }
 
-/// Makes a label of a folder's name: shortened, and without characters that dashboards may misread.
+/// Makes a label from a folder's name: shortened, and without characters that dashboards may misread.
 fn label(name: &str) -> String {
     let mut label = String::new();
     for character in name.chars() {

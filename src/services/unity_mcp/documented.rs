@@ -1,4 +1,4 @@
-//! What these services need of the gateway, and the form of their replies.
+//! What the services of Unity-MCP's documents need of the gateway, and the form of their replies.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,15 +18,16 @@ use crate::protocol::mcp::ToolResult;
 use crate::services::Gateway;
 use crate::services::http::{Reply, StatusCode};
 
-/// What these services need of the gateway.
+/// What the services of Unity-MCP's documents need of the gateway.
 pub trait Documented: Gateway {
-    /// The address of a service; `None`: it was not asked for.
+    /// Returns the address at which to serve `companion`; `None` if it was not asked for.
     fn address(&self, companion: Companion) -> Option<SocketAddr>;
-    /// Waits until the editor's package has the service (`wanted`), or does not have it.
+    /// Waits until the editor's package has the service; or, if `wanted` is false, until it does not have it.
     fn is_spoken(&self, companion: Companion, wanted: bool) -> impl Future<Output = ()> + Send;
-    /// Reports what keeps a service from working, with the fix; `None`: it works again.
+    /// Reports what keeps a service from working, with the fix. `None` reports that the service works again.
     fn set_problem(&self, companion: Companion, what: Option<String>);
-    /// Calls a tool for a caller with this patience. Returns `None` if too many such calls are open; then nothing was sent.
+    /// Calls a tool for a caller that waits for `patience`. Returns `None` if too many such calls are open; nothing was sent
+    /// then.
     fn call(self: &Arc<Self>, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<Call>;
     /// Whether a call has not been sent yet.
     fn is_held(&self, id: CallId) -> bool;
@@ -38,11 +39,11 @@ pub trait Documented: Gateway {
     fn logbook<T>(&self, operation: impl FnOnce(&mut Logbook) -> T) -> T;
 }
 
-/// A call that was accepted.
+/// A call that the gateway has accepted.
 pub struct Call {
     /// The id under which the result can be fetched later.
     pub id: CallId,
-    /// The answer, or `None` if a bug of ours lost it. Dropping the future does not cancel the call.
+    /// The answer; `None` if it was lost by a bug of ours. Dropping the future does not cancel the call.
     pub answer: BoxFuture<'static, Option<Answer>>,
 }
 
@@ -52,7 +53,7 @@ impl std::fmt::Debug for Call {
     }
 }
 
-/// The end of such a call.
+/// The verdict and result of a call that has ended.
 #[derive(Debug)]
 pub struct Answer {
     /// The verdict of the call.
@@ -61,12 +62,12 @@ pub struct Answer {
     pub result: ToolResult,
 }
 
-/// The reply of a success.
+/// Returns the reply to a request that succeeded.
 pub(super) fn ok(body: &impl Serialize) -> Reply {
     reply(StatusCode::OK, body)
 }
 
-/// The reply of an error, in the form of the package's logger.
+/// Returns the reply to a request that failed, in the form that the package's logger uses.
 pub(super) fn error(status: StatusCode, error: &str) -> Reply {
     reply(status, &json!({"status": "error", "error": error}))
 }

@@ -1,7 +1,7 @@
-//! The HTTP API of Unity-MCP's documents (docs/03 to 06 and 12 at a7c083e), on top of this gateway's calls.
+//! The HTTP API that Unity-MCP's documents describe (docs/03 to 06 and 12 at a7c083e), on top of this gateway's calls.
 //!
-//! No code of that project ever used this API. Paths and fields are those of the documents. Where the documents are silent,
-//! honesty decides: a call that may have run is never answered with a status that makes a program send it again.
+//! No code of that project ever used this API. Paths and fields are those of the documents. What the documents do not define
+//! follows one rule: a call that may have run is never answered with a status that makes a program send it again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub(super) async fn reply_to(gateway: &Arc<impl Documented>, request: &Request, 
     }
 }
 
-/// An error, in the form of the API.
+/// Returns an error in the form of this API.
 fn failed(status: StatusCode, error: &str) -> Reply {
     reply(status, &json!({"success": false, "error": error}))
 }
@@ -66,20 +66,20 @@ impl Told<'_> {
     }
 }
 
-/// The reply for a call that has not ended.
+/// Returns the reply for a call that has not ended.
 fn open(id: CallId, message: &str) -> Reply {
     let log_id = id.to_string();
     Told { success: true, result: None, log_id, complete: false, message: Some(message), error: None }
         .reply(StatusCode::OK)
 }
 
-/// The reply for a call that ended without the editor's own answer.
+/// Returns the reply for a call that ended without the editor's own answer.
 fn ended(id: CallId, status: StatusCode, success: bool, what: &str) -> Reply {
     let (message, error) = if success { (Some(what), None) } else { (None, Some(what)) };
     Told { success, result: None, log_id: id.to_string(), complete: true, message, error }.reply(status)
 }
 
-/// The envelope of this dialect's answers.
+/// The object in which this dialect's editor wraps its answers.
 #[derive(Debug, Deserialize)]
 struct Envelope {
     #[serde(default)]
@@ -88,7 +88,7 @@ struct Envelope {
     message: String,
 }
 
-/// The reply with the editor's own answer.
+/// Returns the reply with the editor's own answer.
 fn answered(id: CallId, text: &str, is_error: bool) -> Reply {
     let Ok(envelope) = serde_json::from_str::<Envelope>(text) else {
         return ended(id, StatusCode::OK, !is_error, text);
@@ -127,7 +127,8 @@ async fn call(gateway: &Arc<impl Documented>, tool: &str, member: &str, body: &[
         return failed(StatusCode::BAD_REQUEST, "The body could not be read. Not executed");
     };
     let began = Instant::now();
-    // A call is held for an absent editor as long as an unknown client's call, and at least as long as the caller waits.
+    // While the editor is absent, a call is held as long as a call of an unknown client, and at least as long as the caller
+    // waits.
     let patience = PATIENCE_UNKNOWN.max(wait + PATIENCE_MARGIN);
     let Some(Call { id, answer }) = gateway.call(tool, arguments, patience) else {
         return failed(
@@ -149,7 +150,7 @@ async fn call(gateway: &Arc<impl Documented>, tool: &str, member: &str, body: &[
             Verdict::NotExecuted(Cause::Policy) => ended(id, StatusCode::FORBIDDEN, false, &text_of(&result)),
             Verdict::NotExecuted(_) => ended(id, StatusCode::SERVICE_UNAVAILABLE, false, &text_of(&result)),
             Verdict::StillRunning => open(id, &still_open(&**gateway, id, tool, began)),
-            // Not a 5xx status: some programs retry those by themselves.
+            // The status is not 5xx, because some programs retry after such a status by themselves.
             Verdict::OutcomeUnknown(_) | Verdict::Cancelled => ended(id, StatusCode::OK, false, &text_of(&result)),
         },
     }
@@ -157,13 +158,13 @@ async fn call(gateway: &Arc<impl Documented>, tool: &str, member: &str, body: &[
 
 fn text_of(result: &ToolResult) -> String {
     match result.content.as_slice() {
-        // The first text is the envelope. Further content is a note about a reload, for people.
+        // The first text is the editor's wrapped answer. Further content is a note for people about a reload.
         [Content::Text(text), ..] => text.clone(),
         _ => result.file_text().into_owned(),
     }
 }
 
-/// Says whether the call is held or runs in Unity, and how to fetch its result.
+/// Returns a text that says whether the call is held or runs in Unity, and how to fetch its result.
 fn still_open(gateway: &impl Documented, id: CallId, tool: &str, began: Instant) -> String {
     let what = if gateway.is_held(id) {
         "has not been sent to Unity yet, and is when Unity is ready"
@@ -173,7 +174,7 @@ fn still_open(gateway: &impl Documented, id: CallId, tool: &str, began: Instant)
     format!("{tool} {what} (after {}). Ask GET /api/result/{id} for its result.", user_text::seconds(began.elapsed()))
 }
 
-/// A late result as the ledger keeps it: the result of an MCP call.
+/// A late result in the form in which the ledger keeps it: the result of an MCP call.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Kept {

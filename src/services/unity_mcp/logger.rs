@@ -1,7 +1,7 @@
 //! The logger of Unity-MCP: named logs, which are written and read over HTTP.
 //!
-//! The original service is another project's and was not available. Paths and answers are those that both sides of
-//! TSavo/Unity-MCP use at a7c083e. The editor posts its actions there while it starts.
+//! The original service belongs to another project and was not available. Paths and answers are those that both sides of
+//! TSavo/Unity-MCP use at a7c083e. The editor posts its actions to the logger while the editor starts.
 
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -35,14 +35,15 @@ pub(super) fn reply_to(gateway: &impl Documented, request: &Request, path: &[&st
     }
 }
 
-/// Whether a name may be shown to people and models: it is foreign text.
+/// Whether a name, which another program chose, may be shown to people and models: not empty, not too long, no control
+/// characters.
 fn is_name(name: &str) -> bool {
     (1..=LOG_NAME_MAX_BYTES).contains(&name.len()) && !name.chars().any(char::is_control)
 }
 
 fn write(gateway: &impl Documented, name: &str, body: &[u8]) -> Reply {
     let json = std::str::from_utf8(body).ok().filter(|text| depth_ok(text.as_bytes(), JSON_DEPTH_MAX));
-    // On one line, because the entry may later be written to the client's stdout.
+    // The entry is put on one line, because it may later be written to the client's stdout.
     let data = json
         .and_then(|text| serde_json::from_str::<&RawValue>(text).ok())
         .and_then(|json| RawValue::from_string(compact(json.get()).into_owned()).ok());

@@ -1,8 +1,8 @@
-//! The HTTP services that the documents of TSavo/Unity-MCP name beside the package's own server: the logger to which its editor
-//! posts, and the HTTP API of its documents. The gateway can serve them in their place, but only while the editor's package has
-//! them.
+//! The HTTP services that the documents of TSavo/Unity-MCP name in addition to the package's own server: the logger to which its
+//! editor posts, and the HTTP API of its documents. The gateway can serve them instead, but only while the editor's package is
+//! one that has them.
 //!
-//! A port that is taken is reported once, in the log and in `holdfast_status`, and binding is retried.
+//! If a port is taken, that is reported once, in the log and in `holdfast_status`, and binding is retried.
 
 mod documented;
 mod documented_api;
@@ -45,7 +45,7 @@ impl Companions {
     }
 }
 
-/// Serves while the editor's package has the service, until it is stopped.
+/// Serves while the editor's package has the service, until `stopped` is closed.
 async fn keep(
     gateway: Arc<impl Documented>,
     companion: Companion,
@@ -76,7 +76,7 @@ async fn lives(gateway: &Arc<impl Documented>, companion: Companion, address: So
     let mut ends = 0;
     loop {
         let service = Arc::new(Service { gateway: Arc::clone(gateway), companion });
-        // The service ends only by a bug of ours.
+        // If the service ends by itself, that is a bug of ours.
         Life::begin(http::serve(service, Arc::clone(&listener))).over().await;
         gateway.events().companion_restarting(companion);
         keeper::pause(&**gateway, ends).await;
@@ -84,7 +84,7 @@ async fn lives(gateway: &Arc<impl Documented>, companion: Companion, address: So
     }
 }
 
-/// Binds the address, and retries while that fails: the port may become free, usually because another gateway ends.
+/// Binds the address. Retries as long as that fails: the port may become free, usually when another gateway ends.
 async fn bind(gateway: &Arc<impl Documented>, companion: Companion, address: SocketAddr) -> Arc<dyn Listener> {
     let mut told = false;
     loop {
@@ -136,10 +136,10 @@ impl<G: Documented> http::Service for Service<G> {
         };
         Rules {
             body_max: Some(body_max),
-            // Neither Unity nor a tool sends an `Origin` header.
+            // Requests of web pages are refused: neither Unity nor a tool sends an `Origin` header.
             pages: false,
             connections_max: COMPANION_CONNECTIONS_MAX,
-            // A log line that waits is better than a lost one.
+            // A log line that has to wait is better than a lost one.
             beyond: Beyond::Waits,
         }
     }

@@ -56,7 +56,7 @@ impl Events {
         }
     }
 
-    /// The gateway ends, and the client has not read its last answers.
+    /// The gateway ends although the client has not read its last answers.
     pub fn stdout_not_read(&self, lines: usize) {
         tracing::warn!(
             event = "stdout_not_read",
@@ -77,8 +77,8 @@ impl Events {
     /// A request was answered or cancelled.
     pub fn request_ended(&self, method: Method, outcome: Outcome, took: Duration) {
         self.metrics().count(Id::McpRequests, [method.into(), outcome.into()]);
-        // A cancelled request has no answer, and a subscription lasts as long as its client: neither has a duration worth
-        // recording.
+        // No duration is recorded for a cancelled request, which has no answer, or for a subscription, which lasts as long as its
+        // client.
         if outcome != Outcome::Cancelled && method != Method::Listen {
             self.metrics().record(Id::McpRequestDuration, [method.into()], took.as_secs_f64());
         }
@@ -91,7 +91,8 @@ impl Events {
         tracing::debug!(event = "call_accepted", link = self.link(), session, %call, tool = %clean(tool), mcp_id = %clean(request), trace_id);
     }
 
-    /// A call was claimed for a connection: its bytes are about to be written.
+    /// A call was claimed for a connection: its bytes are about to be written. `sending`: what is recorded of this attempt, if
+    /// known.
     pub fn call_sent(&self, call: CallId, epoch: Epoch, wire: u64, sending: Option<Sending>) {
         tracing::debug!(event = "call_sent", link = self.link(), %call, epoch = epoch.0, wire);
         let Some(Sending { waited, waited_for, nth, lost, repeatable }) = sending else { return };
@@ -127,15 +128,15 @@ impl Events {
         self.metrics().record(Id::ToolResultBytes, [], as_f64(bytes));
     }
 
-    /// A call was answered, but no open request waited for it, although it was not cancelled: a promise is broken.
+    /// A call was answered, but no open request was waiting for it, although the call was not cancelled. That breaks a promise.
     pub fn answer_for_nobody(&self, call: CallId) {
         self.violated(Invariant::AnswerForNobody, &call.to_string());
     }
 
-    /// The end of a call whose client no longer waits.
+    /// A call ended whose client no longer waits for an answer.
     pub fn call_noted(&self, call: CallId, tool: &str, verdict: Verdict) {
         tracing::info!(event = "call_noted", link = self.link(), %call, tool = %clean(tool), verdict = verdict.label());
-        // Calls with other verdicts were counted when their clients were answered.
+        // Calls with other verdicts were already counted when their clients were answered.
         if verdict == Verdict::Cancelled {
             self.call_ended(tool, verdict);
         }
@@ -154,7 +155,7 @@ impl Events {
         }
     }
 
-    /// Clients now get these tools, under names that fit every client.
+    /// These tools are now published to clients, under names that every client accepts.
     pub fn tools_published<'a>(&self, names: impl Iterator<Item = &'a str>) {
         self.metrics().tools_listed(names);
     }

@@ -29,15 +29,15 @@ impl Events {
         self.metrics().count(Id::Unmatched, [stray.into()]);
     }
 
-    /// A dial succeeded: the editor accepted it at `accepted`, and has just answered the greeting.
+    /// A dial succeeded: the editor accepted the connection at `accepted`, and has just answered the greeting.
     pub fn dial_succeeded(&self, dialled: Instant, accepted: Instant) {
         self.metrics().count(Id::ConnectAttempts, [DialResult::Ok.into()]);
         self.metrics().record(Id::ConnectDuration, [], dialled.elapsed().as_secs_f64());
         self.story().accepted = Some(accepted);
     }
 
-    /// A connection to the editor is usable. `waited_for`: calls are held for it. `back`: what the greeting shows of the editor's
-    /// absence.
+    /// A connection to the editor is usable. `waited_for`: calls are held for it. `back`: what the greeting shows about the
+    /// editor's absence.
     pub fn link_up(&self, epoch: Epoch, port: u16, source: &'static str, waited_for: bool, back: Return) {
         let editor: &'static str = back.into();
         tracing::info!(event = "link_up", link = self.link(), epoch = epoch.0, port, source, editor);
@@ -58,7 +58,7 @@ impl Events {
         }
     }
 
-    /// The outage that has ended counts as a domain reload.
+    /// Records the outage that has just ended as a domain reload with this result.
     fn reload_ended(&self, result: ReloadResult) {
         let label: &'static str = result.into();
         tracing::info!(event = "reload_ended", link = self.link(), result = label);
@@ -78,7 +78,7 @@ impl Events {
         self.metrics().count(Id::ConnectAttempts, [DialResult::from(failure).into()]);
     }
 
-    /// A dial connected, and ended before its greeting was answered.
+    /// A dial connected, but the connection ended before its greeting was answered.
     pub fn dial_unfinished(&self, port: u16) {
         tracing::debug!(event = "dial_unfinished", link = self.link(), port);
         self.metrics().count(Id::ConnectAttempts, [DialResult::Unfinished.into()]);
@@ -117,12 +117,12 @@ impl Events {
         }
     }
 
-    /// The bridge waits for `delay` before it dials again.
+    /// The bridge waits for `delay` before its next dial.
     pub fn backing_off(&self, delay: Duration) {
         *self.0.dial_delay.lock().unwrap_or_else(PoisonError::into_inner) = delay;
     }
 
-    /// An event cut that wait short.
+    /// The event `by` cut short the wait before a dial.
     pub fn wait_cut_short(&self, by: &Event) {
         let hint = match by {
             Event::HintReceived(_) => Hint::Push,
@@ -138,7 +138,7 @@ impl Events {
         self.metrics().count(Id::ConnectAttempts, [DialResult::WrongPeer.into()]);
     }
 
-    /// A request over HTTP, which has a connection of its own, could not be sent: not a byte of it left.
+    /// A request over HTTP, where each request has its own connection, could not be sent: no byte of it was written.
     pub fn request_unsent(&self, port: u16, why: &str) {
         tracing::debug!(event = "request_unsent", link = self.link(), port, why = %clean(why));
     }
@@ -164,7 +164,7 @@ impl Events {
         self.metrics().count(Id::JournalOutcomes, [outcome]);
     }
 
-    /// The editor sent a heartbeat: how long after the question, and how old its last frame is.
+    /// The editor sent a heartbeat. `took`: the time since the question. `frame_age`: the age of the editor's last frame.
     pub fn heartbeat_felt(&self, took: Duration, frame_age: Duration) {
         if self.counted() {
             self.metrics().record(Id::Heartbeat, [], took.as_secs_f64());
@@ -172,7 +172,7 @@ impl Events {
         }
     }
 
-    /// A whole message came from the editor.
+    /// A whole message was received from the editor.
     pub fn frame_read(&self) {
         self.metrics().count(Id::Frames, [Direction::Rx.into()]);
     }
@@ -194,13 +194,13 @@ impl Events {
         self.metrics().count(Id::PushEvents, [PushEvent::Unknown.into(), PushResult::Rejected.into()]);
     }
 
-    /// A push message or a push socket was beyond its limit.
+    /// A push message or a push socket exceeded its limit and was dropped.
     pub fn push_dropped(&self, what: PushEvent, why: &str) {
         tracing::debug!(event = "push_ignored", link = self.link(), why = %clean(why));
         self.metrics().count(Id::PushEvents, [what.into(), PushResult::Dropped.into()]);
     }
 
-    /// Push messages are known to be missing; they count as dropped.
+    /// Push messages are known to be missing; they are counted as dropped.
     pub fn push_missed(&self, count: u64) {
         tracing::debug!(event = "push_missed", link = self.link(), count);
         self.metrics().count(Id::PushEvents, [PushEvent::Unknown.into(), PushResult::Dropped.into()]);

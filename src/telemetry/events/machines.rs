@@ -63,26 +63,26 @@ impl Events {
         self.metrics().count(Id::ActorRestarts, [actor, reason]);
     }
 
-    /// An actor handled a message in this time.
+    /// An actor took the time `took` to handle a message.
     pub fn message_handled(&self, actor: &'static str, took: Duration) {
         self.metrics().record(Id::ActorHandle, [actor], took.as_secs_f64());
     }
 
-    /// A supervisor gave up, because its actors failed too often.
+    /// A supervisor gave up because its actors failed too often. The last steps of every machine are logged.
     pub fn escalated(&self, supervisor: &'static str) {
         tracing::error!(event = "supervisor_escalated", link = self.link(), session = self.session(), supervisor);
         self.metrics().count(Id::Escalations, [supervisor]);
         self.dump();
     }
 
-    /// Main rebuilds the tree of actors.
+    /// The main task builds the tree of actors again.
     pub fn rebuilding(&self, nth: usize, after: Duration) {
         let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
         tracing::error!(event = "tree_rebuilding", link = self.link(), session = self.session(), nth, after_ms);
         self.metrics().count(Id::TreeRebuilds, []);
     }
 
-    /// A promise was found broken.
+    /// A promise was broken. The last steps of every machine are logged.
     pub(super) fn violated(&self, invariant: Invariant, what: &str) {
         let name: &'static str = invariant.into();
         tracing::error!(event = "invariant_violated", invariant = name, what = %clean(what));
@@ -106,7 +106,7 @@ impl Events {
         self.metrics().count(Id::Scrapes, [result.into()]);
     }
 
-    /// The exporter cannot work.
+    /// The exporter cannot work, for the reason `what`.
     pub fn exporter_trouble(&self, what: &str) {
         tracing::warn!(event = "exporter_trouble", what = %clean(what));
     }
@@ -116,25 +116,25 @@ impl Events {
         tracing::info!(event = "exporter_listening", address = %address);
     }
 
-    /// A service beside the tree is listening.
+    /// A service outside the supervision tree is listening.
     pub fn companion_listening(&self, companion: Companion, address: std::net::SocketAddr) {
         let companion: &'static str = companion.into();
         tracing::info!(event = "companion_listening", companion, address = %address);
     }
 
-    /// A service beside the tree cannot work.
+    /// A service outside the supervision tree cannot work.
     pub fn companion_trouble(&self, companion: Companion, what: &str) {
         let companion: &'static str = companion.into();
         tracing::warn!(event = "companion_trouble", companion, what = %clean(what));
     }
 
-    /// A service beside the tree ended by a bug of ours and is restarted.
+    /// A service outside the supervision tree ended by a bug of ours and is restarted.
     pub fn companion_restarting(&self, companion: Companion) {
         let companion: &'static str = companion.into();
         tracing::error!(event = "companion_restarting", companion);
     }
 
-    /// A service beside the tree refused a request.
+    /// A service outside the supervision tree refused a request.
     pub fn companion_refused(&self, companion: Companion, why: &'static str) {
         let companion: &'static str = companion.into();
         tracing::debug!(event = "companion_refused", companion, why);
@@ -145,7 +145,7 @@ impl Events {
         tracing::debug!(event = "log_posted", name = %clean(name), bytes);
     }
 
-    /// A timer of one second fired this late.
+    /// A timer of one second fired late by `lag`.
     pub fn lagged(&self, lag: Duration) {
         self.metrics().record(Id::RuntimeLag, [], lag.as_secs_f64());
     }

@@ -1,8 +1,8 @@
-//! All events, one function each: it writes the log line and updates the metric. No line has arguments, results or tokens. Texts
-//! from a peer are cleaned.
+//! All events. Each event is one function, which writes the log line and updates the metric. Log lines never have arguments,
+//! results or tokens. Texts from a peer are cleaned.
 //!
-//! An [`Events`] belongs to one gateway and shares that gateway's metrics and flight recorder. Each link and each session that is
-//! opened gets one whose log lines name it.
+//! An [`Events`] belongs to one gateway and has that gateway's metrics and flight recorder. Each further link and session gets
+//! its own `Events`, whose log lines name the link or session.
 
 mod calls;
 mod link;
@@ -26,16 +26,16 @@ use super::metrics::Metrics;
 use crate::platform::host::Host;
 use crate::protocol::ids::{LinkId, SessionId};
 
-/// The events of a gateway, a link or a session. Clones share their state. The default counts nothing.
+/// The events of a gateway, a link or a session. Clones share their state. The default value records no metrics.
 #[derive(Clone)]
 pub struct Events(Arc<Inner>, Arc<Part>);
 
-/// The link or session of the events, and the state that they keep.
+/// The link or session that the events belong to, and what its events must remember.
 #[derive(Default)]
 struct Part {
-    /// The link in log lines; `None` for the first link.
+    /// The link that log lines name; `None` for the first link.
     link: Option<u32>,
-    /// The session in log lines; `None` for the first session.
+    /// The session that log lines name; `None` for the first session.
     session: Option<u32>,
     story: Mutex<LinkStory>,
 }
@@ -48,11 +48,11 @@ struct Inner {
     dial_delay: Mutex<Duration>,
     session: Mutex<Option<super::metrics::labels::Row>>,
     logs: OnceLock<LogCounts>,
-    /// Limits the lines about messages of a peer, which decides how many it sends.
+    /// Limits the log lines about messages of a peer, since the peer decides how many messages it sends.
     bad_lines: Quota,
     strays: Quota,
     began: SystemTime,
-    /// Held during a scrape: the values of one sample must belong together.
+    /// Held during a scrape, so that all values in it come from one sample.
     scraping: Mutex<()>,
 }
 
@@ -69,7 +69,7 @@ impl std::fmt::Debug for Events {
 }
 
 impl Events {
-    /// The events of a gateway on this machine. Metrics are recorded if `counted`.
+    /// Returns the events of a gateway on this machine. Metrics are recorded if `counted` is true.
     pub fn new(host: Arc<dyn Host>, counted: bool) -> Self {
         let metrics = if counted { Metrics::recording() } else { Metrics::default() };
         Self::of(metrics, Some(host))
@@ -94,13 +94,13 @@ impl Events {
         events
     }
 
-    /// The events of a link that is opened: their lines name the link, and losses and returns are kept for it alone.
+    /// Returns the events of a further link: their log lines name the link, and its losses and returns are kept separately.
     #[must_use]
     pub fn of_link(&self, link: LinkId) -> Self {
         Self(Arc::clone(&self.0), Arc::new(Part { link: Some(link.0), ..Part::default() }))
     }
 
-    /// The events of a session that is opened: their lines name the session.
+    /// Returns the events of a further session: their log lines name the session.
     #[must_use]
     pub fn of_session(&self, session: SessionId) -> Self {
         Self(Arc::clone(&self.0), Arc::new(Part { session: Some(session.0), ..Part::default() }))
@@ -124,12 +124,12 @@ impl Events {
         self.0.flight.timelines(window, most, self.now())
     }
 
-    /// Returns a receiver that changes with every transition of a machine.
+    /// Returns a receiver that is notified of every transition of a machine.
     pub fn transitions(&self) -> watch::Receiver<()> {
         self.0.flight.subscribe()
     }
 
-    /// Sets the counters of log lines that a scrape shows.
+    /// Sets the counters of log lines, whose values a scrape shows.
     pub fn watch_logs(&self, counts: LogCounts) {
         // Set once, at the start of a process.
         let _ = self.0.logs.set(counts);

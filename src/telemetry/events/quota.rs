@@ -1,5 +1,5 @@
-//! Limits the log lines of one kind per time: a peer that floods us with nonsense must not fill the disk on which its client
-//! keeps our stderr. Metrics count every event.
+//! Limits how many log lines of one kind are written per time: a peer that sends masses of nonsense must not fill the disk on
+//! which its client keeps our stderr. Metrics count every event.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -19,7 +19,7 @@ struct Window {
 }
 
 impl Quota {
-    /// Returns the number of lines left out since the last one if a line may be written now, else `None`.
+    /// If a line may be written now, returns how many lines were left out since the last one; otherwise `None`.
     pub(super) fn admit(&self) -> Option<u64> {
         let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if window.since.is_none_or(|since| since.elapsed() >= LOG_REPEATS_WINDOW) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::telemetry::metrics::labels::{Instance, Part};
 
-/// The values of a gateway that are read for one scrape. With several sessions and links they are sums.
+/// The values of a gateway that are read for one scrape. If there are several sessions and links, each value is a sum.
 #[derive(Debug, Clone)]
 pub struct Sample {
     /// Open requests of the clients.
@@ -21,14 +21,14 @@ pub struct Sample {
     pub calls_in_flight: usize,
     /// Calls that were answered a second time: a broken promise.
     pub answered_twice: u64,
-    /// Events that a call's state does not expect, by that state.
+    /// The number of events that a call did not expect in its state, by that state.
     pub calls_undecided: BTreeMap<&'static str, u64>,
     /// Messages in the mailbox of each part.
     pub mailboxes: [(Part, usize); 3],
     /// Push messages in mailboxes.
     pub pushes: usize,
-    /// The highest epoch of the open connections; 0 without one.
+    /// The highest epoch of the open connections; 0 if there is none.
     pub epoch: u64,
-    /// Ports and projects that surveys found, by what may be done with them.
+    /// The number of ports and projects that surveys found, by what may be done with them.
     pub instances: [(Instance, usize); 4],
 }

@@ -34,8 +34,8 @@ impl Events {
         }
     }
 
-    /// Renders all metrics in the text format of Prometheus. The sample is taken only if metrics are recorded, and one scrape at
-    /// a time.
+    /// Renders all metrics in the text format of Prometheus. The sample is taken only if metrics are recorded. Only one scrape
+    /// runs at a time.
     pub fn render(&self, sample: impl FnOnce() -> Sample) -> String {
         let _one_at_a_time = self.0.scraping.lock().unwrap_or_else(PoisonError::into_inner);
         if self.counted() {
@@ -44,7 +44,7 @@ impl Events {
         self.metrics().render()
     }
 
-    /// Sorts recorded values into their histogram buckets, which a scrape does as well.
+    /// Sorts recorded values into their histogram buckets, as a scrape also does.
     pub fn tidy(&self) {
         self.metrics().tidy();
     }

@@ -44,11 +44,11 @@ async fn a_reload_is_one_that_was_announced_or_was_seen_while_the_editor_was_awa
     events.availability_changed(Availability::Coming(Cause::Reloading));
     advance(Duration::from_secs(4)).await;
     up(&events);
-    // The connection ends without a reason, and none is ever found.
+    // The connection ends without a reason, and no reason is found later.
     events.link_down(Epoch(3), Loss::Disconnect);
     events.availability_changed(Availability::Coming(Cause::Lost));
     up(&events);
-    // The reload takes the editor with it, which is reported once.
+    // The editor is gone after the reload. That is recorded only once.
     events.link_down(Epoch(4), Loss::Reload);
     events.availability_changed(Availability::Absent(Cause::Crashed));
     events.availability_changed(Availability::Absent(Cause::Closed));

@@ -49,13 +49,13 @@ label! {
 label! {
     /// What a call waited for before it was sent.
     Wait {
-        /// For the editor to be found or connected.
+        /// Until the editor is found and connected.
         Connect,
-        /// For the end of a domain reload.
+        /// Until a domain reload ends.
         Reload,
-        /// For the end of a compilation.
+        /// Until a compilation ends.
         Compile,
-        /// For a place, because another call or the tool list had it.
+        /// Until it may be sent: another call or the tool list was with the editor.
         Queue,
     }
 }
@@ -66,7 +66,7 @@ label! {
         Reconnect,
         /// The editor reloaded.
         Reload,
-        /// An editor turned the call away: it ran nothing.
+        /// An editor answered that the call was meant for another editor, and ran nothing.
         TurnedAway,
     }
 }
@@ -81,11 +81,11 @@ label! {
         TimedOut,
         /// The port belongs to another project's editor.
         WrongProject,
-        /// Nothing proves whose editor owns the port.
+        /// Nothing proves which project the port belongs to.
         Unproven,
         /// The program that listens there is not a bridge.
         WrongPeer,
-        /// The previous connection was not yet released.
+        /// The previous connection still existed.
         PermitHeld,
         /// This process had no file descriptor left.
         NoDescriptors,
@@ -107,7 +107,7 @@ label! {
 label! {
     /// Why a reply matches no open request.
     Stray {
-        /// Its id belongs to no open request of the connection: unknown, or already answered.
+        /// Its id belongs to no open request of the connection: the id is unknown, or its request was already answered.
         UnknownId,
         /// It has no id.
         NoId,
@@ -121,9 +121,9 @@ label! {
         /// The editor was greeted again after a reload that it announced, that a file of the project showed, or that the greeting
         /// shows.
         Completed,
-        /// The editor was greeted again, and its package announces no reloads: most likely it was one.
+        /// The editor was greeted again, and its package announces no reloads: the outage was most likely a reload.
         Presumed,
-        /// The editor is gone, or another process was greeted.
+        /// The editor's process is gone, or another process was greeted.
         NotReturned,
     }
 }
@@ -179,7 +179,7 @@ label! {
         AnsweredTwice,
         /// A call was answered, but no open request waited for it, and it was not cancelled.
         AnswerForNobody,
-        /// A call that may have run was sent again although it is not repeatable.
+        /// A call that may have run was sent again, although its tool is not repeatable.
         UnsafeResend,
         /// A message for stdout was not one line.
         BrokenLine,

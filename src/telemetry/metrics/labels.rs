@@ -1,4 +1,4 @@
-//! The closed values of every label. They come from enums of the code, never from a peer.
+//! The possible values of every label. They come from enums in the code, never from a peer.
 
 use strum::VariantArray;
 
@@ -13,10 +13,10 @@ use crate::protocol::mcp::{self, Method, ProtocolVersion};
 /// The values of one label.
 pub type Values = fn() -> Vec<&'static str>;
 
-/// The label values of one series, in the order of the labels' names; unused places are empty.
+/// The label values of one series, in the order of the labels' names; unused positions are empty.
 pub type Row = [&'static str; 3];
 
-/// The labels of a metric, and its series.
+/// The labels of a metric, which determine its series.
 #[derive(Debug, Clone, Copy)]
 pub enum Labels {
     /// No label: one series.
@@ -25,9 +25,9 @@ pub enum Labels {
     Each(&'static [(&'static str, Values)]),
     /// A series for each of these combinations.
     Rows(&'static [&'static str], fn() -> Vec<Row>),
-    /// Combinations of these values, added when they first occur (a tool's name is one that an editor listed).
+    /// Combinations of these values, each added when it first occurs. (If one is a tool's name, an editor has listed that tool.)
     Late(&'static [(&'static str, Values)]),
-    /// One series with the values of this build.
+    /// One series, whose values are those of this build.
     Open(&'static [&'static str]),
 }
 
@@ -88,7 +88,7 @@ fn with(mut row: Row, at: usize, value: &'static str) -> Row {
     row
 }
 
-/// Returns a row with these values; the rest is empty.
+/// Returns a row with these values; the remaining positions are empty.
 pub fn row<const N: usize>(values: [&'static str; N]) -> Row {
     let mut row = Row::default();
     for (place, value) in row.iter_mut().zip(values) {
@@ -131,11 +131,12 @@ values! {
     end_causes = ShutdownReason;
 }
 
-/// The fault of a client's line in addition to those of [`Fault`](crate::protocol::jsonrpc::Fault): an id that is already in use.
+/// The fault that is a client's line with an id already in use, in addition to those of
+/// [`Fault`](crate::protocol::jsonrpc::Fault).
 pub const DUPLICATE_ID: &str = "duplicate_id";
-/// The fault of a request beyond the number of open ones.
+/// The fault that is a request beyond the largest number of open requests.
 pub const TOO_MANY_REQUESTS: &str = "too_many_requests";
-/// The `tool` label for tools that have no series of their own.
+/// The value of the label `tool` for all tools without their own series.
 pub const OTHER: &str = "other";
 
 pub(super) fn invalid_messages() -> Vec<&'static str> {
@@ -143,7 +144,7 @@ pub(super) fn invalid_messages() -> Vec<&'static str> {
     faults.iter().copied().chain([DUPLICATE_ID, TOO_MANY_REQUESTS]).collect()
 }
 
-/// The outcomes that a journal may report of a call.
+/// Returns the outcomes that a journal may report for a call.
 pub fn journal_outcomes() -> Vec<&'static str> {
     <JournalOutcome as strum::VariantNames>::VARIANTS.to_vec()
 }
@@ -154,7 +155,7 @@ pub(super) fn frame_errors() -> Vec<&'static str> {
     frames.iter().chain(messages).copied().collect()
 }
 
-/// Returns the era of an MCP version.
+/// Returns the label for the era of an MCP version.
 pub fn era(version: ProtocolVersion) -> &'static str {
     if version.is_stateless() { "stateless" } else { "handshake" }
 }
@@ -168,7 +169,7 @@ pub(super) fn protocols() -> Vec<&'static str> {
 }
 
 pub(super) fn clients() -> Vec<&'static str> {
-    // A client that sends no name is counted as unknown.
+    // A client of the table without a name cannot be recognised, so it is counted as unknown.
     let known = mcp::clients::known_clients().iter().filter(|client| !client.names.is_empty());
     let known = known.map(|client| client.label);
     known.chain([mcp::clients::UNKNOWN_CLIENT.name]).collect()
@@ -201,17 +202,17 @@ pub(super) fn verdicts_with_causes() -> Vec<Row> {
     all.map(|verdict| row([verdict.label(), verdict.cause().unwrap_or("")])).collect()
 }
 
-/// The parts that are supervisors.
+/// Returns the parts that are supervisors.
 pub(super) fn supervisors() -> Vec<&'static str> {
     [Part::Gateway, Part::Link].map(Into::into).to_vec()
 }
 
-/// The parts that handle messages.
+/// Returns the parts that handle messages.
 pub(super) fn handlers() -> Vec<&'static str> {
     [Part::Registry, Part::Discovery, Part::Bridge, Part::Push, Part::Session].map(Into::into).to_vec()
 }
 
-/// The parts whose mailboxes require a permit for messages from outside.
+/// Returns the parts whose mailboxes require a permit for messages from outside.
 pub(super) fn edged_actors() -> Vec<&'static str> {
     [Part::Bridge, Part::Push, Part::Session].map(Into::into).to_vec()
 }
@@ -223,9 +224,9 @@ pub(super) fn push_events() -> Vec<Row> {
     kinds.flat_map(results).collect()
 }
 
-/// The machines of which each link or session has one, with their states in the order of their charts and their first states.
-/// Supervisors and calls are not listed, because there are several or many at a time. Their effects have metrics of their own:
-/// restarts and escalations, verdicts and waits.
+/// Returns the machines of which each link or session has exactly one: the name, the states in the order of the chart, and the
+/// first state. Supervisors and calls are not included, because there are several of them at a time. Their effects have other
+/// metrics: restarts and escalations, verdicts and waits.
 pub fn machine_states() -> [(&'static str, Vec<&'static str>, &'static str); 5] {
     fn of_machine<M: crate::fsm::Machine>() -> (&'static str, Vec<&'static str>, &'static str)
     where
@@ -251,7 +252,7 @@ pub(super) fn states() -> Vec<Row> {
     machines.flat_map(|(machine, states, _)| states.into_iter().map(move |state| row([machine, state]))).collect()
 }
 
-/// The states of all machines, the call's included.
+/// Returns the states of all machines, including those of calls.
 pub(super) fn all_states() -> Vec<Row> {
     let calls = of::<call::State>().into_iter().map(|state| row([<call::Call as crate::fsm::Machine>::NAME, state]));
     states().into_iter().chain(calls).collect()

@@ -1,6 +1,6 @@
-//! The metrics: every series of the [`table`] is registered, described and at zero from the start, and rendered for a scrape.
+//! The metrics. Every series of the [`table`] is registered, described and set to zero at the start, and rendered for a scrape.
 //!
-//! The recorder belongs to one gateway, not to the process, so that each gateway in a test has its own. An event finds its handle
+//! The recorder belongs to one gateway, not to the process, so that each gateway in a test has its own. An event finds its series
 //! by a binary search over a few labels, without a lock, a hash or an allocation. Without `--metrics` nothing is recorded.
 
 mod edges;
@@ -27,7 +27,7 @@ enum Handle {
     Histogram(metrics::Histogram),
 }
 
-/// The metrics of one gateway. The default records nothing.
+/// The metrics of one gateway. The default value records nothing.
 #[derive(Default)]
 pub struct Metrics(Option<Recording>);
 
@@ -37,7 +37,7 @@ struct Recording {
     /// The series of each metric, indexed by [`Id`] and sorted by their labels.
     families: Vec<Vec<(Row, Handle)>>,
     late: Mutex<BTreeMap<(usize, Row), Handle>>,
-    /// The tools with series of their own. The last one is [`labels::OTHER`].
+    /// The tools that have their own series. The last entry is [`labels::OTHER`].
     tools: Mutex<Vec<ToolSeries>>,
 }
 
@@ -54,7 +54,7 @@ impl std::fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// Returns metrics that are recorded, all at zero.
+    /// Returns metrics that are recorded. All of them are zero.
     pub fn recording() -> Self {
         let mut builder = PrometheusBuilder::new();
         for metric in TABLE {
@@ -135,7 +135,8 @@ impl Metrics {
         family.get(found.ok()?).map(|(_, handle)| handle)
     }
 
-    /// Sets a gauge whose label combinations are added when they first occur, at most [`LATE_SERIES_MAX`] of them per metric.
+    /// Sets a gauge whose label combinations are added when they first occur. A metric gets at most [`LATE_SERIES_MAX`] of them;
+    /// values for further ones are dropped.
     pub fn set_late(&self, id: Id, row: Row, value: f64) {
         let Some(recording) = &self.0 else { return };
         let mut late = recording.late.lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,7 +151,7 @@ impl Metrics {
         }
     }
 
-    /// Gives the first [`METRIC_TOOLS_MAX`] tools that are listed series of their own, at zero.
+    /// Creates series, set to zero, for each listed tool, up to [`METRIC_TOOLS_MAX`] tools in total.
     pub fn tools_listed<'a>(&self, listed: impl Iterator<Item = &'a str>) {
         let Some(recording) = &self.0 else { return };
         let mut tools = recording.tools.lock().unwrap_or_else(PoisonError::into_inner);
@@ -165,7 +166,7 @@ impl Metrics {
         }
     }
 
-    /// Counts a call of a tool, under [`labels::OTHER`] if the tool has no series of its own.
+    /// Counts a call of a tool. A tool without its own series is counted under [`labels::OTHER`].
     pub fn count_tool(&self, tool: &str, verdict: &'static str) {
         let Some(recording) = &self.0 else { return };
         let tools = recording.tools.lock().unwrap_or_else(PoisonError::into_inner);
@@ -181,7 +182,7 @@ impl Metrics {
         self.0.as_ref().map(|recording| recording.handle.render()).unwrap_or_default()
     }
 
-    /// Sorts recorded values into their histogram buckets. Otherwise they would pile up between two scrapes.
+    /// Sorts recorded values into their histogram buckets. Otherwise they would accumulate between two scrapes.
     pub fn tidy(&self) {
         if let Some(recording) = &self.0 {
             recording.handle.run_upkeep();
@@ -220,7 +221,7 @@ fn register(recorder: &PrometheusRecorder, metric: &Metric, row: &[String; 3]) -
     }
 }
 
-/// Converts a count for Prometheus. Exact up to 2^53.
+/// Converts a number for Prometheus. The result is exact up to 2^53.
 #[expect(clippy::cast_precision_loss, reason = "counts and sizes stay far below 2^53")]
 pub(in crate::telemetry) fn as_f64(count: usize) -> f64 {
     count as f64

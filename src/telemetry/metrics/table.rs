@@ -1,7 +1,7 @@
-//! The one table of metrics: the name, meaning and labels of each.
+//! The one table of metrics: name, meaning and labels of each metric.
 //!
-//! Metrics are registered, described and set to zero from this table. `docs/metrics.md` for people and `dashboards/metrics.json`
-//! for the check of the dashboards are generated from it.
+//! Metrics are registered, described and set to zero from this table. Two files are generated from it: `docs/metrics.md` for
+//! people, and `dashboards/metrics.json` for checking the dashboards.
 
 use super::labels::{self, Labels};
 
@@ -15,11 +15,11 @@ pub enum Kind {
     Counter,
     /// Rises and falls.
     Gauge,
-    /// Counts values by size. The list has the upper bounds of its buckets.
+    /// Counts values by size. The list contains the upper bounds of the buckets.
     Histogram(&'static [f64]),
 }
 
-/// The unit of a metric. A name ends with its unit, `Count` excepted.
+/// The unit of a metric. The metric's name ends with the unit, except for `Count`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Unit {
@@ -57,17 +57,17 @@ impl Metric {
 const ANSWER: &[f64] = &[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
 /// The time to handle a message, which normally takes microseconds.
 const HANDLE: &[f64] = &[0.0001, 0.001, 0.005, 0.01, 0.1, 1.0];
-/// The lateness of a timer.
+/// How late a timer fired.
 const LAG: &[f64] = &[0.001, 0.005, 0.01, 0.05, 0.1, 1.0];
 /// The time from a dial to the answer of the greeting.
 const CONNECT: &[f64] = &[0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 30.0];
 /// The length of a domain reload: seconds for a small project, minutes for a large one.
 const RELOAD: &[f64] = &[0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0, 34.0, 60.0, 120.0, 300.0];
-/// The time from an editor that listens again to the first call that is sent. The promise is 1 s.
+/// The time from when an editor listens again to when the first call is sent. The promise is 1 s.
 const RECOVERY: &[f64] = &[0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 30.0];
 /// The time that a machine stays in a state, from the length of a dial to an hour.
 const DWELL: &[f64] = &[0.01, 0.1, 1.0, 10.0, 60.0, 120.0, 600.0, 3600.0];
-/// Sizes of results, from small texts to results that are written into files.
+/// Sizes of results, from small texts to results that are written to files.
 const RESULT: &[f64] = &[256.0, 1024.0, 4096.0, 16384.0, 65536.0, 262_144.0, 1_048_576.0, 6_291_456.0];
 
 macro_rules! metrics {

@@ -47,7 +47,7 @@ fn the_names_follow_prometheus_and_the_table_its_ids() {
             assert!(bounds.windows(2).all(|pair| pair[0] < pair[1]), "{name}");
         }
     }
-    // The thresholds of the service levels must be bounds of buckets.
+    // The thresholds of the service levels must be upper bounds of buckets.
     for (id, bound) in [(Id::RecoveryDuration, 1.0), (Id::ActorHandle, 0.005), (Id::FsmDwell, 120.0)] {
         let Kind::Histogram(bounds) = id.metric().kind else { panic!("{id:?} is no histogram") };
         assert!(bounds.contains(&bound), "{id:?} lacks {bound}");
@@ -113,7 +113,7 @@ fn a_hostile_session_stays_within_the_budget_and_puts_no_word_of_its_own_on_a_se
     let metrics = Metrics::recording();
     metrics.set_build("1.2.3", "abc", "2025-11-25");
     let names: Vec<String> = (0..10_000).map(|number| format!("HOSTILE\"}} {number}\n{{le=\"1\"}}")).collect();
-    // An editor that lists any tool; a client that calls any tool under any client name.
+    // The editor lists arbitrary tools, and a client calls arbitrary tools under arbitrary client names.
     metrics.tools_listed((0..10_000).map(|_| "listed").chain(std::iter::once("other")));
     let listed: Vec<String> = (0..10_000).map(|number| format!("tool_{number}")).collect();
     metrics.tools_listed(listed.iter().map(String::as_str));
@@ -133,7 +133,7 @@ fn a_hostile_session_stays_within_the_budget_and_puts_no_word_of_its_own_on_a_se
     let count = samples(&text).count();
     assert!(!text.contains("HOSTILE"), "a peer's word became a label");
     assert!(count <= SERIES_MAX, "{count} series");
-    // The budget is tight enough to catch a change.
+    // The limit is tight enough to reveal a change.
     assert!(count > SERIES_MAX / 2, "{count} series");
     let tools =
         text.lines().filter(|line| line.starts_with("holdfast_tool_calls_by_tool_total") && line.contains("\"ok\""));
