@@ -1,5 +1,5 @@
-//! Fits results to a client. Images and sounds that the client does not accept are kept in a file, and a note replaces them. A
-//! text that the client would cut is cut here, with a note about its length and the file that has all of it.
+//! Fits results to a client. Images and sounds that the client does not accept are kept in a file, and a note replaces them. If
+//! the client would cut a text, it is cut here instead, with a note about its length and the file that has all of it.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::protocol::jsonrpc;
 use super::client_profile::ClientProfile;
 use super::result::{Content, Kind, ToolResult, kind_of, structured};
 
-/// Whether the client accepts the result unchanged. The size that no client accepts is not checked here.
+/// Whether the client accepts the result unchanged. The limit above which no client accepts a result is not checked here.
 pub fn fits(result: &ToolResult, profile: &ClientProfile) -> bool {
     let client = &profile.client;
     let untaken = !(client.images && client.audio)
