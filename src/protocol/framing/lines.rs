@@ -12,7 +12,7 @@ use crate::protocol::jsonrpc::{IdScanner, RequestId};
 pub enum Line {
     /// A line that is neither blank nor too long, without the newline and the CR before it.
     Whole(Bytes),
-    /// A line that was too long to keep, reported after its end.
+    /// A line that was too long to keep. It is reported when its end arrives.
     TooLong {
         /// The length of the line in bytes, without its line end.
         bytes: u64,

@@ -117,9 +117,9 @@ pub(super) fn read_answer(reply: Reply) -> EditorAnswer {
 /// Whether a result reports that its tool failed.
 enum Failure {
     No,
-    /// The tool failed, and the result has more members than the message.
+    /// The tool failed, and the result is more than one message: it has other members, or no message.
     Told,
-    /// The tool failed, and this message is all that the result says.
+    /// The tool failed, and this message is the whole result.
     Said(String),
 }
 
