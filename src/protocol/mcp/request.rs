@@ -55,7 +55,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The method with this name.
+    /// Returns the method with this name, or [`Method::Other`].
     pub fn from_name(name: &str) -> Self {
         match name {
             "initialize" => Self::Initialize,

@@ -16,7 +16,7 @@ use holdfast_fake_unity::FakeDialect;
 use super::run::{PIPE, Run, SLACK, Verdict};
 use crate::history::Event;
 
-/// The shortest line from or to the client: an answer to a ping.
+/// Length of the shortest line to or from the client, in bytes: an answer to a ping.
 const LINE_MIN: usize = 36;
 /// The largest number of requests that the gateway can have taken while nobody reads its answers: open requests, answers that
 /// wait for stdout, and bytes in pipes and buffers (both pipes, one read from stdin, one shared write and the bytes that it waits

@@ -34,7 +34,7 @@ pub(super) fn discretion(run: &Run<'_>) -> Verdict {
 pub(super) struct Told<'a> {
     /// The JSON-RPC id of the call's request.
     id: Option<u64>,
-    /// The request, by its number, which is unique in the run.
+    /// The number of the request, which is unique in the run.
     pub(super) request: Option<u64>,
     /// The connections that the call was sent on.
     pub(super) sent: Vec<&'a str>,
