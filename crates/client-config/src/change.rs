@@ -56,7 +56,7 @@ pub struct Plan {
     original: Original,
     /// The wanted text; `None` if the file is to be deleted.
     text: Option<String>,
-    /// Whether the copy of the file's first state is no longer needed.
+    /// Whether the copy of the file's first state is no longer needed after the change.
     backup_done: bool,
     /// The old servers' entries in the file, which are removed with [`Wish::Replace`].
     pub old: Vec<OldServer>,
@@ -188,7 +188,7 @@ pub fn files(client: &Client, places: &Places, wish: Wish<'_>) -> Vec<PathBuf> {
     std::iter::once(file).chain(former.into_iter().filter(|file| ours(file).is_some())).collect()
 }
 
-/// Plans a change and carries it out. If another program wrote the file in between, plans it again, up to [`ATTEMPTS_MAX`] times
+/// Plans a change and carries it out. If another program wrote the file in between, plans it again, up to `ATTEMPTS_MAX` times
 /// in all.
 ///
 /// # Errors
@@ -215,7 +215,7 @@ mod tests {
     use crate::disk::Disk;
     use crate::places::System;
 
-    /// Claude Desktop on Windows, set up before its package was installed, and what its former file contains.
+    /// Claude Desktop on Windows: it was set up before its package was installed, and its former file still has our entry.
     #[test]
     fn taking_the_entry_out_is_also_about_the_file_that_was_read_before_the_package_came() {
         let folder = tempfile::tempdir().expect("a folder");

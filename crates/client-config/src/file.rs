@@ -78,7 +78,7 @@ impl Original {
             }
             Err(error) => return Err(unreadable(error)),
         };
-        // Checked before the file is opened: opening a pipe waits for its writer.
+        // The check comes before the file is opened, because opening a pipe waits for its writer.
         if !meta.is_file() {
             return Err(ReadError::NotAFile(path));
         }
@@ -202,11 +202,11 @@ fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// What a write left next to the file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Written {
-    /// There was no file before.
+    /// Nothing: there was no file before.
     New,
     /// A copy of the previous content, at this path.
     BackedUp(PathBuf),
-    /// An earlier copy, at this path. It is kept, since it is the state before the first change.
+    /// An earlier copy, at this path. It is kept, because it is the state before the first change.
     EarlierBackup(PathBuf),
 }
 

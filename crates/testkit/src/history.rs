@@ -358,7 +358,7 @@ impl Recorder {
             .filter(|line| number.is_none_or(|number| field(line, "wire") == Some(number)))
             .filter_map(|line| field(line, "call"));
         let Some(Part::Editor(editor)) = self.part else { return fits.next().map(str::to_owned) };
-        // Each link numbers its messages itself: only a call of a session that works with this editor fits.
+        // Each link numbers its messages itself, so only a call of a session that works with this editor matches.
         let session = |id: u64| u8::try_from(id / IDS_OF_A_SESSION).unwrap_or(u8::MAX);
         let works_there = |session: u8| {
             entries

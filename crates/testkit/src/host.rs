@@ -131,7 +131,7 @@ impl MemoryHost {
         self.inner.lock().unwrap().net = Some(net.clone());
     }
 
-    /// Sets which process owns a port.
+    /// Sets the owner of a port.
     pub fn set_owner(&self, port: u16, owner: Owner) {
         self.inner.lock().unwrap().owners.insert(port, owner);
     }

@@ -56,7 +56,7 @@ pub enum BadGreeting {
     /// The peer has the package, but its bridge is not ready.
     #[error("the editor is still starting its bridge: {0}")]
     Starting(String),
-    /// The project's instance file could not be read, so neither side can prove its identity.
+    /// holdfast does not know the content of the instance file, so neither side can prove its identity.
     #[error(
         "its project's Library/Holdfast/instance.json is not known, and without it neither side can prove who it is: name the \
          project (--project)"

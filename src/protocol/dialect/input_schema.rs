@@ -71,7 +71,7 @@ impl InputSchema {
             }
         }
         text.push('}');
-        // Frees the capacity that was allocated in advance while the text grew.
+        // Frees the unused capacity: a growing string doubles its capacity.
         text.shrink_to_fit();
         let text = RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned());
         Ok(Self(text.into()))

@@ -42,7 +42,7 @@ pub enum Unreadable {
 }
 
 impl Unreadable {
-    /// A sentence about the file at `path`: the problem and its fix. `anew` says how to make the editor write the file again.
+    /// Returns a sentence about the file at `path`: the problem and its fix. `anew` says how to make the editor write the file again.
     pub(super) fn told(&self, path: &str, anew: &str) -> String {
         match self {
             Self::Link => {

@@ -126,7 +126,7 @@ fn every_fault_has_its_code_and_the_id_that_can_be_seen() {
         (br#"{"jsonrpc":"2.0","id":3,"result":1,"error":{"code":1,"message":""}}"#, "bad_response - -32600"),
         (br#"{"id":3,"result":1}"#, "bad_response - -32600"),
     ];
-    // `parse` never returns these two faults: they are for lines that are too long, and for batches.
+    // `parse` never returns these two faults: one is for lines that are too long, the other for a batch in `members`.
     let mut seen = BTreeSet::from(["too_long", "bad_batch"]);
     for (line, expected) in rows {
         let shown = String::from_utf8_lossy(&line[..line.len().min(120)]);

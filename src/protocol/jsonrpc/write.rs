@@ -1,7 +1,7 @@
 //! Writes messages, each as one line without the line end.
 //!
 //! Raw JSON is copied unchanged, except that line breaks are removed. In valid JSON they are insignificant white space, so a
-//! message is always one line, whatever layout the editor used.
+//! message is always one line, however the editor formatted it.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! The gateway's own tools. They are always listed, whatever the state of the editor.
+//! The gateway's own tools. They are always listed, in every state of the editor.
 
 use std::time::Duration;
 

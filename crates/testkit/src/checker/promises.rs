@@ -1,4 +1,4 @@
-//! Most of the promises, with one checker for each: about requests and answers, about what ran, about connections.
+//! The checkers for most of the promises: about requests and answers, about what ran, and about connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -72,11 +72,9 @@ const REACHED: Duration = Duration::from_millis(2500);
 const COMEBACK: Duration = Duration::from_secs(20);
 
 /// Returns for how long after all faults had ended the gateway treated the editor itself as a foreign peer, whose port it does
-/// not
-/// dial for a while. This happens only with uMCP: its reader takes the parts of a divided line for separate messages, and then
-/// refuses a greeting. Only a network fault that divides data causes it, because otherwise no line exceeds what the reader takes
-/// at
-/// once.
+/// not dial for a while. This happens only with uMCP: its reader takes the parts of a divided line for separate messages, and
+/// then refuses a greeting. Only a network fault that divides data causes it, because otherwise no line exceeds what the reader
+/// takes at once.
 fn left_in_peace(run: &Run<'_>) -> Duration {
     if run.dialect != FakeDialect::Umcp {
         return Duration::ZERO;

@@ -1,7 +1,7 @@
 //! A proxy between gateway and editor that changes one message: it cuts the message after some bytes, withholds it or forges it.
+//!
 //! The proxy reads frames only to find where each begins. Its port stays bound while the editor's port is closed, so that no
 //! other process can take it.
-//! process can take it.
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};

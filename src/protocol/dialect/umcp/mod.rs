@@ -3,9 +3,8 @@
 //! Tools, schemas, errors and project files are those of uLoopMCP; this module has the lines, the method names and the ids. Two
 //! facts of the package's C# code limit what may be sent. The code reads up to 4096 bytes at a time and decodes each piece by
 //! itself, so a multi-byte character on the boundary is lost: holdfast sends only ASCII. If a message spans two pieces and the
-//! cut
-//! falls between two tokens (before v0.8 at any cut), the code takes the first piece for the complete message. The remainder then
-//! spoils every later message of the connection. So holdfast never sends a message that is longer than one piece.
+//! cut falls between two tokens (before v0.8 at any cut), the code takes the first piece for the complete message. The remainder
+//! then spoils every later message of the connection. So holdfast never sends a message that is longer than one piece.
 //! `tests/vectors/umcp/` holds the literal bytes with their provenance.
 
 mod wire;

@@ -52,7 +52,7 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
 
 fn greeting(hello: &Hello, step: usize) -> (&'static str, String) {
     let method = GREETINGS.get(step).copied().unwrap_or(GREETINGS[GREETINGS.len() - 1]);
-    // Before v0.4 the editor compares the case of parameter names; `message` is what it expects.
+    // Before v0.4 the editor compares the case of parameter names, and `ping` expects `message`.
     let parameter = if method == "ping" { "message" } else { "ClientName" };
     (method, format!(r#"{{"{parameter}":{}}}"#, quoted(&hello.client_name)))
 }

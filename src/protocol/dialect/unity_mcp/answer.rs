@@ -18,7 +18,7 @@ const CODE_WAITING: &str = "{ \"success\": false, \"error\": \"\", \"code\": \""
 const CODE_FAILED: &str = "{ \"success\": false, \"error\": \"";
 const CODE_WAIT_FAILED: &str = "{ \"success\": false, \"error\": \"Error executing code: ";
 const STATE_WAIT_FAILED: &str = "{ \"success\": false, \"message\": \"Error getting game state: ";
-/// The editor's answer before its main thread has replied: default values.
+/// The editor's answer if its main thread has not supplied the values yet: default values.
 const STATE_UNASKED: &str = "{ \"isPlaying\": false, \"isPaused\": false, \"isCompiling\": false, \"currentScene\": \"SampleScene\", \
                              \"timeScale\": 1, \"frameCount\": 0, \"realtimeSinceStartup\": 0 }";
 /// Commits between 6f42e8d and 09106e9 only pretend to start or stop; their answers contain this.
