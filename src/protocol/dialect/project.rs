@@ -42,7 +42,8 @@ pub enum Unreadable {
 }
 
 impl Unreadable {
-    /// Returns a sentence about the file at `path`: the problem and its fix. `anew` says how to make the editor write the file again.
+    /// Returns a sentence about the file at `path`: the problem and its fix. `anew` says how to make the editor write the file
+    /// again.
     pub(super) fn told(&self, path: &str, anew: &str) -> String {
         match self {
             Self::Link => {

@@ -93,8 +93,8 @@ pub fn cut_text(result: ToolResult, profile: &ClientProfile, path: &str) -> Tool
 /// The quotes around a JSON string.
 const QUOTES: usize = 2;
 
-/// Returns the text length of a result as the client counts it: the blocks as JSON strings without images and sounds, or
-/// `structuredContent` if that is longer.
+/// Returns the text length of a result as the client counts it: texts as JSON strings, images and sounds as 0, other blocks as
+/// their JSON; or the length of `structuredContent` if that is longer.
 fn text_len(result: &ToolResult, profile: &ClientProfile) -> usize {
     let blocks = result.content.iter().map(|content| match content {
         Content::Text(text) => jsonrpc::quoted_len(text),
@@ -105,9 +105,9 @@ fn text_len(result: &ToolResult, profile: &ClientProfile) -> usize {
     blocks.sum::<usize>().max(structured)
 }
 
-/// Returns the longest beginning of a text that takes at most `max` bytes inside a JSON string. If possible the cut is at a line
-/// end near `max`, otherwise after a comma or a space. It is never inside a character, nor inside an escape if the text itself is
-/// JSON.
+/// Returns the longest beginning of a text that takes at most `max` bytes inside a JSON string. If its last quarter has a line
+/// end, a comma or a space (tried in this order), the cut is after the last one. The cut is never inside a character, nor inside
+/// an escape if the text itself is JSON.
 pub fn head(text: &str, max: usize) -> &str {
     let (mut end, mut bytes) = (0, 0);
     for (at, c) in text.char_indices() {
