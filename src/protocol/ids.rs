@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 /// The identity of a call, from the client's request to Unity's console and the log: a GUID.
 ///
-/// Made from random bytes that the caller supplies ([`CallId::from_random`]), because the pure layers have no randomness.
+/// Made from random bytes that the caller supplies ([`CallId::from_random`]), because this code has no source of randomness.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallId(Uuid);
 
@@ -80,8 +80,8 @@ impl RequestKey {
     }
 }
 
-/// The number of one connection to an editor. It rises over the life of the process. A frame, claim or write of one epoch never
-/// affects a call of another.
+/// The number of one connection to an editor. It rises during the life of the process. A frame, claim or write of one epoch never
+/// affects a call of another epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Epoch(pub u64);
 

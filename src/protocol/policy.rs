@@ -25,7 +25,7 @@ enum Hint {
 }
 
 impl Hint {
-    /// Whether the annotation is true of a tool. MCP 2025-03-26 (`ToolAnnotations`) gives `destructiveHint` and `idempotentHint`
+    /// Whether the annotation applies to a tool. MCP 2025-03-26 (`ToolAnnotations`) gives `destructiveHint` and `idempotentHint`
     /// a meaning only for a tool that is not read-only. So a read-only tool is never destructive and always idempotent.
     fn holds(self, of: &Annotations) -> bool {
         match self {
@@ -48,7 +48,7 @@ pub fn unstated() -> Annotations {
     }
 }
 
-/// What a rule is compared with.
+/// What a rule compares: a tool's name, or one annotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
     Name(Vec<char>),
@@ -146,8 +146,8 @@ impl<'de> Deserialize<'de> for Pattern {
     }
 }
 
-/// Whether the pattern matches the whole name. After a mismatch only the last `*` is extended, so the work is at most the product
-/// of both lengths.
+/// Whether the pattern matches the whole name. After a mismatch only the last `*` is extended, so the number of steps is at most
+/// the product of both lengths.
 fn matches(pattern: &[char], name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     let (mut at, mut next) = (0, 0);
@@ -216,7 +216,7 @@ impl Policy {
         push(&mut self.deny, &mut self.unusable, patterns, place);
     }
 
-    /// Refuses the tools that none of these patterns matches. An empty list refuses nothing.
+    /// Refuses the tools that match none of these patterns. An empty list refuses nothing.
     pub fn allow(&mut self, patterns: Vec<Pattern>, place: &str) {
         push(&mut self.allow, &mut self.unusable, patterns, place);
     }
@@ -237,7 +237,7 @@ impl Policy {
         Some(Grounds { rule: None, says: format!("the policy cannot be read, so nothing is allowed ({why})") })
     }
 
-    /// Why this tool may not be called. `name` is the name that clients see, `own` the name in the editor.
+    /// Why this tool may not be called; `None` if it may. `name` is the name that clients see, `own` the name in the editor.
     pub fn refusal(&self, name: &str, own: &str, annotations: &Annotations) -> Option<Grounds> {
         let names = [name, own];
         let refused_by = |rule: String| Grounds { says: format!("policy refuses it: {rule}"), rule: Some(rule) };

@@ -1,11 +1,11 @@
-//! Prepares texts of peers for display.
+//! Prepares text from peers for display.
 
 use std::fmt::Write as _;
 
 use crate::limits::{LOG_FIELD_MAX_BYTES, LOG_NAME_MAX_BYTES};
 
-/// Makes a text from a peer fit for one field of one log line: escapes control characters, line separators and bidirectional
-/// overrides, and cuts the text after about [`LOG_FIELD_MAX_BYTES`] (the last escape and the ellipsis may exceed the bound).
+/// Makes a text from a peer fit for one field of one log line. Escapes control characters, line separators and bidirectional
+/// overrides. Cuts the text after about [`LOG_FIELD_MAX_BYTES`] (the last escape and the ellipsis may exceed the bound).
 pub fn clean(text: &str) -> String {
     let mut clean = String::new();
     for character in text.chars() {
@@ -43,7 +43,7 @@ pub(in crate::protocol) fn quote(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_else(|_| String::from("\"\""))
 }
 
-/// The longest prefix of at most `max` bytes that ends at a character boundary.
+/// Returns the longest prefix of at most `max` bytes that ends at a character boundary.
 pub(in crate::protocol) fn cut(text: &str, max: usize) -> &str {
     if text.len() <= max {
         return text;

@@ -14,7 +14,7 @@ pub struct TraceContext {
     pub traceparent: Option<String>,
     /// Data of tracing systems. `None` if there is no `traceparent`.
     pub tracestate: Option<String>,
-    /// Data that the client's side passes along the trace. It may hold anything, and is never logged.
+    /// Data that the client passes along with the trace. It may hold anything, and is never logged.
     pub baggage: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl TraceContext {
         said.then_some(Self { traceparent, tracestate, baggage })
     }
 
-    /// The id of the trace: 32 hex digits.
+    /// The id of the trace: 32 hex digits. `None` if there is no `traceparent`.
     pub fn trace_id(&self) -> Option<&str> {
         self.traceparent.as_deref().and_then(|text| text.get(3..35))
     }

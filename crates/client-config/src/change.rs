@@ -1,4 +1,4 @@
-//! A change of a client's file. It is planned first, and then shown or made.
+//! A change of a client's file. It is planned first; the plan can then be shown or carried out.
 
 use std::path::{Path, PathBuf};
 
@@ -15,14 +15,14 @@ use crate::places::Places;
 pub enum Wish<'a> {
     /// The file has our entry, which starts this program.
     Have(&'a Launch),
-    /// Like `Have`, and the file has no entry that starts the server of a package that holdfast speaks.
+    /// Like `Have`. In addition, the file has no entry that starts the server of a package that holdfast supports.
     Replace(&'a Launch),
     /// The file has no entry of ours.
     Lack,
 }
 
 impl<'a> Wish<'a> {
-    /// Returns what our entry is to start, if there is to be one.
+    /// Returns what our entry must start; `None` if the file must not have our entry.
     pub fn launch(self) -> Option<&'a Launch> {
         match self {
             Self::Have(launch) | Self::Replace(launch) => Some(launch),
@@ -56,7 +56,7 @@ pub struct Plan {
     original: Original,
     /// The wanted text; `None` if the file is to be deleted.
     text: Option<String>,
-    /// Whether the copy of the file's first state is no longer needed.
+    /// Whether the copy of the file's first state is no longer needed after the change.
     backup_done: bool,
     /// The old servers' entries in the file, which are removed with [`Wish::Replace`].
     pub old: Vec<OldServer>,
@@ -65,11 +65,11 @@ pub struct Plan {
 /// What was done.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Done {
-    /// The file was already as wanted, and no byte was written.
+    /// The file already had the wanted content. Nothing was written.
     Already,
     /// The file was written.
     Wrote(Written),
-    /// The file is as it was before the first change, and the copy of that state is deleted.
+    /// The file has its content from before the first change again, and the copy of that content is deleted.
     Restored,
     /// The file contained only our entry, and is deleted.
     Deleted,
@@ -175,9 +175,9 @@ impl Plan {
     }
 }
 
-/// Returns the files that a wish concerns. The first one is the file that the client
-/// reads. [`Wish::Lack`] also concerns the client's former files that contain our entry. A
-/// former file that cannot be read is left alone, as the client no longer reads it either.
+/// Returns the files that a wish concerns. The first one is the file that the client reads. [`Wish::Lack`] also concerns the
+/// client's former files that contain our entry. A former file that cannot be read is left out, because the client no longer
+/// reads it either. Empty if no file is known on this system.
 pub fn files(client: &Client, places: &Places, wish: Wish<'_>) -> Vec<PathBuf> {
     let Some(file) = places.file(client) else { return Vec::new() };
     let former = if wish == Wish::Lack { places.former_files(client) } else { Vec::new() };
@@ -188,11 +188,12 @@ pub fn files(client: &Client, places: &Places, wish: Wish<'_>) -> Vec<PathBuf> {
     std::iter::once(file).chain(former.into_iter().filter(|file| ours(file).is_some())).collect()
 }
 
-/// Plans a change and makes it. It is planned again if another program wrote the file in between.
+/// Plans a change and carries it out. If another program wrote the file in between, plans it again, up to `ATTEMPTS_MAX` times
+/// in all.
 ///
 /// # Errors
-/// Returns [`ChangeError`]. The file is unchanged, unless a write in place failed halfway; a copy of its first state is then
-/// beside it.
+/// Returns [`ChangeError`]. The file is unchanged, unless a write in place failed halfway. In that case a copy of its first state
+/// is next to it.
 pub fn make(client: &Client, file: &Path, places: &Places, wish: Wish<'_>) -> Result<(Plan, Done), ChangeError> {
     let mut attempt = 1;
     loop {
@@ -214,7 +215,7 @@ mod tests {
     use crate::disk::Disk;
     use crate::places::System;
 
-    /// Claude Desktop on Windows, set up before its package was installed, and what its former file contains.
+    /// Claude Desktop on Windows: it was set up before its package was installed, and its former file still has our entry.
     #[test]
     fn taking_the_entry_out_is_also_about_the_file_that_was_read_before_the_package_came() {
         let folder = tempfile::tempdir().expect("a folder");

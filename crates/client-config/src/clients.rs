@@ -1,4 +1,5 @@
-//! The AI clients as data: where each keeps its list of MCP servers, what an entry looks like, and the source of these facts.
+//! The AI clients as data: where each client keeps its list of MCP servers, what an entry looks like, and the source of these
+//! facts.
 
 use crate::edit::Format;
 
@@ -7,17 +8,17 @@ use crate::edit::Format;
 pub enum Base {
     /// The user's home folder.
     Home,
-    /// XDG_CONFIG_HOME, else `.config` in the home, on every system.
+    /// XDG_CONFIG_HOME, otherwise `.config` in the home folder, on every system.
     Config,
-    /// [`Base::Config`] on Linux, else `.config` in the home.
+    /// [`Base::Config`] on Linux, otherwise `.config` in the home folder.
     DotConfig,
     /// The settings of desktop programs: `Library/Application Support` on macOS, [`Base::Config`] on Linux, %APPDATA% on Windows.
     AppData,
-    /// %LOCALAPPDATA%, for the programs that use it on Windows.
+    /// %LOCALAPPDATA%, for programs that use it on Windows.
     LocalAppData,
-    /// CLAUDE_CONFIG_DIR, else the home.
+    /// CLAUDE_CONFIG_DIR, otherwise the home folder.
     ClaudeConfig,
-    /// CODEX_HOME, else `.codex` in the home.
+    /// CODEX_HOME, otherwise `.codex` in the home folder.
     CodexHome,
     /// The project's folder.
     Project,
@@ -33,7 +34,7 @@ pub enum On {
     /// Windows.
     Windows,
     /// Windows, if this package is installed: the path begins with the package's folder. The package sees only its own copy of
-    /// %APPDATA%, so no other path applies then.
+    /// %APPDATA%, so in that case no other path applies.
     Package,
 }
 
@@ -64,7 +65,7 @@ const fn package(path: &'static str) -> Spot {
     Spot { on: On::Package, base: Base::LocalAppData, path }
 }
 
-/// A field of a new entry that does not concern what is started. If the user changes it later, it is kept.
+/// A field of a new entry that does not say what to start. If the user changes it later, it is kept.
 #[derive(Debug, Clone, Copy)]
 pub enum Given {
     /// A text.
@@ -100,9 +101,9 @@ pub struct Client {
     pub name: &'static str,
     /// Other names for the client.
     pub aliases: &'static [&'static str],
-    /// The places of the user's own configuration. The first file that exists is used, or else the first place.
+    /// The paths of the user's own configuration. The first file that exists is used, otherwise the first path.
     pub user: &'static [Spot],
-    /// The places of a project's configuration, likewise; empty if the client has none.
+    /// The paths of a project's configuration, with the same rule; empty if the client has none.
     pub project: &'static [Spot],
     /// The format of both configurations.
     pub format: Format,
@@ -116,13 +117,14 @@ pub struct Client {
     pub programs: &'static [&'static str],
     /// What the user must do next.
     pub afterwards: &'static str,
-    /// Whether the client starts servers in a project's folder or sends them its roots. If not, the entry must name the project.
+    /// Whether the client starts servers in a project's folder or sends its roots to them. If not, the entry must name the
+    /// project.
     pub tells_project: bool,
     /// The source of these facts, and what is uncertain about them.
     pub source: &'static str,
 }
 
-/// Returns the client with this name or alias. Case is ignored, and spaces and underscores count as `-`.
+/// Returns the client with this name or alias; `None` if there is none. Case is ignored, and spaces and underscores count as `-`.
 pub fn named(word: &str) -> Option<&'static Client> {
     let word = word.to_ascii_lowercase().replace([' ', '_'], "-");
     CLIENTS.iter().find(|client| client.name == word || client.aliases.contains(&word.as_str()))

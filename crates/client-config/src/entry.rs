@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use crate::clients::{Client, Given, Shape};
 use crate::edit::{self, Format, Slot};
 
-/// The key of our entry. It is never a name that Unity packages look for, and the entry never contains UNITY_TCP_PORT: uLoopMCP's
-/// editor side rewrites entries that contain it.
+/// The key of our entry. No Unity package looks for it. The entry never contains UNITY_TCP_PORT, because uLoopMCP's editor side
+/// rewrites entries that contain it.
 pub const ENTRY_NAME: &str = "holdfast";
 
 /// The program that a client is to start.
@@ -14,17 +14,17 @@ pub const ENTRY_NAME: &str = "holdfast";
 pub struct Launch {
     /// The program's absolute path: clients start servers with an almost empty PATH, and expand neither `~` nor variables.
     pub program: String,
-    /// The arguments. If empty, an existing entry keeps its own.
+    /// The arguments. If the list is empty, an existing entry keeps its arguments.
     pub args: Vec<String>,
 }
 
-/// Returns the place of our entry in a client's file.
+/// Returns the position of our entry in a client's file.
 pub(crate) fn slot(client: &Client) -> Slot<'static> {
     Slot { keys: client.keys, name: ENTRY_NAME }
 }
 
-/// Returns the fields to write into our entry. A new entry gets all of them. An existing one gets only what is started, since the
-/// rest belongs to the user (clients store there what was approved or switched off).
+/// Returns the fields to write into our entry. A new entry gets all of them. An existing entry gets only the program and its
+/// arguments: the other fields belong to the user (clients store there what was approved or switched off).
 pub(crate) fn fields(shape: &Shape, launch: &Launch, there: Option<&Value>) -> Map<String, Value> {
     let mut fields = Map::new();
     if there.is_none() {
@@ -65,20 +65,20 @@ fn given(fields: &'static [(&'static str, Given)]) -> impl Iterator<Item = (Stri
     })
 }
 
-/// Returns the program that an entry starts.
+/// Returns the program that an entry starts; `None` if it starts none.
 pub(crate) fn program<'v>(shape: &Shape, entry: &'v Value) -> Option<&'v str> {
     let command = entry.get(shape.command)?;
     command.as_str().or_else(|| command.as_array()?.first()?.as_str())
 }
 
-/// Returns the text for a user to paste, who has no such file yet or one that this crate cannot edit.
+/// Returns the text that a user pastes who has no such file yet, or has one that this crate cannot edit.
 pub fn snippet(client: &Client, launch: &Launch) -> String {
     let fields = fields(&client.shape, launch, None);
     // Any entry can be put into an empty text.
     edit::put(client.format, "", slot(client), &fields).unwrap_or_default()
 }
 
-/// Like [`snippet`], for an unknown client: the format that most clients read.
+/// Like [`snippet`], for an unknown client: in the format that most clients read.
 pub fn common_snippet(launch: &Launch) -> String {
     let fields =
         Map::from_iter([("command".to_owned(), json!(launch.program)), ("args".to_owned(), json!(launch.args))]);

@@ -1,4 +1,4 @@
-//! A configuration on disk: read as a whole and replaced as a whole, with a copy of its first state beside it.
+//! A configuration on disk. It is read as a whole and replaced as a whole, and a copy of its first state is kept next to it.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -36,16 +36,17 @@ pub enum ReadError {
     /// The first path is a link to the second, which does not exist.
     #[error("{} is a link to {}, which does not exist", .0.display(), .1.display())]
     Dangling(PathBuf, PathBuf),
-    /// The first path is in a project and leads to the second, outside of it. A project must not lead to somebody else's file.
+    /// The first path is in a project and leads to the second, outside of the project. A project must not make holdfast change a
+    /// file elsewhere.
     #[error("{} lies outside of the project, at {}, through a link in it; a project's links are not followed out of it", .0.display(), .1.display())]
     Outside(PathBuf, PathBuf),
 }
 
-/// A file in the state in which it was read.
+/// A file with the content that it had when it was read.
 #[derive(Debug)]
 pub struct Original {
-    /// The real path. The user's own links are followed: people keep configurations in a separate folder and link to them, and a
-    /// rename onto the link would replace it.
+    /// The real path. Links of the user are followed: some users keep configurations in a separate folder and link to them, and a
+    /// rename onto the link would replace the link.
     pub path: PathBuf,
     /// The file's content; `None` if there is no file.
     bytes: Option<Vec<u8>>,
@@ -77,7 +78,7 @@ impl Original {
             }
             Err(error) => return Err(unreadable(error)),
         };
-        // Checked before the file is opened: opening a pipe waits for its writer.
+        // The check comes before the file is opened, because opening a pipe waits for its writer.
         if !meta.is_file() {
             return Err(ReadError::NotAFile(path));
         }
@@ -114,7 +115,7 @@ impl Original {
         self.path.with_file_name(name)
     }
 
-    /// Returns the copy of the first state, if it exists and can be read.
+    /// Returns the copy of the first state; `None` if it does not exist or cannot be read.
     pub fn backup(&self) -> Option<Self> {
         let path = self.backup_path();
         let meta = path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
@@ -123,7 +124,7 @@ impl Original {
         Some(Self { path, bytes: Some(bytes), permissions: Some(meta.permissions()), disk: self.disk })
     }
 
-    /// Replaces the file's text, unless the file has changed since it was read.
+    /// Replaces the file's text, unless the file has changed since it was read. The first time, keeps a copy of the old content.
     ///
     /// # Errors
     /// Returns [`WriteError`].
@@ -142,7 +143,7 @@ impl Original {
                 let backup = self.backup_path();
                 match create(&backup, bytes, self.permissions.as_ref()) {
                     Ok(()) => {
-                        // If the copy stays ours, its content is saved all the same.
+                        // If the copy cannot be given to the file's owner, its content is still saved.
                         let _ = owner.give(&backup);
                         Written::BackedUp(backup)
                     }
@@ -154,7 +155,7 @@ impl Original {
         let temporary = folder.join(format!(".holdfast-{}-{:08x}.tmp", std::process::id(), fastrand::u32(..)));
         let bytes = self.bytes_of(text);
         let made = create(&temporary, &bytes, self.permissions.as_ref());
-        // A rename would cut off the file's other names or make us its owner. In these cases the file is written in place.
+        // A rename would remove the file's other hard links, or make us its owner. In these cases the file is written in place.
         let in_place = self.exists() && made.is_ok() && (owner.other_names || owner.give(&temporary).is_err());
         let done = made.map_err(refused).and_then(|()| self.unchanged()).and_then(|()| {
             let done =
@@ -165,7 +166,7 @@ impl Original {
             let _ = fs::remove_file(&temporary);
         }
         if done.is_ok() && !self.exists() {
-            // If the file stays ours, the user who started this can still read it.
+            // If the file cannot be given to its owner, the user who started this program can still read it.
             let _ = owner.give(&self.path);
         }
         done.map(|()| written)
@@ -190,7 +191,7 @@ impl Original {
     }
 }
 
-/// Writes a file in place. A copy of its first state is beside it.
+/// Writes a file in place. A copy of its first state is next to it.
 fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = fs::OpenOptions::new().write(true).open(path)?;
     file.write_all(bytes)?;
@@ -198,21 +199,21 @@ fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// What a write left beside the file.
+/// What a write left next to the file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Written {
-    /// There was no file before.
+    /// Nothing: there was no file before.
     New,
     /// A copy of the previous content, at this path.
     BackedUp(PathBuf),
-    /// An earlier copy, at this path. It is kept, since it is the state before the first change.
+    /// An earlier copy, at this path. It is kept, because it is the state before the first change.
     EarlierBackup(PathBuf),
 }
 
 /// Why a write failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// Another program wrote the file meanwhile.
+    /// Another program wrote the file after it was read.
     #[error("{} was changed by another program at the same time", .0.display())]
     Changed(PathBuf),
     /// The file is marked as read-only, presumably on purpose.
@@ -228,7 +229,7 @@ pub enum WriteError {
     },
 }
 
-/// Resolves links. The file need not exist, unless a link leads to it.
+/// Resolves links. The file need not exist, but a link to a missing file is an error.
 fn real(named: &Path, disk: Disk) -> Result<PathBuf, ReadError> {
     if let Some(path) = (disk.canonical)(named) {
         return Ok(path);
@@ -236,7 +237,7 @@ fn real(named: &Path, disk: Disk) -> Result<PathBuf, ReadError> {
     if let Ok(to) = fs::read_link(named) {
         return Err(ReadError::Dangling(named.to_path_buf(), to));
     }
-    // The nearest existing folder determines the path of the rest.
+    // The nearest existing folder determines the real path of the missing parts.
     let mut missing = Vec::new();
     for folder in named.ancestors() {
         if let Some(found) = (disk.canonical)(folder) {

@@ -5,9 +5,9 @@
 //! with comments, TOML or YAML), and what an entry looks like. [`Places`] turns that into paths for one environment. A [`Plan`]
 //! is a planned change of one file, which can be shown; [`make`] carries it out. [`Standing`] is the setup state of a client.
 //!
-//! Every edit is proven by parsing its result before it is written. A file is replaced as
-//! a whole and keeps its mode, its owner and its names. A copy of its first state stays
-//! beside it until the entry is removed. A file that cannot be parsed is never written.
+//! Before an edit is written, its result is parsed and checked. A file is replaced as a whole and keeps its mode, its owner and
+//! its names. A copy of its first state stays next to it until the entry is removed. A file that cannot be parsed is never
+//! written.
 //!
 //! ```
 //! use holdfast_client_config::{Launch, named, snippet};

@@ -1,4 +1,4 @@
-//! Every bound of this crate, with the reason for its number.
+//! The bounds of this crate, with the reason for each number.
 
 /// The largest configuration of a client that is read or written. Claude Code keeps its history in the same file, and tens of
 /// megabytes have been reported. A larger file is not a configuration.

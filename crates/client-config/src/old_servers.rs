@@ -1,5 +1,5 @@
-//! The servers that came with the packages that holdfast speaks, as the packages' own windows and documents write them into the
-//! clients' configurations. With such an entry beside ours the AI sees every tool twice.
+//! The servers of the packages that holdfast supports. The packages' own windows and documents write entries for them into the
+//! clients' configurations. With such an entry in addition to ours, the AI sees every tool twice.
 
 use serde_json::Value;
 
@@ -18,8 +18,8 @@ pub struct OldServer {
     pub starts: String,
 }
 
-/// Returns the package whose server a word of a command line starts, if any. The word must be in lower case, with `/` in place of
-/// `\`.
+/// Returns the package whose server this word of a command line starts; `None` if it starts none. The word must be in lower case,
+/// with `/` in place of `\`.
 ///
 /// Sources: McpConstants.cs and ServerBundleCopier.cs of uLoopMCP v0.5.0 to v2.1.1 (`TypeScriptServer~/dist/server.bundle.js`,
 /// `Library/uLoopMCP/server.bundle.js`); the README and `Server~/package.json` of turbokettle/unity-mcp; `package.json` and
@@ -38,7 +38,7 @@ fn owner(word: &str) -> Option<&'static str> {
     client.into_iter().any(file).then_some("TSavo/Unity-MCP")
 }
 
-/// Returns the entries of a configuration that start such a server.
+/// Returns the entries of a configuration that start such a server. Our own entry is not included.
 pub(crate) fn find(client: &Client, meaning: &Value) -> Vec<OldServer> {
     let Some(Value::Object(entries)) = client.keys.iter().try_fold(meaning, |value, key| value.get(key)) else {
         return Vec::new();

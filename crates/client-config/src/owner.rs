@@ -1,10 +1,10 @@
-//! Keeps the files that a command writes with their owner, also under `sudo`.
+//! Keeps the owner of the files that a command writes, even if it runs under `sudo`.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The user and group that own a file or should own it. A command under `sudo` must not change the owner of a user's files.
+/// The user and group that own a file or should own it. A command under `sudo` must not change who owns a user's files.
 #[derive(Debug, Clone, Copy)]
 pub struct Owner {
     #[cfg(unix)]
@@ -15,7 +15,7 @@ pub struct Owner {
 
 #[cfg(unix)]
 impl Owner {
-    /// Returns the owner of a file, or of the nearest folder if there is no such file yet.
+    /// Returns the owner of a file; if the file does not exist yet, of the nearest existing folder above it.
     pub fn of(path: &Path) -> Self {
         use std::os::unix::fs::MetadataExt as _;
         let own = fs::metadata(path).ok();
@@ -42,7 +42,7 @@ impl Owner {
         let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
         fs::create_dir_all(folder)?;
         for made in missing {
-            // If a folder stays ours, only the user who started this can write there.
+            // If a folder cannot be given to the owner, only the user who started this program can write there.
             let _ = self.give(made);
         }
         Ok(())

@@ -68,7 +68,7 @@ impl Standing {
         CLIENTS.iter().filter_map(|client| Self::of(client, places, program)).collect()
     }
 
-    /// Returns the setup state of one client; `None` if it has no file on this system.
+    /// Returns the setup state of one client; `None` if no file of it is known on this system.
     fn of(client: &'static Client, places: &Places, program: &Path) -> Option<Self> {
         let file = places.file(client)?;
         let project = places.project.clone().filter(|_| places.of_project(client));

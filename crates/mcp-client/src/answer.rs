@@ -31,7 +31,7 @@ pub enum Ran {
 }
 
 impl Ran {
-    /// Whether this agrees with the editor's own count of the call's runs. More than one run never agrees.
+    /// Whether this agrees with the number of runs that the editor counted. More than one run never agrees.
     #[must_use]
     pub fn is_true(self, runs: u64) -> bool {
         match self {
@@ -43,7 +43,7 @@ impl Ran {
 }
 
 impl Verdict {
-    /// Returns how the request ended, by the text of the response that the AI reads.
+    /// Returns how the request ended, from the response's text, which is what the AI reads.
     #[must_use]
     pub fn of(message: &Value) -> Self {
         let Some(result) = message.get("result") else { return Self::Refused };
@@ -88,7 +88,7 @@ impl Answer {
         texts(&self.0).collect::<Vec<_>>().join("\n")
     }
 
-    /// Returns the editor's own result: the text parsed as JSON, or null.
+    /// Returns the editor's own result: the text parsed as JSON, or null if it is not JSON.
     #[must_use]
     pub fn body(&self) -> Value {
         serde_json::from_str(&self.text()).unwrap_or(Value::Null)

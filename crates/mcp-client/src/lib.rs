@@ -3,7 +3,7 @@
 //!
 //! [`mod@line`] writes a client's messages. [`session`] remembers the requests, pairs each answer with its request and records
 //! every fault of the server; it does no I/O and gets the time as a value. Two clients are built on it: [`tasks`] uses tokio and
-//! its clock, which a test may pause; [`threads`] runs in real time. [`answer`] reads an answer as an AI reads it. [`wire`]
+//! its clock, which a test may pause; [`threads`] runs in real time. [`answer`] interprets an answer as an AI does. [`wire`]
 //! records the messages for the schema check.
 
 pub mod answer;

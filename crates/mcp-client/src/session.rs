@@ -1,8 +1,8 @@
 //! The requests and received lines of one client. A session pairs each answer with its request and records every fault of the
 //! server. It does no I/O; the caller passes in the time of each line.
 //!
-//! This is the only place that judges a server's stdout. Clients ask it while they run. A checker of a finished history replays
-//! the history into a session and asks which promises are [`broken`](Session::broken).
+//! No other code judges a server's stdout. Clients query the session while they run. A checker of a finished history replays the
+//! history into a session, and then queries which promises are [`broken`](Session::broken).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -52,8 +52,8 @@ impl fmt::Display for Fault {
 #[derive(Debug, Clone, Default)]
 struct Request {
     cancelled: bool,
-    /// How often the id was used again while the request was open. Each
-    /// of these requests must be refused, in addition to the answer.
+    /// How many more requests used the same id while the request was open. Each of them must be refused, in addition to the
+    /// answer.
     doubled: usize,
 }
 
@@ -65,7 +65,7 @@ struct Progress {
     last: Option<f64>,
 }
 
-/// See the module's documentation. Requests are identified by the JSON text of their ids.
+/// The record of one client's session (see the module's documentation). Requests are identified by the JSON text of their ids.
 #[derive(Debug, Clone)]
 pub struct Session<T> {
     last_id: u64,
@@ -109,7 +109,7 @@ impl<T> Session<T> {
         self.last_id.wrapping_add(1)
     }
 
-    /// Sets the id of the next request. Later ids count up from it.
+    /// Sets the id of the next request. Later ids continue from it.
     pub fn count_from(&mut self, id: u64) {
         self.last_id = id.wrapping_sub(1);
     }
@@ -131,7 +131,7 @@ impl<T> Session<T> {
         line::request(id, method, params)
     }
 
-    /// Registers a request with an id that is still open, and returns its line.
+    /// Registers another request with the id of an open one, and returns its line.
     pub fn request_again(&mut self, id: &Value, method: &str, params: &Value) -> String {
         self.requests.entry(id.to_string()).or_default().doubled += 1;
         line::request(id, method, params)
@@ -246,12 +246,12 @@ impl<T> Session<T> {
         self.ended
     }
 
-    /// Returns the first answer to a request.
+    /// Returns the first answer to a request; `None` if there is none yet.
     pub fn answer(&self, id: &Value) -> Option<&Line<T>> {
         self.answers.get(&id.to_string())?.first().and_then(|place| self.lines.get(*place))
     }
 
-    /// Takes the last answer with the id null.
+    /// Removes and returns the last answer with the id null; `None` if there is none.
     pub fn take_unaddressed(&mut self) -> Option<&Value> {
         let place = self.unaddressed.pop()?;
         self.lines.get(place).map(|line| &line.value)
@@ -269,19 +269,19 @@ impl<T> Session<T> {
 
     // ---- what was wrong ----
 
-    /// Returns the faults that no server may have.
+    /// Returns the faults in the server's output, except those that [`Self::unasked`] returns.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
     }
 
-    /// Returns answers to requests, and progress under tokens, that were not sent through this session. They are faults, unless
-    /// the test wrote lines of its own.
+    /// Returns the answers to requests, and the progress under tokens, that were not sent through this session. They are faults
+    /// too, unless the test wrote its own lines.
     pub fn unasked(&self) -> &[Fault] {
         &self.unasked
     }
 
-    /// Returns how a promise was broken, in a session that has ended and in which every request was sent through this value.
-    /// `unread`: the client left without reading to the end, so answers may be missing.
+    /// Returns how a promise was broken. The session must have ended, and every request must have been sent through it. `unread`:
+    /// the client left without reading to the end, so answers may be missing.
     pub fn broken(&self, promise: Promise, unread: bool) -> Vec<String> {
         // Too many answers are reported by `unpaired_if`, together with missing ones.
         let faults = self.faults.iter().filter(|_| promise != Promise::Answers).chain(&self.unasked);

@@ -35,7 +35,7 @@ pub struct Client<W, R> {
     output: Option<(R, watch::Sender<()>)>,
     session: Arc<Mutex<Session>>,
     wire: Arc<Recording>,
-    /// Changes with every line. Its sender is dropped after the last line.
+    /// Changes with every received line. Its sender is dropped after the last line.
     news: watch::Receiver<()>,
 }
 
@@ -132,7 +132,7 @@ impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> 
         id
     }
 
-    /// Sends a request with an id that is still open.
+    /// Sends another request with the id of an open one.
     pub async fn request_again(&mut self, id: &Value, method: &str, params: Value) {
         let line = self.session().request_again(id, method, &params);
         self.line(&line).await;
@@ -179,7 +179,7 @@ impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> 
         self.session().told(method).cloned().collect()
     }
 
-    /// Returns the answer to a request, if it was received.
+    /// Returns the answer to a request; `None` if there is none yet.
     pub fn answered(&self, id: &Value) -> Option<Line> {
         self.session().answer(id).cloned()
     }
@@ -261,7 +261,7 @@ impl<W: AsyncWrite + Unpin, R: AsyncRead + Unpin + Send + 'static> Client<W, R> 
         text
     }
 
-    /// Pings. The answer must come without a wait of more than 1 ms on tokio's clock.
+    /// Sends a ping. The answer must come within 1 ms on tokio's clock.
     ///
     /// # Panics
     /// Panics if it does not.

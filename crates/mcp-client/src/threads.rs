@@ -58,7 +58,7 @@ pub struct Client<W, R> {
 }
 
 impl<W: Write, R: Read + Send + 'static> Client<W, R> {
-    /// Creates a client of this program that does not [`read`](Self::read) yet. `patience` is the usual bound of its waits.
+    /// Creates a client of this program that does not [`read`](Self::read) yet. `patience` is the default bound of its waits.
     pub fn new(program: &str, patience: Duration, input: W, output: R) -> Self {
         let ear = Arc::new(Ear { wire: Recording::begin(program), ..Ear::default() });
         Self { patience, input: Some(input), output: Some(output), ear, reading: false }
@@ -96,7 +96,7 @@ impl<W: Write, R: Read + Send + 'static> Client<W, R> {
         input.write_all(bytes).and_then(|()| input.flush())
     }
 
-    /// Takes stdin out of the client, so that the caller can write it.
+    /// Takes stdin out of the client, so that the caller can write to it.
     ///
     /// # Panics
     /// Panics if stdin was closed or taken.
@@ -131,7 +131,7 @@ impl<W: Write, R: Read + Send + 'static> Client<W, R> {
         (id, line + "\n")
     }
 
-    /// Sets the id of the first request. Later ids count up from it. To be called before the first request.
+    /// Sets the id of the first request. Later ids continue from it. Must be called before the first request.
     pub fn count_from(&mut self, first: u64) {
         self.session().count_from(first);
     }
@@ -190,7 +190,7 @@ impl<W: Write, R: Read + Send + 'static> Client<W, R> {
         }
     }
 
-    /// Waits for the answer to a request, with the usual bound.
+    /// Waits for the answer to a request, at most for the client's `patience`.
     pub fn answer(&self, id: u64) -> Answer {
         self.answer_within(id, self.patience)
     }
@@ -209,7 +209,7 @@ impl<W: Write, R: Read + Send + 'static> Client<W, R> {
         self.session().has_ended()
     }
 
-    /// Returns when the answer was received.
+    /// Returns when the answer was received; `None` if there is none yet.
     pub fn answered_at(&self, id: u64) -> Option<Instant> {
         self.session().answer(&id.into()).map(|line| line.at)
     }
@@ -219,7 +219,7 @@ impl<W: Write, R: Read + Send + 'static> Client<W, R> {
         self.session().answer(&id.into()).is_some()
     }
 
-    /// Whether the answer comes within `bound`. For tests in which a missing answer is a valid result.
+    /// Waits for the answer, and returns whether it came within `bound`. For tests in which a missing answer is a valid result.
     pub fn answered_before(&self, id: u64, bound: Duration) -> bool {
         self.wait(bound, |session| session.answer(&id.into()).map(|_| ())).is_some()
     }

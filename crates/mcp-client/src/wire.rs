@@ -8,11 +8,11 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// In a longer line, the texts are shortened before it is recorded.
+/// In a longer line, texts are shortened before the line is recorded.
 const LONG_LINE: usize = 64 * 1024;
 /// The length of a shortened text. The schema does not restrict the length.
 const LONG_TEXT: usize = 256;
-/// A longer line that is sent is not recorded, to save memory: some tests send huge lines to find the limit.
+/// A longer line to the server is not recorded, to save memory: some tests send huge lines to find the limit.
 const LINE_MAX: usize = 1024 * 1024;
 
 /// The record of one session, in the order of the messages.
@@ -26,7 +26,7 @@ struct Record {
 }
 
 impl Recording {
-    /// Begins the record of a session of a test of `program`.
+    /// Begins the record of one session. `program` is the test program. Records nothing if `HOLDFAST_WIRE` is not set.
     ///
     /// # Panics
     /// Panics if the folder cannot be written.
@@ -45,7 +45,7 @@ impl Recording {
         Self(Some(Mutex::new(Record { file, sending: Some(Vec::new()) })))
     }
 
-    /// Records bytes for the gateway. To be called before they are written, so that no answer is recorded before its request.
+    /// Records bytes to the gateway. Must be called before they are written, so that no answer is recorded before its request.
     ///
     /// # Panics
     /// Panics if the file cannot be written.

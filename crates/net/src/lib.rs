@@ -1,6 +1,6 @@
-//! The network interface: real sockets in the product, simulated ones in tests. Only loopback and literal addresses.
+//! The interface to the network: real sockets in the product, simulated ones in tests. Only loopback and literal addresses.
 //!
-//! The gateway and the editor model both use it. The model must not depend on the gateway, so this is a separate crate.
+//! The gateway and the fake editor both use it. The fake editor must not depend on the gateway, so this is a separate crate.
 
 use std::future::Future;
 use std::io;
@@ -21,21 +21,21 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 /// A boxed [`Stream`].
 pub type BoxStream = Box<dyn Stream>;
 
-/// A bound listener. Shared (`Arc`) so that a port can outlive the actor that accepts on it.
+/// A bound listener. It is shared (`Arc`), so that a port stays bound when the actor that accepts on it ends.
 pub trait Listener: Send + Sync {
-    /// Returns the bound address, with the real port.
+    /// Returns the bound address, with the port that the system chose if 0 was requested.
     fn local_addr(&self) -> SocketAddr;
     /// Waits for the next connection.
     fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>>;
 }
 
-/// Connects and binds.
+/// Connects to ports and binds them.
 pub trait Net: Send + Sync + 'static {
-    /// Connects to `port` on the IPv4 loopback address. The caller must bound the time.
+    /// Connects to `port` on the IPv4 loopback address. The caller must limit the time.
     fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>>;
     /// Binds `port` on the IPv4 loopback address; 0 lets the system choose a port.
     fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>>;
-    /// Binds a loopback address that a user named. By default only 127.0.0.1 is supported.
+    /// Binds a loopback address that a user named. The default implementation supports only 127.0.0.1.
     fn bind_at(&self, address: SocketAddr) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
         if address.ip() == IpAddr::V4(Ipv4Addr::LOCALHOST) {
             return self.bind(address.port());
@@ -52,8 +52,8 @@ impl Net for Tcp {
     fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
         Box::pin(async move {
             let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
-            // A connection to a port without a listener can connect to itself (TCP simultaneous open), if the system happens to
-            // choose that port as the source.
+            // If the system happens to choose the target port as the source port, a connection to a port without a listener
+            // connects to itself (TCP simultaneous open).
             if stream.local_addr()? == stream.peer_addr()? {
                 return Err(io::ErrorKind::ConnectionRefused.into());
             }

@@ -1,4 +1,5 @@
-//! The promises, with one checker for each. A checker reads a history and reports how often it checked and what it found broken.
+//! The promises of the gateway, with one checker for each. A checker reads the history of a run, counts its checks, and reports
+//! each violation.
 
 mod bounds;
 mod causes;
@@ -16,8 +17,8 @@ use self::run::Run;
 pub use self::run::{PIPE, SLACK, Said, Verdict};
 use crate::history::History;
 
-/// Runs all checkers on one history. If the history has several sessions
-/// or editors, each checker runs on the parts that it applies to.
+/// Runs all checkers on one history. If the history has several sessions or editors, each checker runs on the parts that it
+/// applies to.
 pub fn check(history: &History) -> Vec<Verdict> {
     if history.parts().is_empty() { check_one(history) } else { several::check(history) }
 }
@@ -50,8 +51,8 @@ fn check_one(history: &History) -> Vec<Verdict> {
     verdicts
 }
 
-/// Runs the checkers that apply to one of several sessions: to its
-/// client's requests and answers, and to what the editors ran for it.
+/// Runs the checkers that apply to one of several sessions: they check its client's requests and answers, and what the editors
+/// ran for it.
 pub fn check_session(history: &History) -> Vec<Verdict> {
     promises::of_session(&Run::of(history))
 }

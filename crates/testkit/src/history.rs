@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use holdfast_fake_unity::FakeDialect;
 
-/// Contained in the arguments and results of the client's calls and
-/// nowhere else. If it is found elsewhere, one of them has leaked.
+/// A word that the arguments and results of the client's calls contain, and nothing else. If it appears elsewhere, an argument or
+/// a result has leaked.
 pub const SECRET: &str = "canary";
 
 /// A client's request.
@@ -19,7 +19,7 @@ pub struct Ask {
     pub method: &'static str,
     /// The tool of a call.
     pub tool: &'static str,
-    /// The key or text of the request, unique in the run.
+    /// The key or text in the call's arguments, unique in the run.
     pub payload: String,
     /// Whether the tool is declared read-only, so that the call may be sent again.
     pub repeatable: bool,
@@ -31,7 +31,7 @@ pub struct Ask {
     pub allowed: Duration,
 }
 
-/// The sizes of what is bounded, at one time.
+/// The sizes of bounded queues and tables, at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sizes {
     /// Open client requests.
@@ -46,16 +46,16 @@ pub struct Sizes {
     pub edge: usize,
 }
 
-/// A sending of a call that begins in the editor.
+/// The start of a call in the editor, for one attempt to send it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Begun {
-    /// The connection that the sending came on, by the editor's own number; 0 if it continues after a reload.
+    /// The number that the editor gave the connection on which the call came; 0 if the call continues after a reload.
     pub connection: u64,
     /// The tool.
     pub tool: String,
-    /// The sending's id in the journal.
+    /// The attempt's id in the journal.
     pub sending: String,
-    /// Whether it may run in parallel with others.
+    /// Whether the call may run in parallel with others.
     pub parallel: bool,
 }
 
@@ -85,7 +85,7 @@ impl fmt::Display for Part {
 pub enum Event {
     /// The client wrote a request.
     Asked(u64, Ask),
-    /// The client's roots changed: from here on it works in the editor's project, or in one without an editor.
+    /// The client's roots changed: from now on it works in the editor's project (`true`), or in a project without an editor.
     Rooted(bool),
     /// The client wrote this line, which is not an MCP request.
     Noise(&'static str),
@@ -111,25 +111,26 @@ pub enum Event {
     FrameOut(u64, String, String),
     /// A whole frame reached the gateway: connection, and the id it answers.
     FrameIn(u64, String),
-    /// The editor turned a request away before it ran anything, as meant for another editor: connection, and the request's id.
+    /// The editor turned a request away before it ran anything, because the request is meant for another editor: connection, and
+    /// the request's id.
     TurnedAway(u64, String),
-    /// The package that the editor has.
+    /// The dialect of the editor's package.
     Speaks(FakeDialect),
-    /// The gateway's own number of a session, or of the link to an editor, which its log uses.
+    /// The number that the gateway gave to a session, or to the link to an editor. Its log uses this number.
     Numbered(u32),
-    /// A sending of a call was written: connection, the request's id, the sending's id in the journal.
+    /// A call was written: connection, the request's id, the attempt's id in the journal.
     Sent(u64, String, String),
-    /// The journal's statement on a sending reached the gateway: connection, the sending's id in the journal, status.
+    /// The journal's statement about an attempt reached the gateway: connection, the attempt's id in the journal, status.
     Outcome(u64, String, String),
-    /// The editor reported the progress of a sending, in thousandths: connection, the sending's id in the journal.
+    /// The editor reported the progress of a call, in thousandths: connection, the attempt's id in the journal.
     Progressed(u64, String, i64),
-    /// A connection is proven, by the editor's own number. Requests of earlier connections no longer begin.
+    /// A connection was proven: the number that the editor gave it. Requests of earlier connections no longer begin.
     Proven(u64),
-    /// A sending began in the editor.
+    /// A call began to run in the editor.
     Begun(Begun),
-    /// The journal recorded the final status of a sending.
+    /// The journal recorded the final status of an attempt: its id in the journal, and the status.
     Settled(String, &'static str),
-    /// Events of the editor were lost.
+    /// This many events of the editor were lost.
     Lagged(u64),
     /// A bounded size changed.
     Sized(Sizes),
@@ -143,23 +144,23 @@ pub enum Event {
     Ran(String, u64),
     /// An editor listens: pid, port.
     EditorUp(u32, u16),
-    /// The editor began to reload its domain, by its own report.
+    /// The editor reported that it began to reload its domain.
     Reloads,
-    /// Why the editor is away, as the gateway shows it; empty while it is connected.
+    /// The cause that the gateway shows for an editor that is away; empty while the editor is connected.
     Named(&'static str),
-    /// The editor's bridge began to listen, by the editor's own report.
+    /// The editor reported that its bridge began to listen on this port.
     Listens(u16),
-    /// An editor is gone.
+    /// The editor's process with this id ended.
     EditorGone(u32),
     /// A foreign peer on the editor's port received this.
     StrangerHeard(String),
     /// A fault was injected.
     Injected(String),
-    /// All faults are gone and the editor listens.
+    /// All faults have ended, and the editor listens.
     Healed,
-    /// The first good answer after the healing: the time since the healing.
+    /// The first successful answer after all faults had ended: the time since then.
     Recovered(Duration),
-    /// All runs of the counting tool by key, at the end.
+    /// How often the counting tool ran for each key, at the end of the run.
     Totals(BTreeMap<String, u64>),
     /// An event of one part, if there are several sessions or editors.
     Of(Part, Box<Event>),
@@ -260,12 +261,13 @@ impl fmt::Display for Entry {
 pub struct History(pub Vec<Entry>);
 
 impl History {
-    /// Returns the sessions and editors, if there are several.
+    /// Returns the sessions and editors; empty if the history has only one of each.
     pub fn parts(&self) -> BTreeSet<Part> {
         self.0.iter().filter_map(|entry| if let Event::Of(part, _) = entry.what { Some(part) } else { None }).collect()
     }
 
-    /// Returns the events that `parts` selects from the parts, and those that `common` selects from the events without an owner.
+    /// Returns a history of selected events: of those with an owner the ones that `parts` selects, of those without an owner the
+    /// ones that `common` selects.
     pub fn of_parts(&self, parts: impl Fn(Part, &Event) -> bool, common: impl Fn(&Event) -> bool) -> Self {
         let of_them = self.0.iter().filter_map(|Entry { at, what }| match what {
             Event::Of(part, what) => parts(*part, what).then(|| Entry { at: *at, what: Event::clone(what) }),
@@ -307,13 +309,13 @@ impl History {
     }
 }
 
-/// Returns the value of a field in a line of the gateway's log.
+/// Returns the value of a field in a line of the gateway's log; `None` if the line does not have the field.
 pub fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let rest = line.split(&format!(" {name}=")).nth(1)?;
     Some(rest.split(' ').next()?.trim_matches('"'))
 }
 
-/// Writes one history from many parts of one simulated world.
+/// Writes one history. All parts of a simulated world record into it.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     entries: Arc<Mutex<Vec<Entry>>>,
@@ -322,7 +324,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Creates an empty history on the world's clock. While the clock returns `None`, events get the time of the last one.
+    /// Creates an empty history with the world's clock. While the clock returns `None`, events get the time of the last event.
     pub fn new(now: fn() -> Option<Duration>) -> Self {
         Self { entries: Arc::default(), now, part: None }
     }
@@ -344,7 +346,8 @@ impl Recorder {
         entries.push(Entry { at, what });
     }
 
-    /// Returns the call that was sent last, according to the gateway's log; with a number, the last one sent under that number.
+    /// Returns the call that was sent last, according to the gateway's log; if `number` is given, the last call sent under that
+    /// number on the wire. `None` if there is none.
     pub fn last_sent(&self, number: Option<&str>) -> Option<String> {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let sent = entries.iter().rev().filter_map(|entry| match &entry.what {
@@ -355,7 +358,7 @@ impl Recorder {
             .filter(|line| number.is_none_or(|number| field(line, "wire") == Some(number)))
             .filter_map(|line| field(line, "call"));
         let Some(Part::Editor(editor)) = self.part else { return fits.next().map(str::to_owned) };
-        // Each link numbers its messages itself: only a call of a session that works with this editor fits.
+        // Each link numbers its messages itself, so only a call of a session that works with this editor matches.
         let session = |id: u64| u8::try_from(id / IDS_OF_A_SESSION).unwrap_or(u8::MAX);
         let works_there = |session: u8| {
             entries

@@ -23,7 +23,7 @@ const EPOCH: Duration = Duration::from_secs(1_800_000_000);
 struct Inner {
     files: BTreeMap<PathBuf, (Vec<u8>, SystemTime)>,
     processes: BTreeMap<u32, Liveness>,
-    /// The liveness of a process that was not set.
+    /// The liveness of every process for which none was set.
     untold: Liveness,
     owners: BTreeMap<u16, Owner>,
     /// If set, a port has an owner only while a listener is bound to it.
@@ -47,7 +47,7 @@ impl Inner {
     }
 }
 
-/// See the module's documentation.
+/// A simulated machine (see the module's documentation).
 pub struct MemoryHost {
     inner: Mutex<Inner>,
     elapsed: Box<dyn Fn() -> Duration + Send + Sync>,
@@ -55,14 +55,14 @@ pub struct MemoryHost {
 }
 
 impl MemoryHost {
-    /// Creates an empty machine on tokio's clock. Processes that were not set have an unknown liveness.
+    /// Creates an empty machine with tokio's clock. A process has an unknown liveness until it is set.
     pub fn new() -> Arc<Self> {
         let began = Instant::now();
         Arc::new(Self::of(11, Liveness::Unknown, move || began.elapsed()))
     }
 
     /// Creates an empty machine with this random seed. `elapsed` returns the time since its start, and `untold` is the liveness
-    /// of processes that were not set.
+    /// of a process until it is set.
     pub fn of(seed: u64, untold: Liveness, elapsed: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         Self {
             inner: Mutex::new(Inner {
@@ -100,12 +100,13 @@ impl MemoryHost {
         self.inner.lock().unwrap().processes.insert(pid, liveness);
     }
 
-    /// From now on every blocking operation takes this long.
+    /// Sets how long every blocking operation takes from now on.
     pub fn slow(&self, time: Duration) {
         self.inner.lock().unwrap().slow = time;
     }
 
-    /// From now on appending to a file fails with this error. With `WriteZero`, the first half of the line is written.
+    /// Sets the error with which appending to a file fails from now on; `None` for success. With `WriteZero`, the first half of
+    /// the line is written.
     pub fn fill(&self, full: Option<io::ErrorKind>) {
         self.inner.lock().unwrap().full = full;
     }
@@ -115,17 +116,17 @@ impl MemoryHost {
         self.inner.lock().unwrap().ahead = time;
     }
 
-    /// The next read of the wall clock panics.
+    /// Makes the next read of the wall clock panic.
     pub fn plant_at_the_clock(&self) {
         self.clock_panics.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the panic that was planted at the clock has happened.
+    /// Whether the panic from [`Self::plant_at_the_clock`] has happened.
     pub fn struck(&self) -> bool {
         !self.clock_panics.load(Ordering::SeqCst)
     }
 
-    /// From now on a port has an owner only while a listener is bound to it.
+    /// Sets the network: from now on a port has an owner only while a listener is bound to it.
     pub fn look_at(&self, net: &Arc<MemoryNet>) {
         self.inner.lock().unwrap().net = Some(net.clone());
     }

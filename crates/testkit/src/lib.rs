@@ -1,5 +1,5 @@
-//! What the tests of holdfast are built on; nothing of it is shipped. It depends on the gateway. The gateway's own unit tests
-//! cannot use it, since it would see another copy of the gateway's types.
+//! What the tests of holdfast are built on; none of it is shipped. This crate depends on the gateway's crate. The gateway's own
+//! unit tests cannot use it, because they would see its types as those of a second copy of the gateway.
 //!
 //! [`checker`] checks a [`history`] against the promises. [`net`] and [`host`] are a network and a machine in memory.
 //! [`sabotage`] makes the gateway's actors fail as planned. [`process`] is the harness around the real binary.

@@ -27,7 +27,7 @@ struct Ports {
     open: Vec<Arc<Cut>>,
 }
 
-/// See the module's documentation.
+/// A simulated network (see the module's documentation).
 pub struct MemoryNet {
     ports: Arc<Mutex<Ports>>,
     held: watch::Sender<bool>,
@@ -56,17 +56,17 @@ impl MemoryNet {
         }
     }
 
-    /// The next bind panics.
+    /// Makes the next bind panic.
     pub fn panic_at_bind(&self) {
         self.bind_panics.store(true, Ordering::SeqCst);
     }
 
-    /// While on, a connect neither succeeds nor fails.
+    /// Sets whether attempts to connect are held: they then neither succeed nor fail.
     pub fn hold_connects(&self, on: bool) {
         self.held.send_replace(on);
     }
 
-    /// Returns the number of bytes that the connecting sides have written, read or not.
+    /// Returns the number of bytes that the connecting sides have written, whether they were read or not.
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
@@ -76,7 +76,7 @@ impl MemoryNet {
         self.ports.lock().unwrap().listening.contains_key(&port)
     }
 
-    /// Returns the number of connects tried so far.
+    /// Returns the number of attempts to connect so far.
     pub fn connects(&self) -> u64 {
         self.connects.load(Ordering::Relaxed)
     }

@@ -1,4 +1,5 @@
-//! Actors that fail as planned: the product's own actors in a wrapper that panics or returns an error where a test says.
+//! Actors that fail on a plan. The gateway's own actors run in a wrapper, which panics or returns an error where a test demands
+//! it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +9,7 @@ use holdfast::actors::gateway::Spawn;
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 use tokio::task::JoinHandle;
 
-/// The payload of every planted panic and error.
+/// The payload of every deliberate panic and error.
 pub const MARK: &str = "sabotage";
 
 /// Where an actor fails.
@@ -45,7 +46,7 @@ struct Plans {
     stuck: Vec<&'static str>,
 }
 
-/// The plan. Clones share it.
+/// The planned faults of all actors. Clones share them.
 #[derive(Clone, Default)]
 pub struct Sabotage(Arc<Mutex<Plans>>);
 
@@ -54,32 +55,32 @@ impl Sabotage {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes `name` fail the next time it reaches `hook`.
+    /// Makes the actor `name` fail the next time it reaches `hook`. Several faults for one hook happen one after the other.
     pub fn plant(&self, name: &'static str, hook: Hook, fault: Fault) {
         self.plans().faults.entry((name, hook)).or_default().push_back(fault);
     }
 
-    /// Whether every planted fault has happened.
+    /// Whether every planned fault has happened.
     pub fn struck(&self) -> bool {
         self.plans().faults.values().all(VecDeque::is_empty)
     }
 
-    /// Removes all planted faults.
+    /// Removes all planned faults.
     pub fn clear(&self) {
         self.plans().faults.clear();
     }
 
-    /// From now on, starting `name` returns only after this delay.
+    /// Delays every later start of the actor `name` by this time.
     pub fn slow(&self, name: &'static str, delay: Duration) {
         self.plans().slow.insert(name, delay);
     }
 
-    /// Makes the next handler of `name` hang for ever.
+    /// Makes the next handler of the actor `name` hang for ever.
     pub fn stick(&self, name: &'static str) {
         self.plans().stuck.push(name);
     }
 
-    /// Returns the incarnations of an actor so far.
+    /// Returns all incarnations of an actor so far, the current one last.
     pub fn lives(&self, name: &str) -> Vec<ActorCell> {
         self.plans().lives.get(name).cloned().unwrap_or_default()
     }
@@ -129,7 +130,7 @@ impl Spawn for Sabotage {
     }
 }
 
-/// An actor that fails as planned.
+/// The wrapper of one actor, which fails as planned.
 struct Saboteur<A> {
     inner: A,
     name: &'static str,

@@ -1,4 +1,5 @@
-//! A session as a picture of lanes, moments and bars. Values only; [`text`] draws them on a terminal and [`svg`] on a page.
+//! A session as a picture of lanes, moments and bars. This module has only the values; [`text`] draws them on a terminal and
+//! [`svg`] on a page.
 //!
 //! * A [`Lane`] is a participant (client, gateway, Unity) with the [`Phase`]s of its life.
 //! * A [`Moment`] is an event at one time: within one lane, or from one lane to another.
@@ -42,9 +43,9 @@ pub enum Phase {
     Gone,
     /// The process works.
     Up,
-    /// The process lives and is not reachable: a domain reload.
+    /// The process lives but is not reachable: a domain reload.
     Reloading,
-    /// The process accepts connections and does not answer.
+    /// The process accepts connections but does not answer.
     Frozen,
 }
 
@@ -61,7 +62,7 @@ pub struct Moment {
     pub tone: Tone,
     /// The event in words.
     pub text: String,
-    /// A measured time, if it should have a column of its own.
+    /// A measured time, if the picture should show one in a separate column.
     pub measured: Option<Duration>,
 }
 
@@ -76,11 +77,11 @@ pub enum Tone {
     Plain,
     /// As desired.
     Good,
-    /// Somebody has to wait.
+    /// Someone has to wait.
     Waiting,
-    /// The truth cannot be known.
+    /// The outcome cannot be known.
     Unsure,
-    /// A problem from outside the gateway.
+    /// A problem that the gateway did not cause.
     Trouble,
     /// A broken promise.
     Broken,
@@ -93,7 +94,7 @@ pub struct Call {
     pub name: String,
     /// When the call was made.
     pub asked: Duration,
-    /// When the call was sent to the editor; `None` if it never was.
+    /// When the call was sent to the editor; `None` if it was not sent.
     pub sent: Option<Duration>,
     /// When and how the call ended; `None` if it has not ended.
     pub end: Option<(Duration, Verdict)>,

@@ -1,7 +1,7 @@
-//! Draws a [`Timeline`] as an SVG picture: time runs to the right, the lanes are at the top, the calls below them as bars.
+//! Draws a [`Timeline`] as an SVG picture. Time runs to the right, the lanes are at the top, and the calls are bars below them.
 //!
-//! The picture loads nothing, follows the reader's light or dark colour scheme, and repeats in words (titles, and a word beside
-//! each colour) what its colours mean. All foreign text is escaped.
+//! The picture loads nothing and follows the reader's light or dark colour scheme. It repeats in words what its colours mean (in
+//! titles, and with a word next to each colour). All foreign text is escaped.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::text::span;
 use super::{Call, Lane, Moment, Phase, Timeline, Tone, Verdict};
 
-/// Width of the picture in its own units; a page may scale it.
+/// Width of the picture in SVG units; a page may scale it.
 const WIDTH: f64 = 960.0;
 /// Left edge of the drawing; the names are to its left.
 const LEFT: f64 = 130.0;
@@ -30,7 +30,8 @@ const NAME_CHARS_MAX: usize = 19;
 /// Length of the longest title, in characters.
 const TITLE_CHARS_MAX: usize = 300;
 
-/// The colours, light and dark, with a class for each tone and each phase except gone. Colours are defined nowhere else.
+/// The colours for light and dark schemes, with a class for each tone and for each phase except `Gone`. Colours are defined
+/// nowhere else.
 const STYLE: &str = "\
 .tl{font:12px system-ui,sans-serif;color-scheme:light dark;--ink:#1c1f24;--dim:#6a7280;--line:#d5d9e0;--good:#1a7f4b;--wait:#b7791f;\
 --unsure:#8250c4;--bad:#c9302c;--plain:#3b6fb6;--held:#e7c98a}\
@@ -103,7 +104,7 @@ struct Drawing {
     out: String,
 }
 
-/// Draws the timeline. `title` is the label that a screen reader speaks first.
+/// Draws the timeline. `title` is the label that a screen reader reads out first.
 pub fn draw(timeline: &Timeline, title: &str) -> String {
     let lanes_height = timeline.lanes.len() as f64 * LANE_PITCH;
     let calls_height = timeline.calls.len() as f64 * CALL_PITCH;
@@ -297,8 +298,8 @@ mod tests {
         timeline
     }
 
-    /// Checks that tags close in the reverse order of their opening, and that text contains no bare `<` or `&`. That is all of
-    /// XML that this picture uses.
+    /// Checks that tags close in the reverse order of their opening, and that text contains no bare `<` or `&`. The picture uses
+    /// no other features of XML.
     fn assert_well_formed(svg: &str) {
         let mut open: Vec<String> = Vec::new();
         let mut rest = svg;

@@ -14,7 +14,8 @@ fn moment(at: u64, from: usize, to: usize, tone: Tone, text: &str) -> Moment {
     Moment { at: ms(at), from, to, tone, text: text.to_owned(), measured: None }
 }
 
-/// Unity reloads from 2 s to 4 s. The reload interrupts one call, one is held until its end, one is cancelled, one stays open.
+/// Unity reloads from 2 s to 4 s. The reload interrupts one call, another is held until its end, a third is cancelled, and a
+/// fourth stays open.
 fn session() -> Timeline {
     let mut timeline = Timeline::new(["client", "gateway", "Unity"]);
     timeline.enters(0, ms(500), Phase::Up);

@@ -1,4 +1,4 @@
-//! Draws a [`Timeline`] in characters: rows for the events as they happen, and bars at the end.
+//! Draws a [`Timeline`] in characters: a row for each event as it happens, and bars at the end.
 //!
 //! The caller chooses colours and characters beyond ASCII ([`Style`]). The drawing is readable without either.
 
@@ -50,7 +50,8 @@ impl From<Tone> for Paint {
     }
 }
 
-/// The narrowest and the widest output. In a narrower one lines break anyway; a wider one is hard to read.
+/// The smallest and the largest width of the output, in columns. On a narrower terminal lines break anyway; wider lines are hard
+/// to read.
 pub const COLUMNS: std::ops::RangeInclusive<usize> = 60..=120;
 /// Columns between two lanes, in addition to the longest name.
 const LANE_GAP: usize = 2;
@@ -58,9 +59,9 @@ const LANE_GAP: usize = 2;
 const TIME_COLUMNS: usize = 8;
 /// Columns of a measured time on the right, including the gap before it.
 const MEASURED_COLUMNS: usize = 9;
-/// Narrowest text that is still readable.
+/// The smallest width at which a text is still readable, in columns.
 const TEXT_COLUMNS_MIN: usize = 16;
-/// Narrowest bars that still show something.
+/// The smallest width at which bars still show something, in columns.
 const BAR_COLUMNS_MIN: usize = 16;
 
 impl Style {
@@ -69,7 +70,7 @@ impl Style {
         Self { columns: columns.clamp(*COLUMNS.start(), *COLUMNS.end()), colour, unicode }
     }
 
-    /// Returns `text` in a paint.
+    /// Returns the text with the escape sequences of a paint, if the style has colours.
     pub fn paint(self, paint: Paint, text: &str) -> String {
         let code = match paint {
             Paint::None => "",
@@ -87,12 +88,12 @@ impl Style {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
-    /// Returns one of two spellings, depending on `unicode`.
+    /// Returns `unicode` or `ascii`, depending on the style.
     pub fn pick<'a>(self, unicode: &'a str, ascii: &'a str) -> &'a str {
         if self.unicode { unicode } else { ascii }
     }
 
-    /// Returns a horizontal line.
+    /// Returns a horizontal line of this width.
     pub fn rule(self, columns: usize) -> String {
         self.paint(Paint::Dim, &self.pick("─", "-").repeat(columns))
     }
@@ -129,7 +130,7 @@ impl Style {
     }
 }
 
-/// The layout of the rows of one timeline. All rows have the same columns.
+/// The layout of a timeline's rows. All rows have the same columns.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows {
     style: Style,
@@ -149,7 +150,7 @@ impl Rows {
     }
 
     fn drawing_columns(self) -> usize {
-        // The text may begin below the second half of the last name.
+        // The text may begin below the second half of the last lane's name.
         if self.lanes == 0 { 0 } else { self.axis(self.lanes - 1) + 1 }
     }
 
@@ -252,7 +253,7 @@ pub fn bars(timeline: &Timeline, style: Style) -> Vec<String> {
     let columns = style.columns.saturating_sub(names + notes + 7).max(BAR_COLUMNS_MIN);
     let column = |at: Duration| -> usize {
         let share = at.as_secs_f64() / end.as_secs_f64();
-        // Truncated on purpose: a column is a range of time. A float cast saturates.
+        // Truncated on purpose: a column stands for a range of time. The cast from a float saturates.
         ((share * columns as f64) as usize).min(columns.saturating_sub(1))
     };
     let mut lines = Vec::new();
@@ -324,7 +325,7 @@ fn ending(call: &Call) -> String {
     }
 }
 
-/// Returns the seconds below the bars, as many as fit.
+/// Returns the line of time labels below the bars, with as many labels as fit.
 fn scale(end: Duration, columns: usize) -> String {
     let mut line = String::new();
     let seconds = end.as_secs();
@@ -351,7 +352,7 @@ fn fill(cells: &mut [(&'static str, Paint)], from: usize, to: usize, cell: (&'st
     }
 }
 
-/// Joins the cells to text, with one colour change for each run of a paint.
+/// Joins the cells to text, with one change of colour for each run of cells with the same paint.
 fn paint_runs(style: Style, cells: &[(&'static str, Paint)]) -> String {
     let mut out = String::new();
     for run in cells.chunk_by(|a, b| a.1 == b.1) {
@@ -362,7 +363,7 @@ fn paint_runs(style: Style, cells: &[(&'static str, Paint)]) -> String {
     out
 }
 
-/// Formats a time span; at most seven columns below 1000 s.
+/// Formats a time span. Spans below 1000 s take at most seven columns.
 pub fn span(span: Duration) -> String {
     match span.as_micros() {
         micros @ 0..=9_999 => format!("{:.1} ms", micros as f64 / 1000.0),
@@ -376,7 +377,8 @@ fn columns_of(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Breaks a text at its spaces, into at least one line. A word that is too long gets a line of its own.
+/// Breaks a text at its spaces into lines of at most `columns`; returns at least one line. A word that is too long gets a
+/// separate line.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

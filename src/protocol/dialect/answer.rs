@@ -37,6 +37,6 @@ pub enum AnswerBody {
     Text(String),
     /// MCP content blocks.
     Blocks(Vec<Box<RawValue>>),
-    /// A JSON value with MCP content blocks beside it.
+    /// A JSON value, followed by MCP content blocks.
     JsonAndBlocks(Box<RawValue>, Vec<Box<RawValue>>),
 }

@@ -17,13 +17,15 @@ pub(super) fn parameter(tool: Option<&EditorTool>, name: &str) -> Option<Value> 
     tool?.input_schema.property(name)
 }
 
-/// The time limit in the arguments, at most `TOOL_TIMEOUT_MAX`. `None` if it is not a positive finite number.
+/// Returns the time limit in the arguments, at most `TOOL_TIMEOUT_MAX`. `None` if there is none, or if it is not a positive
+/// finite number.
 pub(super) fn given_timeout(arguments: &RawValue) -> Option<Duration> {
     let members: Members<'_> = serde_json::from_str(arguments.get()).ok()?;
     members.get(TIMEOUT).as_ref().and_then(usable)
 }
 
-/// The default of the time limit in the tool's schema.
+/// Returns the default of the time limit in the tool's schema, at most `TOOL_TIMEOUT_MAX`. `None` if the schema has no usable
+/// default.
 pub(super) fn default_timeout(tool: Option<&EditorTool>) -> Option<Duration> {
     parameter(tool, TIMEOUT)?.get("default").and_then(usable)
 }

@@ -56,33 +56,33 @@ pub enum BadGreeting {
     /// The peer has the package, but its bridge is not ready.
     #[error("the editor is still starting its bridge: {0}")]
     Starting(String),
-    /// The instance file is not known, so neither side can prove its identity.
+    /// holdfast does not know the content of the instance file, so neither side can prove its identity.
     #[error(
         "its project's Library/Holdfast/instance.json is not known, and without it neither side can prove who it is: name the \
          project (--project)"
     )]
     NoCredentials,
-    /// The peer does not prove that it is the expected editor.
+    /// The peer does not prove that it is the expected editor; the text says why.
     #[error("{0}")]
     Unproven(Cow<'static, str>),
-    /// The peer does not answer as the package does.
+    /// The peer does not answer as the package does; the text says how.
     #[error("{0}")]
     ForeignPeer(Cow<'static, str>),
 }
 
-/// Why a reply does not tell the outcomes of the sendings that were asked about.
+/// Why the editor's reply does not give the outcomes that the gateway asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadOutcomes {
-    /// The dialect has no such request.
+    /// The dialect has no request for outcomes.
     #[error("this editor's protocol has no journal")]
     NotSpoken,
     /// The editor answered with an error.
     #[error("the editor refused: {0}")]
     Refused(String),
-    /// The answer cannot be parsed.
+    /// The answer cannot be parsed; the text is the parser's message.
     #[error("{0}")]
     Malformed(String),
-    /// The answer is about other sendings, or from another journal.
+    /// The answer is about other calls, or from another journal.
     #[error("it answers for other calls than those asked for")]
     OtherCalls,
     /// The answer has an unknown status.

@@ -1,4 +1,4 @@
-//! Guesses from its first bytes what a peer is that does not speak the expected dialect. The guess is only shown to people;
+//! Guesses what a peer is that does not speak the expected dialect, from its first bytes. The guess is only shown to people;
 //! nothing depends on it.
 
 /// How many of the first bytes are kept of each direction.

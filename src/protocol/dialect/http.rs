@@ -3,7 +3,7 @@
 //! the sockets.
 //!
 //! The HTTP transport writes a line only for an answer. If a request cannot be sent, or its connection ends before the answer is
-//! complete, it ends the conversation as if a stream broke. It knows of which calls no byte was sent.
+//! complete, the transport ends the conversation as if a stream broke. It knows for which calls no byte was sent.
 
 use std::borrow::Cow;
 

@@ -70,7 +70,7 @@ pub enum Refusal {
     Leaving,
     /// The peer is not the editor that the call is for (another project, another session).
     WrongEditor,
-    /// The editor already has this sending. The repeated one did not run; the first one gets its own answer.
+    /// The editor already has this attempt to send the call. The duplicate did not run; the first copy gets its own answer.
     Double,
 }
 
@@ -81,7 +81,7 @@ pub enum EditorEvent {
     ToolsChanged,
     /// The editor is about to close the connection.
     Leaving(LeaveReason),
-    /// The editor is in another state.
+    /// The editor's state has changed to this one.
     State(EditorState),
     /// A call of an earlier connection has ended: its outcome can now be asked for.
     Settled,
@@ -105,7 +105,7 @@ pub enum EditorState {
     Unknown,
 }
 
-/// The condition of an editor, reported by another thread than its main thread.
+/// The condition of an editor. A thread other than its main thread reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heartbeat {
     /// The state that the editor reports.
@@ -136,7 +136,8 @@ pub enum Greeted {
 /// What the greeting says about the editor.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Met {
-    /// The journal that the editor keeps, one for each process. A journal of another name knows nothing of the calls in this one.
+    /// The name of the editor's journal, one for each editor process. A journal with another name knows nothing about the calls
+    /// in this one.
     pub journal: Option<String>,
     /// The revision of the tool list ([`ToolListing::revision`](super::ToolListing::revision)).
     pub tools_revision: Option<String>,
@@ -195,19 +196,19 @@ impl PushEvent {
     }
 }
 
-/// What a journal says about a sending.
+/// What a journal says about one attempt to send a call.
 #[derive(Debug, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum JournalOutcome {
-    /// The sending ended with this reply.
+    /// The attempt ended with this reply.
     Ended(Reply),
-    /// The sending ended, but the journal no longer has its reply. The text says why.
+    /// The attempt ended, but the journal no longer has its reply. The text says why.
     EndedUnkept(String),
-    /// The sending waits or runs. The editor reports its end ([`EditorEvent::Settled`]).
+    /// The call waits or runs. The editor reports its end ([`EditorEvent::Settled`]).
     Running,
-    /// The sending has not run and will not run.
+    /// The call has not run and will not run.
     NotRun,
-    /// A domain reload interrupted the sending while it ran: there is no result.
+    /// A domain reload interrupted the call while it ran: there is no result.
     Interrupted,
     /// The journal does not know the outcome.
     Forgotten,

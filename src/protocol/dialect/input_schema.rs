@@ -32,16 +32,16 @@ impl InputSchema {
         Members::of(&self.0).is_some_and(|members| members.iter().any(|(key, _)| keywords.contains(&key)))
     }
 
-    /// The schema of one property.
+    /// Returns the schema of one property; `None` if there is no such property.
     pub fn property(&self, name: &str) -> Option<Value> {
         let last =
             |object, name| Members::of(object)?.iter().filter(|(key, _)| *key == name).last().map(|(_, raw)| raw);
         serde_json::from_str(last(last(&self.0, "properties")?, name)?.get()).ok()
     }
 
-    /// Builds a schema from its members and its properties. Properties are serialised one at a time and replace the member
-    /// `properties` of `rest`, because a tree of thousands of them takes ten times as much memory as their text. Without that
-    /// member no property is written.
+    /// Builds a schema from its members and its properties. Each property is serialised at once, because a tree of thousands of
+    /// properties takes ten times as much memory as their text. The properties replace the member `properties` of `rest`; without
+    /// that member no property is written.
     ///
     /// # Errors
     /// The first error that `properties` yields.
@@ -71,14 +71,14 @@ impl InputSchema {
             }
         }
         text.push('}');
-        // Free the capacity that growth by doubling left over.
+        // Frees the unused capacity: a growing string doubles its capacity.
         text.shrink_to_fit();
         let text = RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned());
         Ok(Self(text.into()))
     }
 
-    /// The schema with empty `properties`, and each property beside it, unparsed. `None` if the schema or its `properties` is not
-    /// an object.
+    /// Splits the schema into its members, with `properties` left empty, and the list of its properties, unparsed. `None` if the
+    /// schema or its `properties` is not an object.
     pub fn parts(&self) -> Option<Parts<'_>> {
         let mut rest = Map::new();
         let mut properties = Vec::new();
@@ -114,7 +114,7 @@ impl Default for InputSchema {
     }
 }
 
-/// Schemas are equal if their trees are: the order of an object's members means nothing.
+/// Schemas are equal if their parsed trees are equal: the order of an object's members means nothing.
 impl PartialEq for InputSchema {
     fn eq(&self, other: &Self) -> bool {
         self.0.get() == other.0.get() || self.parsed() == other.parsed()

@@ -22,10 +22,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn project_files(&self) -> &'static [ProjectFile];
     /// Reads the facts about the editor from those files.
     fn read_project(&self, files: &ProjectFiles) -> ProjectFacts;
-    /// Whether the editor announces a reload or a quit. `version` is the package's version, if known. `None` if the answer
-    /// depends on the version and that is not known.
+    /// Whether the editor announces a reload or a quit. `version` is the package's version, if known. Returns `None` if the
+    /// answer depends on the version and the version is not known.
     fn announces(&self, version: Option<&str>) -> Option<bool>;
-    /// How many ports above its own the package tries if that one is taken. Some versions do not record which port they took.
+    /// How many higher ports the package tries if its own port is taken. Some versions do not record which port they took.
     fn moves_up(&self) -> u16 {
         0
     }
@@ -41,12 +41,12 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// # Errors
     /// [`BadMessage`]: the peer is not an editor with this dialect, or is broken.
     fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage>;
-    /// The reply in a frame that names no request. Some packages answer so; the reply then belongs to the only open request of
-    /// the connection. `None` for every other frame.
+    /// Reads the reply in a frame that names no request. Some packages send such replies. The reply then belongs to the only open
+    /// request of the connection. `None` for every other frame.
     fn read_unnamed(&self, _frame: &[u8]) -> Option<Reply> {
         None
     }
-    /// Decides from all replies to the greeting so far, the newest last.
+    /// Decides whether the greeting is complete, from all replies to it so far, the newest last.
     ///
     /// # Errors
     /// [`BadGreeting`]: the replies are not those of an editor with this dialect, or not those of the expected editor.
@@ -62,7 +62,8 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
         tool: Option<&EditorTool>,
         arguments: &RawValue,
     ) -> PreparedCall;
-    /// The package tool of this name, if it is one: a tool that the package's own server answered without its editor.
+    /// Returns the package tool with this name: a tool that the package's own server answered without its editor. `None` if there
+    /// is none.
     fn package_tool(&self, _name: &str) -> Option<PackageTool> {
         None
     }
@@ -70,7 +71,7 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn log_prefix(&self, _tool: &str) -> Option<&'static str> {
         None
     }
-    /// The HTTP services that the package's documents describe beside its own server.
+    /// The HTTP services that the package's documents describe in addition to its own server.
     fn companions(&self) -> &'static [Companion] {
         &[]
     }
@@ -79,21 +80,21 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// Reads the reply in the file of a [`Recovery::ResultFile`](super::Recovery::ResultFile). `None` while the file is
     /// incomplete.
     fn read_result_file(&self, bytes: &[u8]) -> Option<Reply>;
-    /// Reads the reply to [`Order::Outcomes`]: one outcome for each sending in `asked`, in the same order.
+    /// Reads the reply to [`Order::Outcomes`]: one outcome for each attempt in `asked`, in the same order.
     ///
     /// # Errors
     /// [`BadOutcomes`]: why the reply is not such an answer.
     fn read_outcomes(&self, _reply: Reply, _asked: &[JournalKey]) -> Result<Vec<JournalOutcome>, BadOutcomes> {
         Err(BadOutcomes::NotSpoken)
     }
-    /// Reads the reply to [`Order::Heartbeat`].
+    /// Reads the reply to [`Order::Heartbeat`]. `None` if it is not such a reply.
     fn read_heartbeat(&self, _reply: &Reply) -> Option<Heartbeat> {
         None
     }
     /// Decodes a line of the push connection. `token` is [`Hello::push_token`].
     ///
     /// # Errors
-    /// [`BadMessage`]: the line is counted and ignored.
+    /// [`BadMessage`]: the line is not a push message of this editor. It is counted and ignored.
     fn decode_push(&self, line: &[u8], token: &Secret) -> Result<PushEvent, BadMessage>;
     /// The sequence number of a push line, if the dialect has one. It starts at 1 in each process of the editor and rises by one.
     fn push_sequence(&self, _line: &[u8]) -> Option<u64> {

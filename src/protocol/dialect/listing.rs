@@ -11,8 +11,9 @@ use crate::limits::TOOLS_MAX;
 /// An unusable entry: its name, if it has one, and the reason.
 pub(super) type Bad = (Option<String>, String);
 
-/// Collects the usable tools of a list. Each entry is parsed separately, so that a broken one does not affect the others. Of
-/// several entries with one name the first is kept, and at most [`TOOLS_MAX`] tools in all.
+/// Collects the usable tools of a list. Each entry is parsed separately, so that a broken one does not affect the others. If
+/// several entries have the same name, the first one is kept. At most [`TOOLS_MAX`] tools are kept. The rest is listed in
+/// `dropped`.
 pub(super) fn collect(entries: &[&RawValue], tool: impl Fn(&RawValue) -> Result<EditorTool, Bad>) -> ToolListing {
     let mut listing = ToolListing::default();
     let mut names = BTreeSet::new();

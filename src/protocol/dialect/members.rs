@@ -44,7 +44,7 @@ impl<'a> Members<'a> {
         self.0.iter().map(|(key, raw)| (key.as_str(), *raw))
     }
 
-    /// The last member with exactly this name, else the first whose name differs only in case.
+    /// Returns the last member with exactly this name, otherwise the first whose name differs only in case.
     pub(super) fn find(&self, name: &str) -> Option<&'a RawValue> {
         let exactly = self.iter().filter(|(key, _)| *key == name).last();
         exactly.or_else(|| self.iter().find(|(key, _)| key.eq_ignore_ascii_case(name))).map(|(_, raw)| raw)
@@ -70,14 +70,14 @@ impl<'a> Members<'a> {
         unique
     }
 
-    /// The last member with this name, ignoring case.
+    /// Returns the last member with this name, ignoring case.
     pub(super) fn get(&self, name: &str) -> Option<Value> {
         let (_, raw) = self.0.iter().rfind(|(key, _)| key.eq_ignore_ascii_case(name))?;
         serde_json::from_str(raw.get()).ok()
     }
 
-    /// Rebuilds the object without the members of one name (ignoring case) and with new members at the end. Values keep their
-    /// text.
+    /// Rebuilds the object without the members called `without` (ignoring case), and with the `added` members at the end. Kept
+    /// values keep their text.
     pub(super) fn spliced(&self, without: Option<&str>, added: &[(&str, String)]) -> Option<Box<RawValue>> {
         let kept = self.0.iter().filter(|(key, _)| without.is_none_or(|name| !key.eq_ignore_ascii_case(name)));
         let kept = kept.map(|(key, raw)| (key.as_str(), raw.get()));

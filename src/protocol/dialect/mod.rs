@@ -39,7 +39,7 @@ pub use self::tools::*;
 /// Dialects that a project may use, the preferred one first.
 pub type Dialects = &'static [&'static dyn Dialect];
 
-/// All dialects. The project's files decide which one is used; if they name none, the last one is.
+/// All dialects. The project's files decide which one is used; if they name none, the last one is used.
 pub const ALL: Dialects =
     &[&holdfast::Holdfast, &turbokettle::Turbokettle, &unity_mcp::UnityMcp, &umcp::Umcp, &uloop::Uloop];
 /// Only our own package.

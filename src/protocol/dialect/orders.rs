@@ -1,4 +1,4 @@
-//! What is sent to the editor: the greeting, calls and questions; and what a call needs to be sent.
+//! Messages to the editor (the greeting, calls and questions), and the data of a call that is to be sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::{Expected, Reply, Secret};
 use crate::protocol::ids::CallId;
 use crate::protocol::trace::TraceContext;
 
-/// What the greeting tells the editor.
+/// What the greeting says to the editor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hello {
     /// The id of this gateway process, unique among all gateways.
@@ -35,7 +35,7 @@ pub struct Sending<'a> {
     pub call: CallId,
     /// Number of the attempt for this call, from 1.
     pub nth: u8,
-    /// A number that rises with every sending of this process.
+    /// A number that rises with each attempt to send any call of this process.
     pub seq: u64,
     /// The journal of the connected editor ([`Met::journal`](super::Met::journal)).
     pub journal: Option<&'a str>,
@@ -46,31 +46,31 @@ pub struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    /// The first sending of a call, to an editor without a journal.
+    /// The first attempt to send a call, to an editor without a journal.
     pub fn first(call: CallId, project_known: bool) -> Self {
         Self { call, nth: 1, seq: 1, journal: None, project_known, package_version: None }
     }
 }
 
-/// Identifies a sending in an editor's journal.
+/// Identifies one attempt to send a call in an editor's journal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JournalKey {
     /// The journal of one editor process.
     pub journal: String,
-    /// The id of the sending in that journal.
+    /// The id of the attempt in that journal.
     pub id: String,
-    /// [`Sending::seq`](super::Sending::seq).
+    /// The number of the attempt ([`Sending::seq`](super::Sending::seq)).
     pub seq: u64,
 }
 
-/// The identity of one message to the editor. Numbers rise over the life of the process and are never used twice, so a reply from
-/// an older connection matches no open message.
+/// The identity of one message to the editor. Numbers rise during the life of the process and are never used twice, so a reply
+/// from an older connection matches no open message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WireId {
     /// Unique in this process.
     pub number: u64,
-    /// The call that the message belongs to. It is part of the id on the wire if the dialect's ids can hold it, so that the same
-    /// text identifies a call from the client to Unity's console.
+    /// The call that the message belongs to. If the dialect's ids can hold it, it is part of the id on the wire: then the same
+    /// text identifies the call everywhere, from the client to Unity's console.
     pub call: Option<CallId>,
 }
 
@@ -103,11 +103,11 @@ pub enum Order<'a> {
         /// Whether the client wants progress reports.
         progress: bool,
     },
-    /// A question for the outcomes of these sendings, for an editor with a journal ([`Met::journal`](super::Met::journal)).
+    /// A question about the outcomes of these attempts, for an editor with a journal ([`Met::journal`](super::Met::journal)).
     Outcomes(&'a [JournalKey]),
-    /// A cancel of this sending. The editor does not answer it.
+    /// Cancels the call of this attempt. The editor does not answer it.
     Cancel(&'a JournalKey),
-    /// A question for the editor's condition ([`Properties::heartbeat`](super::Properties::heartbeat)).
+    /// A question about the editor's condition ([`Properties::heartbeat`](super::Properties::heartbeat)).
     Heartbeat,
 }
 
@@ -127,7 +127,7 @@ pub enum Recovery {
     },
     /// The editor's journal knows the outcome under this key.
     Journal(JournalKey),
-    /// The call causes a domain reload. Only the return of the editor can be seen, which shows that the reload is over.
+    /// The call causes a domain reload. The gateway can only see the editor return, which shows that the reload is over.
     Inferred,
 }
 
@@ -138,7 +138,7 @@ pub struct PreparedCall {
     pub arguments: Box<RawValue>,
     /// How the outcome can be learned if the connection ends.
     pub recovery: Recovery,
-    /// The tool's own time limit, from an argument or its default.
+    /// The tool's own time limit: from the arguments, or the tool's default.
     pub timeout: Option<Duration>,
     /// A time limit to send to the editor in place of the tool's own.
     pub limit: Option<Duration>,

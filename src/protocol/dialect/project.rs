@@ -42,7 +42,8 @@ pub enum Unreadable {
 }
 
 impl Unreadable {
-    /// A sentence about the file at `path`: the problem and its fix. `anew` says how to make the editor write the file again.
+    /// Returns a sentence about the file at `path`: the problem and its fix. `anew` says how to make the editor write the file
+    /// again.
     pub(super) fn told(&self, path: &str, anew: &str) -> String {
         match self {
             Self::Link => {
@@ -58,7 +59,7 @@ impl Unreadable {
     }
 }
 
-/// The files of one project, by the path that the dialect named.
+/// The files of one project. The keys are the paths that the dialect names.
 pub type ProjectFiles = BTreeMap<&'static str, FileState>;
 
 /// What a project's files say about its editor.
@@ -90,7 +91,7 @@ pub struct ProjectFacts {
 /// The identity that an editor must have to be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expected {
-    /// Sent with each call: an editor refuses a call that is meant for another one.
+    /// Sent with each call. An editor refuses a call that is meant for another editor.
     Told {
         /// The project root as the editor's settings spell it.
         project_root: String,
@@ -110,7 +111,7 @@ pub struct Credentials {
     pub pid: u32,
     /// A unique name of that process, because process ids are reused.
     pub nonce: String,
-    /// The secret that only that process and the readers of its instance file know.
+    /// The secret, which only that process and the readers of its instance file know.
     pub token: Secret,
 }
 

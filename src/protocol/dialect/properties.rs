@@ -27,7 +27,7 @@ pub enum Transport {
     Http,
 }
 
-/// An HTTP service that a package's documents describe beside its own server. The gateway can listen in its place.
+/// An HTTP service that a package's documents describe in addition to its own server. The gateway can provide it instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Companion {
@@ -44,14 +44,14 @@ pub enum PackageTool {
     WaitReady,
     /// Brings the editor's window to the front.
     FocusWindow,
-    /// The late result of a call, found by its id.
+    /// Returns the late result of a call, found by its id.
     Result,
-    /// The newest entry of each log.
+    /// Returns the newest entry of each log.
     Logs,
-    /// The entries of one log.
+    /// Returns the entries of one log.
     LogByName,
-    /// What is known of one call, found by its id.
+    /// Returns what is known of one call, found by its id.
     LogDetails,
-    /// A fixed text.
+    /// Returns a fixed text.
     Help(&'static str),
 }

@@ -11,7 +11,7 @@ use crate::protocol::framing::content_length;
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc;
 
-/// First part of the id of a message that belongs to no call.
+/// First part of the id of a message that does not belong to a call.
 const OWN_PREFIX: &str = "holdfast";
 
 /// Returns a text as a JSON string literal.
@@ -27,7 +27,8 @@ pub(super) fn wire_id(id: WireId) -> String {
     }
 }
 
-/// Encodes a request in a Content-Length frame. `trailer` is what follows the parameters, starting with a comma.
+/// Encodes a request in a Content-Length frame. `trailer` holds members to append after the parameters; it starts with a comma,
+/// or is empty.
 pub(super) fn request(id: WireId, method: &str, params: &str, trailer: &str, max: usize) -> Result<Bytes, EncodeError> {
     frame(&format!(r#""id":{},"#, quoted(&wire_id(id))), method, params, trailer, max)
 }
@@ -69,7 +70,7 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Distinguishes `null` from a missing member.
+/// Returns `Some` for a member that is `null`, to distinguish it from a missing member.
 fn present<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(source).map(Some)
 }
@@ -108,7 +109,7 @@ pub(super) fn decode(
     decode_with(frame, own_number, read_error, notified)
 }
 
-/// Like [`decode`], for other ids than ours: `own_number` reads the number in an id.
+/// Like [`decode`], for ids in another format than ours: `own_number` reads the number in an id.
 pub(super) fn decode_with(
     frame: &[u8],
     own_number: impl Fn(&RawValue) -> Option<u64>,
@@ -122,7 +123,7 @@ pub(super) fn decode_with(
             return Err(BadMessage::NotAMessage("the method is not a text"));
         };
         if id.and_then(&own_number).is_some() {
-            // An editor sends no requests. This one has an id of ours, so the peer sends back what it receives.
+            // An editor sends no requests, and this one has an id of ours: the peer sends back what it receives.
             return Err(BadMessage::NotAMessage("a request of ours, sent back"));
         }
         if id.is_some() {
@@ -142,7 +143,7 @@ pub(super) fn decode_with(
     })
 }
 
-/// The error in a reply that names no request, because its id is `null` or missing.
+/// Returns the error in a reply that names no request, because its id is `null` or missing. `None` for any other frame.
 pub(super) fn unnamed_error(frame: &[u8], read_error: impl FnOnce(&RawValue) -> EditorError) -> Option<Reply> {
     let envelope: Envelope<'_> = parse_object(object_text(frame).ok()?).ok()?;
     let named = envelope.id.is_some_and(|id| id.get() != "null");
@@ -150,7 +151,7 @@ pub(super) fn unnamed_error(frame: &[u8], read_error: impl FnOnce(&RawValue) -> 
     Some(Reply::Error(read_error(error)))
 }
 
-/// The number in an id of ours. Editors return ids unchanged, so an id in any other spelling is not ours.
+/// Returns the number in an id of ours. Editors return ids unchanged, so an id that is spelled differently is not ours (`None`).
 pub(super) fn own_number(id: &RawValue) -> Option<u64> {
     let text: String = serde_json::from_str(id.get()).ok()?;
     let (prefix, number) = text.rsplit_once('.')?;
@@ -159,7 +160,7 @@ pub(super) fn own_number(id: &RawValue) -> Option<u64> {
     if known { number } else { None }
 }
 
-/// Prepares foreign text for a log: escapes control characters and cuts the text at `LOG_FIELD_MAX_BYTES`.
+/// Prepares text from outside for a log: escapes control characters, and cuts the text at `LOG_FIELD_MAX_BYTES`.
 pub(super) fn loggable(text: &str) -> String {
     let mut out = String::new();
     for piece in text.chars().map(char::escape_debug) {

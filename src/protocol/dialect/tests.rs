@@ -6,17 +6,17 @@ use serde_json::Value;
 pub(super) struct Vector(pub(super) Value);
 
 impl Vector {
-    /// A member that must be a text.
+    /// Returns a member, which must be a text.
     pub(super) fn text(&self, name: &str) -> &str {
         self.0[name].as_str().unwrap_or_else(|| panic!("{} has no {name}", self.0["name"]))
     }
 
-    /// A member of `means`.
+    /// Returns a member of `means`; null if it is missing.
     pub(super) fn means(&self, name: &str) -> &Value {
         &self.0["means"][name]
     }
 
-    /// A member of `means` that must be a text.
+    /// Returns a member of `means`, which must be a text.
     pub(super) fn said(&self, name: &str) -> &str {
         self.means(name).as_str().unwrap_or_else(|| panic!("{} means no {name}", self.0["name"]))
     }
@@ -34,7 +34,7 @@ pub(super) fn all(dialect: &str) -> Vec<Vector> {
     out
 }
 
-/// Checks that every vector names its source, and that the kinds in use are exactly `known`.
+/// Checks that every vector names its provenance and versions, and that exactly the kinds in `known` occur.
 pub(super) fn have_kinds(vectors: &[Vector], known: &[&str]) {
     for vector in vectors {
         assert!(["observed", "read", "inferred"].contains(&vector.text("provenance")), "{}", vector.text("name"));

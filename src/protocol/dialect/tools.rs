@@ -31,7 +31,7 @@ pub struct EditorTool {
     pub resumable: bool,
 }
 
-/// MCP tool annotations (hints), none of them optional.
+/// MCP tool annotations (hints). All of them are required here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Annotations {
@@ -54,7 +54,7 @@ pub struct ToolListing {
     pub tools: Vec<Arc<EditorTool>>,
     /// The editor's revision of the list, if it gives one: the same text as long as the tools are the same.
     pub revision: Option<String>,
-    /// The unusable entries: name (or position) and reason. One bad tool does not make the list fail.
+    /// The unusable entries: name (or position) and reason. One bad tool does not invalidate the list.
     pub dropped: Vec<(String, String)>,
 }
 
@@ -63,7 +63,7 @@ pub struct ToolListing {
 pub enum ListStep {
     /// The list.
     Tools(ToolListing),
-    /// The editor does not know the list method: the next one is to be tried.
+    /// The editor does not know the list method. The gateway tries the next one.
     TryNext,
     /// The list cannot be read; the text is the reason.
     Failed(String),

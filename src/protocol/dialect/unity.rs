@@ -6,9 +6,9 @@ use super::{FileState, ProjectFacts, ProjectFile, ProjectFiles};
 
 /// Unity's own record of the editor that has the project open.
 pub(super) const INSTANCE: &str = "Library/EditorInstance.json";
-/// The packages that the project asks for.
+/// The project's manifest, which lists the packages that it requires.
 pub(super) const MANIFEST: &str = "Packages/manifest.json";
-/// The packages as Unity resolved them.
+/// The lock file, which lists the packages and versions that Unity chose.
 pub(super) const LOCK: &str = "Packages/packages-lock.json";
 
 /// The longest accepted version text, such as `6000.0.23f1`, in bytes.
@@ -37,8 +37,8 @@ pub(super) fn is_there(files: &ProjectFiles, path: &str) -> bool {
     files.get(path).is_some_and(|state| *state != FileState::Missing)
 }
 
-/// Reads a file as a JSON object. A file that exists but is not a JSON object becomes a problem. A byte order mark is skipped,
-/// because Unity's writers may add one.
+/// Reads a file as a JSON object. `None` if there is none; a file that exists but is not a JSON object also becomes a problem. A
+/// byte order mark is skipped, because Unity's writers may add one.
 pub(super) fn json(files: &ProjectFiles, path: &'static str, fix: &str, problems: &mut Vec<String>) -> Option<Value> {
     let bytes = match files.get(path)? {
         FileState::Content(bytes) => bytes,
@@ -62,13 +62,13 @@ pub(super) fn json(files: &ProjectFiles, path: &'static str, fix: &str, problems
     }
 }
 
-/// A member that is a process id (above 0).
+/// Returns a member that is a process id (above 0); `None` if it is not one.
 pub(super) fn pid(file: &Value, member: &str) -> Option<u32> {
     let pid = file.get(member)?.as_u64().and_then(|pid| u32::try_from(pid).ok())?;
     (pid > 0).then_some(pid)
 }
 
-/// A member that is a version of Unity or of a package, at most `VERSION_MAX_BYTES` long.
+/// Returns a member that is a version of Unity or of a package. `None` if it is longer than `VERSION_MAX_BYTES`, or not a text.
 pub(super) fn version_text(file: &Value, member: &str) -> Option<String> {
     let version = file.get(member)?.as_str()?;
     (version.len() <= VERSION_MAX_BYTES).then(|| version.to_owned())
@@ -84,9 +84,9 @@ pub(super) fn read_instance(files: &ProjectFiles, facts: &mut ProjectFacts) {
     facts.editor_version = version_text(&instance, "version");
 }
 
-/// Looks for the first of these packages that is in the project. Each is a package name and the path of its `package.json` if it
-/// is embedded. Unity prefers a package embedded in `Packages/`, then the lock file, then the manifest; so does the version found
-/// here.
+/// Finds the first of these packages that is in the project. Each entry is a package name and the path of its `package.json` if
+/// it is embedded. The version comes from the embedded package, otherwise from the lock file, otherwise from the manifest: Unity
+/// prefers them in this order.
 pub(super) fn read_package(files: &ProjectFiles, packages: &[(&'static str, &'static str)], facts: &mut ProjectFacts) {
     let lock = json(files, LOCK, PACKAGES_FIX, &mut facts.problems);
     let manifest = json(files, MANIFEST, PACKAGES_FIX, &mut facts.problems);
@@ -110,8 +110,8 @@ fn dependency<'a>(file: Option<&'a Value>, id: &str) -> Option<&'a Value> {
     all.iter().find(|(key, _)| key.eq_ignore_ascii_case(id)).map(|(_, value)| value)
 }
 
-/// The version in `1.2.3`, or in the tag of a git address (`…?path=Packages/src#v1.2.3`). `None` for a branch, a commit or a
-/// `file:` path.
+/// Returns the version in `1.2.3`, or in the tag of a git address (`…?path=Packages/src#v1.2.3`). `None` for a branch, a commit
+/// or a `file:` path.
 fn version(text: &str) -> Option<String> {
     let address = text.contains([':', '/']);
     let candidate = if address { text.rsplit_once('#')?.1 } else { text };

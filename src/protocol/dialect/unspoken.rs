@@ -1,5 +1,5 @@
-//! Packages that connect an AI to Unity and that holdfast does not support. They are named to users, so that nobody searches for
-//! a fault.
+//! Packages that connect an AI to Unity and that holdfast does not support. holdfast names them to users, so that nobody looks
+//! for an error elsewhere.
 
 use super::unity::{self, LOCK, MANIFEST, seen, whole};
 use super::{ProjectFacts, ProjectFile, ProjectFiles};
@@ -46,7 +46,7 @@ pub const FILES: &[ProjectFile] = &[
     seen(COPLAY_ASSET),
 ];
 
-/// The unsupported packages that are in a project.
+/// Returns the unsupported packages that are in a project.
 pub fn read(files: &ProjectFiles) -> Vec<&'static Unspoken> {
     let there = |package: &&Unspoken| {
         let mut facts = ProjectFacts::default();
@@ -57,7 +57,7 @@ pub fn read(files: &ProjectFiles) -> Vec<&'static Unspoken> {
 }
 
 impl Unspoken {
-    /// The sentence for a project that has this package and none that holdfast supports. It ends with the fix.
+    /// Returns the text for a project that has this package and none that holdfast supports. It ends with the fix.
     pub fn says(&self) -> String {
         format!(
             "The project has {} ({}), which holdfast does not speak; use that package's own server, or place holdfast's own package \

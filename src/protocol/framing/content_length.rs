@@ -29,14 +29,14 @@ pub struct ContentLength {
     max: usize,
     buffer: BytesMut,
     part: Part,
-    /// The buffer has held a large frame, so its memory is released when it is empty.
+    /// Whether the buffer has held a large frame: its memory is then released as soon as it is empty.
     large: bool,
     failed: Option<BadFrame>,
 }
 
 #[derive(Debug)]
 enum Part {
-    /// In the header: the bytes checked so far, the start of the current line, and the length if its line was read.
+    /// In the header: the number of bytes checked so far, the start of the current line, and the length if its line was read.
     Header { judged: usize, line: usize, length: Option<usize> },
     /// In a body of this many bytes.
     Body(usize),
@@ -96,8 +96,8 @@ impl ContentLength {
 }
 
 impl ContentLength {
-    /// Reserves memory for these bytes of a body: [`DECODER_GROWTH`] times what is needed, but never more than the frame. An
-    /// allocator keeps about twice its largest block, so a buffer of twice the frame would keep too much.
+    /// Reserves memory for `bytes` more bytes of a body: [`DECODER_GROWTH`] times what is needed, but never more than the frame.
+    /// An allocator keeps about twice its largest block, so a buffer of twice the frame would keep too much.
     fn make_room(&mut self, bytes: usize) {
         let Part::Body(length) = self.part else { return };
         let (needed, has) = (self.buffer.len() + bytes, self.buffer.capacity());

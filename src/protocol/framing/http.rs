@@ -1,4 +1,4 @@
-//! HTTP/1.1 as far as a client of the editor needs it: one request and one response on a connection.
+//! The part of HTTP/1.1 that a client of the editor needs: one request and one response on a connection.
 //!
 //! `httparse` reads the response head and the chunk sizes, where errors are most likely.
 
@@ -45,7 +45,7 @@ pub fn request(port: u16, method: &str, path: &str, content_type: Option<&str>, 
     bytes.freeze()
 }
 
-/// What is kept of a response head.
+/// The parts of a response head that are used.
 #[derive(Debug, Clone)]
 struct Head {
     status: u16,
@@ -67,7 +67,7 @@ enum Stage {
     Trailer(Head, BytesMut),
 }
 
-/// Reads one response from a connection's bytes, however they are split.
+/// Reads one response from a connection's bytes. It does not matter how the bytes are split.
 #[derive(Debug)]
 pub struct ResponseDecoder {
     max: usize,
@@ -100,7 +100,8 @@ impl ResponseDecoder {
         }
     }
 
-    /// Handles the end of the connection. Returns the response if its body ends with the connection.
+    /// Handles the end of the connection. Returns the response if its body ends with the connection; `None` if the response is
+    /// incomplete.
     pub fn end(self) -> Option<Response> {
         match self.stage {
             Stage::UntilClose(head) => Some(whole(head, self.buffer)),
@@ -195,7 +196,7 @@ impl ResponseDecoder {
         Err(BadFrame::TooLarge { length: (self.max as u64).saturating_add(1), max: self.max })
     }
 
-    /// Waits for more bytes of a head, a chunk size or a trailer, which must fit into `HTTP_HEAD_MAX_BYTES`.
+    /// Waits for more bytes of a head, a chunk size or a trailer. Fails if they exceed `HTTP_HEAD_MAX_BYTES`.
     fn patience(&self, stage: Stage) -> Result<Step, BadResponse> {
         if self.buffer.len() > HTTP_HEAD_MAX_BYTES {
             return Err(BadFrame::HeaderTooLong { max: HTTP_HEAD_MAX_BYTES }.into());

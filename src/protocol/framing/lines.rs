@@ -12,7 +12,7 @@ use crate::protocol::jsonrpc::{IdScanner, RequestId};
 pub enum Line {
     /// A line that is neither blank nor too long, without the newline and the CR before it.
     Whole(Bytes),
-    /// A line that was too long to keep, reported after its end.
+    /// A line that was too long to keep. It is reported when its end arrives.
     TooLong {
         /// The length of the line in bytes, without its line end.
         bytes: u64,
@@ -23,7 +23,7 @@ pub enum Line {
     },
 }
 
-/// Splits a byte stream into lines, however the bytes arrive.
+/// Splits a byte stream into lines. It does not matter how the bytes are split.
 ///
 /// Memory holds at most one line of the allowed length and the bytes of one [`push`](LineDecoder::push). The bytes of a longer
 /// line go through an [`IdScanner`] and are not kept. Blank lines are skipped.
@@ -31,10 +31,10 @@ pub enum Line {
 pub struct LineDecoder {
     max: usize,
     buffer: BytesMut,
-    /// There is no newline before this index, so the search continues here.
+    /// No newline is before this index, so the search for one continues here.
     scanned: usize,
     newline: Option<usize>,
-    /// The buffer has held a large line, so its memory is released when it is empty.
+    /// Whether the buffer has held a large line: its memory is then released as soon as it is empty.
     large: bool,
     /// Set while the current line is too long.
     over: Option<Box<TooLong>>,
@@ -85,7 +85,7 @@ impl LineDecoder {
         self.seek();
     }
 
-    /// Returns the next complete line.
+    /// Returns the next complete line; `None` if more bytes are needed.
     pub fn next_line(&mut self) -> Option<Line> {
         loop {
             self.seek();
@@ -98,7 +98,7 @@ impl LineDecoder {
         }
     }
 
-    /// Ends the stream. Returns the remaining lines one by one, at last a line without newline, and then `None`.
+    /// Ends the stream. Each call returns one of the remaining lines (the last one may lack a newline), and then `None`.
     pub fn finish(&mut self) -> Option<Line> {
         self.next_line().or_else(|| {
             self.scanned = 0;

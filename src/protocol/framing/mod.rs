@@ -13,7 +13,7 @@ use bytes::Bytes;
 pub trait Framer: Send {
     /// Takes the next bytes of the stream.
     fn push(&mut self, bytes: &[u8]);
-    /// Returns the body of the next complete frame, without header or line end.
+    /// Returns the body of the next complete frame, without header or line end; `None` if more bytes are needed.
     ///
     /// # Errors
     /// The first violation of the framing. Every later call returns the same error.

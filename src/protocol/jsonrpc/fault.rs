@@ -82,7 +82,7 @@ impl Invalid {
         RpcError::new(self.fault.code(), self.fault.to_string())
     }
 
-    /// Whether the message must be answered. False for a response, which never gets an answer.
+    /// Whether the message must be answered. False for a response, because a response never gets an answer.
     pub fn owes_answer(&self) -> bool {
         self.fault != Fault::BadResponse
     }
@@ -153,7 +153,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The JSON-RPC error code: -32700 for a message that could not be read, -32602 for parameters, else -32600.
+    /// The JSON-RPC error code: -32700 for a message that could not be read, -32602 for parameters, otherwise -32600.
     pub fn code(self) -> i64 {
         match self {
             Self::NotUtf8 | Self::NotJson | Self::TooDeep | Self::TooLong => RpcError::PARSE_ERROR,

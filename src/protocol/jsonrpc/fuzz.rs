@@ -74,7 +74,8 @@ fn check_parse(line: &[u8]) {
             assert_eq!(scanner.finish(), id);
         }
         Err(invalid) => {
-            // The parser trims its line, so a number at the end counts as cut. This scanner sees the white space that ends it.
+            // The parser removes the white space after the message, so to it a number at the end looks cut. This scanner sees the
+            // white space that ends the number.
             assert!(invalid.id.is_none() || invalid.id == scanner.finish(), "{invalid:?}");
             assert!(parse(error(invalid.id.as_ref(), &invalid.to_error()).as_bytes()).is_ok());
         }

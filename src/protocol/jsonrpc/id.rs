@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::limits::REQUEST_ID_MAX_BYTES;
 
-/// Integers of up to this many digits are compared in their plain spelling, so that a usual id needs no second copy.
+/// Integers of up to this many digits are compared as plain digits, so that a usual id needs no second copy.
 const PLAIN_DIGITS: i128 = 40;
 
 /// A JSON-RPC request id: a JSON string or number of at most [`REQUEST_ID_MAX_BYTES`] bytes of JSON text.
@@ -25,8 +25,8 @@ const PLAIN_DIGITS: i128 = 40;
 #[derive(Clone)]
 pub struct RequestId {
     json: Arc<str>,
-    /// The value in a normal spelling: a number of the same value, or the characters between two quotes. Equal spellings never
-    /// belong to different ids.
+    /// The value in one standard spelling: a number of the same value, or the characters between two quotes. Different ids never
+    /// have the same spelling.
     canonical: Arc<str>,
 }
 
@@ -75,7 +75,7 @@ impl RequestId {
     }
 }
 
-/// The normal spelling of a valid JSON number: equal values have equal spellings, unless an exponent exceeds 64 bits.
+/// Returns the standard spelling of a valid JSON number: equal values have equal spellings, unless an exponent exceeds 64 bits.
 fn canonical_number(text: &str) -> String {
     let (sign, unsigned) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
     let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
@@ -86,7 +86,7 @@ fn canonical_number(text: &str) -> String {
         return "0".to_owned();
     }
     let significant = digits.trim_end_matches('0');
-    // An exponent that does not fit leaves the number as it was written, so it cannot equal an id of another value.
+    // If the exponent is too large, the number keeps its text, so it cannot equal an id of another value.
     let Ok(exponent) = exponent.parse::<i64>() else { return text.to_owned() };
     let zeros = digits.len() - significant.len();
     let exponent = i128::from(exponent) + zeros as i128 - fraction.len() as i128;

@@ -40,7 +40,7 @@ pub enum Message {
 /// Parses one line. A BOM, white space around the message and a CR are ignored.
 ///
 /// The whole message, envelope included, may be [`JSON_DEPTH_MAX`] levels deep. So `params` and `result` are at least one level
-/// below that, which serde_json can turn into a tree. Unknown members are ignored.
+/// less deep, and serde_json can turn them into a tree. Unknown members are ignored.
 ///
 /// # Errors
 /// [`Invalid`], with the id if it is certain although the rest is broken.
@@ -245,7 +245,7 @@ impl<'de> Deserialize<'de> for Envelope<'de> {
     }
 }
 
-/// Removes the white space around the text. Only JSON's white space counts (RFC 8259, section 2), so a form feed is not removed.
+/// Removes the white space around the text: only the characters that JSON allows (RFC 8259, section 2), so not a form feed.
 fn trim(line: &[u8]) -> &[u8] {
     let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
     match (line.iter().position(is_text), line.iter().rposition(is_text)) {

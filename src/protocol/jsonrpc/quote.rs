@@ -1,11 +1,11 @@
-//! Writes texts as JSON strings. Made for texts of megabytes: whole blocks are scanned for characters that need an escape.
+//! Writes texts as JSON strings. Built for texts of megabytes: whole blocks are scanned for characters that need an escape.
 //!
 //! The output equals that of serde_json, which checks every byte separately. A result of 4 MiB passes through here four times.
 
-/// Bytes that are checked together. The block is small enough for its sums to fit into a byte.
+/// Number of bytes that are checked together. The block is small enough that the sum over its bytes fits into a byte.
 const BLOCK_BYTES: usize = 32;
 
-/// The length in bytes of a text as a JSON string, quotes included. The string is not written.
+/// Returns the length in bytes of a text as a JSON string, quotes included, without writing it.
 pub fn quoted_len(text: &str) -> usize {
     // No branch depends on the text, so the compiler can vectorise the loop over a block.
     let more = |block: &[u8]| block.iter().fold(0u8, |sum, byte| sum + one_more(*byte) + four_more(*byte));
@@ -45,12 +45,12 @@ pub fn quote_into(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// 1 for a byte that needs an escape, else 0.
+/// Returns 1 for a byte that needs an escape, otherwise 0: the backslash is one more byte.
 fn one_more(byte: u8) -> u8 {
     u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\')
 }
 
-/// 4 for a byte that is written as `\u00xx` (a control character without a short escape), else 0.
+/// Returns 4 for a byte that is written as `\u00xx` (a control character without a short escape), otherwise 0.
 fn four_more(byte: u8) -> u8 {
     let short = u8::from(byte == 0x08) | u8::from(byte == b'\t') | u8::from(byte == b'\n');
     let short = short | u8::from(byte == 0x0c) | u8::from(byte == b'\r');

@@ -5,7 +5,7 @@ use memchr::memchr2;
 use super::RequestId;
 use crate::limits::REQUEST_ID_MAX_BYTES;
 
-/// The longest key that is searched for is `method`, and each of its six letters may be an escape of six bytes.
+/// The longest key that is searched for is `method`. Each of its six letters may be an escape of six bytes.
 const KEY_MAX_BYTES: usize = 6 * 6;
 
 /// An incremental scan of one message for its top-level `id`. Strings and nesting are respected. Official SDKs write the id last,
@@ -26,7 +26,7 @@ pub struct IdScanner {
     escaped: bool,
     /// The bytes so far of a top-level key, or of the id's value.
     taken: Vec<u8>,
-    /// Whether there were more bytes than `taken` may hold.
+    /// Whether there were more bytes than the bound of `taken`.
     overflow: bool,
     key: Key,
     ids: u8,
@@ -111,7 +111,7 @@ impl IdScanner {
         }
     }
 
-    /// The id, if exactly one `id` with a complete and valid value was found at the top level.
+    /// Returns the id if exactly one `id` with a complete and valid value was found at the top level; otherwise `None`.
     pub fn finish(&self) -> Option<RequestId> {
         if self.ids == 1 { self.id.clone() } else { None }
     }
@@ -300,7 +300,7 @@ impl IdScanner {
     }
 }
 
-/// The bit for the bracket at this depth; `None` for a depth that is only counted.
+/// Returns the bit for the bracket at this depth; `None` for a depth whose brackets are only counted.
 fn bit(depth: u64) -> Option<u128> {
     u32::try_from(depth).ok().and_then(|depth| 1u128.checked_shl(depth))
 }

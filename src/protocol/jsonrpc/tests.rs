@@ -76,7 +76,7 @@ fn every_fault_has_its_code_and_the_id_that_can_be_seen() {
     let deep = "[".repeat(10_000) + &"]".repeat(10_000);
     let deep = format!(r#"{{"jsonrpc":"2.0","method":"m","params":{deep},"id":3}}"#);
     let rows: [(&[u8], &str); 48] = [
-        // ASCII counts a form feed as white space, JSON does not.
+        // Rust's ASCII white space includes the form feed, JSON's does not.
         (b"\x0C{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"m\"}", "not_json - -32700"),
         (b"", "not_json - -32700"),
         (b"\xFF\xFE{\0", "not_utf8 - -32700"),
@@ -126,7 +126,7 @@ fn every_fault_has_its_code_and_the_id_that_can_be_seen() {
         (br#"{"jsonrpc":"2.0","id":3,"result":1,"error":{"code":1,"message":""}}"#, "bad_response - -32600"),
         (br#"{"id":3,"result":1}"#, "bad_response - -32600"),
     ];
-    // These two faults belong to too long lines and to batches that are split, so `parse` does not return them.
+    // `parse` never returns these two faults: one is for lines that are too long, the other for a batch in `members`.
     let mut seen = BTreeSet::from(["too_long", "bad_batch"]);
     for (line, expected) in rows {
         let shown = String::from_utf8_lossy(&line[..line.len().min(120)]);

@@ -9,7 +9,8 @@ use crate::limits::JSON_DEPTH_MAX;
 /// How many levels an answer may put around a value of the editor: the response, its result, and a list of blocks.
 const ANSWER_DEPTH: usize = 4;
 
-/// The index after the closing quote of the string whose opening quote is before `from`. The end of the text if it is not closed.
+/// Returns the index after the closing quote of the string whose opening quote is before `from`, or the end of the text if the
+/// string is not closed.
 fn string_end(json: &[u8], mut from: usize) -> usize {
     while let Some(rest) = json.get(from..) {
         match memchr2(b'"', b'\\', rest) {
@@ -85,7 +86,7 @@ pub fn strict(json: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Whether a 64-bit float can hold the number. The largest floats are excluded, because some readers round them up to infinity.
+/// Whether a 64-bit float can hold the number. False for the largest floats too, because some readers round them up to infinity.
 fn is_float(number: &str) -> bool {
     let plain = number.len() < 300 && !number.contains(['e', 'E']);
     plain || number.parse::<f64>().is_ok_and(|value| value.abs() < 1e308)

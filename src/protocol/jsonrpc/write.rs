@@ -1,7 +1,7 @@
 //! Writes messages, each as one line without the line end.
 //!
 //! Raw JSON is copied unchanged, except that line breaks are removed. In valid JSON they are insignificant white space, so a
-//! message is always one line, whatever layout the editor used.
+//! message is always one line, however the editor formatted it.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ const HEAD: &str = r#"{"jsonrpc":"2.0""#;
 /// Writes [`HEAD`] and these members, whose values are JSON.
 fn object(members: &[(&str, &str)]) -> String {
     let bytes: usize = members.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
-    // One byte for the brace and one for the line end that is appended later, so that a large line is not copied for it.
+    // One byte for the brace, and one for the line end that the caller appends: a large line need not be copied for it.
     let mut line = String::with_capacity(HEAD.len() + bytes + 2);
     line.push_str(HEAD);
     for (name, value) in members {
@@ -56,7 +56,7 @@ pub fn response(id: &RequestId, result_json: &str) -> String {
     object(&[("id", id.as_json()), ("result", &one_line(result_json))])
 }
 
-/// Writes a successful response whose result `write_result` appends directly: about `bytes` of JSON without a line break.
+/// Writes a successful response. `write_result` appends the result directly: about `bytes` bytes of JSON, without a line break.
 pub fn response_with(id: &RequestId, bytes: usize, write_result: impl FnOnce(&mut String)) -> String {
     const ID: &str = r#","id":"#;
     const RESULT: &str = r#","result":"#;

@@ -15,7 +15,7 @@ pub struct ClientProfile {
     pub audience: Audience,
 }
 
-/// Who reads the texts that holdfast itself writes: what to do next differs.
+/// Who reads the texts that holdfast itself writes. The advice about what to do next depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Audience {
     /// An AI: it can call holdfast's own tools and ask its user.

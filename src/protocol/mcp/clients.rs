@@ -1,8 +1,9 @@
 //! Facts about the clients: how long they wait for a call, whether they react to a changed list, and which names, schemas and
-//! results they accept. The table is in `table.rs`; `holdfast doctor --clients` and `docs/clients/` show it.
+//! results they accept. The table is in `table.rs`; `holdfast doctor --clients` and `docs/clients/` show the facts.
 //!
-//! A client is found by `clientInfo.name`, ignoring case: an exact name wins, else the longest prefix. A fact that nobody has
-//! observed is [`Fact::Unknown`], never a guess. Only [`Client::traits`] decides what is done for an unknown fact.
+//! A client is found by `clientInfo.name`, ignoring case: an exact name wins, otherwise the longest prefix. A fact that nobody
+//! has observed is [`Fact::Unknown`], never a guess. Only [`Client::traits`] decides how a client with an unknown fact is
+//! treated.
 
 mod facts;
 mod lookup;

@@ -1,5 +1,5 @@
-//! Fits results to a client. Images and sounds that the client does not accept are kept in a file, and a note replaces them. A
-//! text that the client would cut is cut here, with a note about its length and the file that has all of it.
+//! Fits results to a client. Images and sounds that the client does not accept are kept in a file, and a note replaces them. If
+//! the client would cut a text, it is cut here instead, with a note about its length and the file that has all of it.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::protocol::jsonrpc;
 use super::client_profile::ClientProfile;
 use super::result::{Content, Kind, ToolResult, kind_of, structured};
 
-/// Whether the client accepts the result unchanged. The size that no client accepts is not checked here.
+/// Whether the client accepts the result unchanged. The limit above which no client accepts a result is not checked here.
 pub fn fits(result: &ToolResult, profile: &ClientProfile) -> bool {
     let client = &profile.client;
     let untaken = !(client.images && client.audio)
@@ -50,7 +50,7 @@ impl LeftOut {
     }
 }
 
-/// The images and sounds of a result that the client does not accept, in order and decoded.
+/// Returns the images and sounds of a result that the client does not accept, in order and decoded.
 pub fn left_out(result: &ToolResult, profile: &ClientProfile) -> Vec<LeftOut> {
     let blocks = result.content.iter().enumerate();
     let untaken = blocks.filter_map(|(index, content)| {
@@ -93,7 +93,8 @@ pub fn cut_text(result: ToolResult, profile: &ClientProfile, path: &str) -> Tool
 /// The quotes around a JSON string.
 const QUOTES: usize = 2;
 
-/// The text length of a result as the client counts it: as JSON strings, or `structuredContent` if that is longer.
+/// Returns the text length of a result as the client counts it: texts as JSON strings, images and sounds as 0, other blocks as
+/// their JSON; or the length of `structuredContent` if that is longer.
 fn text_len(result: &ToolResult, profile: &ClientProfile) -> usize {
     let blocks = result.content.iter().map(|content| match content {
         Content::Text(text) => jsonrpc::quoted_len(text),
@@ -104,8 +105,9 @@ fn text_len(result: &ToolResult, profile: &ClientProfile) -> usize {
     blocks.sum::<usize>().max(structured)
 }
 
-/// The longest beginning of a text with at most `max` bytes inside a JSON string. It ends at a good place: a line end if one is
-/// near, else after a comma or a space. It never ends inside a character, nor inside an escape if the text itself is JSON.
+/// Returns the longest beginning of a text that takes at most `max` bytes inside a JSON string. If its last quarter has a line
+/// end, a comma or a space (tried in this order), the cut is after the last one. The cut is never inside a character, nor inside
+/// an escape if the text itself is JSON.
 pub fn head(text: &str, max: usize) -> &str {
     let (mut end, mut bytes) = (0, 0);
     for (at, c) in text.char_indices() {
@@ -138,7 +140,7 @@ fn outside_of_escapes(head: &str) -> &str {
     head
 }
 
-/// The start of an escape that is incomplete at the end of the text.
+/// Returns the start of an escape that is incomplete at the end of the text; `None` if there is none.
 fn open_escape(text: &[u8]) -> Option<usize> {
     // The backslash that begins an escape is not the second half of `\\`.
     let begins = |at: usize| {
@@ -158,7 +160,7 @@ fn open_escape(text: &[u8]) -> Option<usize> {
     open.then_some(at)
 }
 
-/// The kind of a block that is an image or a sound.
+/// Returns the kind of a block that is an image or a sound; `None` for any other block.
 fn media(content: &Content) -> Option<Kind> {
     match content {
         Content::Text(_) => None,
@@ -174,7 +176,7 @@ fn taken(kind: Kind, profile: &ClientProfile) -> bool {
     }
 }
 
-/// The text of a block as a person reads it.
+/// Returns the text of a block as a person reads it: JSON if the block is not a text.
 fn plain(content: &Content) -> Cow<'_, str> {
     #[derive(Deserialize)]
     struct Text {
@@ -190,7 +192,7 @@ fn plain(content: &Content) -> Cow<'_, str> {
     }
 }
 
-/// The media type and the base64 text of an image or sound.
+/// Returns the media type and the base64 text of an image or sound; `None` if either is missing.
 fn media_content(raw: &RawValue) -> Option<(String, String)> {
     #[derive(Deserialize)]
     struct Media {
@@ -205,7 +207,7 @@ fn media_content(raw: &RawValue) -> Option<(String, String)> {
 /// All values of [`LeftOut::extension`].
 pub const EXTENSIONS: [&str; 11] = ["png", "jpg", "gif", "webp", "svg", "wav", "mp3", "ogg", "flac", "webm", "bin"];
 
-/// The usual file extension for this media type.
+/// Returns the usual file extension for this media type, or `bin` for an unknown one.
 fn extension(mime: &str) -> &'static str {
     match mime {
         "image/png" => "png",

@@ -1,4 +1,4 @@
-//! The gateway's own tools. They are always listed, whatever the state of the editor.
+//! The gateway's own tools. They are always listed, in every state of the editor.
 
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ impl GatewayTool {
         }
     }
 
-    /// The tool with exactly this name.
+    /// The tool with exactly this name; `None` if the gateway has none.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
@@ -163,8 +163,7 @@ impl GatewayTool {
 
     /// Checks the arguments of a call.
     ///
-    /// # Errors
-    /// A text for the model that names the fix. It belongs in a tool error, not a protocol error: MCP demands that since
+    /// A text for the model, with the fix. The caller sends it as a tool error, not as a protocol error: MCP demands that since
     /// 2025-11-25, and older clients also show tool errors to the model.
     pub fn parse_arguments(self, arguments: &RawValue) -> Result<GatewayCall, String> {
         let mut given: Map<String, Value> = serde_json::from_str(arguments.get()).map_err(|error| {

@@ -47,8 +47,8 @@ impl ProtocolVersion {
         Self::ALL.into_iter().find(|version| version.label() == label)
     }
 
-    /// The version that `initialize` answers: the requested one if it is known, else [`LATEST`](Self::LATEST). The client then
-    /// decides whether to continue. A version without a handshake (2026-07-28) is never the answer to `initialize`.
+    /// Returns the version that `initialize` answers: the requested one if it is known, otherwise [`LATEST`](Self::LATEST). The
+    /// client then decides whether to continue. A version without a handshake (2026-07-28) is never the answer to `initialize`.
     pub fn negotiate(requested: &str) -> Self {
         Self::from_label(requested).filter(|version| !version.is_stateless()).unwrap_or(Self::LATEST)
     }
@@ -78,7 +78,7 @@ impl ProtocolVersion {
         self >= Self::V2025_06_18
     }
 
-    /// Whether results may have `structuredContent`. Before [`STATELESS`](Self::STATELESS) that must be an object.
+    /// Whether results may have `structuredContent`. Before [`STATELESS`](Self::STATELESS) the value must be an object.
     pub fn structured_content(self) -> bool {
         self >= Self::V2025_06_18
     }
@@ -102,7 +102,7 @@ pub struct ServerInfo<'a> {
 }
 
 /// Instructions for the client's model: at most [`INSTRUCTIONS_MAX_BYTES`] bytes, the most important first, because clients cut
-/// them.
+/// long instructions.
 pub const INSTRUCTIONS: &str = "\
 Tools of a running Unity Editor: compile, run tests, read the console, inspect and change the scene. Use them for any work on \
 the open Unity project.

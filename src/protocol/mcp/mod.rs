@@ -1,4 +1,4 @@
-//! The Model Context Protocol as this server implements it: conversion between JSON and values, in both eras: with a handshake
+//! The Model Context Protocol as this server implements it. Converts between JSON and values, for both eras: with a handshake
 //! (2024-11-05 to 2025-11-25), and stateless (2026-07-28).
 //!
 //! Incoming requests become a [`Request`], notifications a [`Notification`]. Outgoing messages are written as JSON on one line.

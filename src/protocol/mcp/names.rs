@@ -16,7 +16,8 @@ use crate::limits::TOOL_NAME_MAX_BYTES;
 use super::gateway_tools::GatewayTool;
 use crate::protocol::text::cut;
 
-/// Returns the listed name of each of these names, in the same order. The input names must be distinct; the listed ones are.
+/// Returns the listed name of each of these names, in the same order. The input names must be distinct; then the listed names are
+/// distinct too.
 pub(super) fn assign(originals: &[&str]) -> Vec<String> {
     let wishes: Vec<String> = originals.iter().map(|original| wish(original)).collect();
     let mut claims: HashMap<&str, usize> = HashMap::new();
@@ -32,7 +33,7 @@ pub(super) fn assign(originals: &[&str]) -> Vec<String> {
             if granted(original, wish) {
                 return wish.clone();
             }
-            // A second round is needed only if two 32-bit hashes are equal.
+            // More than one round is needed only if two 32-bit hashes are equal.
             let mut round = 0;
             let mut name = marked(wish, original, round);
             while !taken.insert(name.clone()) {

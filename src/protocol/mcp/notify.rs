@@ -7,8 +7,8 @@ use crate::protocol::jsonrpc;
 use super::handshake::ProtocolVersion;
 use crate::protocol::text::quote;
 
-/// A progress notification on one line. `token` is the client's own, unchanged. The caller ensures that `progress` rises with
-/// every notification of a call, and that none follows the answer.
+/// Returns a progress notification on one line. `token` is the client's own, unchanged. The caller ensures that `progress` rises
+/// with every notification of a call, and that no notification follows the answer.
 pub fn progress(
     token: &RawValue,
     progress: f64,

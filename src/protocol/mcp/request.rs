@@ -1,7 +1,7 @@
 //! Reads a client's requests and notifications from a method and its raw params.
 //!
-//! The reader is lenient where nothing is lost by it (capabilities, client data, progress tokens), and strict where a guess would
-//! change what runs (the tool's name and arguments).
+//! The reader is lenient where nothing is lost by that (capabilities, client data, progress tokens), and strict where a guess
+//! would change what runs (the tool's name and arguments).
 
 use std::borrow::Cow;
 
@@ -15,7 +15,8 @@ use crate::protocol::trace::TraceContext;
 use super::handshake::ProtocolVersion;
 use crate::protocol::text::{cut, cut_with_ellipsis};
 
-/// The changes that a client subscribes to with `subscriptions/listen`. Of those in the specification only tools change here.
+/// The changes that a client subscribes to with `subscriptions/listen`. The specification names several kinds; here only tools
+/// change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Filter {
     /// Whether the client wants notifications of a changed tool list.
@@ -54,7 +55,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The method with this name.
+    /// Returns the method with this name, or [`Method::Other`].
     pub fn from_name(name: &str) -> Self {
         match name {
             "initialize" => Self::Initialize,
@@ -75,7 +76,7 @@ pub enum Request {
     Initialize(Initialize),
     /// `ping`.
     Ping,
-    /// `tools/list`. There is one page, so a request with a cursor is refused by the parser.
+    /// `tools/list`. The list has one page, so the parser refuses a request with a cursor.
     ListTools,
     /// `tools/call`.
     CallTool(CallTool),
@@ -354,7 +355,7 @@ pub(super) fn object<'a, T: Deserialize<'a> + Default>(
     }
 }
 
-/// Reads an object. Anything else gives the defaults.
+/// Reads an object. Anything else, or an object that cannot be read, gives the defaults.
 pub(super) fn lenient<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
     raw.map(RawValue::get)
         .filter(|json| json.starts_with('{'))

@@ -57,7 +57,7 @@ impl ToolResult {
         self
     }
 
-    /// Converts an editor's answer.
+    /// Converts an editor's answer into a result.
     ///
     /// JSON becomes compact text, and a JSON string its plain text. An object or array is also `structured` if every parser
     /// accepts it ([`strict`](jsonrpc::strict)) and both copies together, as encoded, stay below [`RESULT_INLINE_MAX_BYTES`]. A
@@ -79,8 +79,8 @@ impl ToolResult {
         Self { is_error, ..base }
     }
 
-    /// The replacement for a result that was written to a file of this many bytes. `path` is how the client's model can open the
-    /// file.
+    /// Returns the replacement for a result that was written to a file of this many bytes. `path` is the path under which the
+    /// client's model can open the file.
     pub fn spilled(&self, bytes: usize, path: &str) -> Self {
         let outcome = if self.is_error { "the tool failed" } else { "the tool ran to its end" };
         let text = format!(
@@ -91,7 +91,7 @@ impl ToolResult {
         Self { is_error: self.is_error, ..Self::text(text) }
     }
 
-    /// The content of the file of [`spilled`](Self::spilled): all texts and raw blocks, separated by line ends.
+    /// Returns the content for that file (see [`spilled`](Self::spilled)): all texts and raw blocks, separated by line ends.
     pub fn file_text(&self) -> Cow<'_, str> {
         match self.content.as_slice() {
             [Content::Text(text)] => Cow::Borrowed(text),
@@ -120,7 +120,7 @@ impl ToolResult {
             Cow::Borrowed(_) => String::from(Box::<str>::from(raw)),
         };
         let fits = json.starts_with(['{', '['])
-            // Skips the scan if even a text without escapes would be too large.
+            // A quick test that skips the scan: even without escapes the text would be too large.
             && 2 * json.len() < RESULT_INLINE_MAX_BYTES
             && jsonrpc::quoted_len(&json) + json.len() < RESULT_INLINE_MAX_BYTES;
         let strict = if fits { jsonrpc::strict(&json) } else { None };
@@ -129,8 +129,8 @@ impl ToolResult {
     }
 }
 
-/// The `result` of a `tools/call`: JSON on one line that fits into a message of [`CLIENT_MESSAGE_MAX_BYTES`]. A larger result
-/// becomes an error that says so. Callers avoid that with [`result_size`] and [`ToolResult::spilled`].
+/// Returns the `result` of a `tools/call`: JSON on one line that fits into a message of [`CLIENT_MESSAGE_MAX_BYTES`]. A larger
+/// result becomes an error that says so. Callers avoid that with [`result_size`] and [`ToolResult::spilled`].
 pub fn tool_result(result: &ToolResult, profile: &ClientProfile) -> String {
     let size = result_size(result, profile);
     let mut out = String::with_capacity(size.min(RESULT_MAX_BYTES));
@@ -138,7 +138,8 @@ pub fn tool_result(result: &ToolResult, profile: &ClientProfile) -> String {
     out
 }
 
-/// Appends [`tool_result`]. `size` is its [`result_size`], which reads every byte and is therefore computed only once.
+/// Appends what [`tool_result`] returns. `size` is the result's [`result_size`]: computing it reads every byte, so it is done
+/// only once.
 pub fn write_tool_result(out: &mut String, result: &ToolResult, profile: &ClientProfile, size: usize) {
     if size <= RESULT_MAX_BYTES {
         return write(out, result, profile);
@@ -157,7 +158,7 @@ pub fn whole_result(result: &ToolResult, profile: &ClientProfile) -> String {
     out
 }
 
-/// The exact length in bytes of the result as JSON, escapes included; the JSON is not written. A result above
+/// Returns the exact length in bytes of the result as JSON, escapes included, without writing the JSON. A result above
 /// [`RESULT_INLINE_MAX_BYTES`] belongs in a file.
 pub fn result_size(result: &ToolResult, profile: &ClientProfile) -> usize {
     let version = profile.version;
@@ -173,8 +174,8 @@ const STRUCTURED: &str = r#","structuredContent":"#;
 const IS_ERROR: &str = r#","isError":true"#;
 const TEXT_OPEN: &str = r#"{"type":"text","text":"#;
 
-/// Whether the result is larger than `most` bytes and so belongs in a file. If its texts alone are larger, their escapes are not
-/// counted.
+/// Whether the result is larger than `most` bytes and so belongs in a file. If the texts alone are larger than that, the exact
+/// size is not computed.
 pub fn is_for_a_file(result: &ToolResult, profile: &ClientProfile, most: usize) -> bool {
     let texts = result.content.iter().map(|content| match content {
         Content::Text(text) => text.len(),
@@ -210,7 +211,8 @@ fn write(out: &mut String, result: &ToolResult, profile: &ClientProfile) {
     out.push('}');
 }
 
-/// `structuredContent` for this client profile. Omitted if the client would read it instead of the blocks and so lose a block.
+/// Returns `structuredContent` for this client profile. `None` if the version does not allow it, or if the client would read it
+/// instead of the blocks and so lose a block.
 pub(super) fn structured<'a>(result: &'a ToolResult, profile: &ClientProfile) -> Option<Cow<'a, str>> {
     let ClientProfile { version, client, .. } = profile;
     let raw = result.structured.as_deref()?;
@@ -222,7 +224,7 @@ pub(super) fn structured<'a>(result: &'a ToolResult, profile: &ClientProfile) ->
     Some(jsonrpc::compact(raw.get()))
 }
 
-/// A content block as one version gets it.
+/// A content block in the form that one version gets.
 enum Shown<'a> {
     Text(Cow<'a, str>),
     Raw(Cow<'a, str>),
@@ -281,7 +283,7 @@ pub(super) enum Kind {
     ResourceLink,
 }
 
-/// A block's kind, if it has the members that this kind requires.
+/// Returns a block's kind; `None` if it is unknown or lacks a member that its kind requires.
 pub(super) fn kind_of(raw: &RawValue) -> Option<Kind> {
     #[derive(Deserialize)]
     struct Block<'a> {

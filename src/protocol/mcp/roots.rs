@@ -1,4 +1,4 @@
-//! The client's roots: the folders in which it works. They are a hint to the Unity project.
+//! The client's roots: the folders in which it works. They are a hint about which Unity project is meant.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -11,11 +11,11 @@ pub fn roots_list_request(id: &RequestId) -> String {
     jsonrpc::request(id, "roots/list", None)
 }
 
-/// The paths in an answer to `roots/list`: every root that is a `file:` URI, at most [`ROOTS_MAX`], in the client's order.
-/// Unreadable entries are left out, because roots are only hints.
+/// Returns the paths in an answer to `roots/list`: one for every root that is a `file:` URI, at most [`ROOTS_MAX`], in the
+/// client's order. Unreadable entries are left out, because roots are only hints.
 ///
 /// `file:///C:/x` and `file:///c%3A/x` (VS Code) become `C:/x` and `c:/x`, `file://server/share` becomes `//server/share`. A `%`
-/// that begins no valid escape is kept, because not every client encodes.
+/// that does not begin a valid escape is kept, because not every client escapes it.
 pub fn parse_roots(result: &RawValue) -> Vec<String> {
     #[derive(Deserialize)]
     struct Roots<'a> {
@@ -37,7 +37,7 @@ pub fn parse_roots(result: &RawValue) -> Vec<String> {
         .collect()
 }
 
-/// The path in a `file:` URI (RFC 8089, and the other spellings that clients use).
+/// Returns the path in a `file:` URI (RFC 8089, and the other spellings that clients use); `None` for any other text.
 fn path_of(uri: &str) -> Option<String> {
     let uri = uri.trim();
     let (scheme, rest) = uri.split_once(':')?;
@@ -77,7 +77,7 @@ fn is_drive(text: &str) -> bool {
     matches!(text.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic())
 }
 
-/// Removes the closing slash from a folder's path. The root of a file system or of a drive keeps it.
+/// Removes the trailing slash from a folder's path. The root of a file system or of a drive keeps its slash.
 fn without_last_slash(path: &str) -> String {
     let short = path.trim_end_matches('/');
     if short.is_empty() || is_drive(short) { format!("{short}/") } else { short.to_owned() }

@@ -1,8 +1,8 @@
 //! Makes input schemas acceptable to clients.
 //!
 //! Some clients refuse the whole list because of one schema. The TypeScript SDK demands `type: "object"`, object-valued
-//! `properties` and a `required` of strings. [`repair`] loosens such schemas for all clients, because the editor checks its
-//! arguments itself; a schema that cannot be repaired is refused. `oneOf`, `anyOf` and `allOf` at the top are valid JSON Schema
+//! `properties` and a `required` of strings. [`repair`] loosens schemas that break this, for all clients: the editor checks its
+//! arguments itself. A schema that cannot be repaired is refused. `oneOf`, `anyOf` and `allOf` at the top are valid JSON Schema
 //! and are passed through, except for the clients that are known to lose the tool because of them ([`flattened`]).
 
 use serde_json::{Map, Value};
@@ -125,8 +125,8 @@ pub(super) fn flattened(whole: &Map<String, Value>) -> Map<String, Value> {
     schema
 }
 
-/// Resolves a branch that refers to a definition of the same schema (`$defs` or `definitions`); any other branch is returned
-/// itself.
+/// Returns the definition in the same schema (`$defs` or `definitions`) that a branch refers to. Any other branch is returned
+/// unchanged.
 fn named<'a>(schema: &'a Map<String, Value>, branch: &'a Map<String, Value>) -> &'a Map<String, Value> {
     let target = branch.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix("#/"));
     let place = target.and_then(|target| target.split_once('/'));
@@ -150,7 +150,7 @@ fn unlink(schema: &mut Map<String, Value>, depth: usize, removed: &mut bool) -> 
     }
     for (keyword, value) in schema.iter_mut() {
         match keyword.as_str() {
-            // These keywords hold data, not schemas: a `$ref` inside is a plain value.
+            // These keywords hold data, not schemas: a `$ref` inside is ordinary data and stays.
             "const" | "enum" | "default" | "examples" => {}
             "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
                 if let Value::Object(schemas) = value {

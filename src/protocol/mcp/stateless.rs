@@ -32,7 +32,7 @@ pub struct Caller {
     pub profile: ClientProfile,
 }
 
-/// Decides whether a request belongs to this era, and returns its version and client; `None` for the era with a handshake. A
+/// Returns the version and the client of a request of this era; `None` if the request belongs to the era with a handshake. A
 /// request belongs to this era if its `_meta` has one of the three keys, or if only this era has its method.
 ///
 /// # Errors
@@ -137,7 +137,8 @@ fn cached(ttl: Duration, scope: &str) -> impl Iterator<Item = (String, Value)> {
     [(String::from("ttlMs"), Value::from(millis)), (String::from("cacheScope"), Value::from(scope))].into_iter()
 }
 
-/// Adds to a result (a JSON object) what every result of this era has: that it is complete, and the server's identity.
+/// Adds the members that every result of this era has to a result (a JSON object): that it is complete, and the server's
+/// identity.
 pub fn complete<'a>(result_json: &'a str, server: &ServerInfo<'_>) -> Cow<'a, str> {
     let Some(members) = result_json.strip_prefix('{') else { return Cow::Borrowed(result_json) };
     let comma = if members.starts_with('}') { "" } else { "," };
@@ -158,7 +159,7 @@ pub fn acknowledged(subscription: &RequestId, filter: Filter) -> String {
     jsonrpc::notification("notifications/subscriptions/acknowledged", Some(&params))
 }
 
-/// The notification for one subscription that the tool list has changed.
+/// The notification that tells one subscription about a changed tool list.
 pub fn tools_list_changed(subscription: &RequestId) -> String {
     let params = format!(r#"{{"_meta":{}}}"#, meta_of(subscription));
     jsonrpc::notification("notifications/tools/list_changed", Some(&params))

@@ -26,7 +26,7 @@ use crate::protocol::text::{cut_with_ellipsis, nearest};
 pub struct Entry {
     /// The tool's name for clients: `[A-Za-z0-9_-]{1,48}` and unique. The module `names` has the rule.
     pub name: String,
-    /// The tool. Its `name` is the editor's own; its description and schema are those in the list.
+    /// The tool. Its `name` is the editor's own; its description and schema are the ones that the list shows.
     pub tool: Arc<EditorTool>,
 }
 
@@ -107,12 +107,13 @@ impl Catalogue {
         &self.entries
     }
 
-    /// The tool with this name for clients.
+    /// The tool with this name for clients; `None` if the list has none.
     pub fn find(&self, name: &str) -> Option<&Entry> {
         self.by_name.get(name).and_then(|index| self.entries.get(*index))
     }
 
-    /// The error for a tool that is not in this list, which must be the live one. MCP demands −32602 here, not a tool error.
+    /// The error for a tool that is not in this list. The list must be live, because the text says so. MCP demands −32602 here,
+    /// not a tool error.
     pub fn unknown_tool(&self, name: &str, audience: Audience) -> RpcError {
         let own = GatewayTool::ALL.iter().map(|tool| tool.name());
         let meant = nearest(name, self.entries.iter().map(|entry| entry.name.as_str()).chain(own));
@@ -156,7 +157,7 @@ impl Catalogue {
         format!(r#"{{"tools":{}{hints}}}"#, self.tools_array(profile))
     }
 
-    /// The array in [`list_result`](Self::list_result): the gateway's tools, then the editor's.
+    /// The array in [`list_result`](Self::list_result): first the gateway's tools, then the editor's.
     pub fn tools_array(&self, profile: &ClientProfile) -> String {
         let ours = GatewayTool::ALL.map(GatewayTool::definition);
         let ours = ours
@@ -167,7 +168,8 @@ impl Catalogue {
     }
 }
 
-/// Prepares everything of a tool except its name. A tool that needs no change keeps its shared copy.
+/// Prepares everything of a tool except its name. Returns the tool and its changes in words, or why it cannot be listed. A tool
+/// that needs no change keeps its shared copy.
 fn prepare(given: Arc<EditorTool>) -> Result<(Arc<EditorTool>, Vec<&'static str>), String> {
     let mut tool = EditorTool::clone(&given);
     let (schema, changes) = schema::fitted(&tool.input_schema).map_err(str::to_owned)?;
@@ -193,7 +195,7 @@ fn listed<'a>(name: &'a str, tool: &'a EditorTool, profile: &ClientProfile) -> L
     Listed::new(name, &tool.description, &tool.input_schema, &tool.annotations, profile)
 }
 
-/// A tool as one client profile gets it.
+/// A tool in the form that one client profile gets.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Listed<'a> {

@@ -88,7 +88,7 @@ pub(super) fn take(text: &str, slot: Slot<'_>) -> Result<String, EditError> {
     Ok(spliced(text, &tree.removal(map, ours)))
 }
 
-/// Returns `value` inside new objects with these keys.
+/// Returns `value` inside new objects, one for each key, the first key outermost.
 fn nested(keys: &[&str], value: Value) -> Value {
     keys.iter().rev().fold(value, |value, key| json!({ *key: value }))
 }
@@ -97,7 +97,8 @@ fn as_object<'t, 'a>(node: &'t Node<'a>, what: &str) -> Result<&'t Object<'a>, E
     node.as_object().ok_or_else(|| EditError::Unusual(format!("\"{what}\" is not an object")))
 }
 
-/// Returns the member with this name. Fails if the name occurs twice: programs disagree on which one counts.
+/// Returns the member with this name; `None` if there is none. Fails if the name occurs twice: programs disagree on which one
+/// counts.
 fn member<'t, 'a>(object: &'t Object<'a>, name: &str) -> Result<Option<&'t ObjectProp<'a>>, EditError> {
     let mut found = object.properties.iter().filter(|prop| prop.name.as_str() == name);
     match (found.next(), found.next()) {
@@ -124,7 +125,7 @@ impl Layout {
         Self { eol: line_ending(text), step: step.unwrap_or_else(|| "  ".to_owned()) }
     }
 
-    /// Formats the value over several lines. Every line after the first is indented by `base`; the caller places the first.
+    /// Formats the value over several lines. Every line except the first is indented by `base`; the caller indents the first.
     fn render(&self, value: &Value, base: &str) -> String {
         let mut bytes = Vec::new();
         let formatter = PrettyFormatter::with_indent(self.step.as_bytes());

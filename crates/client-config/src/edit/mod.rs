@@ -1,8 +1,8 @@
 //! Edits a client's configuration in place: text in, text out.
 //!
-//! A parser locates the parts, and changes are spliced into the text; nothing is rewritten from a parsed form. So comments,
-//! order, indentation and line endings outside our entry stay byte for byte. Before an edit is written, its result is parsed to
-//! prove it: our entry is as wanted, and everything else has the same meaning as before.
+//! A parser locates the parts, and changes are spliced into the text; nothing is written from a parsed form. So comments, order,
+//! indentation and line endings outside our entry stay byte for byte. Before an edit is written, its result is parsed to check
+//! that our entry is as wanted, and that everything else has the same meaning as before.
 
 mod json;
 #[cfg(test)]
@@ -27,7 +27,7 @@ pub enum Format {
     Yaml,
 }
 
-/// Returns the parsed text. An empty text is an empty map.
+/// Returns the parsed text. An empty text gives an empty map.
 ///
 /// # Errors
 /// Returns [`EditError::Broken`] if the text is not in the format.
@@ -39,7 +39,7 @@ pub(crate) fn meaning(format: Format, text: &str) -> Result<Value, EditError> {
     }
 }
 
-/// Returns our entry in a parsed text.
+/// Returns our entry in a parsed text; `None` if it has none.
 pub(crate) fn entry<'v>(meaning: &'v Value, slot: Slot<'_>) -> Option<&'v Value> {
     slot.keys.iter().try_fold(meaning, |value, key| value.get(key))?.get(slot.name)
 }
@@ -79,7 +79,7 @@ pub(crate) fn put(
     Ok(edited)
 }
 
-/// Returns the text without our entry; unchanged if it has none.
+/// Returns the text without our entry. A text without such an entry is returned unchanged.
 ///
 /// # Errors
 /// Returns [`EditError`].
@@ -97,7 +97,7 @@ pub(crate) fn take(format: Format, text: &str, slot: Slot<'_>) -> Result<String,
     Ok(edited)
 }
 
-/// Checks that an edit did what it should, and nothing else.
+/// Checks that an edit changed our entry as wanted, and nothing else.
 fn prove(
     format: Format,
     before: &Value,
@@ -120,8 +120,8 @@ fn prove(
     if as_wanted && rest(before, slot) == rest(&after, slot) { Ok(()) } else { Err(unusual()) }
 }
 
-/// Returns the meaning of a text apart from our entry. A map that contains
-/// nothing else counts as absent, since it is unknown who made it.
+/// Returns the parsed content of a file without our entry. A map that is then empty is left out too, because it is unknown who
+/// created it.
 fn rest(meaning: &Value, slot: Slot<'_>) -> Value {
     fn without(value: &mut Value, keys: &[&str], name: &str) {
         let Some(map) = value.as_object_mut() else { return };

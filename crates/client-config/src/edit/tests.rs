@@ -75,7 +75,7 @@ fn any_value() -> BoxedStrategy<String> {
         .boxed()
 }
 
-/// A document that sometimes contains our map.
+/// A document that may contain a map of servers.
 fn document() -> BoxedStrategy<String> {
     let value = any_value();
     let member = (gap(), gap(), gap(), value.clone(), gap());
@@ -98,7 +98,7 @@ fn document() -> BoxedStrategy<String> {
         .boxed()
 }
 
-/// Whether removing bytes from `long` gives `short`.
+/// Whether `short` is what remains of `long` after some bytes are removed.
 fn within(short: &str, long: &str) -> bool {
     let mut long = long.bytes();
     short.bytes().all(|byte| long.any(|other| other == byte))
@@ -109,7 +109,7 @@ fn members_of(value: &Value) -> Option<&Map<String, Value>> {
 }
 
 proptest! {
-    // PROPTEST_CASES asks for more.
+    // The variable PROPTEST_CASES raises the number of cases.
     #![proptest_config(ProptestConfig { max_global_rejects: 100_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
@@ -143,7 +143,7 @@ proptest! {
         prop_assert_eq!(members_of(&reading::json(&gone).map_err(TestCaseError::fail)?).map(|members| members.contains_key("holdfast")), Some(false));
     }
 
-    /// Our entry is removed from any position in the map, with anything around it, and the rest stays.
+    /// Our entry can be removed from any position in the map, whatever surrounds it, and the rest stays.
     #[test]
     fn an_entry_anywhere_can_be_taken_out(document in document(), at in any::<prop::sample::Index>()) {
         // One of the members becomes our entry.
@@ -159,7 +159,7 @@ proptest! {
         prop_assert!(within(&gone, &document));
     }
 
-    /// Any text is either read or refused, without a panic.
+    /// Every text is either accepted or refused, without a panic.
     #[test]
     fn no_text_breaks_the_editor(text in "[\\[\\]{}\":,/*#\\-\\n\\r a-c0-9=.'&|>]{0,60}", format in prop_oneof![Just(Format::Json), Just(Format::Toml), Just(Format::Yaml)]) {
         if let Ok(after) = put(format, &text, SLOT, &fields()) {

@@ -1,8 +1,8 @@
-//! What the editors of all formats share: the place of an entry, the reasons for a refusal, and splices.
+//! What the editors of all formats share: the position of an entry, the reasons for a refusal, and splices.
 
 use std::ops::Range;
 
-/// The place of an entry: under `name`, in the map that `keys` lead to.
+/// The position of an entry: under `name`, in the map that `keys` lead to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slot<'a> {
     /// The path of keys to the map.
@@ -68,22 +68,22 @@ pub(super) fn spliced(text: &str, splices: &[Splice]) -> String {
     result
 }
 
-/// Returns the line ending of the text.
+/// Returns CRLF if the text contains one, otherwise LF.
 pub(super) fn line_ending(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
-/// Returns the start of the line of `offset`.
+/// Returns the start of the line that contains `offset`.
 pub(super) fn line_start(text: &str, offset: usize) -> usize {
     text[..offset].rfind('\n').map_or(0, |at| at + 1)
 }
 
-/// Returns the start of the line after that of `offset`, or the end of the text.
+/// Returns the start of the line after the one that contains `offset`, or the end of the text.
 pub(super) fn next_line(text: &str, offset: usize) -> usize {
     text[offset..].find('\n').map_or(text.len(), |at| offset + at + 1)
 }
 
-/// Returns the blanks at the start of the line of `offset`.
+/// Returns the blanks at the start of the line that contains `offset`.
 pub(super) fn indentation(text: &str, offset: usize) -> &str {
     let line = &text[line_start(text, offset)..];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]

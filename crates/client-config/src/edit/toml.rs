@@ -54,7 +54,7 @@ fn render(value: &Value) -> String {
     }
 }
 
-/// Appends our entry as a table at the end, the only place where it cannot divide another table.
+/// Appends our entry as a table at the end: anywhere else it could divide another table.
 pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) -> String {
     let eol = line_ending(text);
     let header = slot.keys.iter().copied().chain([slot.name]).collect::<Vec<_>>().join(".");
@@ -67,7 +67,7 @@ pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) ->
     if text.ends_with('\n') { format!("{text}{eol}{table}{eol}") } else { format!("{text}{eol}{eol}{table}") }
 }
 
-/// Returns our entry, if it is a table with its own header.
+/// Returns our entry. Fails if it is not a table with its own header.
 fn find<'d>(document: &'d ImDocument<&str>, slot: Slot<'_>) -> Result<&'d Table, EditError> {
     let path = slot.keys.iter().copied().chain([slot.name]);
     let found = path.into_iter().try_fold(document.as_item(), |item, key| item.get(key));
@@ -131,7 +131,7 @@ fn pieces_of(text: &str, table: &Table, pieces: &mut Vec<Range<usize>>) -> Resul
         match item {
             Item::Table(inner) if !inner.is_dotted() && !inner.is_implicit() => pieces_of(text, inner, pieces)?,
             Item::Value(value) => end = end.max(value.span().map_or(0, |span| span.end)),
-            // This is rare, and a user easily sees what belongs to the entry.
+            // This case is rare, and a user can easily see and remove what belongs to the entry.
             _ => return Err(EditError::Unusual("the entry holds more than plain tables and values".to_owned())),
         }
     }

@@ -1,5 +1,5 @@
-//! YAML, as far as Goose's own file needs it: a map of maps in block style. Located by `saphyr-parser`, and edited by splices of
-//! whole lines and of values on one line. Anything else is refused.
+//! The part of YAML that Goose's own file needs: a map of maps in block style. `saphyr-parser` locates the parts; splices change
+//! whole lines, or values on one line. Any other YAML is refused.
 
 use std::ops::Range;
 
@@ -16,20 +16,20 @@ struct Node<'a> {
 }
 
 enum Kind<'a> {
-    /// Keys may be any node; only texts are looked up.
+    /// A map. Its keys may be any node; only text keys are looked up.
     Map {
         block: bool,
         pairs: Vec<(Node<'a>, Node<'a>)>,
     },
     List(Vec<Node<'a>>),
-    /// The scalar's meaning, and its text.
+    /// A scalar: its parsed value, and its text.
     Scalar(Value, std::borrow::Cow<'a, str>),
 }
 
 struct Reader<'a> {
     text: &'a str,
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
-    /// The start of each line.
+    /// The offset at which each line starts.
     lines: Vec<usize>,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the meaning of a plain scalar, as far as our own fields need it.
+/// Returns the value of a scalar without quotes. Recognises only the types that our own fields need.
 fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" => Value::Null,
@@ -159,7 +159,8 @@ fn unusual(key: &str) -> EditError {
     EditError::Unusual(format!("\"{key}\" is not written as a map with one line or block for each key"))
 }
 
-/// Returns the pair with this name in a map in block style.
+/// Returns the pair with this name in a map in block style; `None` if there is none. Fails for any other node, or if the name
+/// occurs twice.
 fn member<'t, 'a>(node: &'t Node<'a>, name: &str) -> Result<Option<&'t (Node<'a>, Node<'a>)>, EditError> {
     let Kind::Map { block: true, pairs } = &node.kind else { return Err(unusual(name)) };
     let mut found = pairs.iter().filter(|(key, _)| matches!(&key.kind, Kind::Scalar(_, text) if text == name));
@@ -213,7 +214,7 @@ pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) ->
             let entry = block(slot, fields, indent, step, eol);
             Splice::insert(next_line(text, name.span.end), format!("{entry}{eol}"))
         }
-        // An empty map, written as `{}` or as nothing.
+        // An empty map: either `{}` or nothing after the colon.
         Kind::Map { block: false, pairs } if pairs.is_empty() => {
             let entry = block(slot, fields, column(text, name) + 2, 2, eol);
             let colon = text[name.span.end..map.span.start].trim_end().len() + name.span.end;
@@ -276,7 +277,7 @@ pub(super) fn take(text: &str, slot: Slot<'_>) -> Result<String, EditError> {
             return Err(unusual(slot.name));
         }
         let own = name.span.start - start;
-        // A block ends before the first line that is not indented deeper. Blank lines at its end belong to what follows.
+        // A block ends before the first line that is not indented deeper. Blank lines at its end belong to the lines after it.
         let (mut end, mut at) = (next_line(text, name.span.start), next_line(text, name.span.start));
         while at < text.len() {
             let after = next_line(text, at);

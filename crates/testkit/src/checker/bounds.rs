@@ -1,4 +1,5 @@
-//! I4: nothing grows beyond its bound. This is checked by the gateway's own sizes and by what the editor and the client see.
+//! I4: nothing grows beyond its bound. The checker compares the sizes that the gateway reports, and what the editor and the
+//! client see.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,13 +16,14 @@ use holdfast_fake_unity::FakeDialect;
 use super::run::{PIPE, Run, SLACK, Verdict};
 use crate::history::Event;
 
-/// The shortest line from or to the client: an answer to a ping.
+/// Length of the shortest line to or from the client, in bytes: an answer to a ping.
 const LINE_MIN: usize = 36;
-/// The most requests that the gateway can have taken while their answers are unread: open requests, answers that wait for stdout,
-/// and bytes in pipes and buffers (both pipes, one read of the intake, one shared write and what it waits behind).
+/// The largest number of requests that the gateway can have taken while nobody reads its answers: open requests, answers that
+/// wait for stdout, and bytes in pipes and buffers (both pipes, one read from stdin, one shared write and the bytes that it waits
+/// behind).
 const TAKEN_MAX: usize = 3 * OPEN_REQUESTS_MAX + STDOUT_NOTIFICATIONS_MAX + 5 * PIPE / LINE_MIN;
 
-/// See the module's documentation.
+/// Checks I4 (see the module's documentation).
 pub(super) fn bounded(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I4 bounded");
     said_by_itself(run, &mut verdict);
@@ -41,7 +43,8 @@ fn said_by_itself(run: &Run<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// A bridge never owes more answers than its window has places; with a window of 1 this includes the tool list and the greeting.
+/// Checks that a bridge never has more unanswered requests than its window. With a window of 1 the tool list and the greeting
+/// count too.
 fn seen_by_the_editor(run: &Run<'_>, verdict: &mut Verdict) {
     let dialect: &dyn Dialect = match run.dialect {
         FakeDialect::Uloop => &Uloop,
@@ -51,7 +54,7 @@ fn seen_by_the_editor(run: &Run<'_>, verdict: &mut Verdict) {
         FakeDialect::UnityMcp => &UnityMcp,
     };
     let window = dialect.properties().window;
-    // Excludes requests with a path of their own beside the calls, which take no place.
+    // In our own package only the requests of calls count: its other requests do not use the window.
     let counts = |id: &str| run.dialect != FakeDialect::Holdfast || super::run::is_of_a_call(id);
     let parallel: &[&str] = match run.dialect {
         FakeDialect::Turbokettle => {
@@ -59,7 +62,8 @@ fn seen_by_the_editor(run: &Run<'_>, verdict: &mut Verdict) {
         }
         FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Holdfast | FakeDialect::UnityMcp => &super::run::PARALLEL,
     };
-    // Over HTTP a connection carries one request. So all connections are counted together, for the editor's one thread.
+    // Over HTTP a connection carries one request. So the requests of all connections are counted together, for the editor's one
+    // thread.
     let whose = |connection: u64| if run.dialect == FakeDialect::UnityMcp { 0 } else { connection };
     let mut owed: BTreeMap<u64, BTreeMap<(u64, &str), &str>> = BTreeMap::new();
     for (at, event) in run.events() {
@@ -82,8 +86,8 @@ fn seen_by_the_editor(run: &Run<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// A request beyond `OPEN_REQUESTS_MAX` is refused at once. While the client does not read, no more requests are taken than there
-/// is room for.
+/// Checks that a request beyond `OPEN_REQUESTS_MAX` is refused at once, and that, while the client does not read, the gateway
+/// takes no more requests than it has room for.
 fn seen_by_the_client(run: &Run<'_>, verdict: &mut Verdict) {
     let mut open: BTreeMap<u64, Duration> = BTreeMap::new();
     let mut paused_until = Duration::ZERO;

@@ -1,4 +1,5 @@
-//! I19: a cause is named only on evidence. No reload is counted, shown or reported for a time in which the editor did not reload.
+//! I19: a cause is named only if there is evidence for it. No reload is counted, shown or reported for a time in which the editor
+//! did not reload.
 
 use std::time::Duration;
 
@@ -11,14 +12,14 @@ use crate::history::{Event, field};
 /// The editor reports the start of a reload when its announcements are written, which takes at most this long.
 const GOODBYE: Duration = Duration::from_millis(500);
 
-/// See the module's documentation.
+/// Checks I19 (see the module's documentation).
 pub(super) fn grounded(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I19 grounded");
     let events: Vec<(Duration, &Event)> = run.events().collect();
     let reloads: Vec<Duration> =
         events.iter().filter(|(_, event)| is_reload(run.dialect, event)).map(|(at, _)| *at).collect();
-    // When the current or last connection was dialled, and the one before
-    // it: the editor's report of a reload in between may arrive late.
+    // When the current or last connection was dialled, and when the one before it was: a reload between the two may be reported
+    // late.
     let (mut dialed, mut came, mut episode) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     let mut paused = false;
     for (at, event) in &events {
@@ -27,19 +28,19 @@ pub(super) fn grounded(run: &Run<'_>) -> Verdict {
             Event::Told(line) if line.starts_with("link_up ") => came = dialed,
             Event::Dialed(_) => dialed = *at,
             Event::ReadingPaused(_) => paused = true,
-            // Whole frames of an earlier connection are sent again.
+            // This fault sends whole frames of an earlier connection again, so any earlier reload counts as evidence.
             Event::Injected(act) if act.starts_with("Replay") => (dialed, came) = (Duration::ZERO, Duration::ZERO),
             _ => {}
         }
         let Some((what, asked)) = claim(run, event) else {
-            // A loss that is not called a reload needs no evidence. Some packages never give any.
+            // A loss that is not called a reload needs no evidence: some packages never provide any.
             if matches!(event, Event::Told(line) if line.starts_with("link_down ")) {
                 verdict.look(true, String::new);
             }
             continue;
         };
         let since = match asked {
-            // A client that did not read for a while reads what was true earlier.
+            // A client that did not read for a while may now read statements that were true earlier.
             Some(_) if paused => Duration::ZERO,
             Some(asked) => asked.min(episode),
             None => episode,
@@ -50,8 +51,8 @@ pub(super) fn grounded(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// Whether the editor reloaded. turbokettle has no switch for its bridge:
-/// if the bridge restarts on another port, the domain is another one.
+/// Whether the event shows that the editor reloaded. In turbokettle the bridge cannot be switched off: if it restarts on another
+/// port, the domain is another one.
 fn is_reload(dialect: FakeDialect, event: &Event) -> bool {
     match event {
         Event::Reloads => true,
@@ -62,7 +63,8 @@ fn is_reload(dialect: FakeDialect, event: &Event) -> bool {
     }
 }
 
-/// Returns a statement that presents a reload as certain, and when the request that it concerns was made.
+/// Returns a statement that presents a reload as certain, and when the request that it answers was made, if there is one. `None`
+/// for any other event.
 fn claim(run: &Run<'_>, event: &Event) -> Option<(String, Option<Duration>)> {
     match event {
         Event::Named("reloading") => Some(("\"reloading\" is shown".to_owned(), None)),

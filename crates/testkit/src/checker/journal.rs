@@ -1,5 +1,5 @@
-//! The promises if the editor keeps a journal: the editor follows its
-//! protocol, and the gateway never guesses what it could have asked.
+//! The promises for an editor that keeps a journal: the editor follows its protocol, and the gateway never guesses an outcome
+//! that it could have asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::history::{Begun, Event};
 /// The clocks of the two simulated machines may differ by one step of the simulation.
 const CLOCKS_APART: Duration = Duration::from_millis(4);
 
-/// The editor's side: what the gateway's checkers rely on, and what any other editor would have to guarantee.
+/// Checks the editor's side: what the gateway's checkers rely on, and what any other editor would have to guarantee.
 pub(super) fn kept(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I2 journal-kept");
     let mut fence = 0;
@@ -80,18 +80,18 @@ pub(super) fn kept(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// What is known of one sending of a call.
+/// What is known about one attempt to send a call.
 #[derive(Default)]
 struct Sending<'a> {
     id: &'a str,
     at: Duration,
-    /// When the sending's connection was made. The editor process that knows the sending was alive then.
+    /// When the attempt's connection was made. At that time the editor process that knows the attempt was alive.
     connected: Duration,
-    /// Whether the sending began in the editor.
+    /// Whether the call began to run in the editor.
     began: bool,
-    /// Since when the gateway knows that the sending did not run.
+    /// When the gateway learned that the call did not run in this attempt.
     unrun: Option<Duration>,
-    /// Since when the gateway knows that the sending was interrupted, or that the journal has no record of it.
+    /// When the gateway learned that the call was interrupted in this attempt, or that the journal has no record of it.
     cut: Option<Duration>,
 }
 
@@ -130,8 +130,8 @@ fn sendings<'a>(run: &Run<'a>) -> BTreeMap<&'a str, Vec<Sending<'a>>> {
     all
 }
 
-/// The gateway's side: no call is sent again without proof, none is denied although it ran, and none is reported as unknown
-/// although the journal could have been asked.
+/// Checks the gateway's side: it sends no call again without proof, reports no call as not executed that ran, and reports no
+/// outcome as unknown that it could have asked the journal for.
 pub(super) fn told(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I2 journal-told");
     let deaths: Vec<Duration> =
@@ -174,7 +174,7 @@ pub(super) fn told(run: &Run<'_>) -> Verdict {
                         sending.unrun.is_none()
                             && (sending.cut.is_some_and(|cut| cut <= *at) || replaced(sending.connected, *at))
                     };
-                    // No whole frame of the call was written, and the process that could have known is gone.
+                    // The gateway wrote no whole frame of the call, and the process that could have known the call is gone.
                     let asked = run.asks.get(&id).map(|(at, _)| *at).unwrap_or_default();
                     let connected = dialled.iter().rfind(|at| **at <= asked).copied().unwrap_or_default();
                     let torn = sent.is_empty() && !told.sent.is_empty() && replaced(connected, *at);

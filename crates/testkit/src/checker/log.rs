@@ -1,4 +1,4 @@
-//! Checks the gateway's own log against the history: I12 discretion, I14 truth, and the grounds of each verdict.
+//! Checks the gateway's own log against the history: I12 (discretion), I14 (truth), and the evidence for each verdict.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::run::{Run, SLACK, Said, Verdict};
 use crate::history::{Event, SECRET, field};
 
-/// The number of fields in the longest line.
+/// The largest number of fields in a log line.
 const FIELDS_MAX: usize = 8;
 
 /// I12: the log contains no argument, result or raw text of a peer, and each event is one line.
@@ -34,11 +34,11 @@ pub(super) fn discretion(run: &Run<'_>) -> Verdict {
 pub(super) struct Told<'a> {
     /// The JSON-RPC id of the call's request.
     id: Option<u64>,
-    /// The request, by its number, which is unique in the run.
+    /// The number of the request, which is unique in the run.
     pub(super) request: Option<u64>,
     /// The connections that the call was sent on.
     pub(super) sent: Vec<&'a str>,
-    /// The ends of the call: whether the client was answered, the verdict, the cause, the time.
+    /// The log's entries for the end of the call: whether the client was answered, the verdict, the cause, the time.
     pub(super) ends: Vec<(bool, &'a str, &'a str, Duration)>,
 }
 
@@ -69,15 +69,15 @@ fn word(said: Said) -> &'static str {
     match said {
         Said::Ok => "ok",
         Said::ToolError => "tool_error",
-        // The only calls that are answered with a protocol error name a tool that is on no list.
+        // A call is answered with a protocol error only if its tool is in no tool list.
         Said::NotExecuted | Said::Refused => "not_executed",
         Said::Unknown => "outcome_unknown",
         Said::StillRunning => "still_running",
     }
 }
 
-/// I14: the log is consistent: one end for each call, equal to what the client was answered; one end for each connection; nothing
-/// is open after the gateway's end.
+/// I14: the log is consistent. Each call has one end, equal to the client's answer; each connection has one end; nothing is open
+/// after the gateway's end.
 pub(super) fn truth(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I14 truth");
     let ended = run.has_ended();
@@ -100,7 +100,7 @@ pub(super) fn truth(run: &Run<'_>) -> Verdict {
         let got = run.answers.get(&id).and_then(|answers| answers.first()).map(|answer| answer.said);
         let good = match (answered.get(&id), got) {
             (Some(end), Some(said)) => *end == word(said),
-            // The call was cancelled while its answer was under way, or the run was cut off, or nobody read.
+            // The call was cancelled when its answer was already on its way, or the run was cut off, or the client did not read.
             (Some(_), None) => run.cancelled.contains_key(&id) || !ended || run.ended_unread(),
             // The request was refused before it became a call.
             (None, Some(said)) => matches!(said, Said::Refused | Said::NotExecuted),
@@ -118,8 +118,8 @@ pub(super) fn truth(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I14: each connection that comes up goes down once, with its own number, and the status counts connections as the log does.
-/// `over`: no connection is up at the end of the history.
+/// I14: each connection that comes up goes down once, with its own number. The status counts as many connections as the log does.
+/// `over`: whether the history ends without a connection.
 pub(super) fn connections(run: &Run<'_>, over: bool) -> Verdict {
     let mut verdict = Verdict::new("I14 truth");
     let mut up: Option<&str> = None;
@@ -156,8 +156,8 @@ pub(super) fn connections(run: &Run<'_>, over: bool) -> Verdict {
     verdict
 }
 
-/// I2, the grounds: each verdict agrees with what was seen on the wire. `leaves`: the session may end before its link, and sent
-/// calls then continue.
+/// I2: each verdict agrees with what was seen on the wire. `leaves`: the session may end before its link does, and then calls
+/// that were sent continue.
 pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
     let mut verdict = Verdict::new("I2 grounds");
     let mut left: BTreeMap<&str, u64> = BTreeMap::new();
@@ -194,7 +194,7 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
     for (call, told) in calls(run) {
         let Some((id, (asked, ask))) = told.request.and_then(|id| Some((id, run.asks.get(&id)?))) else { continue };
         let Some((true, end, cause, at)) = told.ends.first().copied() else { continue };
-        // A file also contains the outcome, which is looked for after the loss of the connection.
+        // In these dialects the outcome may also come from a file or a journal, after the loss of the connection.
         let told_elsewhere = ask.tool == "compile" && matches!(run.dialect, FakeDialect::Uloop | FakeDialect::Holdfast);
         let frames = left.get(call).copied().unwrap_or(0).saturating_sub(spared.get(call).copied().unwrap_or(0));
         let good = match end {
@@ -204,7 +204,7 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
                 let left = leaves && run.input_closed.is_some_and(|closed| closed <= at);
                 !told.sent.is_empty() && (left || at + SLACK + SLACK >= *asked + run.patience_of(ask))
             }
-            // `journal` has its own checker for these grounds.
+            // The module `journal` has its own checker for these cases.
             "outcome_unknown" if told_elsewhere || run.dialect == FakeDialect::Holdfast => !told.sent.is_empty(),
             "outcome_unknown" => told
                 .sent

@@ -1,4 +1,4 @@
-//! Most of the promises, with one checker for each: about requests and answers, about what ran, about connections.
+//! The checkers for most of the promises: about requests and answers, about what ran, and about connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::run::{Answer, Run, Said, Verdict, text_of};
 use super::{bounds, log};
 use crate::history::Event;
 
-/// The verdicts on one of several sessions: on its client's requests and answers, and on what the editors ran for it.
+/// Returns the verdicts on one of several sessions: about its client's requests and answers, and what the editors ran for it.
 pub(super) fn of_session(run: &Run<'_>) -> Vec<Verdict> {
     vec![
         answer_once(run),
@@ -29,7 +29,7 @@ pub(super) fn of_session(run: &Run<'_>) -> Vec<Verdict> {
     ]
 }
 
-/// Returns a member of the object that Unity-MCP wraps its answers in.
+/// Returns a member of the object that Unity-MCP wraps its answers in; `None` if it is missing.
 fn envelope(answer: &Answer, member: &str) -> Option<Value> {
     let body: Value = serde_json::from_str(text_of(&answer.result)).ok()?;
     body.get(member).cloned()
@@ -56,7 +56,7 @@ pub(super) fn at_most_once(run: &Run<'_>) -> Verdict {
             frames.entry(call).or_insert((0, method)).0 += 1;
         }
     }
-    // The editor itself proved that these sendings did not run.
+    // The editor itself proved that the call did not run in these attempts.
     for (call, spared) in run.spared() {
         if let Some((count, _)) = frames.get_mut(call) {
             *count = count.saturating_sub(spared);
@@ -69,7 +69,7 @@ pub(super) fn at_most_once(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I2, the words: "not executed" means that the call did not run, "ok" that it ran.
+/// I2, the wording: "not executed" means that the call did not run, "ok" that it ran.
 pub(super) fn verdict_truth(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I2 verdict-truth");
     if run.totals.is_none() {
@@ -79,7 +79,7 @@ pub(super) fn verdict_truth(run: &Run<'_>) -> Verdict {
         let runs = run.runs(&ask.payload);
         for answer in run.answers.get(&id).into_iter().flatten() {
             let ran = match answer.said {
-                // Unity-MCP answers before a call has run: a call that is only queued may be lost in a reload.
+                // Unity-MCP answers before a call has run: if the call is still queued, a reload may drop it.
                 Said::Ok if envelope(answer, "executed") == Some(Value::Null) => Ran::Unknown,
                 Said::ToolError if envelope(answer, "executed") == Some(Value::Bool(false)) => Ran::No,
                 // An editor may refuse a call without running it.
@@ -100,7 +100,7 @@ pub(super) fn stdout_is_mcp(run: &Run<'_>) -> Verdict {
     Verdict::of("I3 stdout-is-mcp", run.lines, run.session.broken(Promise::Messages, false))
 }
 
-/// I6: after the end of stdin the gateway ends soon, for that reason, and leaves no connection open.
+/// I6: after the end of stdin the gateway ends soon, names that as the reason, and leaves no connection open.
 pub(super) fn orderly_end(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I6 orderly-end");
     let mut live = 0_i64;
@@ -129,7 +129,7 @@ pub(super) fn orderly_end(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I7: no unplanned panic, and no event that no handler decided.
+/// I7: no panic except the planned ones, and no event without a handler.
 pub(super) fn total(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I7 total");
     for (at, event) in run.events() {
@@ -163,13 +163,13 @@ pub(super) fn right_editor(run: &Run<'_>) -> Verdict {
                 verdict.checks += 1;
                 heard.push_str(text);
             }
-            // A foreign peer that received nothing is the desired result.
+            // A foreign peer was there and received nothing, as it should be.
             Event::Injected(fault) if fault.contains("stranger: Some") => verdict.checks += 1,
             _ => {}
         }
     }
-    // Every message that asks for something counts, except the dialect's greetings. A connection that was cut leaves the
-    // beginning of a name.
+    // Counts every message that requests something, except the dialect's greetings. A connection that was cut may end within a
+    // name.
     let (member, greetings): (&str, &[&str]) = match run.dialect {
         FakeDialect::Uloop => ("\"method\":", &["set-client-name"]),
         FakeDialect::Umcp => ("\"method\":", &["set-client-name", "setClientName", "ping"]),
@@ -185,9 +185,9 @@ pub(super) fn right_editor(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I8: there are never two live connections. Over HTTP each request has its own connection:
-/// the greeting before a call has one beside the call's, and one more, which carries nothing,
-/// shows when the editor leaves. There, at most one connection has an unanswered request.
+/// I8: there are never two live connections. Over HTTP each request has its own connection. The greeting before a call has a
+/// connection in addition to the call's. One more carries nothing; it shows when the editor leaves. There, at most one connection
+/// has an unanswered request.
 pub(super) fn one_connection(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I8 one-connection");
     let mut live = BTreeSet::new();
@@ -258,7 +258,7 @@ pub(super) fn epoch_fence(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I11: every request is answered in its time. Times in which the client does not read are added.
+/// I11: every request is answered within its time limit. Times in which the client does not read are added to the limit.
 pub(super) fn deadline(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I11 deadline");
     let pauses: Vec<(Duration, Duration)> = run
@@ -284,7 +284,7 @@ pub(super) fn deadline(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I13: progress rises strictly, and none is sent after the request's answer or before the request.
+/// I13: progress rises strictly, and no progress comes after the request's answer or before the request.
 pub(super) fn order(run: &Run<'_>) -> Verdict {
     let checks = 3 * run.session.told("notifications/progress").count();
     Verdict::of("I13 order", checks, run.session.broken(Promise::Progress, false))

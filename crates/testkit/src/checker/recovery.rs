@@ -1,4 +1,4 @@
-//! I5: once all faults are healed, the editor is served again.
+//! I5: after all faults have ended, the gateway reaches the editor again.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use holdfast_fake_unity::FakeDialect;
 use super::run::{Answer, Run, SLACK, Said, Verdict, answered_id, text_of};
 use crate::history::{Event, History, field};
 
-/// Returns how long after the healing the editor's first whole frame came: the time that
-/// the gateway itself needs, without the work that then waits in its queue. If the editor's
-/// listener started later, by the editor's own report, the time counts from there.
+/// Returns the time from the end of all faults to the first whole frame from the editor: the time that the gateway itself needs,
+/// without the calls that then wait in its queue. If the editor reports that its listener started later, the time counts from
+/// there. `None` if no frame came.
 pub fn reached(history: &History) -> Option<Duration> {
     after_the_healing(history, |event| matches!(event, Event::FrameIn(..)))
 }
 
-/// Returns how long after the healing, counted as in [`reached`], the first good answer of an editor's tool came: the client's
-/// wait, including the running time of tools.
+/// Returns the time from the end of all faults, counted as in [`reached`], to the first successful answer of an editor's tool.
+/// This is the client's wait, including the running time of tools. `None` if no such answer came.
 pub fn served(history: &History) -> Option<Duration> {
     let run = Run::of(history);
     let good = |event: &Event| {
@@ -43,8 +43,8 @@ fn after_the_healing(history: &History, is_it: impl Fn(&Event) -> bool) -> Optio
     None
 }
 
-/// Returns for how much of the time after the healing the gateway
-/// had no actors, because its tree was to be rebuilt after a pause.
+/// Returns for how much of the time since the end of all faults the gateway had no actors, because its supervision tree was
+/// waiting to be rebuilt.
 pub fn rebuilding(history: &History) -> Duration {
     let mut healed = None;
     let mut ends = Duration::ZERO;
@@ -64,16 +64,17 @@ pub fn rebuilding(history: &History) -> Duration {
     healed.map_or(Duration::ZERO, |healed| ends.saturating_sub(healed))
 }
 
-/// The longest time until the editor is reached after the healing, and after a rebuild of the tree that was pending: two seconds
-/// of a connect that had begun before (packets were lost silently), and the delay after it.
+/// The longest time until the editor is reached after all faults have ended and a pending rebuild of the tree is done: two
+/// seconds for a connection attempt that began before (its packets were lost silently), and the delay after it.
 const REACHED: Duration = Duration::from_millis(2500);
-/// The longest time from the healing to the first good answer: the longest pause before a rebuild of the tree (two rebuilds
-/// within a run), a tool list that is requested again after 5 s, and the calls before it.
+/// The longest time from the end of all faults to the first successful answer: the longest pause before a rebuild of the tree
+/// (after two rebuilds in a run), a tool list that is requested again after 5 s, and the calls before it.
 const COMEBACK: Duration = Duration::from_secs(20);
 
-/// Returns for how much of the time after the healing the editor itself was treated as a foreign peer, whose port is not dialled
-/// for a while. This happens only with uMCP: its reader takes the parts of a divided line for separate messages, and then refuses
-/// a greeting. Only a wire that cuts data causes it, since otherwise no line exceeds what the reader takes at once.
+/// Returns for how long after all faults had ended the gateway treated the editor itself as a foreign peer, whose port it does
+/// not dial for a while. This happens only with uMCP: its reader takes the parts of a divided line for separate messages, and
+/// then refuses a greeting. Only a network fault that divides data causes it, because otherwise no line exceeds what the reader
+/// takes at once.
 fn left_in_peace(run: &Run<'_>) -> Duration {
     if run.dialect != FakeDialect::Umcp {
         return Duration::ZERO;
@@ -91,8 +92,8 @@ fn left_in_peace(run: &Run<'_>) -> Duration {
     Duration::ZERO
 }
 
-/// I5: once all faults are healed, the editor is served again without any action by a user. `shared`: a request of another
-/// session may still reload the editor during a call.
+/// I5: after all faults have ended, the gateway reaches the editor again without any action by a user. `shared`: a request of
+/// another session may still reload the editor during a call.
 pub(super) fn recovery(run: &Run<'_>, shared: bool) -> Verdict {
     let mut verdict = Verdict::new("I5 recovery");
     let mut recovered = None;
@@ -118,7 +119,8 @@ pub(super) fn recovery(run: &Run<'_>, shared: bool) -> Verdict {
         verdict.look(recovered.is_some(), || "never served again after the healing".into());
     }
     for (id, (at, ask)) in run.asks.iter().filter(|(_, (at, _))| healed_at.is_some_and(|healed| *at >= healed)) {
-        // A healthy editor lists its tools at once. A call that waited for the list in vain was forgotten.
+        // A healthy editor lists its tools at once. This answer shows that the gateway did not notice that a call waited for the
+        // list.
         let forgotten = |answer: &Answer| text_of(&answer.result).contains("tool list could not be had");
         let good = !run.answers.get(id).is_some_and(|answers| answers.iter().any(forgotten));
         verdict.look(good, || format!("#{id} ({}), asked at {at:?}, was held in vain beside a ready editor", ask.tool));

@@ -1,4 +1,4 @@
-//! A history in the form that the checkers read: the requests, the answers, and the editor's counts.
+//! A history in the form that the checkers use: the requests, the answers, and how often the editor ran each call.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use crate::history::{Ask, Entry, Event, History};
 
-/// Added to every deadline: the 100 ms of the promise, and the steps of the simulation.
+/// Added to every deadline: the 100 ms that the promise allows, and the steps of the simulation.
 pub const SLACK: Duration = Duration::from_millis(150);
-/// Capacity of the client's pipes.
+/// Capacity of the client's pipes, in bytes.
 pub const PIPE: usize = 64 * 1024;
 
 /// The result of one checker.
@@ -121,8 +121,8 @@ impl<'a> Run<'a> {
         self.asks.iter().filter(|(_, (_, ask))| ask.method == "tools/call").map(|(id, (_, ask))| (*id, *ask))
     }
 
-    /// Returns the request of a call with this JSON-RPC id. If an id was used twice, the earlier request was cancelled: a call
-    /// that ended as cancelled belongs to the earlier request, every other one to the later.
+    /// Returns the request of a call with this JSON-RPC id. If the client used an id twice, the earlier request was cancelled: a
+    /// call that ended as cancelled belongs to the earlier request, any other call to the later one.
     pub(super) fn request_under(&self, id: u64, cancelled: bool) -> u64 {
         let again = self.asks.iter().find(|(_, (_, ask))| ask.under == Some(id)).map(|(request, _)| *request);
         again.filter(|_| !cancelled).unwrap_or(id)
@@ -133,9 +133,9 @@ impl<'a> Run<'a> {
         ask.allowed.saturating_sub(SESSION_ABSENCE_MAX + SLACK)
     }
 
-    /// Whether the client closed stdin and then read nothing for as long as the last answers
-    /// may take to be written. Its answers are then in the pipe, the last line perhaps in
-    /// part: nobody can deliver to a client that does not read, and the gateway must end.
+    /// Whether the client closed stdin and then did not read for as long as the last answers may take to be written. Its answers
+    /// are then in the pipe, perhaps without the end of the last line. That is allowed: the gateway must end, and cannot deliver
+    /// to a client that does not read.
     pub(super) fn ended_unread(&self) -> bool {
         let ended = self.events().find_map(|(at, event)| matches!(event, Event::Ended(_)).then_some(at));
         let (Some(closed), Some(ended)) = (self.input_closed, ended) else { return false };
@@ -144,8 +144,8 @@ impl<'a> Run<'a> {
             .any(|(at, event)| matches!(event, Event::ReadingPaused(span) if at <= since && at + *span >= ended))
     }
 
-    /// Returns, for each call, the number of sendings that the editor
-    /// proved it did not run: by turning them away, or by its journal.
+    /// Returns, for each call, in how many attempts to send it the editor proved that it did not run: by turning it away, or by
+    /// its journal.
     pub(super) fn spared(&self) -> BTreeMap<&'a str, u64> {
         let mut sendings: BTreeMap<&str, &str> = BTreeMap::new();
         let mut spared: BTreeSet<(&str, &str)> = BTreeSet::new();
@@ -176,16 +176,16 @@ impl<'a> Run<'a> {
         self.events().any(|(_, event)| matches!(event, Event::Ended(_)))
     }
 
-    /// Returns the calls whose runs are counted.
+    /// Returns the calls whose executions the editor counts.
     pub(super) fn counting(&self) -> impl Iterator<Item = (u64, &'a Ask)> + '_ {
         self.calls().filter(|(_, ask)| ask.tool == "count" || ask.payload.starts_with("count-"))
     }
 
-    /// Returns how often one call may be sent. Sendings that provably did not run have a bound of their own.
+    /// Returns how often one call may be sent. Attempts that provably did not run have a separate bound.
     pub(super) fn sendings_max(&self) -> u8 {
         match self.dialect {
             FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Turbokettle | FakeDialect::UnityMcp => SENDINGS_MAX,
-            // The journal may show that a sending did not run.
+            // The journal may show that the call did not run in an attempt.
             FakeDialect::Holdfast => SENDINGS_MAX + UNRUN_MAX,
         }
     }
@@ -215,7 +215,7 @@ pub(super) fn text_of(result: &Value) -> &str {
     result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns the request that a line from the gateway answers.
+/// Returns the id of the request that a line from the gateway answers; `None` if the line is not an answer.
 pub(super) fn answered_id(line: &str) -> Option<u64> {
     let message: Value = serde_json::from_str(line).ok()?;
     let answers = message.get("method").is_none();
@@ -224,10 +224,10 @@ pub(super) fn answered_id(line: &str) -> Option<u64> {
 
 /// Tools that run in parallel with others.
 pub(super) const PARALLEL: [&str; 5] = ["echo", "sleep", "big", "get-logs", "steps"];
-/// Length of a call's id. A later sending appends its number.
+/// Length of a call's id. From the second attempt to send the call on, the attempt's number is appended.
 const CALL_LENGTH: usize = 36;
 
-/// Returns the call of a sending.
+/// Returns the id of the call that an attempt belongs to.
 pub(super) fn call_of(sending: &str) -> &str {
     sending.get(..CALL_LENGTH).unwrap_or(sending)
 }

@@ -1,6 +1,6 @@
-//! The promises with several sessions and editors. A session is judged as if it were the only one: by its client's requests and
-//! answers, by the editor that it works with, and by the log of both. An editor is judged by what it received from all sessions.
-//! All sessions together are judged by what they share.
+//! The promises with several sessions and editors. Each session is checked as if it were the only one: its client's requests and
+//! answers, the editor that it works with, and the log of both. Each editor is checked by what it received from all sessions.
+//! All sessions together are checked for what they share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,11 +12,11 @@ use super::run::{Run, Verdict, call_of};
 use super::{bounds, causes, journal, promises, recovery};
 use crate::history::{Entry, Event, History, IDS_OF_A_SESSION, Part, field};
 
-/// The most calls of one other session that may be sent before the oldest call of a waiting session: one for its turn, one that
-/// was under way, and two that were read before it.
+/// The largest number of calls of one other session that may be sent before the oldest call of a waiting session: one for its
+/// turn, one that was already on its way, and two that were read before that call.
 const AHEAD_MAX: usize = 4;
 
-/// See the module's documentation.
+/// Runs all checkers on a history with several sessions or editors.
 pub(super) fn check(history: &History) -> Vec<Verdict> {
     let mut verdicts: BTreeMap<&'static str, Verdict> = BTreeMap::new();
     let mut add = |more: Vec<Verdict>| {
@@ -58,7 +58,7 @@ pub(super) fn check(history: &History) -> Vec<Verdict> {
     verdicts.into_values().collect()
 }
 
-/// The verdicts on a session that need its editor's events and the log.
+/// Returns the verdicts on a session that need its editor's events and the log.
 fn as_if_alone(seen: &History) -> Vec<Verdict> {
     let run = Run::of(seen);
     let mut verdicts = vec![
@@ -90,13 +90,13 @@ fn of_editor(its: &History) -> Vec<Verdict> {
     verdicts
 }
 
-/// The owners of the log's lines.
+/// Tells which session or editor a line of the log belongs to.
 struct Log<'a> {
-    /// The gateway's own numbers of the links to each editor and of the sessions.
+    /// The numbers that the gateway itself gives to the links and sessions.
     numbers: BTreeSet<(Part, &'a str, String)>,
     /// The session that made each call.
     asked_by: BTreeMap<&'a str, u64>,
-    /// When the last editor was healed.
+    /// When the faults of the last editor ended.
     healed: Option<Duration>,
 }
 
@@ -140,7 +140,8 @@ impl<'a> Log<'a> {
         Some(matches!(session, Part::Session(number, _) if u64::from(number) == *by))
     }
 
-    /// Whether a line concerns a call of this session, or else the session itself, the link to its editor, or no single owner.
+    /// Whether a line concerns a call of this session; if it names no call: this session, or the link to its editor. True for a
+    /// line without an owner.
     fn is_of_session(&self, line: &str, session: Part, editor: u8) -> bool {
         let of_call = field(line, "call").and_then(|call| self.asked(session, call));
         let of_itself = || self.is(line, session, "session");
@@ -148,8 +149,8 @@ impl<'a> Log<'a> {
         of_call.or_else(of_itself).or_else(of_link).unwrap_or(true)
     }
 
-    /// Returns what a session would have seen as the only one. Faults that were injected for one session may affect any, until
-    /// the last editor is healed.
+    /// Returns what this session would have seen if it were the only one. Faults that were injected for one session may affect
+    /// any session, until the faults of the last editor have ended.
     fn seen_by(&self, history: &History, session: Part, editor: u8) -> History {
         let its = |of: Part, what: &Event| match what {
             _ if of == session => true,
@@ -170,7 +171,7 @@ impl<'a> Log<'a> {
     }
 }
 
-/// I9: no editor of another project ran what this session asked for.
+/// I9: no editor of another project ran a call of this session.
 fn at_home(strange: &History, session: u8) -> Verdict {
     let mut verdict = Verdict::new("I9 right-editor");
     let asked: Vec<&str> = strange
@@ -190,7 +191,7 @@ fn at_home(strange: &History, session: u8) -> Verdict {
 }
 
 /// No session is starved: while its oldest call waits for an editor that takes one call at a time, each other session gets its
-/// turn and no more. Times in which a connection ended or an actor restarted are left out: the next call is then taken back, and
+/// turn and no more. Times in which a connection ended or an actor restarted are left out: the next call is then held again, and
 /// a session that crashed has no turn.
 fn fair(run: &Run<'_>, history: &History) -> Verdict {
     let mut verdict = Verdict::new("I11 fair-turns");

@@ -1,4 +1,4 @@
-//! Every checker gets a history that it must reject, and a similar one that it must accept.
+//! Tests each checker with a history that it must reject, and with a similar history that it must accept.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -41,7 +41,8 @@ fn told(line: &str) -> Event {
     Event::Told(line.to_owned())
 }
 
-/// Returns the names of the checkers that find a violation. A history about something else need not contain a log.
+/// Returns the names of the checkers that find a violation. "I14 truth" is ignored for a history without a log, because most of
+/// these histories test something else.
 fn names(history: &History) -> Vec<&'static str> {
     let logged = history.0.iter().any(|entry| matches!(entry.what, Event::Told(_)));
     let broken =
@@ -169,7 +170,7 @@ fn at_most_once_rejects_a_second_run_and_a_second_frame() {
     assert_eq!(broken(vec![on(1, &first, "get-logs"), on(2, &second, "get-logs")]), [""; 0]);
     let four = (1..=4).map(|n| on(n, &format!("{CALL}.{n}"), "get-logs")).collect();
     assert_eq!(broken(four), ["I2 at-most-once", "I2 grounds"]);
-    // A connection must be greeted again between two sendings of a call.
+    // Between two attempts to send a call, the connection must be replaced by a new one with a new greeting.
     let same = vec![on(1, &first, "get-logs"), Event::FrameIn(1, first.clone()), on(1, &second, "get-logs")];
     assert_eq!(broken(same), ["I2 grounds"]);
 }
@@ -222,7 +223,7 @@ fn bounded_rejects_what_the_neighbours_see_beyond_a_bound() {
     let held = |count: u64| History::of((1..=count).map(|id| ask(id, "fail", "")));
     let bounded = |history: &History| names(history).contains(&"I4 bounded");
     assert!(bounded(&held(600)) && !bounded(&held(256)));
-    // More requests than all queues together hold, from a client that does not read.
+    // A client that does not read gets more requests accepted than all queues together can hold.
     let taken = |count: u64| {
         let pause = Event::ReadingPaused(Duration::from_secs(60));
         History::of(std::iter::once(pause).chain((1..=count).map(|id| ask(id, "fail", ""))))
@@ -344,7 +345,7 @@ fn truth_rejects_a_log_that_does_not_balance() {
     };
     assert_eq!(status(1), [""; 0]);
     assert_eq!(status(2), ["I14 truth"]);
-    // What is left open at the end.
+    // Calls and requests that are still open at the end.
     let left = |sizes| broken(vec![told("x"), Event::Left(sizes)]);
     assert_eq!(left(Sizes { open: 1, ..Sizes::default() }), ["I14 truth"]);
     assert_eq!(left(Sizes { held: 1, ..Sizes::default() }), ["I14 truth"]);

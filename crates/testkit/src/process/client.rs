@@ -1,5 +1,5 @@
-//! A real gateway and the client on its pipes. The client checks everything: every line must be one JSON-RPC message, every id is
-//! answered at most once, progress rises and ends before the answer.
+//! A real gateway and the client on its pipes. The client checks everything: every line is one JSON-RPC message, every id is
+//! answered at most once, and progress rises and ends before the answer.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -16,14 +16,14 @@ use super::room::{Room, SOON, start, until};
 
 type Mcp = threads::Client<ChildStdin, ChildStdout>;
 
-/// Returns the command that starts a gateway: an almost empty environment with its own home.
+/// Returns the command that starts a gateway, with an almost empty environment and a separate home folder.
 pub fn command(room: &Room) -> Command {
     let mut command = Command::new(room.program());
     environment(&mut command, room);
     command
 }
 
-/// See [`command`].
+/// Sets the environment, the state folder and the working folder of a command, as [`command`] does.
 pub fn environment(command: &mut Command, room: &Room) {
     bare(command, room);
     command.env("HOLDFAST_STATE_DIR", room.state()).current_dir(room.path());
@@ -31,7 +31,7 @@ pub fn environment(command: &mut Command, room: &Room) {
     command.env("HOLDFAST_LOG", "debug");
 }
 
-/// Leaves nothing in the environment but the user's home and the variables that every program needs.
+/// Removes everything from the environment except the user's home folder and the variables that every program needs.
 pub fn bare(command: &mut Command, room: &Room) {
     command.env_clear().env("HOME", room.home());
     if cfg!(windows) {
@@ -41,7 +41,8 @@ pub fn bare(command: &mut Command, room: &Room) {
             .env("APPDATA", data.join("Roaming"))
             .env("LOCALAPPDATA", data.join("Local"));
     }
-    // Windows' sockets and shells find their files through the first. Coverage runs need the second for their counters.
+    // On Windows, sockets and shells find their files through the first variable. Coverage runs need the second for their
+    // counters.
     for kept in ["SystemRoot", "LLVM_PROFILE_FILE"] {
         if let Some(value) = std::env::var_os(kept) {
             command.env(kept, value);
@@ -100,8 +101,8 @@ impl Client {
         client
     }
 
-    /// Like [`open`](Self::open), for a client that waits this many seconds for an answer (at least 6). A call without an answer
-    /// is answered about 5 seconds earlier.
+    /// Like [`open`](Self::open), for a client that waits this many seconds for an answer (at least 6). If the editor has not
+    /// answered about 5 seconds before that, the gateway answers the call itself.
     pub fn impatient(room: &Room, seconds: u64, arguments: &[&str]) -> Self {
         let mut command = command(room);
         command.args(arguments).env("HOLDFAST_PATIENCE", seconds.to_string());
@@ -110,24 +111,24 @@ impl Client {
         client
     }
 
-    /// Starts a gateway whose stdout is read.
+    /// Starts a gateway, and reads its stdout.
     pub fn spawn(room: &Room, command: Command) -> Self {
         Self::deaf(room, command).hearing()
     }
 
-    /// Begins to read stdout.
+    /// Begins to read the gateway's stdout.
     pub fn hearing(mut self) -> Self {
         self.mcp.read();
         self
     }
 
-    /// Starts a gateway whose stdout is not read.
+    /// Starts a gateway, and does not read its stdout.
     pub fn deaf(room: &Room, mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         Self::start(room, command, |child| (child.stdin.take().expect("piped"), child.stdout.take().expect("piped")))
     }
 
-    /// Starts a gateway whose stdin and stdout are the far ends of these pairs, and reads its stdout.
+    /// Starts a gateway whose stdin and stdout are the far ends of these pairs, and reads the gateway's stdout.
     #[cfg(unix)]
     pub fn over(room: &Room, mut command: Command, [stdin, stdout]: [(Stdio, std::os::fd::OwnedFd); 2]) -> Self {
         command.stdin(stdin.0).stdout(stdout.0);
@@ -171,7 +172,7 @@ impl Client {
         answer
     }
 
-    /// Makes a call and checks its answer.
+    /// Makes a call of `echo` and checks its answer.
     pub fn echoes(&mut self) {
         let word = format!("word {}", self.session().next_id());
         let answer = self.done("echo", &json!({"text": word}));
@@ -187,12 +188,12 @@ impl Client {
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).expect("the gateway lives");
     }
 
-    /// Kills the gateway in a way that it cannot refuse: by SIGKILL, on Windows by `TerminateProcess`.
+    /// Kills the gateway so that it cannot handle the signal: with SIGKILL, or on Windows with `TerminateProcess`.
     pub fn kill(&mut self) {
         self.child.kill().expect("the gateway lives");
     }
 
-    /// Waits until the gateway ends by itself, within the bound. Returns its status and how long it took.
+    /// Waits until the gateway ends by itself, within the bound. Returns its status and how long that took.
     pub fn ended_within(&mut self, bound: Duration) -> (ExitStatus, Duration) {
         let began = Instant::now();
         loop {
@@ -209,7 +210,7 @@ impl Client {
         }
     }
 
-    /// Checks that the gateway wrote nothing wrong, did not panic and left no run record.
+    /// Checks that the gateway wrote nothing wrong, did not panic and left no run record behind.
     pub fn check(&self, room: &Room) {
         self.mcp.check();
         assert!(!self.log().contains(r#""event":"panic""#), "a part of the gateway panicked");

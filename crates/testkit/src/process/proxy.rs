@@ -1,7 +1,7 @@
 //! A proxy between gateway and editor that changes one message: it cuts the message after some bytes, withholds it or forges it.
 //!
-//! The proxy reads frames only to find where each begins. Its port stays bound when the editor's is closed, so that no other
-//! process can take it.
+//! The proxy reads frames only to find where each begins. Its port stays bound while the editor's port is closed, so that no
+//! other process can take it.
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::room::STARTING;
 
-/// How much of the message is passed on.
+/// How much of the message to pass on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// The first bytes.
@@ -23,7 +23,7 @@ pub enum Keep {
     AllBut(usize),
 }
 
-/// What happens to the message.
+/// What to do with the message.
 #[derive(Debug, Clone)]
 pub enum Act {
     /// A part of the request is passed on, then both connections end.
@@ -38,7 +38,7 @@ pub enum Act {
     ForgeReplyAndEnd(Vec<u8>),
     /// The reply is sent twice.
     DoubleReply,
-    /// The request is not passed on. An error with this message is returned in the editor's name.
+    /// The request is not passed on. The proxy returns an error with this message, as if the editor had sent it.
     RefuseRequest(&'static str),
 }
 
@@ -47,7 +47,7 @@ struct Plan {
     mark: String,
     act: Act,
     reset: bool,
-    /// How many times the plan is still to be carried out.
+    /// The number of requests that the plan still applies to.
     left: usize,
     /// The id of the request, once it has been passed on: the plan applies to its reply.
     id: Option<String>,
@@ -99,7 +99,7 @@ impl Proxy {
         Self { port, shared, _stop: stop }
     }
 
-    /// Sets the port that the editor listens on from now on.
+    /// Sets the editor's port from now on.
     pub fn lead_to(&self, editor: u16) {
         self.shared.editor.store(editor, Ordering::SeqCst);
     }
@@ -119,12 +119,13 @@ impl Proxy {
         self.shared.open.load(Ordering::SeqCst)
     }
 
-    /// Returns the length of the last message that was cut.
+    /// Returns the length in bytes of the last message that was cut.
     pub fn length(&self) -> usize {
         self.shared.length.load(Ordering::SeqCst)
     }
 
-    /// Acts on the next request that contains the mark, or on its reply. `reset`: connections end with a reset.
+    /// Sets a plan: to act on the next request that contains the mark, or on its reply. `reset`: the connections end with a
+    /// reset.
     pub fn plan(&self, mark: &str, act: Act, reset: bool) {
         self.plan_times(1, mark, act, reset);
     }
@@ -134,7 +135,7 @@ impl Proxy {
         *self.shared.plan() = Some(Plan { mark: mark.to_owned(), act, reset, left: times, id: None });
     }
 
-    /// Whether the plan was carried out.
+    /// Whether the plan was carried out; true if there was none.
     pub fn is_done(&self) -> bool {
         self.shared.plan().is_none()
     }
@@ -176,11 +177,11 @@ fn accept(listener: &TcpListener, context: &mut Context<'_>) -> Poll<std::io::Re
     accepted
 }
 
-/// What is done with a message: the bytes to pass on, and whether the connections end then (`true`: by a reset).
+/// What to do with a message: the bytes to pass on, and whether the connections then end (`true`: by a reset).
 struct Fate {
     bytes: Vec<u8>,
     end: Option<bool>,
-    /// Bytes that are returned to the sender.
+    /// Bytes to return to the sender.
     back: Vec<u8>,
 }
 
@@ -220,7 +221,7 @@ async fn relay(mut near: TcpStream, mut far: TcpStream, shared: &Shared) {
     }
 }
 
-/// Returns false if the connections must end.
+/// Writes the bytes of a fate to both sides. Returns false if the connections must end.
 async fn deliver(fate: Fate, to: &mut TcpStream, other: &mut TcpStream) -> bool {
     let written = to.write_all(&fate.bytes).await.is_ok() && other.write_all(&fate.back).await.is_ok();
     if fate.end == Some(true) {

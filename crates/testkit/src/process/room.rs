@@ -4,15 +4,15 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The bound of a wait for something that should be quick. Only a hang exceeds it, however busy the machine is. It is shorter
-/// than the 55 s after which the gateway reports on a call by itself, which would hide a missing report.
+/// The bound of a wait for something that should be quick. Even on a busy machine only a hang exceeds it. It is shorter than the
+/// 55 s after which the gateway reports on a call by itself; that report would hide a missing one.
 pub const SOON: Duration = Duration::from_secs(50);
 
-/// How often a promise about time is tried.
+/// The number of attempts that a test of a time limit has.
 pub const GOES: usize = 10;
 
-/// Held while a process is started and while a connection is accepted. On Windows a connection accepted at that moment would be
-/// inherited by the new process, and would stay open as long as that process lives.
+/// Held while a process is started, and while a connection is accepted. On Windows a process that is started at that moment would
+/// inherit the accepted connection, and keep it open as long as the process lives.
 pub static STARTING: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 /// Starts a process while no connection is being accepted.
@@ -28,7 +28,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// Creates a temporary folder whose gateways and editors are started from this program.
+    /// Creates a temporary folder. `program` starts its gateways and editors.
     pub fn of(program: &'static OsStr) -> Self {
         let room = Self { folder: tempfile::tempdir().expect("a temporary folder"), program };
         std::fs::create_dir(room.home()).expect("a home");
@@ -65,7 +65,7 @@ impl Room {
         folder.split('/').chain(["holdfast", "config.toml"]).fold(self.home(), |path, part| path.join(part))
     }
 
-    /// Returns the default state folder, without a variable that names another.
+    /// Returns the state folder that is used if no variable names another one.
     pub fn state_in_home(&self) -> PathBuf {
         self.home().join(match std::env::consts::OS {
             "windows" => "AppData/Local/holdfast",
@@ -100,7 +100,7 @@ impl Room {
         self.path().join("editor-errors.log")
     }
 
-    /// Returns how often `count` ran with this key, by the file that is written before the reply.
+    /// Returns how often `count` ran with this key. The editor writes each run to a file before it replies.
     pub fn runs(&self, key: &str) -> usize {
         let text = std::fs::read_to_string(self.count_file()).unwrap_or_default();
         let lines = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
@@ -114,8 +114,8 @@ impl Room {
     }
 }
 
-/// Checks that `go` takes less than `bound` in at least one of `GOES` attempts. Code that waits for something it must not wait
-/// for does so each time, but a busy machine is slow only sometimes. The benchmarks and the chaos report measure the times.
+/// Checks that `go` takes less than `bound` in at least one of `GOES` attempts. Code that waits when it must not wait does so in
+/// every attempt, but a busy machine is slow only sometimes. The benchmarks and the chaos report measure the times.
 pub fn once_within(what: &str, bound: Duration, mut go: impl FnMut() -> Duration) {
     let mut took = Vec::new();
     while took.last().is_none_or(|last| *last >= bound) {
@@ -124,7 +124,7 @@ pub fn once_within(what: &str, bound: Duration, mut go: impl FnMut() -> Duration
     }
 }
 
-/// Waits until something holds. The bound is generous, since the wait ends with a fact and not with time.
+/// Waits until `holds` returns true. The bound is generous, because a correct program ends the wait long before it.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {

@@ -1,4 +1,4 @@
-//! A proxy that makes a network slow without cutting it: small writes, latency, low bandwidth, silence, a late end.
+//! A proxy that makes a network slow without cutting it: small writes, latency, low bandwidth, silence, a delayed end.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What is done to the bytes, in both directions.
+/// How the bytes are delayed and divided, in both directions.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
-    /// The most bytes in one write.
+    /// The largest number of bytes in one write.
     pub slice: usize,
     /// The delay before each read is passed on.
     pub latency: Duration,
-    /// The delay after each write. With `slice` it sets the bandwidth.
+    /// The delay after each write. Together with `slice` it determines the bandwidth.
     pub pause: Duration,
-    /// The delay before an end is passed on.
+    /// The delay before the end of a connection is passed on.
     pub slow_end: Duration,
 }
 
@@ -73,13 +73,13 @@ impl Shaper {
         self.hole.store(on, Ordering::SeqCst);
     }
 
-    /// Sets whether the gateway's output is left unread. It is read once this is off again.
+    /// Sets whether the proxy leaves the gateway's output unread. The bytes are read after this is turned off.
     pub fn deaf(&self, on: bool) {
         self.deaf.store(on, Ordering::SeqCst);
     }
 
-    /// Sends replies one byte at a time, with this pause between two bytes. Zero: at once, including the rest of a reply that was
-    /// being sent slowly.
+    /// Sends replies one byte at a time, with this pause between two bytes. With a pause of zero everything is sent at once,
+    /// including the rest of a reply that was being sent slowly.
     pub fn trickle(&self, pause: Duration) {
         self.trickle.store(u64::try_from(pause.as_millis()).expect("a short pause"), Ordering::SeqCst);
     }
@@ -131,7 +131,7 @@ impl Pump {
         let _ = to.shutdown(Shutdown::Write);
     }
 
-    /// Writes the bytes in the shape. Returns false if the other side takes no more.
+    /// Writes the bytes as the shape says. Returns false if the other side accepts no more.
     fn pass(&self, mut bytes: &[u8], to: &mut TcpStream) -> bool {
         while !bytes.is_empty() {
             let trickle = self.trickle.as_ref().map_or(0, |trickle| trickle.load(Ordering::SeqCst));

@@ -1,13 +1,13 @@
-//! What the operating system knows of a process.
+//! What the operating system reports about a process.
 
-/// Whether a process runs. A process that has ended and was not yet collected does not.
+/// Whether a process runs. False for a process that has ended but was not waited for yet.
 #[cfg(target_os = "linux")]
 pub fn runs(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
 }
 
-/// Returns the resident memory by the system's count; 0 if unknown.
+/// Returns the resident memory of a process in KiB, as the system counts it; 0 if unknown.
 #[cfg(target_os = "linux")]
 pub fn memory_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -28,13 +28,13 @@ fn seen<T>(pid: u32, told: impl FnOnce(&sysinfo::Process) -> T) -> Option<T> {
     system.process(pid).map(told)
 }
 
-/// Whether a process runs.
+/// Whether a process runs. False for a process that has ended but was not waited for yet.
 #[cfg(not(target_os = "linux"))]
 pub fn runs(pid: u32) -> bool {
     seen(pid, |process| process.status() != sysinfo::ProcessStatus::Zombie) == Some(true)
 }
 
-/// Returns the resident memory by the system's count; 0 if unknown.
+/// Returns the resident memory of a process in KiB, as the system counts it; 0 if unknown.
 #[cfg(not(target_os = "linux"))]
 pub fn memory_kib(pid: u32) -> u64 {
     seen(pid, |process| process.memory() / 1024).unwrap_or(0)

@@ -1,4 +1,5 @@
-//! A fake editor as a real process: controlled by lines on stdin, observed by its events, stopped and killed by signals.
+//! A fake editor as a real process. A test controls it with lines on stdin, observes its events, and stops and kills it with
+//! signals.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -19,14 +20,15 @@ struct Ear {
     changed: Condvar,
 }
 
-/// Appends to the log of the editors' events, with the time in the format of the gateway's log (the date is never needed).
+/// Appends an event to the log of the editors' events, with the time in the format of the gateway's log. The date is left out,
+/// because it is never needed.
 fn note(log: &Path, mut event: Value) {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (day, micros) = (since.as_secs() % (24 * 3600), since.subsec_micros());
     let (hours, minutes, seconds) = (day / 3600, day / 60 % 60, day % 60);
     event["timestamp"] = format!("T{hours:02}:{minutes:02}:{seconds:02}.{micros:06}Z").into();
     let file = File::options().create(true).append(true).open(log);
-    // The last events of a killed editor may be read when the room's folder is already gone.
+    // The last events of a killed editor may arrive after the room's folder was deleted.
     let _ = file.and_then(|mut file| file.write_all(format!("{event}\n").as_bytes()));
 }
 
@@ -38,7 +40,7 @@ pub struct Unity {
     log: PathBuf,
     errors: PathBuf,
     killed: bool,
-    /// The port that it listened on first.
+    /// The port on which it first listened.
     pub port: u16,
 }
 
@@ -54,7 +56,7 @@ impl Drop for Unity {
 }
 
 impl Unity {
-    /// Starts an editor that counts into the room's file. It listens when this returns.
+    /// Starts an editor that counts runs in the room's file. The editor listens when this returns.
     pub fn start(room: &Room, arguments: &[&str]) -> Self {
         let mut command = Command::new(room.program());
         client::environment(&mut command, room);
@@ -62,7 +64,7 @@ impl Unity {
         Self::spawn(room, command)
     }
 
-    /// Like [`start`](Self::start), with a command whose program takes the same arguments.
+    /// Like [`start`](Self::start), with a command that takes the same arguments.
     pub fn spawn(room: &Room, command: Command) -> Self {
         let mut unity = Self::launch(room, command);
         let listening = unity.hear(0, |event| event["event"] == "listening");
@@ -70,7 +72,7 @@ impl Unity {
         unity
     }
 
-    /// Like [`spawn`](Self::spawn), for an editor that need not listen.
+    /// Like [`spawn`](Self::spawn), but does not wait until the editor listens.
     pub fn launch(room: &Room, mut command: Command) -> Self {
         command.arg("--count-file").arg(room.count_file());
         let errors = File::options().create(true).append(true).open(room.editor_errors()).expect("a file");
@@ -117,7 +119,7 @@ impl Unity {
         self.ear.events.lock().expect("no holder panics").len()
     }
 
-    /// Waits for the first event from this position on that fits.
+    /// Waits for the first matching event at or after this position.
     pub fn hear(&self, from: usize, fits: impl Fn(&Value) -> bool) -> Value {
         let until = Instant::now() + SOON;
         let mut events = self.ear.events.lock().expect("no holder panics");
@@ -131,12 +133,12 @@ impl Unity {
         }
     }
 
-    /// Waits until a tool has begun.
+    /// Waits until a call of this tool has begun, at or after this position.
     pub fn begun(&self, from: usize, tool: &str) {
         self.hear(from, |event| event["event"] == "call_begun" && event["tool"] == tool);
     }
 
-    /// Gives an order and waits until it is carried out.
+    /// Sends an order to the editor and waits until it is carried out.
     pub fn say(&mut self, line: &str) {
         let mark = self.mark();
         self.order(line);
@@ -144,7 +146,7 @@ impl Unity {
         assert_eq!(told["event"], "done", "{told}");
     }
 
-    /// Gives an order without waiting.
+    /// Sends an order to the editor without waiting.
     pub fn order(&mut self, line: &str) {
         writeln!(self.stdin, "{line}").and_then(|()| self.stdin.flush()).expect("the editor reads its orders");
     }
@@ -156,13 +158,13 @@ impl Unity {
         self.hear(mark, |event| event["event"] == "stats")["stats"].clone()
     }
 
-    /// Stops the whole process. Windows has no signal for that, so there the fake editor simulates it.
+    /// Stops all threads of the process. Windows has no signal for that, so there the fake editor simulates it.
     pub fn stop(&mut self) {
         #[cfg(unix)]
         {
             use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
             let pid = self.signal(nix::sys::signal::Signal::SIGSTOP);
-            // From here on no thread of the process runs.
+            // When `waitpid` returns, no thread of the process runs any more.
             let stopped = waitpid(pid, Some(WaitPidFlag::WUNTRACED));
             assert!(matches!(stopped, Ok(WaitStatus::Stopped(..))), "{stopped:?}");
         }

@@ -43,7 +43,8 @@ fn state(of: &Value) -> EditorState {
     EditorState::from_str(name).unwrap_or(EditorState::Unknown)
 }
 
-/// Reads a progress report. `callId` is the id of a sending: the call's id, with `.N` appended from the second sending on.
+/// Reads a progress report. `callId` is the call's id; from the second attempt to send the call on, `.N` is appended. `None` if a
+/// member is missing or unusable.
 fn progress(params: &Value) -> Option<CallProgress> {
     let id = params.get("callId")?.as_str()?;
     let call = CallId::parse(id.split('.').next().unwrap_or(id))?;
@@ -134,7 +135,7 @@ struct Status {
     running: Vec<Value>,
 }
 
-/// Reads the reply to `holdfast/status`.
+/// Reads the reply to `holdfast/status`. `None` if it is an error or malformed.
 pub(super) fn read_heartbeat(reply: &Reply) -> Option<Heartbeat> {
     let Reply::Result(result) = reply else { return None };
     let status: Status = serde_json::from_str(result.get()).ok()?;

@@ -95,8 +95,8 @@ struct Editor {
     nonce: String,
     challenge: String,
     proof: String,
-    /// The number of the editor's domain. Only a foreign peer omits this field; it is optional because the proof identifies the
-    /// peer.
+    /// The number of the editor's domain. Our package always sends it. A missing number is no error, because the proof alone
+    /// identifies the peer.
     #[serde(default)]
     generation: Option<u64>,
 }

@@ -27,11 +27,11 @@ struct Outcome<'a> {
     lost: Option<String>,
 }
 
-/// Returns the outcome of each sending in `asked`, in the same order.
+/// Returns the outcome of each attempt in `asked`, in the same order.
 ///
 /// # Errors
-/// The reply is an error, is malformed, has an unknown status, or is about other sendings or another journal. Nothing may be
-/// taken from it then.
+/// The reply is an error, is malformed, has an unknown status, or is about other attempts or another journal. Then no outcome in
+/// it may be used.
 pub(super) fn read(reply: Reply, asked: &[JournalKey]) -> Result<Vec<JournalOutcome>, BadOutcomes> {
     let result = match reply {
         Reply::Result(result) => result,

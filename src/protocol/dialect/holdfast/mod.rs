@@ -2,7 +2,7 @@
 //!
 //! Before anything else, both sides prove that they know the token in the editor's instance file. The editor keeps a journal of
 //! calls across domain reloads and reports the outcome of each. It answers status questions while its main thread is busy,
-//! reports progress, accepts cancels, and runs tools in parallel that allow it. `tests/vectors/holdfast/` holds literal messages;
+//! reports progress, and accepts cancels. Tools that allow it run in parallel. `tests/vectors/holdfast/` holds literal messages;
 //! the package's own tests read them too.
 
 mod answer;
@@ -124,15 +124,15 @@ impl Dialect for Holdfast {
     }
 }
 
-/// Prepares a call. The first sending has the call's id. Later ones append `.N`, because the journal refuses an id that it knows
-/// or has sealed.
+/// Prepares a call. The first attempt to send it uses the call's id. Later attempts append `.N`, because the journal refuses an
+/// id that it knows or has sealed.
 fn prepare(sending: &Sending<'_>, tool: Option<&EditorTool>, arguments: &RawValue) -> PreparedCall {
     let Sending { call, nth, seq, journal, .. } = *sending;
     let id = if nth <= 1 { call.to_string() } else { format!("{call}.{nth}") };
     let given = super::arguments::given_timeout(arguments);
     let timeout = given.or_else(|| super::arguments::default_timeout(tool));
-    // A resumable tool survives a reload, and the editor keeps its answer. So the tool's default limit, meant for a caller that
-    // waits, does not apply.
+    // A resumable tool survives a reload, and the editor keeps its answer. So the tool's default limit does not apply: it is
+    // meant for a caller that waits.
     let unlimited = given.is_none() && tool.is_some_and(|tool| tool.resumable);
     PreparedCall {
         arguments: arguments.to_owned(),

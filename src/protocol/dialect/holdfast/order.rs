@@ -7,7 +7,7 @@ use super::super::{EncodeError, JournalKey, Order, PreparedCall, Recovery, WireI
 use super::greeting;
 use crate::limits::HOLDFAST_REQUEST_MAX_BYTES;
 
-/// Encodes this order as a whole frame. The order of members is that of the golden vectors.
+/// Encodes this order as a whole frame. The members have the same order as in the golden vectors.
 pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
     let (method, params) = match order {
         Order::Greeting { hello, said } => greeting::next(hello, said)?,

@@ -19,7 +19,7 @@ const BRIDGE_MEND: &str = "press Stop and then Start in Unity's Window > Holdfas
 pub(super) const FILES: &[ProjectFile] =
     &[record(BRIDGE), record(INSTANCE), whole(MANIFEST), whole(LOCK), whole(EMBEDDED), seen(UNITY_LOCK)];
 
-/// Reads the facts from the files. No content is an error here: unusable content becomes a sentence in `problems`.
+/// Reads the facts from the files. Never fails: unusable content becomes a sentence in `problems`.
 pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
     let mut facts = ProjectFacts::default();
     unity::read_package(files, &PACKAGES, &mut facts);

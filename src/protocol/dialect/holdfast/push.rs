@@ -19,7 +19,7 @@ struct Numbered {
     sequence: u64,
 }
 
-/// The sequence number of a line.
+/// Returns the sequence number of a line; `None` if it cannot be read.
 pub(super) fn sequence(line: &[u8]) -> Option<u64> {
     parse_object::<Numbered>(object_text(line).ok()?).ok().map(|line| line.sequence)
 }

@@ -1,5 +1,5 @@
-//! Runs every golden vector of `tests/vectors/holdfast/` (`tests/vectors/README.md` describes the format), and tests what the
-//! vectors do not show: errors for foreign peers, the ids of sendings, and the content of the project's files.
+//! Runs every golden vector of `tests/vectors/holdfast/` (`tests/vectors/README.md` describes the format). Also tests what the
+//! vectors do not show: errors for foreign peers, the ids of repeated attempts, and the content of the project's files.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -218,7 +218,7 @@ fn messages_are_decoded_as_they_are_meant() {
                 assert_eq!(error.refusal == Some(Refusal::Leaving), vector.said("type") == "leaving", "{name}");
                 let answer = Holdfast.read_answer(Reply::Error(error));
                 let AnswerBody::Text(text) = answer.body else { panic!("{name}") };
-                // The refusal of a duplicate sending says nothing about the first one.
+                // The refusal of a duplicate says nothing about the first attempt, which may have run.
                 let harmless = vector.means("ran") == false && vector.said("type") != "duplicate_call";
                 assert_eq!(text.ends_with("Nothing of the call ran."), harmless, "{name}: {text}");
             }

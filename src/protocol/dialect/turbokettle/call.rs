@@ -11,14 +11,14 @@ use super::wire;
 use crate::limits::JSON_DEPTH_MAX;
 use crate::protocol::jsonrpc;
 
-/// The tool that can cause a domain reload, and the argument that decides it.
+/// The tool that can cause a domain reload, and the argument that decides whether it does.
 const MENU: (&str, &str) = ("execute_menu_item", "path");
 /// Menu entries that cause a domain reload if there is something to compile. Case is ignored.
 const RELOADING_ENTRIES: [&str; 2] = ["Assets/Refresh", "Assets/Reimport All"];
-/// Prefix of the package's error text if a tool threw an exception.
+/// Prefix of the package's error text after a tool threw an exception.
 const THREW: &str = "Command failed: ";
 
-/// Prepares a call: adds the defaults that the package's own server sends, and each argument under its camel-case name too.
+/// Prepares a call. Adds the defaults that the package's own server sends. Also repeats each argument under its camel-case name.
 ///
 /// The package lists a parameter `myParam` as `my_param`, but accepts it only as `myParam` and ignores unknown names.
 pub(super) fn prepare(name: &str, tool: Option<&EditorTool>, arguments: &RawValue) -> PreparedCall {
@@ -41,7 +41,7 @@ pub(super) fn prepare(name: &str, tool: Option<&EditorTool>, arguments: &RawValu
     let mut added: Vec<(String, String)> = defaults.collect();
     let all: Vec<(String, String)> =
         members.iter().map(|(key, raw)| (key.to_owned(), raw.get().to_owned())).chain(added.iter().cloned()).collect();
-    // Of several members with one name Unity uses the last.
+    // If several members have the same name, Unity uses the last one.
     let mut spelled: HashSet<String> = added.iter().map(|(name, _)| name.clone()).collect();
     for (key, text) in all.iter().rev() {
         let Some(other) = camel(key) else { continue };
@@ -64,8 +64,8 @@ fn reloads(members: &Members<'_>) -> bool {
     path.is_some_and(|path| RELOADING_ENTRIES.iter().any(|entry| path.eq_ignore_ascii_case(entry)))
 }
 
-/// Turns `my_param` into `myParam`; `None` if that changes nothing. It reverses the package's spelling, which replaces a capital
-/// letter (except the first letter) with `_` and its small letter.
+/// Turns `my_param` into `myParam`; `None` if that changes nothing. It reverses the package's spelling, which replaces each
+/// capital letter except the first letter of the name with `_` and the small letter.
 fn camel(name: &str) -> Option<String> {
     let mut out = String::with_capacity(name.len());
     let mut letters = name.chars().peekable();
@@ -117,9 +117,9 @@ pub(super) fn read_answer(reply: Reply) -> EditorAnswer {
 /// Whether a result reports that its tool failed.
 enum Failure {
     No,
-    /// The tool failed, and the result has more members than the message.
+    /// The tool failed, and the result is more than one message: it has other members, or no message.
     Told,
-    /// The tool failed, and this message is all that the result says.
+    /// The tool failed, and this message is the whole result.
     Said(String),
 }
 

@@ -19,7 +19,7 @@ const BRIDGE_MEND: &str =
 pub(super) const FILES: &[ProjectFile] =
     &[record(BRIDGE), record(INSTANCE), whole(MANIFEST), whole(LOCK), whole(EMBEDDED), seen(UNITY_LOCK)];
 
-/// Reads the facts from the files. No content is an error here: unusable content becomes a sentence in `problems`.
+/// Reads the facts from the files. Never fails: unusable content becomes a sentence in `problems`.
 pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
     let mut facts = ProjectFacts::default();
     unity::read_package(files, &PACKAGES, &mut facts);
@@ -30,8 +30,8 @@ pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
     facts
 }
 
-/// Reads the record, if it is complete. An incomplete one is not reported, because the package writes the file in place and the
-/// rest will follow.
+/// Reads the record; `None` if it is missing, unreadable or incomplete. An incomplete record is not reported, because the package
+/// writes the file in place and the rest will follow.
 fn bridge(files: &ProjectFiles, problems: &mut Vec<String>) -> Option<Value> {
     let bytes = match files.get(BRIDGE)? {
         FileState::Content(bytes) => bytes,

@@ -6,13 +6,13 @@
 
 use serde_json::{Map, Value, json};
 
-/// The schema to offer for a tool without a usable one, and a remark for the tool's description.
+/// The schema to offer for a tool whose own schema is unusable, and a remark for the tool's description.
 pub(super) struct Unreadable {
     pub(super) schema: Map<String, Value>,
     pub(super) remark: String,
 }
 
-/// Converts the text.
+/// Converts the text of a `parameterSchema`.
 ///
 /// Unless the text says otherwise, the result is closed (`additionalProperties: false`), as the package's own server makes it.
 /// Unity silently drops unknown arguments, and a closed schema shows the AI its mistake.

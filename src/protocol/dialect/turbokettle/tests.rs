@@ -299,7 +299,7 @@ fn the_package_is_found_without_its_bridge() {
     assert!(!facts(&[("Packages/manifest.json", r#"{"dependencies":{}}"#)]).installed);
 }
 
-/// JSON with the members and words that the dialect looks for, so that wrong types reach every place that it reads.
+/// JSON with the members and words that the dialect looks for, so that wrong types reach every line that reads them.
 fn any_json() -> impl Strategy<Value = Value> {
     let words = prop::sample::select(vec![
         "id",
@@ -348,7 +348,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Feeds every function that reads foreign bytes.
+/// Passes the bytes to every function that reads bytes from outside.
 fn feed(bytes: &[u8]) {
     if let Ok(Inbound::Reply { reply, .. }) = Turbokettle.decode(bytes) {
         feed_reply(reply);

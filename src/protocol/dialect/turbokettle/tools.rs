@@ -1,4 +1,4 @@
-//! The tool list: its entries, facts about the package's own tools, and the one tool that its server answered itself.
+//! The tool list: its entries, facts about the package's own tools, and the one tool that the package's server answered itself.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::schema::{self, Unreadable};
 use super::wire::{self, NO_REGISTRY};
 use crate::limits::{TOOLS_MAX, WAIT_READY_MAX};
 
-/// A tool that the package's own server had before version 1.0.0. Clients learned to use it.
+/// A tool that the package's own server had before version 1.0.0. Clients learned to use it, so the gateway answers it.
 pub(super) const WAIT_READY: &str = "wait_for_editor_ready";
 
 /// The package's tools that only read. One of them still needs Unity's main thread.

@@ -11,15 +11,15 @@ use super::super::{
 };
 use crate::limits::TURBOKETTLE_REQUEST_MAX_BYTES;
 
-/// The package's error before its tool registry exists. No other text proves that nothing ran, because a tool of the project may
-/// use the same words as the package's other errors (`Unknown tool: x`, `Missing 'x' parameter`).
+/// The package's error before its tool registry exists. It is the only text that proves that nothing ran: a tool of the project
+/// may use the same words as the package's other errors (`Unknown tool: x`, `Missing 'x' parameter`).
 pub(super) const NO_REGISTRY: &str = "Tool registry not initialized";
-/// The package's error before its start has registered the ping.
+/// The package's error while it starts and has not registered the ping yet.
 const NO_PING: &str = "Ping handler not registered";
-/// The package has no error codes.
+/// The code in place of an error code: the package has none.
 const NO_CODE: i64 = 0;
 
-/// Encodes this order as a line. The order of members is that of the package's own server.
+/// Encodes this order as a line. The members have the same order as those of the package's own server.
 pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
     let rest = match order {
         Order::Greeting { .. } | Order::Heartbeat => r#""cmd":"ping""#.to_owned(),

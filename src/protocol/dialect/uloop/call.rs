@@ -11,7 +11,8 @@ use super::super::{AnswerBody, EditorAnswer, EditorTool, PackageTool, PreparedCa
 use super::project::announces;
 use crate::limits::ULOOP_RESULT_QUIET;
 
-/// The spellings of the parameter that callers use. The editor itself reads the first one, ignoring case.
+/// The spellings that callers use for the parameter that makes a compile wait for the domain reload. The editor itself reads the
+/// first one, ignoring case.
 const WAIT_SPELLINGS: [&str; 4] =
     ["WaitForDomainReload", "waitForDomainReload", "wait_for_domain_reload", "wait-for-domain-reload"];
 const WAIT: &str = WAIT_SPELLINGS[0];
@@ -44,8 +45,8 @@ pub(in crate::protocol::dialect) fn prepare(
     let wishes: Vec<Value> =
         members.iter().flat_map(|members| WAIT_SPELLINGS.iter().filter_map(|spelling| members.get(spelling))).collect();
     let refused = wishes.iter().any(|wish| !truthy(wish));
-    // The package's own server waits for the reload if the caller asks for that. A version that does not announce reloads would
-    // lose the next call in the reload.
+    // If the caller asks for it, the package's own server waits for the reload. With a version that does not announce reloads, a
+    // call sent right after the answer would be lost in the reload.
     let waits = !wishes.is_empty() && !refused;
     let silent = sending.package_version.is_some_and(|version| !announces(version));
     let as_given = |recovery| PreparedCall { reload_follows: waits || silent, ..as_given(recovery) };
@@ -63,8 +64,9 @@ pub(in crate::protocol::dialect) fn prepare(
     }
 }
 
-/// Returns the arguments of a compile that writes its result to a file, and the id that names the file. The id is always new for
-/// each sending, because a file with the caller's id may belong to an earlier compile, or a later compile may write to it.
+/// Returns the arguments of a compile that writes its result to a file, and the id that names the file. The id is new for each
+/// attempt to send the call, because a file with the caller's id may belong to an earlier compile, or a later compile may write
+/// to it.
 fn leaving_its_result(sending: &Sending<'_>, members: &Members<'_>) -> Option<(Box<RawValue>, String)> {
     let id = format!("compile_{}_{}", sending.call.to_string().replace('-', ""), sending.nth);
     let waits = members.get(WAIT).is_none().then(|| (WAIT, "true".to_owned()));

@@ -15,7 +15,7 @@ const STARTING: &str = "Temp/serverstarting.lock";
 /// proof.
 const UNITY_LOCK: &str = "Temp/UnityLockfile";
 
-/// How many ports above its own the package tries if that one is taken. Only v2.0 and later record the port that they took.
+/// How many higher ports the package tries if its own port is taken. Only v2.0 and later record the port that they took.
 pub(in crate::protocol::dialect) const MOVES_UP: u16 = 9;
 
 /// Package ids, the current one first; uMCP was renamed after v0.26.4. Case is ignored, because projects use both spellings.
@@ -45,8 +45,8 @@ pub(in crate::protocol::dialect) enum Era {
     Frames,
 }
 
-/// Reads the facts for a dialect that uses `era`. A package with the other framing is reported as not installed. No content is an
-/// error here: unusable content becomes a sentence in `problems`.
+/// Reads the facts for a dialect that uses `era`. A package with the other framing is reported as not installed. Never fails:
+/// unusable content becomes a sentence in `problems`.
 pub(in crate::protocol::dialect) fn read(files: &ProjectFiles, era: Era) -> ProjectFacts {
     let mut facts = ProjectFacts::default();
     unity::read_package(files, &PACKAGES, &mut facts);

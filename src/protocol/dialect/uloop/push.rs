@@ -6,8 +6,9 @@ use serde_json::value::RawValue;
 use super::super::rpc::{object_text, parse_object};
 use super::super::{BadMessage, PushEvent};
 
-/// Unity's JsonUtility writes lower-case names, and the C# in the documents upper-case ones. The package's code also has a
-/// JSON-RPC wrapper, which puts either into `params`. A hint does not need `payload` and `timestamp`.
+/// The members of a push message. Unity's JsonUtility writes them with lower-case names, the C# code in the documents with
+/// upper-case ones. The package's code also has a JSON-RPC wrapper, which puts the message into `params`. `payload` and
+/// `timestamp` are not read: a hint does not need them.
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(default, rename = "type", borrow)]

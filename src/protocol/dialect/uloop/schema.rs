@@ -21,7 +21,8 @@ const KNOWN_ENUMS: &[(&str, &[&str], &[i64])] = &[
 
 /// Converts a `parameterSchema`.
 ///
-/// The schema stays open, as the package's own server has it, because Unity ignores unknown parameters and the case of names.
+/// The schema stays open (other arguments are valid), as in the package's own server, because Unity ignores unknown parameters
+/// and the case of names.
 ///
 /// # Errors
 /// What is wrong with the schema.
@@ -60,7 +61,7 @@ fn open_object() -> Map<String, Value> {
     Map::from_iter([("type".to_owned(), json!("object")), ("properties".to_owned(), json!({}))])
 }
 
-/// A member by the first of these names that exists, else by any of them in another case.
+/// Returns the member with the first of these names that exists, otherwise one whose name differs only in case.
 pub(super) fn member<'a>(object: &'a Map<String, Value>, names: &[&str]) -> Option<&'a Value> {
     names.iter().find_map(|name| object.get(*name)).or_else(|| {
         object.iter().find(|(key, _)| names.iter().any(|name| key.eq_ignore_ascii_case(name))).map(|(_, value)| value)
@@ -130,7 +131,7 @@ fn json_type(said: &str, default: Option<&Value>) -> &'static str {
     }
 }
 
-/// A default is set only if it fits the type; otherwise it becomes a remark for the description.
+/// Sets a default only if it fits the type; otherwise the default becomes a remark for the description.
 fn plain_default(kind: &str, value: &Value) -> (Option<Value>, Option<String>) {
     let fits = match kind {
         "boolean" => value.is_boolean(),
@@ -146,8 +147,9 @@ fn plain_default(kind: &str, value: &Value) -> (Option<Value>, Option<String>) {
 /// The name of an enum's default, if it is certain, or a remark for the description.
 ///
 /// A position is not a value: `run-tests` lists `EditMode, PlayMode` for the values 1 and 2, and a flags enum lists powers of
-/// two. So numbers are turned into names only for the package's own enums. In other enums only 0 is, because an unsigned sort
-/// puts it first, unless the parameter's name ends in "flags": such an enum may have no name for 0.
+/// two. So numbers are turned into names only for the package's own enums. In other enums only 0 is turned into the first name,
+/// because an unsigned sort puts 0 first. If the parameter's name ends in "flags", 0 is not turned into a name either, because
+/// such an enum may have no name for it.
 fn enum_default(name: &str, names: &[&str], value: &Value) -> (Option<Value>, Option<String>) {
     if let Some(text) = value.as_str() {
         let known =

@@ -241,7 +241,7 @@ fn versions_come_from_where_unity_takes_them() {
     ];
     for (id, text, meant, problems) in cases {
         let facts = Uloop.read_project(&wish(id, text));
-        // A version without a bridge counts as not installed.
+        // A package version without a bridge is reported as not installed.
         assert_eq!(facts.installed, !text.starts_with('3'), "{text}");
         assert_eq!(facts.package_version.as_deref(), meant, "{text}");
         assert_eq!(facts.problems.len(), problems, "{text}");
@@ -357,7 +357,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Feeds every function that reads foreign bytes.
+/// Passes the bytes to every function that reads bytes from outside.
 fn feed(bytes: &[u8]) {
     if let Ok(Inbound::Reply { reply, .. }) = Uloop.decode(bytes) {
         feed_reply(reply);

@@ -47,7 +47,7 @@ pub(in crate::protocol::dialect) fn read(reply: &Reply, step: usize) -> ListStep
     }
 }
 
-/// The unparsed entries of the list, so that a broken one does not affect the others.
+/// Returns the unparsed entries of the list, so that a broken entry does not affect the others. `None` if the reply has no list.
 fn entries(result: &RawValue) -> Option<Vec<&RawValue>> {
     if let Ok(list) = serde_json::from_str::<Vec<&RawValue>>(result.get()) {
         return Some(list);

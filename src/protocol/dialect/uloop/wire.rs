@@ -37,7 +37,7 @@ const REFUSALS: [&str; 6] = [
     "Fast project validation is unavailable.",
 ];
 
-/// Encodes this order as a whole frame. The order of members is that of the package's own server.
+/// Encodes this order as a whole frame. The members have the same order as those of the package's own server.
 pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
     let (method, params, trailer) = match order {
         Order::Greeting { hello, .. } => ("set-client-name", greeting_params(hello), String::new()),
@@ -78,7 +78,7 @@ pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
     rpc::decode(frame, read_error, notified)
 }
 
-/// Maps a known notification to its event.
+/// Maps a known notification to its event; `None` for any other method.
 pub(in crate::protocol::dialect) fn notified(method: &str, params: Option<&RawValue>) -> Option<Inbound> {
     Some(Inbound::Event(match method {
         "notifications/tools/list_changed" => EditorEvent::ToolsChanged,
@@ -133,12 +133,13 @@ pub(in crate::protocol::dialect) fn unknown_method(error: &EditorError) -> bool 
     error.code == METHOD_NOT_FOUND || REFUSALS[..3].iter().any(|words| error.message.contains(words))
 }
 
-/// Accepts a result with `ClientName` or `Message`, as every version with frames answers.
+/// Checks the reply to `set-client-name`. A result with a text `ClientName` or `Message` is accepted: every version with frames
+/// answers like that.
 ///
 /// An "unknown tool" error fails the greeting. `set-client-name` exists since v0.20 and frames since v0.27, so a peer with frames
-/// that does not know it is another server (the older `setClientName` exists only in line versions). The package's own timeout of
-/// the greeting is accepted: only uLoop uses these words, its main thread was merely busy, and the client's name is only shown to
-/// people.
+/// that does not know it is another server (the older `setClientName` exists only in line versions). If the package reports that
+/// its greeting timed out, the peer is accepted: only uLoop uses these words, its main thread was merely busy, and the client's
+/// name is only shown to people.
 pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let met = || Ok(Greeted::Done(Met::default()));
     match said.last().ok_or(BadGreeting::Silent)? {
@@ -164,7 +165,7 @@ pub(in crate::protocol::dialect) fn is_greeting(result: &RawValue) -> bool {
     ["ClientName", "Message"].iter().any(|name| result.get(name).is_some_and(Value::is_string))
 }
 
-/// Whether the error is the package's own timeout of this method.
+/// Whether the error is the package's own report that this method timed out.
 pub(in crate::protocol::dialect) fn timed_out(error: &EditorError, method: &str) -> bool {
     error.code == INTERNAL_ERROR && error.message.contains(&format!("{method} timed out"))
 }

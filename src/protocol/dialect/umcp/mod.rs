@@ -2,10 +2,10 @@
 //!
 //! Tools, schemas, errors and project files are those of uLoopMCP; this module has the lines, the method names and the ids. Two
 //! facts of the package's C# code limit what may be sent. The code reads up to 4096 bytes at a time and decodes each piece by
-//! itself, so a multi-byte character on the boundary is lost: holdfast sends only ASCII. And it takes a message that spans two
-//! pieces for complete as soon as the cut falls between two tokens (before v0.8 at any cut); the remainder spoils every later
-//! message of the connection. So a message never exceeds one piece. `tests/vectors/umcp/` holds the literal bytes with their
-//! provenance.
+//! itself, so a multi-byte character on the boundary is lost: holdfast sends only ASCII. If a message spans two pieces and the
+//! cut falls between two tokens (before v0.8 at any cut), the code takes the first piece for the complete message. The remainder
+//! then spoils every later message of the connection. So holdfast never sends a message that is longer than one piece.
+//! `tests/vectors/umcp/` holds the literal bytes with their provenance.
 
 mod wire;
 
@@ -26,8 +26,8 @@ use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, UMCP_REQUEST_MAX_BYTES};
 use crate::protocol::framing::Framer;
 use crate::protocol::framing::lines::Lines;
 
-/// The package's port since v0.19 and the one before, then for each the other ports that its own server tried: +100 to +400 and
-/// -100.
+/// The package's port since v0.19, and the one before v0.19. Then, for each of the two, the other ports that the package's own
+/// server tried: +100 to +400 and -100.
 const DEFAULT_PORTS: &[u16] = &[8700, 7400, 8800, 8900, 9000, 9100, 8600, 7500, 7600, 7700, 7800, 7300];
 
 static PROPERTIES: Properties = Properties {
@@ -103,7 +103,8 @@ impl Dialect for Umcp {
         tool: Option<&EditorTool>,
         arguments: &RawValue,
     ) -> PreparedCall {
-        // The editor answers a compile and then reloads without an announcement; announcements came with v0.41.1.
+        // The editor answers a compile and then reloads without an announcement: announcements exist only since v0.41.1 of
+        // uLoopMCP.
         PreparedCall { reload_follows: name == "compile", ..call::prepare(sending, name, tool, arguments) }
     }
 

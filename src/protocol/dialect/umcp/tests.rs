@@ -1,5 +1,5 @@
-//! Tests golden vectors, lines and ids, the fallback order of methods, the framing of a project's package, and foreign input of
-//! any form.
+//! Tests the golden vectors, lines and ids, the order in which methods are tried, the framing that a project's package version
+//! implies, and foreign input of any form.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -27,7 +27,7 @@ fn error(message: &str) -> Reply {
     Reply::Error(EditorError { code: -32603, message: message.to_owned(), refusal: None })
 }
 
-/// The replies of an editor that did not know this many methods.
+/// The replies of an editor that did not know the first `times` methods.
 fn unknown(times: usize) -> Vec<Reply> {
     (0..times).map(|_| error("Internal error: Unknown command: x")).collect()
 }
@@ -291,7 +291,7 @@ fn each_port_is_tried_once() {
 #[test]
 fn the_window_is_for_the_gateway_to_raise_where_the_packages_own_server_did() {
     assert_eq!(Uloop.package_tool("focus-window"), Some(PackageTool::FocusWindow));
-    // uMCP has no package tools: a tool named `focus-window` is the project's own and belongs to the editor.
+    // uMCP has no package tools: a tool named `focus-window` belongs to the project, so the editor must run it.
     assert_eq!(Umcp.package_tool("focus-window"), None);
     assert_eq!((Umcp.package_tool("compile"), Uloop.package_tool("compile")), (None, None));
 }
@@ -314,7 +314,7 @@ fn the_names_of_old_are_known_to_look_only() {
     assert_eq!(repeatable, [true, false, true]);
 }
 
-/// Feeds every function that reads foreign bytes.
+/// Passes the bytes to every function that reads bytes from outside.
 fn feed(bytes: &[u8]) {
     let reply = match Umcp.decode(bytes) {
         Ok(Inbound::Reply { reply, .. }) => Some(reply),

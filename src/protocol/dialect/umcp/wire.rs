@@ -15,7 +15,8 @@ use super::super::{
 use crate::limits::UMCP_REQUEST_MAX_BYTES;
 use crate::protocol::jsonrpc;
 
-/// Greeting methods, newest first: v0.20 and later, v0.10 to v0.19, before v0.10. `ping` only shows that the package is there.
+/// Greeting methods, newest first: v0.20 and later, v0.10 to v0.19, before v0.10. An answer to `ping` shows only that the package
+/// is there.
 const GREETINGS: [&str; 3] = ["set-client-name", "setClientName", "ping"];
 
 /// Prefix of every version's answer to `ping`.
@@ -51,7 +52,7 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
 
 fn greeting(hello: &Hello, step: usize) -> (&'static str, String) {
     let method = GREETINGS.get(step).copied().unwrap_or(GREETINGS[GREETINGS.len() - 1]);
-    // Before v0.4 the case of a parameter's name matters; this is the right spelling.
+    // Before v0.4 the editor compares the case of parameter names, and `ping` expects `message`.
     let parameter = if method == "ping" { "message" } else { "ClientName" };
     (method, format!(r#"{{"{parameter}":{}}}"#, quoted(&hello.client_name)))
 }
@@ -72,7 +73,7 @@ fn ascii(json: &str) -> String {
     out
 }
 
-/// Decodes a line. v0.4 to v0.9 send `commandsChanged` beside or instead of today's notification.
+/// Decodes a line. v0.4 to v0.9 send `commandsChanged` in addition to today's notification, or instead of it.
 pub(super) fn decode(line: &[u8]) -> Result<Inbound, BadMessage> {
     rpc::decode_with(line, own_number, read_error, |method, params| match method {
         "commandsChanged" => Some(Inbound::Event(EditorEvent::ToolsChanged)),
@@ -80,7 +81,7 @@ pub(super) fn decode(line: &[u8]) -> Result<Inbound, BadMessage> {
     })
 }
 
-/// The number in an id of ours. Editors return it as the integer that was sent.
+/// Returns the number in an id of ours, which editors return as the integer that was sent. `None` for any other id.
 fn own_number(id: &RawValue) -> Option<u64> {
     let digits = id.get();
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
@@ -92,8 +93,9 @@ pub(super) fn read_unnamed(line: &[u8]) -> Option<Reply> {
     rpc::unnamed_error(line, read_error)
 }
 
-/// Checks the replies to the greeting. If an editor does not know a method, the next one is tried. The package's own timeout is
-/// accepted too: only this family uses these words, and the client's name is only shown to people.
+/// Checks the replies to the greeting. If an editor does not know a method, the next one is tried. If the package reports that
+/// its greeting timed out, the peer is accepted too: only uMCP and uLoopMCP use these words, and the client's name is only shown
+/// to people.
 pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let met = || Ok(Greeted::Done(Met::default()));
     match said.last().ok_or(BadGreeting::Silent)? {
@@ -107,7 +109,7 @@ pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     }
 }
 
-/// Whether the result is an answer to `ping`: before v0.4 a plain text.
+/// Whether the result is an answer to `ping`, as versions before v0.4 give it: a plain text.
 fn is_pong(result: &RawValue) -> bool {
     serde_json::from_str::<Value>(result.get())
         .is_ok_and(|said| said.as_str().is_some_and(|text| text.starts_with(PONG)))

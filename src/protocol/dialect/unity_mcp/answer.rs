@@ -1,6 +1,6 @@
-//! Interprets the editor's answers, which say the opposite of what happened. The editor waits 100 ms for its main thread and
-//! takes the end of that work for a failure of the wait. So "A task was canceled" means that the work is done, and success means
-//! that it is not.
+//! Interprets the editor's answers, which say the opposite of what happened. The editor waits 100 ms for its main thread, and
+//! mistakes the end of that work for a failed wait. So "A task was canceled" means that the work is done, and success means that
+//! it is not done.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -18,7 +18,7 @@ const CODE_WAITING: &str = "{ \"success\": false, \"error\": \"\", \"code\": \""
 const CODE_FAILED: &str = "{ \"success\": false, \"error\": \"";
 const CODE_WAIT_FAILED: &str = "{ \"success\": false, \"error\": \"Error executing code: ";
 const STATE_WAIT_FAILED: &str = "{ \"success\": false, \"message\": \"Error getting game state: ";
-/// The editor's answer before it has asked its main thread: default values.
+/// The editor's answer if its main thread has not supplied the values yet: default values.
 const STATE_UNASKED: &str = "{ \"isPlaying\": false, \"isPaused\": false, \"isCompiling\": false, \"currentScene\": \"SampleScene\", \
                              \"timeScale\": 1, \"frameCount\": 0, \"realtimeSinceStartup\": 0 }";
 /// Commits between 6f42e8d and 09106e9 only pretend to start or stop; their answers contain this.
@@ -52,7 +52,7 @@ struct Envelope<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     log_id: Option<&'a str>,
     result: Option<Box<RawValue>>,
-    /// `null` if the call is not executed yet or that is unknown; `message` says which.
+    /// `null` if the call has not run yet, or if that is unknown; `message` says which.
     executed: Option<bool>,
     is_complete: bool,
     message: String,
@@ -152,7 +152,7 @@ fn code(body: &str) -> Option<Meaning> {
         let message = format!("Unity's main thread ran it, and it failed: {error}");
         return Some((Went::Failed, None, message));
     }
-    // A rare race: the work was done at the moment the editor stopped waiting. The body is then mostly an empty object.
+    // A rare race: the work was done at the moment the editor stopped waiting. The body is then usually an empty object.
     let said: Said = serde_json::from_str(body).ok().filter(|_| body.starts_with('{'))?;
     (body == "{}" || said.success == Some(true) && said.result.is_some())
         .then(|| (Went::Ran, said.result, "Unity's main thread ran it.".to_owned()))
@@ -196,8 +196,8 @@ fn state(body: &str) -> Option<Meaning> {
                        does no harm.";
         return Some((Went::Queued, json("{\"responsive\":false}"), message.to_owned()));
     }
-    // The same race as in `code`. Numbers may have a decimal comma, depending on Unity's language; then the state is passed on as
-    // a text.
+    // The same race as for code: the work was done at the moment the editor stopped waiting. Numbers may have a decimal comma,
+    // depending on Unity's language; then the body is not JSON, and is passed on as a text.
     if !body.starts_with("{ \"isPlaying\": ") {
         return None;
     }

@@ -1,7 +1,7 @@
 //! Unity-MCP (`com.unity.mcp`, the package of TSavo/Unity-MCP at its newest commit, a7c083e): the editor is a small HTTP server.
 //!
-//! One thread answers one request at a time, each within about 100 ms. It hands the work to Unity's main thread, waits that long
-//! for it, and then reports the opposite of what happened: finished work as a cancelled task, waiting work as a success. No
+//! One thread answers one request at a time, each within about 100 ms. It hands the work to Unity's main thread, waits for that
+//! time, and then reports the opposite of what happened: finished work as a cancelled task, waiting work as a success. No
 //! result ever leaves Unity. There is no tool list, no greeting except `/ping`, and no information about project, process or
 //! version. Sources: the package's code, and that code run under Mono. `tests/vectors/unity-mcp/` holds the literal texts with
 //! their provenance.
@@ -33,8 +33,8 @@ use crate::protocol::framing::lines::Lines;
 /// The ports in the package's code: 8082, and 8081 in older commits.
 const DEFAULT_PORTS: &[u16] = &[8082, 8081];
 
-/// The port to which the editor posts its logs. It is fixed in the package's code, and the default of its server's
-/// `AI_LOGGER_URL`.
+/// The port to which the editor posts its logs. The package's code fixes it, and it is the default of `AI_LOGGER_URL` in the
+/// package's own server.
 pub const LOGGER_PORT: u16 = 3030;
 
 /// The port of the HTTP API in the package's documents.
@@ -135,7 +135,8 @@ impl Dialect for UnityMcp {
     }
 }
 
-/// The time limit in the arguments of a tool that takes one, in milliseconds; by default 30 s, as in the package's own server.
+/// Returns the time limit of a call: from its argument in milliseconds, or by default 30 s as in the package's own server. `None`
+/// if the tool has no time limit.
 fn timeout(name: &str, arguments: &RawValue) -> Option<Duration> {
     if !tools::is_timed(name) {
         return None;

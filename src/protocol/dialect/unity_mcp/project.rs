@@ -13,8 +13,8 @@ const UNITY_LOCK: &str = "Temp/UnityLockfile";
 pub(super) const FILES: &[ProjectFile] =
     &[record(INSTANCE), whole(MANIFEST), whole(LOCK), whole(EMBEDDED), seen(UNITY_LOCK)];
 
-/// Reads the facts from the files. The package writes no file, so its port is not known, and the process only from Unity's own
-/// record.
+/// Reads the facts from the files. The package writes no file, so its port is unknown, and the editor's process is known only
+/// from Unity's own record.
 pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
     let mut facts = ProjectFacts::default();
     unity::read_package(files, &PACKAGES, &mut facts);

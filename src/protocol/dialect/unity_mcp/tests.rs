@@ -13,7 +13,7 @@ fn raw(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).unwrap()
 }
 
-/// The reply to which the HTTP transport's line for this response is decoded.
+/// Returns the reply that the dialect decodes from the HTTP transport's line for this response.
 fn reply(path: &str, status: u16, body: &str) -> Reply {
     let heard =
         Heard { number: 7, call: Some(CALL.into()), path: path.into(), status, server: None, body: body.into() };

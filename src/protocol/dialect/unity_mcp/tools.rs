@@ -1,5 +1,5 @@
-//! The tools. The package has no list: these are the tools that its own server and its documents name, described as they really
-//! work in the editor.
+//! The tools. The package has no list. These are the tools that its own server and its documents name; their descriptions say
+//! what they really do in the editor.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ Tools
   get_log_details {logId}             what is known of one call
 ";
 
-/// The tools that the package's own server answered without its editor.
+/// The package tool of this name: one that the package's own server answered without its editor. `None` for any other tool.
 pub(super) fn own(name: &str) -> Option<PackageTool> {
     Some(match name {
         GET_RESULT => PackageTool::Result,
@@ -55,7 +55,8 @@ pub(super) fn own(name: &str) -> Option<PackageTool> {
     })
 }
 
-/// The prefix that the package's own server gives the logs of a tool (a7c083e, `src/mcp-stdio-client.ts`).
+/// The prefix that the package's own server gives the logs of a tool (a7c083e, `src/mcp-stdio-client.ts`). `None` for a tool
+/// without logs.
 pub(super) fn log_prefix(name: &str) -> Option<&'static str> {
     Some(match name {
         EXECUTE_CODE => "unity-execute",
@@ -90,7 +91,7 @@ pub(super) fn read(reply: &Reply) -> ListStep {
 enum Effect {
     /// Nothing: the tool only reads.
     Looks,
-    /// A state; a repeated call changes nothing more.
+    /// One setting or mode; a repeated call changes nothing more.
     Sets,
     /// Anything, depending on the text that is executed.
     Runs,

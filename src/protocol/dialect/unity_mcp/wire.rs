@@ -21,13 +21,13 @@ pub(super) const STOP: &str = "/api/CodeExecution/stop-game";
 
 /// The editor's response to every path that it does not know.
 pub(super) const HELLO: &str = "Hello from Unity MCP!";
-/// The content type of code. The editor decodes the body by its charset.
+/// The content type of code. The editor decodes the body with this charset.
 const CODE_TYPE: &str = "text/plain; charset=utf-8";
 
 /// Encodes this order as one line for the HTTP transport.
 pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
     let (method, path, body) = match order {
-        // The package has neither a greeting nor a list. `/ping` serves for both: its answer alone does not need the main thread.
+        // The package has neither a greeting nor a list. `/ping` serves for both: no other answer comes without the main thread.
         Order::Greeting { .. } | Order::ListTools { .. } | Order::Heartbeat => ("GET", PING, None),
         Order::Call { tool, call, .. } => match *tool {
             // The package's own server posted queries to a path that the editor does not know. Only this path executes them.
@@ -64,7 +64,7 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
     Ok(line.into())
 }
 
-/// An argument that must be a text according to the schema.
+/// Returns an argument that must be a text according to the schema; `None` if it is missing or not a text.
 fn text(arguments: &RawValue, name: &str) -> Option<String> {
     let members: Option<Members<'_>> = serde_json::from_str(arguments.get()).ok();
     match members.and_then(|members| members.get(name)) {
@@ -81,7 +81,7 @@ pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
     Ok(Inbound::Reply { number, reply: Reply::Result(reply) })
 }
 
-/// The HTTP transport's line in a reply of [`decode`].
+/// Returns the HTTP transport's line that is in a reply of [`decode`]; `None` if the reply is not such a line.
 pub(super) fn heard(reply: &Reply) -> Option<Heard<'_>> {
     match reply {
         Reply::Result(line) => serde_json::from_str(line.get()).ok(),
@@ -89,7 +89,7 @@ pub(super) fn heard(reply: &Reply) -> Option<Heard<'_>> {
     }
 }
 
-/// Accepts the bare text `pong` as the answer to `/ping`: only this package answers so.
+/// Accepts the bare text `pong` as the answer to `/ping`: only this package gives that answer.
 pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let heard = said.last().and_then(heard).ok_or(BadGreeting::Silent)?;
     ping(&heard).map(|()| Greeted::Done(Met::default()))
@@ -121,12 +121,13 @@ pub(super) fn ping(heard: &Heard<'_>) -> Result<(), BadGreeting> {
     Err(BadGreeting::ForeignPeer(other))
 }
 
-/// Why the HTTP server itself refused the request, before the package's code ran.
+/// Why the HTTP server itself refused the request before the package's code ran. `None` if that is not certain.
 pub(super) fn refusal(heard: &Heard<'_>) -> Option<String> {
     let what = match heard.status {
         400 if heard.body.contains("Invalid host") => "it does not take 127.0.0.1 for its own name (400 Invalid host)",
         411 => "it did not see the length of the request (411 Length Required)",
-        // Only statuses that a server sends before it passes a request to its program. A 408 or 409, for example, proves nothing.
+        // Only statuses that a server sends before it passes a request to the program behind it. A 408 or 409, for example,
+        // proves nothing.
         status @ (400 | 401 | 403 | 404 | 405 | 413 | 414 | 415 | 417 | 431) => {
             return Some(format!("its HTTP server refused the request with status {status}"));
         }

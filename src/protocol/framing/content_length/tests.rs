@@ -17,7 +17,7 @@ fn stream() -> Vec<u8> {
     bodies().iter().flat_map(|body| encode(body)).collect()
 }
 
-/// The bodies before the error, the error, and whether the stream may end here.
+/// Returns the bodies before the error, the error, and whether the stream may end after these chunks.
 fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Bytes>, Option<BadFrame>, bool) {
     let mut framer = ContentLength::new(MAX);
     let mut frames = Vec::new();

@@ -2,7 +2,7 @@ use super::*;
 
 const MAX: usize = 64;
 
-/// Decodes a stream that then ends. The result must be the same for every split of the stream into two parts.
+/// Decodes a stream that then ends. The test calls it for every split of the stream into two parts: the result must be the same.
 fn read(bytes: &[u8]) -> Result<Option<Response>, BadResponse> {
     let in_parts = |at: usize| {
         let mut decoder = ResponseDecoder::new(MAX);

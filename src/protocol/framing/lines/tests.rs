@@ -12,7 +12,7 @@ fn frames() -> Vec<Bytes> {
     ]
 }
 
-/// All lines of a stream that arrives in these chunks and then ends.
+/// Returns all lines of a stream that arrives in these chunks and then ends.
 fn lines<'a>(max: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Line> {
     let mut decoder = LineDecoder::new(max);
     let mut lines = Vec::new();
@@ -24,7 +24,7 @@ fn lines<'a>(max: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Line
     lines
 }
 
-/// The frames before the error, the error, and whether the stream may end here.
+/// Returns the frames before the error, the error, and whether the stream may end after these chunks.
 fn framed<'a>(max: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Bytes>, Option<BadFrame>, bool) {
     let mut framer = Lines::new(max);
     let mut frames = Vec::new();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::limits::{PATIENCE_MAX, PATIENCE_UNKNOWN};
 
-/// The habits of one client that decide how it is treated. A user's settings may replace most of them (`ClientSettings`).
+/// The habits of one client that decide how holdfast treats it. A user's settings may replace most of them (`ClientSettings`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientTraits {
@@ -25,7 +25,7 @@ pub struct ClientTraits {
     pub images: bool,
     /// Whether the client's model hears audio in results.
     pub audio: bool,
-    /// Whether the client reads `structuredContent` instead of the content blocks, so that an image beside it is lost.
+    /// Whether the client reads `structuredContent` instead of the content blocks, so that an image in those blocks is lost.
     pub structured_alone: bool,
     /// Whether `oneOf`, `anyOf` or `allOf` at the top of a schema makes the client lose the tool, or the whole request.
     pub flatten_schemas: bool,
@@ -45,7 +45,7 @@ pub enum Evidence {
     Users,
     /// Stated only in a community's registry of clients.
     Registry,
-    /// Concluded from another fact: [`ASSUMED_FROM`].
+    /// Concluded from another fact; [`ASSUMED_FROM`] explains the conclusion.
     Assumed,
 }
 
@@ -68,7 +68,7 @@ impl Evidence {
 pub enum Fact<T> {
     /// This value, from this source.
     Known(T, Evidence),
-    /// Nobody has looked, or nobody could find out.
+    /// Nobody has checked, or nobody could find out.
     Unknown,
 }
 
@@ -95,14 +95,14 @@ impl<T: Copy> Fact<T> {
 pub enum Wait {
     /// At most this long.
     For(Duration),
-    /// Without a limit of its own.
+    /// Without a limit.
     Endless,
 }
 
 /// How much text of a result a client gives to its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextLimit {
-    /// The limit in bytes. A limit in tokens is converted as the client does it, else with four bytes a token.
+    /// The limit in bytes. A limit in tokens is converted as the client does it; if that is not known, with four bytes per token.
     pub bytes: usize,
     /// What happens to the rest.
     pub beyond: Beyond,
@@ -173,19 +173,19 @@ pub struct Client {
 pub enum Named {
     /// Exactly this name.
     Exactly(&'static str),
-    /// Every name that begins so.
+    /// Every name that begins with this text.
     From(&'static str),
 }
 
-/// A client without any known fact.
+/// The row of a client without any known fact.
 static UNKNOWN_ROW: Client = Client::unknown("unknown", "MCP client");
 
-/// The habits assumed for a client that is not in the table. It gets 60 s of patience (the SDKs' default). It is assumed not to
-/// react to changes, which costs at most one short wait at its first `tools/list`. Nothing else is changed: somebody who tests a
-/// server or writes a client gets what the editor wrote.
+/// The habits assumed for a client that is not in the table. Its patience is 60 s (the SDKs' default). It is assumed not to
+/// react to changes, which costs at most one short wait at its first `tools/list`. Results and schemas are not changed for it: a
+/// developer who tests a server or writes a client gets what the editor wrote.
 pub static UNKNOWN_CLIENT: ClientTraits = UNKNOWN_ROW.traits();
 
-/// Why such a client is assumed to lose tools with alternatives at the top of a schema, where the source is
+/// Why a client is assumed to lose tools with alternatives at the top of a schema, if the source of that fact is
 /// [`Evidence::Assumed`].
 pub const ASSUMED_FROM: &str = "Assumed, since its users can choose a model of Anthropic or OpenAI, whose APIs refuse such a schema \
                                 and every request with it; whether the client changes schemas itself is not known.";
@@ -223,8 +223,8 @@ impl Client {
         }
     }
 
-    /// The habits that follow from the facts. For an unknown fact the value is used that does the least harm if it is wrong: the
-    /// usual patience, no reaction to changes, and nothing removed from results or schemas.
+    /// The habits that follow from the facts. An unknown fact gets the value that does the least harm if it is wrong: the usual
+    /// patience, no reaction to changes, and nothing removed from results or schemas.
     pub const fn traits(&self) -> ClientTraits {
         ClientTraits {
             name: self.label,

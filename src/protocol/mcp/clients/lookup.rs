@@ -3,12 +3,12 @@
 use super::facts::{Client, ClientTraits, Named, UNKNOWN_CLIENT};
 use super::table::CLIENTS;
 
-/// The habits of the client with this `clientInfo.name`; [`UNKNOWN_CLIENT`] if it is not in the table.
+/// Returns the habits of the client with this `clientInfo.name`, or [`UNKNOWN_CLIENT`] if it is not in the table.
 pub fn traits_of(name: &str) -> ClientTraits {
     client_of(name).map_or(UNKNOWN_CLIENT, Client::traits)
 }
 
-/// The client with this `clientInfo.name`.
+/// Returns the client with this `clientInfo.name`: the one whose name matches best. `None` if it is not in the table.
 pub fn client_of(name: &str) -> Option<&'static Client> {
     let name = name.trim();
     CLIENTS
@@ -19,7 +19,8 @@ pub fn client_of(name: &str) -> Option<&'static Client> {
         .map(|(_, client)| client)
 }
 
-/// The client with this label, in any spelling that a person may use (`claude-code`, `Claude Code`).
+/// Returns the client with this label, in any spelling that a person may use (`claude-code`, `Claude Code`). `None` if there is
+/// none.
 pub fn labelled(word: &str) -> Option<&'static Client> {
     let word = word.trim().to_ascii_lowercase().replace([' ', '-'], "_");
     CLIENTS.iter().find(|client| client.label == word)
@@ -30,7 +31,8 @@ pub fn known_clients() -> &'static [Client] {
     CLIENTS
 }
 
-/// How well a name matches: an exact match beats every prefix, a longer prefix a shorter one. `None` if it does not match.
+/// How well a name matches: an exact match beats every prefix, and a longer prefix beats a shorter one. `None` if it does not
+/// match.
 pub(super) fn strength(named: Named, name: &str) -> Option<usize> {
     match named {
         Named::Exactly(wanted) => name.eq_ignore_ascii_case(wanted).then_some(usize::MAX),

@@ -31,7 +31,7 @@ pub struct ClientSettings {
 }
 
 impl ClientSettings {
-    /// The invalid values. Each text begins with the key.
+    /// Returns a text for each invalid value. Each text begins with the key.
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if let Some(patience) = self.patience
@@ -55,7 +55,7 @@ impl ClientSettings {
         faults
     }
 
-    /// Replaces those of the given habits that these settings name.
+    /// Returns the given habits, each replaced by the setting for it if there is one.
     fn over(&self, traits: ClientTraits) -> ClientTraits {
         let limit = |said: Option<usize>, known: Option<usize>| said.map_or(known, |most| (most != 0).then_some(most));
         ClientTraits {
@@ -83,7 +83,7 @@ enum Whom {
 }
 
 impl Whom {
-    /// Interprets NAME: a label of the table, else a client's name, or a prefix if it ends in `*`.
+    /// Interprets NAME: a label of the table, otherwise a client's name, or a prefix if it ends in `*`.
     fn of(word: &str) -> Result<Self, String> {
         let word = word.trim();
         if let Some(client) = labelled(word) {
@@ -125,7 +125,7 @@ impl ClientOverrides {
     /// Reads the settings, each with the NAME of its `[clients.NAME]` section.
     ///
     /// # Errors
-    /// Everything that is wrong with the settings, each with its key and the fix.
+    /// A text for each error in the settings, with its key and the fix.
     pub fn new(settings: impl IntoIterator<Item = (String, ClientSettings)>) -> Result<Self, Vec<String>> {
         let (mut said, mut faults) = (Vec::new(), Vec::new());
         for (word, settings) in settings {

@@ -1,4 +1,4 @@
-//! The table of clients, as of [`AS_OF`](super::AS_OF). Leave out every fact without a source: it is then unknown.
+//! The table of clients, as of [`AS_OF`](super::AS_OF). A fact without a source is left out: it is then unknown.
 
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ const fn kept_beyond(bytes: usize, evidence: Evidence) -> Fact<TextLimit> {
     Known(TextLimit { bytes, beyond: Beyond::Kept }, evidence)
 }
 
-/// See [`ASSUMED_FROM`](super::ASSUMED_FROM). The error texts of the APIs are in makenotion/notion-mcp-server#340.
+/// The assumed fact that the client refuses alternatives; [`ASSUMED_FROM`](super::ASSUMED_FROM) has the reason. The error texts
+/// of the APIs are in makenotion/notion-mcp-server#340.
 const BY_ITS_MODELS: Fact<bool> = Known(true, Assumed);
 
 /// How the official SDKs end a server.
@@ -96,7 +97,7 @@ pub(super) static CLIENTS: &[Client] = &[
         ..Client::unknown("cursor", "Cursor")
     },
     Client {
-        // The name is the long name of the product.
+        // This name is the product's full name.
         names: &[Exactly("Visual Studio Code"), From("Visual Studio Code")],
         version: Known("2025-11-25", Source),
         patience: Known(Endless, Source),
@@ -295,7 +296,7 @@ pub(super) static CLIENTS: &[Client] = &[
         ..Client::unknown("kiro", "Kiro")
     },
     Client {
-        // The Copilot plugin has a name for each IDE.
+        // The Copilot plugin uses a different name in each IDE.
         names: &[From("JetBrains-")],
         version: Known("2025-06-18", Registry),
         tools_max: Known(128, Users),

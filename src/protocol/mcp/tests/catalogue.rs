@@ -62,7 +62,7 @@ fn names_that_do_not_fit_are_changed_by_the_rule() {
 
 #[test]
 fn the_hash_in_a_name_never_changes() {
-    // A user's settings may contain the name with its mark, so the mark must never change.
+    // A user's settings may contain the name with its hash, so the hash must never change.
     let catalogue = of(&["a.b", "a b", "a_b"]);
     assert_eq!(names(&catalogue), ["a_b_108bf50c", "a_b_10a3f9f2", "a_b"]);
 }
@@ -334,7 +334,7 @@ fn our_own_tools_keep_the_rules_they_ask_of_others() {
         assert!(definition.name.len() <= TOOL_NAME_MAX_BYTES && definition.description.len() <= DESCRIPTION_MAX_BYTES);
         assert_eq!(definition.input_schema.parsed()["additionalProperties"], false);
         assert!(definition.annotations.read_only_hint && !definition.annotations.destructive_hint);
-        // Our own schemas go through the same check as the editor's tools and need no repair.
+        // Our own schemas pass the same check as the editor's tools, and need no repair.
         let same = with_schema("t", Value::from(definition.input_schema.parsed()));
         let judged = Catalogue::new(vec![same.clone()], false);
         assert_eq!(judged.entries()[0].tool.input_schema, same.input_schema);

@@ -153,7 +153,8 @@ proptest! {
         let head = head(&text, max);
         prop_assert!(text.starts_with(head));
         prop_assert!(quoted_len(head) - 2 <= max);
-        // The cut may leave room unused only to end at a good place: a quarter, and one escape or surrogate pair.
+        // To end at a line end, comma or space, the cut may leave up to a quarter unused, and in addition one escape or surrogate
+        // pair.
         if head.len() < text.len() {
             let next = text[head.len()..].chars().next().map_or(0, |c| quoted_len(&c.to_string()) - 2);
             let room = max.saturating_sub(quoted_len(head) - 2 + next);

@@ -1,4 +1,4 @@
-//! Tests the promises of the protocol layer through its public functions.
+//! Tests what the protocol layer promises, through its public functions.
 
 mod catalogue;
 mod fit;

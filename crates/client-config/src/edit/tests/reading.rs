@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Returns the meaning of a file.
+/// Parses the content of a file; its extension gives the format.
 pub fn read(name: &str, bytes: &[u8]) -> Value {
     let text = std::str::from_utf8(bytes).expect("UTF-8");
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

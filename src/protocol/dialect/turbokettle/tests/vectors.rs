@@ -38,7 +38,7 @@ fn orders_are_encoded_byte_for_byte() {
                 let order = Order::Call { tool: vector.said("tool"), call: &call, expected: None, progress: true };
                 Turbokettle.encode(id(vector.means("number")), &order)
             }
-            // A line of the package's own server.
+            // A line that the package's own server sends.
             "line" => continue,
             other => panic!("no order: {other}"),
         };

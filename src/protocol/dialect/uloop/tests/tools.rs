@@ -7,8 +7,8 @@ use super::super::{Uloop, schema};
 use super::raw;
 use crate::limits::TOOLS_MAX;
 
-/// The package's tools at v0.30.1 (first) and v2.1.1, with their parameters as on the wire: name, type letter, default, names of
-/// an enum.
+/// The package's tools at v0.30.1 (first) and v2.1.1, with their parameters as on the wire: name, letter of the type, default,
+/// and for an enum its names.
 const TOOLS: [&str; 2] = [
     r#"
 clear-console AddConfirmationMessage:b=true TimeoutSeconds:n=15
