@@ -311,6 +311,6 @@ namespace Holdfast
         void RunFailed(string message);
     }
 
-    /// <summary>Result of a test run. <paramref name="Xml"/> is the result as the framework writes it for NUnit.</summary>
+    /// <summary>Result of a test run. <paramref name="Xml"/> has the run's suites as NUnit XML.</summary>
     public sealed record TestSummary(int Passed, int Failed, int Skipped, int Inconclusive, double Seconds, string Xml);
 }
