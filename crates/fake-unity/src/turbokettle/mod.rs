@@ -118,8 +118,7 @@ impl TurbokettleFace {
                 state.list_requests += 1;
                 let entries = json::array(state.tools.iter().map(catalogue::entry));
                 drop(state);
-                // The version is always 1: the package counts changes from the start of the domain, and the fake editor's list
-                // has none.
+                // Always 1 here. The real package counts the versions of its list from the start of the domain.
                 let list = Object::new().number("version", 1).raw("tools", &entries);
                 Next::Reply(wire::success(&id, &list.finish()))
             }
