@@ -49,10 +49,16 @@ namespace Holdfast
         /// <summary>The rehearsal that was started for this bridge, or null. <see cref="Bridge.Stop"/> ends it.</summary>
         public Rehearsal? Rehearsal { get; init; }
 
-        /// <summary>See <see cref="Limits.Goodbye"/>. Tests of the last messages use a longer time.</summary>
+        /// <summary>
+        /// How long <see cref="Bridge.Stop"/> waits for last messages to be written, in milliseconds: <see
+        /// cref="Limits.Goodbye"/>, or longer in tests of these messages.
+        /// </summary>
         internal int Goodbye { get; init; } = Limits.Goodbye;
 
-        /// <summary>See <see cref="Limits.Join"/>.</summary>
+        /// <summary>
+        /// How long <see cref="Bridge.Stop"/> waits for the bridge's threads, in milliseconds: normally <see
+        /// cref="Limits.Join"/>.
+        /// </summary>
         internal int Join { get; init; } = Limits.Join;
     }
 
@@ -70,8 +76,8 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// The whole server inside the editor. Create, start, tick and stop it on the main thread; the caller follows Unity's events.
-    /// A stopped bridge cannot be started again.
+    /// The whole server inside the editor. Create, start, tick and stop it on the main thread: the caller listens to Unity's
+    /// events and calls these methods. A stopped bridge cannot be started again.
     /// </summary>
     public sealed class Bridge
     {
@@ -109,7 +115,7 @@ namespace Holdfast
         /// </summary>
         public static int CountDomain(ISessionStore session) => new SessionData(session).NextGeneration();
 
-        /// <summary>Finds the tools, starts listening, and resumes calls that an earlier domain kept.</summary>
+        /// <summary>Finds the tools, starts listening, and resumes the calls whose state an earlier domain saved.</summary>
         public void Start()
         {
             bool afterReload = session.Port != 0;
@@ -126,8 +132,9 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Stops the bridge within about a second, whatever clients do. The journal is saved for the next domain. Nothing of the
-        /// bridge runs afterwards. A second call does nothing.
+        /// Stops the bridge within about a second, even if clients do not read or answer. Saves the journal for the next domain.
+        /// No thread of the bridge runs afterwards, unless one did not end in time (<see cref="LiveThreads"/>). A second call
+        /// does nothing.
         /// </summary>
         public void Stop(StopCause cause)
         {
@@ -136,8 +143,8 @@ namespace Holdfast
             parts.End(cause);
             // The listener may have got its port after the last tick.
             KeepPort();
-            // Only a bridge that starts after a reload insists on its old port. After a stop by the user, the configured port
-            // applies.
+            // A bridge that starts after a reload tries only the old port at first. After a stop by the user, the next start must
+            // use the configured port instead.
             if (cause == StopCause.UserStopped) session.Port = 0;
         }
 

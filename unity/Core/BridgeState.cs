@@ -14,16 +14,16 @@ namespace Holdfast
 
         public BridgeState(DateTime now) => since = now.Ticks;
 
-        /// <summary>The state: ready, compiling, playing, reloading or stopping.</summary>
+        /// <summary>The state as it is written on the wire: ready, compiling, playing, reloading or stopping.</summary>
         public string Word => leaving ?? word;
 
         /// <summary>When the state began, in UTC.</summary>
         public DateTime Since => new(Interlocked.Read(ref since), DateTimeKind.Utc);
 
-        /// <summary>What was read of the editor last.</summary>
+        /// <summary>The editor's properties as they were last read.</summary>
         public EditorSnapshot Snapshot => snapshot;
 
-        /// <summary>Updates the state from what was read in this frame.</summary>
+        /// <summary>Stores the properties that were read in this frame, and sets the state accordingly.</summary>
         /// <returns>True if <see cref="Word"/> changed.</returns>
         public bool Update(EditorSnapshot now, DateTime at)
         {
@@ -35,7 +35,9 @@ namespace Holdfast
             return leaving == null;
         }
 
-        /// <summary>Sets the last state, reloading or stopping. <see cref="Update"/> does not change it any more.</summary>
+        /// <summary>
+        /// Sets the last state, reloading or stopping. Later calls of <see cref="Update"/> do not change <see cref="Word"/>.
+        /// </summary>
         public void Leave(string why, DateTime at)
         {
             Interlocked.Exchange(ref since, at.Ticks);

@@ -12,10 +12,12 @@ namespace Holdfast
         /// <summary>Maximum message from a client that has not proven itself: uLoopMCP's own limit.</summary>
         public const int MessageFromStranger = Mib;
 
-        /// <summary>Maximum message from a proven gateway: the longest line that the gateway takes from its own client.</summary>
+        /// <summary>
+        /// Maximum message from a proven gateway: as long as the longest line that the gateway accepts from its own client.
+        /// </summary>
         public const int MessageFromGateway = 16 * Mib;
 
-        /// <summary>Maximum message to a client: the longest that the gateway takes.</summary>
+        /// <summary>Maximum message to a client: as long as the longest message that the gateway accepts.</summary>
         public const int MessageOut = 64 * Mib;
 
         /// <summary>Maximum frame header: far longer than any real one.</summary>
@@ -24,7 +26,7 @@ namespace Holdfast
         /// <summary>Maximum buffer that an idle connection keeps. A larger buffer is released when it is empty.</summary>
         public const int BufferKept = 64 * 1024;
 
-        /// <summary>Maximum number of connections. Each has two threads; a person has a handful of AI editors.</summary>
+        /// <summary>Maximum number of connections. Each has two threads. A person uses a handful of AI editors at most.</summary>
         public const int Connections = 32;
 
         /// <summary>Maximum number of requests of one connection that wait or run: as many as the gateway keeps open.</summary>
@@ -36,7 +38,9 @@ namespace Holdfast
         /// <summary>Maximum total size of the messages of the calls that wait.</summary>
         public const long CallBytes = 64L * Mib;
 
-        /// <summary>Maximum number of calls of parallel tools that run at once: more gain nothing on one main thread.</summary>
+        /// <summary>
+        /// Maximum number of calls of parallel tools that run at once. A higher number would gain nothing on one main thread.
+        /// </summary>
         public const int ParallelCalls = 8;
 
         /// <summary>Number of worker threads for tools that do not need the main thread.</summary>
@@ -48,41 +52,49 @@ namespace Holdfast
         /// <summary>Maximum size of the messages that wait to be written to one client: two messages of full size.</summary>
         public const long OutgoingBytes = 2L * MessageOut;
 
-        /// <summary>A client that takes no byte for this long is dropped, since its answers fill the editor's memory.</summary>
+        /// <summary>
+        /// If a client reads nothing for this long, its connection is closed, since its answers fill the editor's memory.
+        /// </summary>
         public const int SendTimeout = 15_000;
 
         /// <summary>
-        /// After a broken frame the connection is read for a while before it is closed, so that the client can read the error.
-        /// Each read waits at most this long. Also the time limit for sending a refusal to a surplus connection.
+        /// After a broken frame, the connection is read for a while before it is closed, so that the client gets to read the
+        /// error. Each read waits at most this long. This is also the time limit for sending a refusal to a client when there are
+        /// too many connections.
         /// </summary>
         public const int DrainTime = 200;
 
-        /// <summary>Maximum number of bytes that are read after a broken frame. See <see cref="DrainTime"/>.</summary>
+        /// <summary>
+        /// Maximum number of bytes that are read and ignored after a broken frame, before the connection is closed.
+        /// </summary>
         public const int DrainBytes = Mib;
 
         /// <summary>
-        /// When the bridge stops, time for writing queued messages to clients, and the same again for push listeners.
+        /// When the bridge stops, how long it waits for its queued messages to be written to clients. It then waits at most as
+        /// long for those to push listeners.
         /// </summary>
         public const int Goodbye = 100;
 
         /// <summary>
-        /// Maximum time for joining the bridge's threads. Unity does not wait for them, and a reload must not feel slower.
+        /// Maximum time for joining the bridge's threads. Unity does not wait for them itself, and a reload must not feel slower.
         /// </summary>
         public const int Join = 500;
 
-        /// <summary>Maximum number of calls in the journal: an hour of a busy AI.</summary>
+        /// <summary>Maximum number of calls in the journal: as many as a busy AI makes in an hour.</summary>
         public const int JournalEntries = 4096;
 
-        /// <summary>Maximum characters of all results in the journal, which crosses a reload in SessionState.</summary>
+        /// <summary>
+        /// Maximum length of all results in the journal, in characters. SessionState carries the journal across a reload.
+        /// </summary>
         public const int JournalBytes = 8 * Mib;
 
-        /// <summary>Maximum characters of one result in the journal.</summary>
+        /// <summary>Maximum length of one result in the journal, in characters.</summary>
         public const int JournalResult = 4 * Mib;
 
-        /// <summary>Age at which a journal entry is removed: the gateway keeps late results as long.</summary>
+        /// <summary>Age at which a journal entry is removed. The gateway keeps late results for the same time.</summary>
         public const long JournalAge = 3_600_000;
 
-        /// <summary>Maximum number of gateways in the journal: every start of every AI editor in a long day.</summary>
+        /// <summary>Maximum number of gateways in the journal: one for every start of every AI editor on a long day.</summary>
         public const int JournalGateways = 1024;
 
         /// <summary>Maximum length of a call id, a gateway id or a client's name. A GUID has 36 characters.</summary>
@@ -94,45 +106,50 @@ namespace Holdfast
         /// <summary>Maximum number of tools: as many as the gateway lists.</summary>
         public const int Tools = 2048;
 
-        /// <summary>Maximum length of a tool's name: MCP clients add prefixes and take no longer names.</summary>
+        /// <summary>Maximum length of a tool's name. MCP clients add prefixes to it and do not accept longer names.</summary>
         public const int ToolName = 48;
 
         /// <summary>Maximum time limit that a caller may set for a call, in seconds.</summary>
         public const int ToolTimeoutSeconds = 3600;
 
-        /// <summary>A call that was asked to stop and still runs after this time is given up, so that others can run.</summary>
+        /// <summary>
+        /// A call that was asked to stop and still runs after this time is answered with an error, so that other calls can run.
+        /// </summary>
         public const int StopGrace = 30_000;
 
-        /// <summary>Minimum time between two progress reports of a call: faster than a person reads.</summary>
+        /// <summary>Minimum time between two progress reports of a call. A person does not read faster.</summary>
         public const int ProgressEvery = 100;
 
         /// <summary>Maximum number of actions that wait for the main thread.</summary>
         public const int MainThreadQueue = 4096;
 
-        /// <summary>Time in a frame after which no further queued action begins; the rest waits for the next frame.</summary>
+        /// <summary>
+        /// Once this much of a frame is used up, no further queued action begins. The rest waits for the next frame.
+        /// </summary>
         public const int FrameBudget = 20;
 
         /// <summary>Pause between two signals that wake an editor without focus, while work waits: about one frame.</summary>
         public const int WakeEvery = 10;
 
         /// <summary>
-        /// An editor that was woken and has run no frame for this long may be minimised. Even a busy editor runs some frames.
+        /// If an editor was woken and has run no frame for this long, it may be minimised. Even a busy editor runs a frame now
+        /// and then.
         /// </summary>
         public const int FrameMissed = 1_000;
 
-        /// <summary>Interval at which the time limits of calls are checked; these are whole seconds.</summary>
+        /// <summary>Interval at which the time limits of calls are checked. The limits are whole seconds.</summary>
         public const int DeadlineEvery = 100;
 
-        /// <summary>How long the editor is kept awake after the last work: the next call usually follows at once.</summary>
+        /// <summary>How long the editor is kept awake after the last work, since the next call usually follows at once.</summary>
         public const int WakeTail = 250;
 
-        /// <summary>After a reload, how long only the old port is tried: the old listener is about to release it.</summary>
+        /// <summary>How long only the old port is tried after a reload. The old listener should release it soon.</summary>
         public const int PortRetry = 3_000;
 
         /// <summary>Pause between two attempts to bind a port, and after a failed accept.</summary>
         public const int PortRetryEvery = 50;
 
-        /// <summary>Number of ports that are tried, from the wanted one upwards, before any free port is taken.</summary>
+        /// <summary>Number of ports that are tried, from the configured one upwards, before any free port is used.</summary>
         public const int PortScan = 10;
 
         /// <summary>Time limit for one send to a push listener.</summary>
@@ -146,30 +163,33 @@ namespace Holdfast
         /// <summary>Longest pause between two attempts to reach a push listener.</summary>
         public const int PushRetryLast = 5_000;
 
-        /// <summary>Failed attempts in a row after which a push endpoint is forgotten: its gateway is gone.</summary>
+        /// <summary>
+        /// Number of failed attempts in a row after which a push endpoint is removed, because its gateway must have ended.
+        /// </summary>
         public const int PushAttempts = 20;
 
         /// <summary>Maximum number of push endpoints: as many as connections.</summary>
         public const int PushEndpoints = Connections;
 
-        /// <summary>Interval at which an idle push connection is checked for its end.</summary>
+        /// <summary>How often an idle push connection is checked for having been closed.</summary>
         public const int PushWatch = 1_000;
 
-        /// <summary>Maximum number of push messages that wait for one endpoint; the oldest is dropped.</summary>
+        /// <summary>Maximum number of push messages that wait for one endpoint. Beyond it the oldest is dropped.</summary>
         public const int PushQueue = 64;
 
-        /// <summary>Maximum number of requests in the window's log.</summary>
+        /// <summary>Maximum number of requests in the log that the window shows.</summary>
         public const int TrafficEntries = 200;
 
         /// <summary>
-        /// Maximum characters of one request or answer in the log: enough to read. The client has the whole text.
+        /// Maximum length of one request or answer in the log, in characters: enough for a person to read. The client has the
+        /// whole text.
         /// </summary>
         public const int TrafficText = 4096;
 
-        /// <summary>Maximum characters of all log entries, which cross every reload in SessionState.</summary>
+        /// <summary>Maximum length of all log entries, in characters. SessionState carries them across every reload.</summary>
         public const int TrafficTotal = 512 * 1024;
 
-        /// <summary>A request longer than this is logged only with its size: writing it as JSON would take too long.</summary>
+        /// <summary>For a request longer than this only the size is logged: writing it as JSON would take too long.</summary>
         public const int TrafficRequest = 64 * 1024;
 
         /// <summary>Lowest port that a user may choose. Lower ports are reserved by the system.</summary>
@@ -181,7 +201,7 @@ namespace Holdfast
         public const int ProgramTime = 10_000;
 
         /// <summary>
-        /// Maximum characters that the program may write to each of its two outputs. A list of clients has 8 000.
+        /// Maximum number of characters that the program may write to each of its two outputs. A list of clients has 8 000.
         /// </summary>
         public const int ProgramOutput = 256 * 1024;
 
@@ -202,10 +222,12 @@ namespace Holdfast
         /// <summary>Maximum number of messages that are kept if the console itself cannot be read.</summary>
         public const int ConsoleRing = 1000;
 
-        /// <summary>Time limit for matching a caller's regular expression with one text, which blocks the editor.</summary>
+        /// <summary>
+        /// Time limit for matching a caller's regular expression with one text, since matching blocks the editor.
+        /// </summary>
         public const int RegexMatch = 100;
 
-        /// <summary>Time limit for matching a caller's regular expression with all texts of a call.</summary>
+        /// <summary>Time limit for matching a caller's regular expression with all texts of one call.</summary>
         public const int RegexTotal = 2_000;
 
         /// <summary>Maximum number of result files of one kind that are kept.</summary>
@@ -214,10 +236,12 @@ namespace Holdfast
         /// <summary>Maximum number of compiler messages in a result, errors first. The counts include all messages.</summary>
         public const int CompileIssues = 500;
 
-        /// <summary>Number of frames to wait for a requested compilation to begin. Then none is expected.</summary>
+        /// <summary>
+        /// Number of frames to wait for a requested compilation to begin. After that, no compilation is expected.
+        /// </summary>
         public const int CompileSettle = 10;
 
-        /// <summary>How long to wait for a reload after a successful compilation. Then none is expected.</summary>
+        /// <summary>How long to wait for a reload after a successful compilation. After that, no reload is expected.</summary>
         public const int ReloadAfterCompile = 2_000;
 
         /// <summary>Maximum number of GameObjects that one call visits.</summary>
@@ -231,12 +255,12 @@ namespace Holdfast
         /// <summary>Maximum number of properties of one component in a result.</summary>
         public const int ComponentProperties = 200;
 
-        /// <summary>Maximum number of results of a search, also in a file.</summary>
+        /// <summary>Maximum number of results of a search, even if they are written to a file.</summary>
         public const int SearchHits = 10_000;
 
         /// <summary>
-        /// After a reload, a test run that reports nothing for this long, and that the test framework does not call running, has
-        /// ended.
+        /// A test run that continues after a reload counts as ended if it reports nothing for this long and the test framework
+        /// does not say that it is running.
         /// </summary>
         public const int TestSilence = 60_000;
 

@@ -9,15 +9,15 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>
-    /// Runs a conversation with an imaginary gateway while the domain starts, so that the code is compiled before a real gateway
-    /// needs it. Otherwise the first gateway after a reload would wait for the JIT compiler at each message. The rehearsal has
-    /// its own parts and its own thread; no client notices it, and it changes nothing.
+    /// Runs a conversation with a simulated gateway while the domain starts, so that the JIT compiler has compiled the code
+    /// before a real gateway needs it. Otherwise the first gateway after a reload would wait for the compiler at each message.
+    /// The rehearsal has its own bridge parts and its own thread. Clients do not notice it, and it changes nothing.
     /// </summary>
     public sealed class Rehearsal
     {
         /// <summary>
-        /// Whether to rehearse on this runtime. False on Mono: about 500 simulated reloads with a rehearsal had two failures (a
-        /// call and a start). Their reason is not known, nor whether the rehearsal caused them.
+        /// Whether to rehearse on this runtime. False on Mono: in about 500 simulated reloads with a rehearsal, a call failed
+        /// once and a start failed once. The reason is not known, nor whether the rehearsal caused it.
         /// </summary>
         public static readonly bool IsWorthIt = Type.GetType("Mono.Runtime") == null;
 
@@ -28,7 +28,7 @@ namespace Holdfast
         private readonly Tool tool = new();
         private volatile bool stopped;
 
-        /// <summary>Starts the rehearsal. A failure in it is only logged as a warning.</summary>
+        /// <summary>Starts the rehearsal on its own thread. If it fails, only a warning is logged.</summary>
         public Rehearsal(IEditorLog log)
         {
             this.log = log;
@@ -40,14 +40,16 @@ namespace Holdfast
         internal bool Succeeded { get; private set; }
 
         /// <summary>Asks the rehearsal to stop and waits at most <paramref name="milliseconds"/>.</summary>
-        /// <returns>False if it still runs.</returns>
+        /// <returns>False if the rehearsal has not ended by then.</returns>
         internal bool Stop(int milliseconds)
         {
             stopped = true;
             return thread.Join(milliseconds);
         }
 
-        /// <summary>Waits for the end of the rehearsal, at most <paramref name="milliseconds"/>.</summary>
+        /// <summary>
+        /// Waits at most <paramref name="milliseconds"/> for the end of the rehearsal. Returns false if it has not ended.
+        /// </summary>
         internal bool Join(int milliseconds) => thread.Join(milliseconds);
 
         private void Guarded()
@@ -67,7 +69,7 @@ namespace Holdfast
             var session = new SessionData(new NoEditor());
             var parts = new BridgeParts(NoEditor.Options, session);
             using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-            // The connection is not started, so messages to it go nowhere.
+            // The connection is not started, so messages to it are queued and never written.
             var connection = new Connection(0, socket, parts, DateTime.UtcNow);
             string challenge = new('0', 32);
             parts.NewChallenge = () => challenge;
@@ -112,7 +114,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Has members of the types that real tools take and return.</summary>
+        /// <summary>Parameters of the types that real tools have, so that the code for these types is compiled.</summary>
         private sealed class Parameters : BaseToolSchema
         {
             public string Text { get; set; } = "";
@@ -127,7 +129,7 @@ namespace Holdfast
             public IReadOnlyList<Response> Results { get; set; } = Array.Empty<Response>();
         }
 
-        // Without [McpTool], so that Discover does not find it.
+        // Has no [McpTool], so that Discover does not find it.
         private sealed class Tool : AbstractUnityTool<Parameters, Response>
         {
             public override string ToolName => "rehearsal";

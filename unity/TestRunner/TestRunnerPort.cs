@@ -9,7 +9,9 @@ using UnityEngine.SceneManagement;
 
 namespace Holdfast.Editor.TestRunner
 {
-    /// <summary>Adds the port of the test framework. This assembly is compiled only if that package is installed.</summary>
+    /// <summary>
+    /// Adds the port of the test framework. This assembly is compiled only if the framework's package is installed.
+    /// </summary>
     internal sealed class TestRunnerPorts : IPortProvider
     {
         public void AddPorts(ServiceTable ports) => ports.Add<ITestRunner>(new TestRunnerPort());
@@ -18,7 +20,7 @@ namespace Holdfast.Editor.TestRunner
     /// <summary>Implements the port with Unity's test framework, version 1.1 or later.</summary>
     internal sealed class TestRunnerPort : ITestRunner
     {
-        // Internal in 1.1 to 1.4. If the method is missing, a run in progress is not detected.
+        // This method is internal in versions 1.1 to 1.4. If it is missing, a run in progress is not detected.
         private readonly MethodInfo? isRunActive = typeof(TestRunnerApi).GetMethod(
             "IsRunActive", BindingFlags.Static | BindingFlags.NonPublic | BindingFlags.Public, null, Type.EmptyTypes, null);
 

@@ -87,8 +87,8 @@ pub struct FakeUnityArgs {
 }
 
 impl FakeUnityArgs {
-    /// The editor that the flags describe. Its [`reset`](FakeUnityConfig::reset) stays unset: the caller, who knows the network,
-    /// sets it.
+    /// Returns the settings of the editor that the flags describe. [`reset`](FakeUnityConfig::reset) stays unset: the caller sets
+    /// it, since only the caller knows the network.
     pub fn into_config(self) -> FakeUnityConfig {
         FakeUnityConfig {
             port: self.port,
@@ -117,7 +117,7 @@ impl FakeUnityArgs {
         }
     }
 
-    /// How the process is steered.
+    /// Returns the options of the process that do not concern the editor itself.
     pub fn steer_options(&self) -> SteerOptions {
         SteerOptions { stay: self.stay, quiet: self.quiet }
     }

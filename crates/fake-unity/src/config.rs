@@ -7,30 +7,30 @@ use super::package_version::PackageVersion;
 use super::project::Machine;
 use super::reset::ResetSwitch;
 
-/// Which package's wire protocol a fake editor speaks.
+/// The package whose wire protocol a fake editor speaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum FakeDialect {
-    /// uLoopMCP's (v0.27 to v2.1.1).
+    /// The protocol of uLoopMCP (v0.27 to v2.1.1).
     #[default]
     Uloop,
-    /// uMCP's, from which uLoopMCP came (before v0.27).
+    /// The protocol of uMCP, as uLoopMCP was called before v0.27.
     Umcp,
-    /// holdfast's own.
+    /// The protocol of holdfast's own package.
     Holdfast,
-    /// That of turbokettle/unity-mcp.
+    /// The protocol of turbokettle/unity-mcp.
     Turbokettle,
-    /// That of Unity-MCP's editor package: HTTP.
+    /// The protocol of Unity-MCP's editor package, which uses HTTP.
     UnityMcp,
 }
 
-/// How an editor with holdfast's own package breaks its protocol, to prove that the break is noticed.
+/// How an editor with holdfast's own package violates its protocol on purpose, to test that the violation is noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Misconduct {
-    /// Answers every question for outcomes with "did not run".
+    /// Answers every question about an outcome with "did not run".
     DeniesWhatRan,
-    /// Does not seal a call whose outcome is asked for before the call arrives.
+    /// If the outcome of a call is asked for before the call arrives, does not seal its id, so the call still runs.
     ForgetsToSeal,
-    /// Does not end an older connection of the same gateway.
+    /// Keeps an older connection of the same gateway open.
     KeepsNoFence,
     /// Reports progress values that decrease.
     ProgressFalls,
@@ -43,8 +43,8 @@ pub struct FakeUnityConfig {
     pub port: u16,
     /// The package in the editor.
     pub dialect: FakeDialect,
-    /// Version of uLoopMCP or uMCP; decides framing, names, catalogue, result fields and notifications. With the dialect uMCP, a
-    /// later version becomes the newest one of uMCP ([`played`](FakeUnityConfig::played)).
+    /// Version of uLoopMCP or uMCP. It decides framing, names, catalogue, result fields and notifications. With the dialect uMCP,
+    /// a version that is too new is replaced by the newest one of uMCP (see [`played`](FakeUnityConfig::played)).
     pub package_version: PackageVersion,
     /// Whether the editor connects to the push listener that a client names.
     pub push: bool,
@@ -56,45 +56,45 @@ pub struct FakeUnityConfig {
     pub tick: Duration,
     /// Pause between two ticks while the editor has no focus, because Unity throttles itself then.
     pub unfocused_tick: Duration,
-    /// Project directory, which is kept up to date as an editor does; `None`: no files.
+    /// Project directory, whose files are updated as an editor would; `None`: no files.
     pub project: Option<PathBuf>,
-    /// The simulated machine that has the project's files; `None`: real ones.
+    /// The simulated machine to which the project's files are written; `None`: the files are real.
     pub machine: Option<Machine>,
-    /// Seed of everything random: session ids, the nonce of a journal. Each process of an editor needs a seed of its own.
+    /// Seed of everything random, such as session ids and the nonce of a journal. Each process of an editor needs its own seed.
     pub seed: u64,
     /// The pid that the editor claims to have; `None`: that of this process.
     pub pid: Option<u32>,
     /// Time between the start of the bridge and its listening, at every start and reload.
     pub listen_delay: Duration,
-    /// How long a package that first checks whether its port is free (uloop and umcp) listens on the port for that check.
+    /// How long the port is held to check whether it is free, in packages that do so before they listen (uloop and umcp).
     pub probe_time: Duration,
-    /// Whether the bridge tries the next nine ports if its port is taken. uLoop's package asks its user before it does so.
+    /// Whether the bridge tries the next nine ports if its port is taken. uLoop's real package asks its user first.
     pub moves_port: bool,
     /// How long a compilation takes.
     pub compile_time: Duration,
-    /// Silence of the reload that follows a compilation; zero: no reload follows.
+    /// How long the bridge is silent in the reload that follows a compilation; zero: no reload follows.
     pub compile_reload: Duration,
-    /// Time between the answer to a compilation and its reload. Zero: the reload begins at once, and cuts off a compilation that
-    /// leaves its result in a file before the answer is sent.
+    /// Time between the answer to a compilation and its reload. Zero: the reload begins at once; if the result of the compilation
+    /// goes to a file, the reload then comes before the answer, which is never sent.
     pub compile_gap: Duration,
     /// Whether compile-result files begin with a UTF-8 byte order mark, as .NET's writer does.
     pub result_file_bom: bool,
-    /// File to which every run of the `count` tool is appended before its reply is sent, so that a kill loses no run. Runs that
-    /// are in the file at the start are counted.
+    /// File to which every run of the `count` tool is appended before its reply is sent, so that no run is lost if the process is
+    /// killed. Runs that are in the file at the start are counted too.
     pub count_file: Option<PathBuf>,
-    /// Tools blocked by the editor's security settings.
+    /// Names of the tools that the editor's security settings block.
     pub blocked_tools: Vec<String>,
-    /// Whether the test tools (`echo`, `count`, …) are registered beside the built-in ones.
+    /// Whether the test tools (`echo`, `count`, …) are registered in addition to the built-in ones.
     pub test_tools: bool,
     /// Whether the tools of the official conformance suite are registered too (uloop, umcp and holdfast).
     pub conformance_tools: bool,
-    /// Least number of listed tools: missing ones are added, which return a text as `echo` does.
+    /// Smallest number of listed tools. If there are fewer, tools are added that return a text as `echo` does.
     pub tools: usize,
-    /// Least size in bytes of the last tool's schema (uloop, umcp and holdfast); 0: no change.
+    /// Smallest size of the last tool's schema in bytes (uloop, umcp and holdfast); 0: no change.
     pub schema_bytes: usize,
-    /// How the editor breaks its protocol; `None`: it does not.
+    /// How the editor violates its protocol on purpose; `None`: it does not.
     pub misconduct: Option<Misconduct>,
-    /// Makes [`rst`](super::FakeUnity::rst) send real resets; see [`AbortiveTcp`](super::AbortiveTcp).
+    /// Lets [`rst`](super::FakeUnity::rst) end connections with real TCP resets (see [`AbortiveTcp`](super::AbortiveTcp)).
     pub reset: Option<ResetSwitch>,
 }
 
@@ -138,7 +138,7 @@ impl FakeUnityConfig {
         self.pid.unwrap_or_else(std::process::id)
     }
 
-    /// The version of uLoopMCP or uMCP that the editor simulates.
+    /// Returns the version of uLoopMCP or uMCP that the editor simulates.
     pub fn played(&self) -> PackageVersion {
         match self.dialect {
             FakeDialect::Umcp if self.package_version.framed() => PackageVersion::NEWEST_LINES,

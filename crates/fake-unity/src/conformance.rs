@@ -1,7 +1,7 @@
 //! The tools that the official conformance suite calls, as a Unity project would register them.
 //!
-//! The results are those that the suite's scenarios expect. A face whose protocol carries content blocks sends all of them; any
-//! other face sends only the text, as a package without content blocks would.
+//! The results are those that the suite's scenarios expect. A simulated package whose protocol has content blocks sends all of
+//! them. Any other sends only the text.
 
 use std::time::Duration;
 
@@ -25,8 +25,8 @@ pub(crate) const PROGRESS_TOOL: &str = "test_tool_with_progress";
 pub(crate) const SWAP_TOOL: &str = "test_trigger_tool_change";
 /// The tool that reports an error.
 pub(crate) const ERROR_TOOL: &str = "test_error_handling";
-/// The progress values that [`PROGRESS_TOOL`] reports, and the pause after each: the package passes on at most ten reports a
-/// second.
+/// The progress values that [`PROGRESS_TOOL`] reports, and the pause after each. The pause is needed because the package sends at
+/// most ten reports a second.
 pub(crate) const PROGRESS: ([i32; 3], Duration) = ([0, 50, 100], Duration::from_millis(120));
 
 const fn fixture(name: &'static str, about: &'static str) -> ToolSpec {
@@ -48,7 +48,7 @@ pub(crate) static FIXTURES: [ToolSpec; 11] = [
     fixture("test_streaming_elicitation", "Runs, and asks its caller nothing."),
 ];
 
-/// The text of a tool's result; `None` if the tool is not one of [`FIXTURES`] with a text.
+/// Returns the text of a tool's result, or `None` if no tool of [`FIXTURES`] has this name and a text.
 pub(crate) fn text(name: &str) -> Option<&'static str> {
     Some(match name {
         "test_simple_text" => "This is a simple text response for testing.",
@@ -65,7 +65,7 @@ pub(crate) fn text(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The content blocks that belong to a tool's result.
+/// Returns the content blocks of a tool's result.
 pub(crate) fn blocks(name: &str) -> Vec<Object> {
     let image = || Object::new().text("type", "image").text("data", PNG).text("mimeType", "image/png");
     let sound = || Object::new().text("type", "audio").text("data", WAV).text("mimeType", "audio/wav");

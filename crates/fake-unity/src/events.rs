@@ -8,13 +8,13 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// The bridge listens.
+    /// The bridge began to listen.
     Listening {
         /// The port.
         port: u16,
         /// The pid that the editor claims to have.
         pid: u32,
-        /// Number of the domain, from 1, rising with every reload.
+        /// Number of the domain, from 1. It increases with every reload.
         domain: u64,
     },
     /// A connection was accepted.
@@ -36,26 +36,27 @@ pub enum Event {
         /// The request's method.
         method: String,
     },
-    /// A tool began on its thread. Its side effects may have happened.
+    /// A tool began to run on its thread. Its side effects may have happened already.
     CallBegun {
-        /// Number of the connection; 0 after a reload.
+        /// Number of the connection on which the call came; 0 for a call that continues after a reload.
         connection: u64,
         /// The tool's name.
         tool: String,
-        /// The call's id in the journal, if the call is in one.
+        /// The call's id in the journal; `None` if the package has no journal or the call has no id.
         #[serde(skip_serializing_if = "Option::is_none")]
         call: Option<String>,
-        /// Whether the call may run beside others.
+        /// Whether other calls may run at the same time.
         parallel: bool,
     },
-    /// The journal has the final status of a call.
+    /// The journal got the final status of a call.
     CallSettled {
         /// The call's id.
         call: String,
         /// `done`, `notRun` or `interrupted`.
         status: &'static str,
     },
-    /// A tool call ended: its reply was written, or lost as [`FakeUnity::lose_answer`](super::FakeUnity::lose_answer) orders.
+    /// A tool call ended: its reply was written, or was discarded because of
+    /// [`FakeUnity::lose_answer`](super::FakeUnity::lose_answer).
     CallEnded {
         /// Number of the connection.
         connection: u64,
@@ -86,14 +87,14 @@ pub enum Event {
         /// Address of the listener.
         endpoint: String,
     },
-    /// A domain reload began: everything is disconnected, and the port is closed.
+    /// A domain reload began: all connections and the port are closed.
     ReloadBegun {
         /// Milliseconds until the bridge listens again.
         silence_ms: u64,
     },
-    /// The domain is back, and the bridge listens.
+    /// The reload ended: the new domain runs, and its bridge listens.
     ReloadEnded {
-        /// The port on which it listens.
+        /// The port on which the bridge listens.
         port: u16,
     },
     /// The tool list changed.
@@ -107,18 +108,18 @@ pub enum Event {
     Frozen,
     /// The main thread and the sockets run again.
     Thawed,
-    /// The port cannot be bound; the bridge stays down until `up`.
+    /// The port cannot be bound. The bridge stays stopped until [`FakeUnity::up`](super::FakeUnity::up).
     BindFailed {
         /// The port.
         port: u16,
-        /// The system's reason.
+        /// The system's error message.
         error: String,
     },
     /// A file cannot be written or removed.
     FileFailed {
         /// Path of the file, or of its folder.
         path: String,
-        /// The system's reason.
+        /// The system's error message.
         error: String,
     },
     /// The editor crashed; its files stay.
@@ -136,7 +137,7 @@ pub struct Stats {
     pub pid: u32,
     /// Number of the domain, from 1.
     pub domain: u64,
-    /// Session id of the bridge's latest start.
+    /// Session id of the bridge, which is new at each of its starts.
     pub session_id: String,
     /// Connections accepted since the start.
     pub accepts: u64,
@@ -152,13 +153,13 @@ pub struct Stats {
     pub clients: Vec<String>,
     /// Push connections open now.
     pub push_connections: usize,
-    /// Pieces of work that were queued and had not begun when a domain ended.
+    /// Number of pieces of work that were still queued when their domain ended.
     pub lost: u64,
-    /// Pieces of work that had begun and were cut off by the end of a domain.
+    /// Number of pieces of work that had begun when the end of their domain stopped them.
     pub interrupted: u64,
-    /// Pieces of work queued now.
+    /// Number of pieces of work queued now.
     pub queued: u64,
-    /// Pieces of work that have begun and are not done yet.
+    /// Number of pieces of work that have begun and are not done yet.
     pub running: u64,
     /// Number of runs of the `count` tool by key.
     pub runs: BTreeMap<String, u64>,

@@ -1,4 +1,4 @@
-//! A face lets the model use one package's wire protocol.
+//! The interface between the editor model and a simulated package ("face"), which speaks one wire protocol.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::model::{Editor, Note};
 use super::project::{OwnFile, Project};
 use super::spec::Tool;
 
-/// How many bytes one read asks of a socket.
+/// Maximum number of bytes of one read from a socket.
 const READ_BYTES: usize = 64 * 1024;
 
 /// Something that an editor reports to its peers.
@@ -20,7 +20,7 @@ const READ_BYTES: usize = 64 * 1024;
 pub(crate) enum Moment {
     /// A domain reload begins; the connections are closed next.
     ReloadBegins,
-    /// The bridge listens again, one frame ago.
+    /// The bridge listens again after a reload; it has done so for one frame.
     Back,
     /// The tool list changed.
     ToolsChanged { names: Vec<String>, change: &'static str },
@@ -28,53 +28,53 @@ pub(crate) enum Moment {
     Stopped,
     /// The editor quits; the connections are closed next.
     Quits,
-    /// A test or the person at the editor asked for a push message of this type.
+    /// A test, or a command to the process, asked for a push message of this type.
     Push { kind: String },
     /// Play mode began or ended.
     StateChanged,
 }
 
-/// One package's wire protocol, on the editor's side.
+/// One package's wire protocol, from the editor's side.
 pub(crate) trait Face: Send + Sync + 'static {
-    /// The tools that an editor with this package has.
+    /// Returns the tools that an editor with this package has at its start.
     fn tools(&self) -> Vec<Tool>;
     /// Serves one connection to its end; returns why it ended.
     fn serve<'a>(&'a self, editor: &'a Arc<Editor>, link: Link) -> BoxFuture<'a, &'static str>;
-    /// Sends `moment` to every peer, and returns when it was written or a peer does not read.
+    /// Sends `moment` to every peer. Returns when it is written, or after a time limit if a peer does not read.
     fn tell<'a>(&'a self, editor: &'a Arc<Editor>, moment: &'a Moment) -> BoxFuture<'a, ()>;
-    /// A domain or its bridge began; `again` after a reload.
+    /// Called when a domain, or the bridge in it, begins. `again` is true after a reload.
     fn domain_began(&self, editor: &Arc<Editor>, again: bool);
-    /// A domain, or the bridge in it, ends. On return, everything that the face runs beside its connections has ended.
+    /// Called when a domain, or the bridge in it, ends. On return, every task of the package except its connections has ended.
     fn domain_ended<'a>(&'a self, editor: &'a Arc<Editor>) -> BoxFuture<'a, ()>;
-    /// Returns the file that the package keeps about itself, after the bridge has begun to listen or has stopped. `port` is the
-    /// latest port.
+    /// Returns the file in which the package publishes its port or settings. Called after the bridge has begun to listen or has
+    /// stopped. `port` is the port on which it listens, or listened last.
     fn settings(&self, editor: &Editor, port: u16, running: bool) -> OwnFile;
     /// Installs the package into the project.
     fn install(&self, project: &Project) -> std::io::Result<()>;
-    /// A process of the editor begins: drops everything that an earlier process had in memory.
+    /// Called when a process of the editor begins. Drops everything that an earlier process had in memory.
     fn process_began(&self, editor: &Editor);
     /// Whether the package keeps lock files in `Temp`.
     fn locks(&self) -> bool;
-    /// How long the listener of a stopping bridge outlives its connections.
+    /// How long the listener of a bridge that is stopping stays open after its connections are closed.
     fn listener_outlives_connections(&self) -> Duration {
         Duration::ZERO
     }
-    /// Whether the package listens on its port for a moment before its bridge does, to see whether the port is free.
+    /// Whether the package listens on its port for a moment before the bridge does, to check whether the port is free.
     fn probes_port(&self) -> bool {
         false
     }
-    /// Whether the bridge listens on its earlier port again. If not, every domain has a port of its own, and the package's file
-    /// is removed at the end of the domain; a crash leaves the file.
+    /// Whether the bridge listens on its earlier port again. If not, every domain gets another port, and the file of the package
+    /// is removed at the end of the domain. A crash leaves the file.
     fn keeps_port(&self) -> bool {
         true
     }
 }
 
-/// An accepted connection. Nothing is read or written while the editor is frozen, as with a stopped process.
+/// An accepted connection. While the editor is frozen, nothing is read or written, as with a stopped process.
 pub(crate) struct Link {
     /// Number of the connection.
     pub(crate) connection: u64,
-    /// Messages to send beside replies.
+    /// Messages to send in addition to replies.
     pub(crate) notes: mpsc::Receiver<Note>,
     /// The incoming side.
     pub(crate) reader: Reader,
@@ -89,7 +89,7 @@ impl Link {
     }
 }
 
-/// The two halves of a socket; both stop while the editor is frozen.
+/// Splits a socket into its two halves. Both stop while the editor is frozen.
 pub(crate) fn split(editor: &Arc<Editor>, stream: BoxStream) -> (Reader, Writer) {
     let (reader, writer) = tokio::io::split(stream);
     (Reader { editor: editor.clone(), reader }, Writer { editor: editor.clone(), writer })
@@ -102,7 +102,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Appends the next bytes to `buffer`; 0 at the end. Cancel-safe.
+    /// Appends the next bytes to `buffer` and returns their number; 0 at the end of the connection. Cancel-safe.
     pub(crate) async fn read(&mut self, buffer: &mut BytesMut) -> std::io::Result<usize> {
         buffer.reserve(READ_BYTES);
         loop {
@@ -139,7 +139,7 @@ impl Writer {
         self.writer.flush().await
     }
 
-    /// Closes this half, so that everything written arrives before the end of the connection.
+    /// Shuts down sending, so that the peer receives everything written before it sees the end of the connection.
     pub(crate) async fn finish(&mut self) -> std::io::Result<()> {
         self.writer.shutdown().await
     }
@@ -147,7 +147,7 @@ impl Writer {
     /// Writes a note and signals that it was written.
     pub(crate) async fn note(&mut self, note: Note) -> std::io::Result<()> {
         self.write(&note.frame).await?;
-        // The sender may have stopped waiting.
+        // If the sender has stopped waiting, there is nobody to signal.
         let _ = note.written.send(());
         Ok(())
     }

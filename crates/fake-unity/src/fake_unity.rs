@@ -1,4 +1,4 @@
-//! A running fake editor, and the verbs that steer it.
+//! A running fake editor, and the methods that control it.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,9 +17,9 @@ use super::work::{NextPort, Order};
 use super::{holdfast, tools, turbokettle, uloop, unity_mcp};
 use crate::limits::{EVENTS_MAX, NOTES_MAX};
 
-/// A running fake editor. Dropping it acts as a crash, but sends no [`Event::Crashed`]: every socket closes, files remain.
+/// A running fake editor. Dropping it acts as a crash, without [`Event::Crashed`]: every socket closes, and files remain.
 ///
-/// The steering verbs act from outside, on a frozen editor too.
+/// The controlling methods act from outside, so they work on a frozen editor too.
 pub struct FakeUnity {
     editor: Arc<Editor>,
     runtime: JoinHandle<()>,
@@ -33,10 +33,10 @@ impl Drop for FakeUnity {
 }
 
 impl FakeUnity {
-    /// Starts an editor; it listens on return.
+    /// Starts an editor. On return it listens.
     ///
     /// # Errors
-    /// What the system says about the port, the project directory or the count file.
+    /// Any error of the system about the port, the project directory or the count file.
     pub async fn start(config: FakeUnityConfig, net: Arc<dyn Net>) -> io::Result<Self> {
         let face: Arc<dyn Face> = match config.dialect {
             FakeDialect::Uloop | FakeDialect::Umcp => Arc::new(uloop::UloopFace::new(&config)),
@@ -61,7 +61,7 @@ impl FakeUnity {
         Ok(Self { editor, runtime: tokio::spawn(runtime.run()), first_events: Mutex::new(Some(first)) })
     }
 
-    /// The port it listens on; `None` while it does not.
+    /// Returns the port on which the editor listens; `None` while it does not listen.
     pub fn port(&self) -> Option<u16> {
         self.editor.state().port
     }
@@ -71,25 +71,25 @@ impl FakeUnity {
         self.editor.config.pid()
     }
 
-    /// Events. The first receiver gets all events since the start, later ones only new events. A slow receiver loses the oldest
-    /// events and is told how many.
+    /// Returns a receiver of events. The first receiver gets all events since the start, later ones get only new events. A
+    /// receiver that is too slow loses the oldest events, and is told how many.
     pub fn events(&self) -> broadcast::Receiver<Event> {
         let first = self.first_events.lock().unwrap_or_else(PoisonError::into_inner).take();
         first.unwrap_or_else(|| self.editor.events.subscribe())
     }
 
-    /// Counters and state.
+    /// Returns the counters and the state.
     pub fn stats(&self) -> Stats {
         self.editor.stats()
     }
 
-    /// How often the `count` tool ran with `key`.
+    /// Returns how often the `count` tool has run with `key`.
     pub fn runs(&self, key: &str) -> u64 {
         self.editor.runs(key)
     }
 
-    /// Reloads the domain. Returns when everything is disconnected and the port is closed. After `silence` the bridge listens
-    /// again, on the same port if the package keeps its port, else on another one.
+    /// Reloads the domain. Returns when all connections and the port are closed. After `silence` the bridge listens again: on the
+    /// same port if the package keeps its port, otherwise on another one.
     ///
     /// # Errors
     /// The editor does not run, no port is free, or the fake editor has ended.
@@ -97,7 +97,7 @@ impl FakeUnity {
         self.editor.order_and_wait(Order::Reload { silence, port: NextPort::Same }).await
     }
 
-    /// Like [`reload`](Self::reload), but the bridge always listens on another port afterwards.
+    /// Like [`reload`](Self::reload), but the bridge then always listens on another port.
     ///
     /// # Errors
     /// The editor does not run, no port is free, or the fake editor has ended.
@@ -105,8 +105,8 @@ impl FakeUnity {
         self.editor.order_and_wait(Order::Reload { silence, port: NextPort::New }).await
     }
 
-    /// Stops the bridge, as a user does in its window: connections close, the port closes, the editor keeps running. If a reload is
-    /// under way, the bridge does not come back by itself.
+    /// Stops the bridge, as a user does in its window: connections and port are closed, and the editor keeps running. If this is
+    /// called during a reload, the bridge does not start again after the reload.
     ///
     /// # Errors
     /// The fake editor has ended.
@@ -114,8 +114,8 @@ impl FakeUnity {
         self.editor.order_and_wait(Order::Down { reset: false }).await
     }
 
-    /// Like [`down`](Self::down), but sends no farewell message. Connections end with a TCP reset if [`FakeUnityConfig::reset`] is
-    /// set, else they are just closed.
+    /// Like [`down`](Self::down), but sends no message first. If [`FakeUnityConfig::reset`] is set, connections end with a TCP
+    /// reset; otherwise they are just closed.
     ///
     /// # Errors
     /// The fake editor has ended.
@@ -123,8 +123,8 @@ impl FakeUnity {
         self.editor.order_and_wait(Order::Down { reset: true }).await
     }
 
-    /// Starts the bridge again, or the whole editor after a crash. The bridge uses the last port if the package keeps its port,
-    /// else any free port. Does nothing while the bridge listens.
+    /// Starts the bridge again, or the whole editor after a crash. The bridge uses its last port if the package keeps its port,
+    /// otherwise any free port. Does nothing while the bridge listens.
     ///
     /// # Errors
     /// The port cannot be bound, a project file cannot be written, or the fake editor has ended.
@@ -132,41 +132,41 @@ impl FakeUnity {
         self.editor.order_and_wait(Order::Up).await
     }
 
-    /// Returns when the bridge listens.
+    /// Waits until the bridge listens, and returns its port.
     pub async fn listening(&self) -> u16 {
         let mut events = self.editor.events.subscribe();
         loop {
             if let Some(port) = self.port() {
                 return port;
             }
-            // Any event, or the loss of some, is a reason to look again.
+            // Any event may change the port, so the port is checked again after each; also after events were lost.
             let _ = events.recv().await;
         }
     }
 
-    /// Stops the whole process as SIGSTOP does: nothing is accepted, read, run or written. Connects still succeed.
+    /// Stops the whole process as SIGSTOP does: nothing is accepted, read, run or written. Clients can still connect.
     pub fn freeze(&self) {
         self.editor.hold(|gate| gate.frozen = true);
         self.editor.event(Event::Frozen);
     }
 
-    /// Lets it go on.
+    /// Lets a frozen process continue.
     pub fn thaw(&self) {
         self.editor.hold(|gate| gate.frozen = false);
         self.editor.event(Event::Thawed);
     }
 
-    /// Opens or closes a modal dialog: the main thread is blocked, the sockets live.
+    /// Opens or closes a modal dialog. It blocks the main thread; the sockets still work.
     pub fn modal(&self, on: bool) {
         self.editor.hold(|gate| gate.modal = on);
     }
 
-    /// Gives the editor focus or takes it; without it the main thread ticks slowly.
+    /// Gives the focus to the editor or takes it away. Without focus, the main thread ticks slowly.
     pub fn focus(&self, on: bool) {
         self.editor.hold(|gate| gate.focused = on);
     }
 
-    /// Imports assets: the main thread is blocked for this long.
+    /// Simulates an import of assets: the main thread is blocked for this long.
     pub fn import(&self, time: Duration) {
         tools::block(&self.editor, time, true);
     }
@@ -187,26 +187,26 @@ impl FakeUnity {
         self.editor.order_and_wait(Order::Push { kind: kind.to_owned() }).await
     }
 
-    /// Registers a tool that echoes `text`, and announces it.
+    /// Registers a tool with this name, which returns its parameter `text`, and announces the changed list.
     ///
     /// # Errors
-    /// There is one of that name, or there are too many.
+    /// A tool of this name exists, or there are too many tools.
     pub fn add_tool(&self, name: &str) -> Result<(), String> {
         self.editor.add_tool(name, &tools::ADDED_TOOL)
     }
 
-    /// Scripts compile, or do not.
+    /// Sets whether the scripts fail to compile.
     pub fn compile_error(&self, on: bool) {
         self.editor.state().compile_errors = on;
     }
 
-    /// Play mode begins or ends.
+    /// Begins or ends play mode.
     pub fn play(&self, on: bool) {
         self.editor.state().playing = on;
         self.editor.order(Order::StateChanged);
     }
 
-    /// Loses the next answer of a tool: the tool runs, but its answer is not sent.
+    /// Discards the next answer of a tool: the tool runs, but its answer is not sent.
     pub fn lose_answer(&self) {
         self.editor.state().loses_answer = true;
     }
@@ -216,7 +216,7 @@ impl FakeUnity {
         self.editor.release.send_modify(|releases| *releases += 1);
     }
 
-    /// Ends everything without cleaning up; [`up`](Self::up) starts the editor again.
+    /// Crashes the editor: everything ends without cleaning up. [`up`](Self::up) starts the editor again.
     ///
     /// # Errors
     /// The fake editor has ended.

@@ -1,14 +1,14 @@
-//! JSON whose members keep the order in which they are written, as the editor's serializers do. Tests that compare with the
-//! documented bytes need that order.
+//! Writes JSON whose members keep their order, as the editor's serializers do. Tests that compare messages with the documented
+//! bytes need that order.
 
 use std::fmt::Write;
 
-/// A JSON text of a string, quotes included; non-ASCII stays as it is.
+/// Returns a string as JSON, with quotes. Non-ASCII characters stay as they are.
 pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A JSON array of items that are JSON already.
+/// Returns a JSON array of items that are JSON already.
 pub(crate) fn array<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> String {
     let mut text = String::from("[");
     for (index, item) in items.into_iter().enumerate() {
@@ -34,7 +34,8 @@ impl Object {
         Self::default()
     }
 
-    /// JSON that is written instead of an object; added members are ignored. Early packages answer some methods so.
+    /// Makes an object that is written as the given JSON. Members that are added to it are ignored. Early packages answer some
+    /// methods with JSON that is not an object.
     pub(crate) fn instead(json: String) -> Self {
         Self { instead: Some(json), ..Self::default() }
     }

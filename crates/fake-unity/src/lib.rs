@@ -1,11 +1,11 @@
-//! A model of a Unity Editor, with a face for each wire protocol.
+//! A model of a Unity Editor, with a simulated package ("face") for each wire protocol.
 //!
-//! The model plays what makes an editor hard to talk to: a main thread that ticks, domain reloads with their silence, freezes,
-//! modal dialogs and crashes. It runs inside a test (over any [`Net`](holdfast_net::Net)) or as a process of its own
+//! The model simulates what makes an editor hard to talk to: a main thread that ticks, domain reloads during which the editor is
+//! silent, freezes, modal dialogs and crashes. It runs inside a test (over any [`Net`](holdfast_net::Net)) or as a process
 //! ([`run_process`]) that can be killed. It follows the descriptions of the protocols and shares no codec, constant or table with
 //! the gateway: otherwise it would repeat the gateway's mistakes.
 //!
-//! At a reload, queued work that has not begun is lost. Work that has begun is cut off, but its side effect was counted when it
+//! At a reload, queued work that has not begun is lost. Work that has begun is stopped, but its side effect was counted when it
 //! began. Only a resumable tool of holdfast's own package continues after the reload.
 
 mod args;

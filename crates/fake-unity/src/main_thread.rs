@@ -10,8 +10,8 @@ use tokio::sync::{mpsc, oneshot};
 use super::model::Editor;
 use super::work::{Begun, Done, Work};
 
-/// Runs one domain's main thread until `stop` is sent. Work still queued is then counted as lost, work that has begun as
-/// interrupted.
+/// Runs one domain's main thread until `stop` is sent. Then work that is still queued is counted as lost, and work that has begun
+/// as interrupted.
 pub(crate) async fn run(editor: Arc<Editor>, queue: mpsc::Receiver<Work>, stop: oneshot::Receiver<()>) {
     tokio::select! {
         biased;
@@ -45,7 +45,7 @@ async fn ticks(editor: &Arc<Editor>, mut queue: mpsc::Receiver<Work>) {
     }
 }
 
-/// Begins a piece of work; returns what remains to be done, if anything.
+/// Begins a piece of work. Returns the part that remains to be done, or `None` if the work is done.
 fn begin(editor: &Arc<Editor>, Work { job, reply }: Work) -> Option<BoxFuture<'static, ()>> {
     {
         let mut state = editor.state();
@@ -73,7 +73,7 @@ fn deliver(editor: &Editor, reply: oneshot::Sender<Done>, done: Done) {
         let mut state = editor.state();
         state.running = state.running.saturating_sub(1);
     }
-    // The caller may have gone; the order that follows the work is carried out all the same.
+    // If nobody waits for the result any more, the order that follows the work is carried out all the same.
     if let Err(Done { then: Some(order), .. }) = reply.send(done) {
         editor.order(order);
     }

@@ -1,7 +1,7 @@
-//! The editor itself: the state that survives a domain reload, the gates that hold its threads, and its clock.
+//! The editor itself: the state that survives a domain reload, what stops the threads, and the clock.
 //!
-//! The model knows no wire protocol. A face asks it to run work on the main thread and to tell every connection something;
-//! the runtime ([`super::runtime`]) lets domains and bridges begin and end.
+//! The model knows no wire protocol. A simulated package asks it to run work on the main thread and to notify every connection.
+//! The runtime ([`super::runtime`]) begins and ends domains and bridges.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -27,14 +27,14 @@ pub(crate) struct Request {
     pub(crate) done: Option<oneshot::Sender<std::io::Result<()>>>,
 }
 
-/// What holds the editor's threads.
+/// The conditions that stop the editor's threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Gate {
     pub(crate) frozen: bool,
     pub(crate) modal: bool,
     pub(crate) focused: bool,
     pub(crate) busy_until: Option<Instant>,
-    /// Whether the main thread is busy with an import (else with a tool).
+    /// Whether it is an import that keeps the main thread busy; if false, it is a tool.
     pub(crate) importing: bool,
     /// When the main thread was last stopped.
     held_since: Instant,
@@ -46,7 +46,7 @@ impl Gate {
         Self { frozen: false, modal: false, focused: true, busy_until: None, importing: false, held_since }
     }
 
-    /// Whether the main thread stands still.
+    /// Whether anything stops the main thread.
     fn holds(&self) -> bool {
         self.frozen || self.modal || self.is_busy()
     }
@@ -55,7 +55,7 @@ impl Gate {
         self.busy_until.is_some_and(|until| until > Instant::now())
     }
 
-    /// Whether assets are imported now.
+    /// Whether assets are being imported now.
     pub(crate) fn imports(&self) -> bool {
         self.importing && self.is_busy()
     }
@@ -72,7 +72,7 @@ struct Peer {
     name: Option<String>,
 }
 
-/// The state that survives a reload, and that of the present domain.
+/// The state that survives a reload, and the state of the current domain.
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) port: Option<u16>,
@@ -93,7 +93,7 @@ pub(crate) struct State {
     pub(crate) unparsable: u64,
     pub(crate) compiles: u64,
     pub(crate) push_connections: usize,
-    /// The next answer of a tool is lost on its way.
+    /// Whether to discard the next answer of a tool instead of sending it.
     pub(crate) loses_answer: bool,
     runs: BTreeMap<String, u64>,
     peers: BTreeMap<u64, Peer>,
@@ -142,26 +142,26 @@ impl Editor {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells whoever listens.
+    /// Sends an event to all receivers.
     pub(crate) fn event(&self, event: Event) {
-        // Without a listener there is no one to tell.
+        // An error only means that there is no receiver.
         let _ = self.events.send(event);
     }
 
-    /// Reports a failed file operation.
+    /// Sends an event if a file operation failed.
     pub(crate) fn file_result(&self, path: &str, result: std::io::Result<()>) {
         if let Err(error) = result {
             self.event(Event::FileFailed { path: path.to_owned(), error: error.to_string() });
         }
     }
 
-    /// Asks the runtime for something without waiting for it.
+    /// Gives an order to the runtime without waiting for it.
     pub(crate) fn order(&self, order: Order) {
-        // The order is dropped if the runtime has ended or its queue is full.
+        // If the runtime has ended or its queue is full, the order is dropped.
         let _ = self.orders.try_send(Request { order, done: None });
     }
 
-    /// Asks the runtime for something and waits until it was done.
+    /// Gives an order to the runtime and waits until it is carried out.
     pub(crate) async fn order_and_wait(&self, order: Order) -> std::io::Result<()> {
         let gone = || std::io::Error::new(std::io::ErrorKind::NotConnected, "the fake editor has ended");
         let (done, answer) = oneshot::channel();
@@ -169,7 +169,7 @@ impl Editor {
         answer.await.map_err(|_| gone())?
     }
 
-    /// A GUID from the seed.
+    /// Returns a GUID that is made with the seeded generator.
     pub(crate) fn guid(&self) -> String {
         let mut bytes = [0; 16];
         self.random.lock().unwrap_or_else(PoisonError::into_inner).fill(&mut bytes);
@@ -178,7 +178,7 @@ impl Editor {
 
     // ---- Threads and clock -----------------------------------------------------------------------------------------
 
-    /// Changes what holds the editor's threads.
+    /// Changes the conditions that stop the editor's threads.
     pub(crate) fn hold(&self, change: impl FnOnce(&mut Gate)) {
         self.gate.send_modify(|gate| {
             let held = gate.holds();
@@ -189,24 +189,24 @@ impl Editor {
         });
     }
 
-    /// Time since the main thread's last frame.
+    /// Returns the time since the main thread's last frame.
     pub(crate) fn frame_age(&self) -> Duration {
         let gate = *self.gate.borrow();
         if gate.holds() { gate.held_since.elapsed() } else { self.since_tick(self.tick()) }
     }
 
-    /// Time since the start, by which answers of the editor are timed.
+    /// Returns the time since the start, which is used to time the answers of the editor.
     pub(crate) fn uptime(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// Pause between two frames.
+    /// Returns the pause between two frames.
     fn tick(&self) -> Duration {
         let focused = self.gate.borrow().focused;
         if focused { self.config.tick } else { self.config.tick.max(self.config.unfocused_tick) }
     }
 
-    /// Time since the last tick, for ticks that are `tick` apart and counted from the start.
+    /// Returns the time since the last tick. Ticks are `tick` apart, counted from the start.
     fn since_tick(&self, tick: Duration) -> Duration {
         let into = self.started.elapsed().as_nanos().checked_rem(tick.as_nanos()).unwrap_or(0);
         Duration::from_nanos(u64::try_from(into).unwrap_or(0))
@@ -214,7 +214,7 @@ impl Editor {
 
     /// Returns when the process is not frozen.
     pub(crate) async fn thawed(&self) {
-        // The sender lives in `self`, so waiting cannot fail.
+        // The sender is in `self`, so waiting cannot fail.
         let _ = self.gate.subscribe().wait_for(|gate| !gate.frozen).await;
     }
 
@@ -223,7 +223,7 @@ impl Editor {
         let _ = self.gate.subscribe().wait_for(|gate| gate.frozen).await;
     }
 
-    /// Returns when nothing holds the main thread.
+    /// Returns when nothing stops the main thread.
     pub(crate) async fn main_free(&self) {
         let mut gate = self.gate.subscribe();
         loop {
@@ -245,7 +245,7 @@ impl Editor {
         }
     }
 
-    /// Waits for the main thread's next tick, then until nothing holds the main thread.
+    /// Waits for the main thread's next tick, and then until nothing stops the main thread.
     pub(crate) async fn next_tick(&self) {
         let tick = self.tick();
         if !tick.is_zero() {
@@ -254,15 +254,15 @@ impl Editor {
         self.main_free().await;
     }
 
-    /// The editor's clock as .NET writes it, without a zone: a fixed day, plus the time since the start.
+    /// Returns the editor's time as .NET writes it, without a time zone: a fixed moment plus the time since the start.
     pub(crate) fn timestamp(&self) -> String {
         clock(self.started.elapsed())
     }
 
     // ---- Work ------------------------------------------------------------------------------------------------------
 
-    /// Queues work for the main thread. The receiver fails if the domain ends before the work is done, if no domain runs, or if the
-    /// queue is full.
+    /// Queues work for the main thread. The receiver fails if the domain ends before the work is done, if no domain runs, or if
+    /// the queue is full.
     pub(crate) fn submit(
         self: &Arc<Self>,
         job: impl FnOnce(&Arc<Editor>) -> Begun + Send + 'static,
@@ -278,7 +278,7 @@ impl Editor {
         answer
     }
 
-    /// Brings a package's own file up to date.
+    /// Writes or removes the file that a package keeps about itself.
     pub(crate) fn keep(&self, file: OwnFile) {
         if let Some(project) = &self.project {
             let path = file.path;
@@ -286,7 +286,8 @@ impl Editor {
         }
     }
 
-    /// Counts a run of `key`. If there is a count file, appends the run to it before returning; a failed write is only an event.
+    /// Counts a run of `key` and returns its number. If there is a count file, appends the run to it first; if that fails, it is
+    /// only reported as an event.
     pub(crate) fn count(&self, key: &str) -> Result<u64, String> {
         if key.len() > KEY_MAX_BYTES {
             return Err(format!("The key is longer than {KEY_MAX_BYTES} bytes"));
@@ -299,7 +300,7 @@ impl Editor {
         *runs += 1;
         let runs = *runs;
         if let Some(path) = &self.config.count_file {
-            // Written under the lock, so that the run numbers of a key increase in the file.
+            // Written under the lock, so that the run numbers of a key are in order in the file.
             let line = Object::new().text("key", key).number("runs", runs).finish() + "\n";
             let result = std::fs::OpenOptions::new()
                 .create(true)
@@ -311,12 +312,12 @@ impl Editor {
         Ok(runs)
     }
 
-    /// How often `key` was counted.
+    /// Returns how often `key` was counted.
     pub(crate) fn runs(&self, key: &str) -> u64 {
         self.state().runs.get(key).copied().unwrap_or(0)
     }
 
-    /// Registers one more tool.
+    /// Registers another tool. Fails if its name is taken or there are too many tools.
     pub(crate) fn add_tool(&self, name: &str, spec: &'static ToolSpec) -> Result<(), String> {
         let mut state = self.state();
         if state.tools.iter().any(|tool| tool.name == name) {
@@ -344,12 +345,12 @@ impl Editor {
         Membership { editor: self.clone(), connection, reason: "closed by the editor" }
     }
 
-    /// Connections open now.
+    /// Returns the number of open connections.
     pub(crate) fn connections(&self) -> usize {
         self.state().peers.len()
     }
 
-    /// Remembers a client's name.
+    /// Stores the name of the client on a connection.
     pub(crate) fn name_client(&self, connection: u64, name: &str) {
         if let Some(peer) = self.state().peers.get_mut(&connection) {
             peer.name = Some(name.to_owned());
@@ -357,7 +358,7 @@ impl Editor {
         self.event(Event::ClientNamed { connection, name: name.to_owned() });
     }
 
-    /// Sends a frame to every connection and waits until every connection has written it, at most [`GOODBYE_MAX`].
+    /// Sends a frame to every connection and waits until it is written on all of them, for at most [`GOODBYE_MAX`].
     pub(crate) async fn tell_all(&self, frame: &[u8]) {
         let mut waiting = Vec::new();
         for peer in self.state().peers.values() {
@@ -371,16 +372,16 @@ impl Editor {
                 let _ = done.await;
             }
         };
-        // A peer that does not read must not hold an editor that leaves.
+        // A peer that does not read must not keep the editor from leaving.
         let _ = tokio::time::timeout(GOODBYE_MAX, all).await;
     }
 
-    /// Whether to discard the answer that is about to be sent. The call clears the flag, so call it once per answer.
+    /// Whether to discard the answer that is about to be sent. This clears the flag, so call it once per answer.
     pub(crate) fn loses_answer(&self) -> bool {
         std::mem::take(&mut self.state().loses_answer)
     }
 
-    /// Counters and state.
+    /// Returns the counters and the state.
     pub(crate) fn stats(&self) -> Stats {
         let gate = *self.gate.borrow();
         let state = self.state();
@@ -411,7 +412,7 @@ impl Editor {
     }
 }
 
-/// A connection's place in the editor; leaves it when dropped, however its task ends.
+/// A connection's registration in the editor. Dropping it unregisters the connection, however the connection's task ends.
 pub(crate) struct Membership {
     editor: Arc<Editor>,
     pub(crate) connection: u64,
@@ -425,7 +426,7 @@ impl Drop for Membership {
     }
 }
 
-/// Runs that an earlier process counted.
+/// Reads the runs that earlier processes counted.
 fn read_counts(path: &PathBuf) -> std::io::Result<BTreeMap<String, u64>> {
     #[derive(serde::Deserialize)]
     struct Line {
@@ -437,19 +438,19 @@ fn read_counts(path: &PathBuf) -> std::io::Result<BTreeMap<String, u64>> {
         Err(error) => return Err(error),
     };
     let mut runs = BTreeMap::new();
-    // A half-written line is not counted: the process was killed during the write, so it did not answer that run.
+    // A half-written line is skipped: the process was killed while it wrote the line, so it did not answer that run.
     for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
         *runs.entry(line.key).or_insert(0) += 1;
     }
     Ok(runs)
 }
 
-/// 2025-07-22T21:34:56.789 plus `elapsed`.
+/// Formats the moment 2025-07-22T21:34:56.789 plus `elapsed`.
 fn clock(elapsed: Duration) -> String {
     const FIRST_DAY: u64 = 20_291; // 2025-07-22, in days since 1970-01-01
     const FIRST_MS: u64 = ((21 * 60 + 34) * 60 + 56) * 1000 + 789;
     let ms = FIRST_MS + u64::try_from(elapsed.as_millis()).unwrap_or(0);
-    // Civil date from a day number (the well-known algorithm over 400-year eras, years beginning in March).
+    // Converts a day number to a civil date. The algorithm uses eras of 400 years and years that begin in March.
     let days = FIRST_DAY + ms / 86_400_000 + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;

@@ -1,5 +1,5 @@
-//! The package version and what it decides on the wire. Source of every threshold: the history of hatayama/uLoopMCP, and before
-//! v0.27 the tagged C# sources of hatayama/uMCP.
+//! The package version, and how the protocol differs between versions. Source of every threshold: the history of
+//! hatayama/uLoopMCP, and before v0.27 the tagged C# sources of hatayama/uMCP.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,13 +13,13 @@ pub struct PackageVersion {
 }
 
 impl PackageVersion {
-    /// The newest version that is still an MCP server: v2.1.1.
+    /// The newest version that is an MCP server: v2.1.1.
     pub const NEWEST: Self = Self::new(2, 1, 1);
 
-    /// The newest version with one message a line, and so the last one of the uMCP dialect: v0.26.4.
+    /// The newest version that sends each message as one line, and so the last one of the uMCP dialect: v0.26.4.
     pub const NEWEST_LINES: Self = Self::new(0, 26, 4);
 
-    /// Makes a version of its three numbers.
+    /// Makes a version from its three numbers.
     pub const fn new(major: u16, minor: u16, patch: u16) -> Self {
         Self { major, minor, patch }
     }
@@ -49,7 +49,7 @@ impl PackageVersion {
         self >= Self::new(0, 25, 0)
     }
 
-    /// Whether results are objects of the later shape (from v0.4). Before that, each command has its own shape.
+    /// Whether results are objects in the form of later versions (from v0.4). Before that, each command has its own form.
     pub(crate) fn typed_results(self) -> bool {
         self >= Self::new(0, 4, 0)
     }
@@ -59,7 +59,7 @@ impl PackageVersion {
         self >= Self::new(0, 8, 0)
     }
 
-    /// Whether a request for the tool list may leave out development-only tools (from v0.12.1).
+    /// Whether a request for the tool list can exclude development-only tools (from v0.12.1).
     pub(crate) fn filters_list(self) -> bool {
         self >= Self::new(0, 12, 1)
     }
@@ -69,12 +69,12 @@ impl PackageVersion {
         self >= Self::new(0, 5, 0)
     }
 
-    /// The package's id, which changed with v0.26.4.
+    /// Returns the package's id, which changed with v0.26.4.
     pub(crate) fn package_id(self) -> &'static str {
         if self < Self::new(0, 26, 4) { "io.github.hatayama.umcp" } else { "io.github.hatayama.uloopmcp" }
     }
 
-    /// The name in this version of a tool of v0.30.1; `None` if this version does not have the tool.
+    /// Returns the name that a tool of v0.30.1 has in this version; `None` if this version does not have the tool.
     pub(crate) fn tool_name(self, today: &'static str) -> Option<String> {
         let since = match today {
             "compile" | "get-logs" | "ping" => Self::new(0, 1, 0),
@@ -117,13 +117,13 @@ impl PackageVersion {
         self >= Self::new(0, 46, 0)
     }
 
-    /// Whether to list the later catalogue. The tools are documented for v0.30.1 and v2.1.1; versions between them list the later
-    /// one.
+    /// Whether to list the tools of v2.1.1 instead of those of v0.30.1. Only these two lists are documented; versions between
+    /// them use the later one.
     pub(crate) fn later_catalogue(self) -> bool {
         self >= Self::new(0, 31, 0)
     }
 
-    /// Whether parameter errors are in the error's own `message` (from v0.32).
+    /// Whether an error about parameters says so in its own `message` (from v0.32).
     pub(crate) fn friendly_errors(self) -> bool {
         self >= Self::new(0, 32, 0)
     }
@@ -133,7 +133,7 @@ impl PackageVersion {
         self >= Self::new(0, 65, 0)
     }
 
-    /// Whether requests may have `x-uloop`, and the settings file names project and session (from v2.0).
+    /// Whether requests may have `x-uloop`, and the settings file has the project and the session (from v2.0).
     pub(crate) fn identity(self) -> bool {
         self >= Self::new(2, 0, 0)
     }

@@ -1,5 +1,5 @@
-//! A Unity project's directory, kept up to date as an editor does. The files are real, because other programs read them, or those
-//! of a simulated machine.
+//! A Unity project's directory, whose files are updated as an editor would. The files are real ones, because other programs read
+//! them, or those of a simulated machine.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub trait Files: Send + Sync + 'static {
     /// Reads a file.
     ///
     /// # Errors
-    /// `NotFound` if there is none.
+    /// `NotFound` if there is no such file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// Writes a whole file, and creates its folder if needed.
     ///
@@ -26,16 +26,16 @@ pub trait Files: Send + Sync + 'static {
     /// Removes a file.
     ///
     /// # Errors
-    /// `NotFound` if there is none.
+    /// `NotFound` if there is no such file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// The files of a folder, in any order.
+    /// Returns the files in a folder, in any order.
     ///
     /// # Errors
     /// Any error of the machine.
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>>;
 }
 
-/// A simulated machine whose files a fake editor writes instead of real ones. The project's folder itself is a real one.
+/// A simulated machine to which a fake editor writes its files. The project's folder itself is real.
 #[derive(Clone)]
 pub struct Machine(pub Arc<dyn Files>);
 
@@ -47,11 +47,11 @@ impl std::fmt::Debug for Machine {
 
 /// A file that a package keeps about itself, such as a settings or instance file.
 pub(crate) struct OwnFile {
-    /// Relative to the project's root.
+    /// Path of the file, relative to the project's root.
     pub(crate) path: &'static str,
     /// The text of the file; `None` removes the file.
     pub(crate) content: Option<String>,
-    /// Whether the file is replaced in one step and only its owner may read it.
+    /// Whether the file is replaced in one step, and readable only by its owner.
     pub(crate) private: bool,
 }
 
@@ -70,7 +70,7 @@ impl Project {
     pub(crate) fn open(root: PathBuf, machine: Option<Machine>) -> io::Result<Self> {
         std::fs::create_dir_all(root.join("Assets"))?;
         let root = dunce::canonicalize(root)?;
-        // .NET never returns the verbatim form (`\\?\`) that `canonicalize` returns on Windows.
+        // On Windows `canonicalize` returns the verbatim form (`\\?\`), which .NET never uses. So its prefix is removed.
         let text = root.to_string_lossy();
         let text = text.strip_prefix(r"\\?\").unwrap_or(&text).to_owned();
         let project = Self { root, text, machine };
@@ -79,7 +79,7 @@ impl Project {
         Ok(project)
     }
 
-    /// The project's root in the editor's spelling.
+    /// Returns the project's root as the editor spells it.
     pub(crate) fn root(&self) -> &str {
         &self.text
     }
@@ -96,7 +96,7 @@ impl Project {
         std::fs::write(path, bytes)
     }
 
-    /// Removes a file below the root; succeeds if there is none.
+    /// Removes a file below the root. Succeeds if the file does not exist.
     pub(crate) fn remove(&self, path: &str) -> io::Result<()> {
         let path = self.root.join(path);
         gone_is_fine(match &self.machine {
@@ -110,12 +110,12 @@ impl Project {
         match (content, &self.machine) {
             (None, _) => self.remove(path),
             (Some(text), None) if private => replace_private(&self.root.join(path), text.as_bytes()),
-            // The simulated machine always replaces whole files, and has no other users.
+            // The simulated machine always replaces whole files and has only one user.
             (Some(text), _) => self.write(path, text.as_bytes()),
         }
     }
 
-    /// Adds the package to the manifest, and keeps the rest of the manifest.
+    /// Adds the package to the manifest. The rest of the manifest is not changed.
     pub(crate) fn install(&self, package: &str, version: &str) -> io::Result<()> {
         let path = "Packages/manifest.json";
         let mut manifest = self.read_object(&self.root.join(path))?;

@@ -1,6 +1,6 @@
-//! The push channel: the editor connects to a client's listener and sends one JSON text a line, as Unity's JsonUtility writes it.
-//! The listener never answers. uLoop has the channel in a branch that was never released; holdfast has it with a token and
-//! numbers.
+//! The push channel: the editor connects to a client's listener and sends one JSON text per line, in the form of Unity's
+//! JsonUtility. The listener never answers. uLoop has the channel only in a branch that was never released. holdfast's package
+//! adds a token and sequence numbers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -21,35 +21,35 @@ use crate::limits::{GOODBYE_MAX, NOTES_MAX, PUSH_ATTEMPTS_MAX, PUSH_CONNECT_TIME
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Message<'a> {
     pub(crate) kind: &'a str,
-    /// Names of the changed tools, in a `TOOLS_CHANGED` message. `change` says how they changed.
+    /// Names of the changed tools in a `TOOLS_CHANGED` message; `change` says how they changed. Otherwise empty.
     pub(crate) names: &'a [String],
     pub(crate) change: &'a str,
 }
 
 impl<'a> Message<'a> {
-    /// A message with a type and no more content.
+    /// Makes a message that has only a type.
     pub(crate) fn of(kind: &'a str) -> Self {
         Self { kind, names: &[], change: "" }
     }
 }
 
-/// What the messages of one endpoint carry beside their content.
+/// The data that the messages of one endpoint have in addition to their content.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stamp<'a> {
     /// Number of the message, from 1.
     pub(crate) sequence: u64,
-    /// The token that was given with the endpoint, if any.
+    /// The token that the client gave with the endpoint; `None` if it gave none.
     pub(crate) token: Option<&'a str>,
 }
 
 /// How a package sends push messages.
 pub(crate) trait Manner: Send + Sync + 'static {
-    /// The types of the first messages on a connection; `again`: the connection is the first one after a reload.
+    /// Returns the types of the first messages on a connection. `again`: this is the first connection after a reload.
     fn greetings(&self, again: bool) -> &'static [&'static str];
-    /// The line of a message, with its line end.
+    /// Returns a message as a line, with its line end.
     fn line(&self, editor: &Editor, message: &Message<'_>, stamp: &Stamp<'_>) -> Vec<u8>;
-    /// The pause before the next try: `failed` connects in a row have failed; 0 after a lost connection. `None`: the endpoint is
-    /// forgotten.
+    /// Returns the pause before the next attempt to connect. `failed`: number of attempts in a row that have failed; 0 after a
+    /// lost connection. `None`: the endpoint is forgotten.
     fn pause(&self, failed: usize) -> Option<Duration>;
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Introduction {
     pub(crate) session: String,
 }
 
-/// The payload of a message. JsonUtility always writes every member, and writes null objects as empty objects.
+/// Returns the payload of a message. JsonUtility always writes every member, and writes null objects as empty objects.
 pub(crate) fn payload(editor: &Editor, message: &Message<'_>, introduction: Option<Introduction>) -> String {
     let (reason, why) = match message.kind {
         "DOMAIN_RELOAD" => (message.kind, "Unity domain reload initiated"),
@@ -91,7 +91,7 @@ pub(crate) fn payload(editor: &Editor, message: &Message<'_>, introduction: Opti
         .finish()
 }
 
-/// uLoop's push messages.
+/// How uLoop sends push messages.
 pub(crate) struct Uloop;
 
 impl Manner for Uloop {
@@ -124,11 +124,11 @@ impl Manner for Uloop {
     }
 }
 
-/// A listener, which stays known across reloads.
+/// A listener. The editor keeps it across reloads.
 #[derive(Default)]
 struct Endpoint {
     token: Option<String>,
-    /// Number of the last message.
+    /// Number of the last message, sent or missed.
     sequence: u64,
     /// `Some` while the listener is connected.
     sender: Option<mpsc::Sender<Note>>,
@@ -142,7 +142,7 @@ struct Inner {
 }
 
 impl Inner {
-    /// The next line for an endpoint.
+    /// Returns the next line for an endpoint, with the next number; `None` if the endpoint is unknown.
     fn line(&mut self, editor: &Editor, endpoint: &str, message: &Message<'_>) -> Option<Vec<u8>> {
         let Endpoint { token, sequence, .. } = self.endpoints.get_mut(endpoint)?;
         *sequence += 1;
@@ -157,7 +157,7 @@ impl Inner {
     }
 }
 
-/// The editor's push connections. The tasks end when the last handle is dropped, so the tasks themselves hold a weak handle.
+/// The editor's push connections. The connections' tasks end when the last `Hub` is dropped, so they refer to it only weakly.
 #[derive(Clone)]
 pub(crate) struct Hub(Arc<Mutex<Inner>>);
 
@@ -172,7 +172,7 @@ impl Hub {
     }
 
     /// Registers a listener's address and connects to it. Ignores an address that is not on loopback, that is registered with
-    /// this token already, or that is one more than `PUSH_ENDPOINTS_MAX`. An address with another token becomes a new listener.
+    /// this token already, or that would exceed `PUSH_ENDPOINTS_MAX`. An address with another token is treated as a new listener.
     pub(crate) fn register(&self, editor: &Arc<Editor>, endpoint: &str, token: Option<&str>) {
         if loopback_port(endpoint).is_none() {
             return;
@@ -197,7 +197,7 @@ impl Hub {
         inner.dial(self, editor, endpoint, false);
     }
 
-    /// Connects to every known listener again.
+    /// Connects to every registered listener.
     pub(crate) fn begin(&self, editor: &Arc<Editor>, again: bool) {
         let mut inner = self.inner();
         let known: Vec<String> = inner.endpoints.keys().cloned().collect();
@@ -206,7 +206,7 @@ impl Hub {
         }
     }
 
-    /// Ends every push connection; the listeners stay known.
+    /// Ends every push connection. The listeners stay registered.
     pub(crate) async fn end(&self, editor: &Editor) {
         let mut tasks = std::mem::take(&mut self.inner().tasks);
         tasks.shutdown().await;
@@ -217,13 +217,13 @@ impl Hub {
         }
     }
 
-    /// Forgets every listener.
+    /// Removes every listener.
     pub(crate) fn forget(&self) {
         self.inner().endpoints.clear();
     }
 
-    /// Sends a message on every connection. Returns when all are written, or after [`GOODBYE_MAX`]. A listener that is not
-    /// connected misses the message, and its number is used up.
+    /// Sends a message on every connection. Returns when it is written on all of them, or after [`GOODBYE_MAX`]. A listener that
+    /// is not connected misses the message; its sequence number is skipped.
     pub(crate) async fn send(&self, editor: &Editor, message: &Message<'_>) {
         let mut waiting = Vec::new();
         {
@@ -249,7 +249,7 @@ impl Hub {
         let _ = tokio::time::timeout(GOODBYE_MAX, all).await;
     }
 
-    /// Records that a listener is connected; returns the first bytes to send to it.
+    /// Marks a listener as connected and returns the first bytes to send to it.
     fn attach(&self, editor: &Editor, endpoint: &str, sender: mpsc::Sender<Note>, again: bool) -> Vec<u8> {
         let mut inner = self.inner();
         let greetings = inner.manner.greetings(again);
@@ -270,7 +270,7 @@ impl Hub {
     }
 }
 
-/// Counts and reports the end of a push connection.
+/// Counts the end of a push connection and sends an event.
 fn detached(editor: &Editor, endpoint: &str) {
     let mut state = editor.state();
     state.push_connections = state.push_connections.saturating_sub(1);
@@ -278,7 +278,7 @@ fn detached(editor: &Editor, endpoint: &str) {
     editor.event(Event::PushDetached { endpoint: endpoint.to_owned() });
 }
 
-/// Keeps one listener connected. `again`: its first connection is the first one after a reload.
+/// Keeps a listener connected. `again`: its first connection is the first one after a reload.
 async fn hold(hub: Weak<Mutex<Inner>>, editor: Arc<Editor>, endpoint: String, port: u16, mut again: bool) {
     let mut failed = 0;
     loop {
@@ -291,7 +291,7 @@ async fn hold(hub: Weak<Mutex<Inner>>, editor: Arc<Editor>, endpoint: String, po
                     return;
                 };
                 again = false;
-                // The end of a connection does not count as a failed try: the editor connects again.
+                // The end of a connection does not count as a failed attempt. The editor connects again.
                 let _ = serve(&editor, stream, notes, &greeting).await;
                 let Some(hub) = hub.upgrade() else { return };
                 Hub(hub).detach(&editor, &endpoint);
@@ -335,7 +335,7 @@ async fn serve(
     }
 }
 
-/// The port of an endpoint on this machine.
+/// Returns the port of an endpoint; `None` if the endpoint is malformed or not on loopback.
 fn loopback_port(endpoint: &str) -> Option<u16> {
     let (host, port) = endpoint.rsplit_once(':')?;
     let port: u16 = port.parse().ok()?;

@@ -11,7 +11,7 @@ use holdfast_net::{BoxFuture, BoxStream, Listener, Net, Tcp};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 
-/// While it is on, connections accepted through its [`AbortiveTcp`] end with a reset when they are dropped.
+/// While this switch is on, connections that [`AbortiveTcp`] accepted end with a reset when they are dropped.
 #[derive(Debug, Clone, Default)]
 pub struct ResetSwitch(Arc<AtomicBool>);
 
@@ -21,15 +21,15 @@ impl ResetSwitch {
     }
 }
 
-/// [`Tcp`] with a [`ResetSwitch`]: an accepted connection can end with a reset (`SO_LINGER` 0), as when a killed peer's kernel or
-/// a middlebox sends one. [`Net`] has no such method, because the product never needs one.
+/// [`Tcp`] with a [`ResetSwitch`]: an accepted connection can end with a reset (`SO_LINGER` 0), such as the kernel of a killed
+/// peer or a middlebox sends. [`Net`] has no such method, because the product never needs one.
 #[derive(Debug, Clone, Default)]
 pub struct AbortiveTcp {
     switch: ResetSwitch,
 }
 
 impl AbortiveTcp {
-    /// The switch for [`FakeUnityConfig::reset`](super::FakeUnityConfig::reset).
+    /// Returns the switch, for [`FakeUnityConfig::reset`](super::FakeUnityConfig::reset).
     pub fn switch(&self) -> ResetSwitch {
         self.switch.clone()
     }
@@ -77,7 +77,7 @@ struct Accepted {
 impl Drop for Accepted {
     fn drop(&mut self) {
         if self.switch.0.load(Ordering::SeqCst) {
-            // A socket that is already gone cannot be reset.
+            // A socket that is closed already cannot be reset, so an error is ignored.
             let _ = self.stream.set_zero_linger();
         }
     }

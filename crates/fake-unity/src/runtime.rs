@@ -1,4 +1,4 @@
-//! The life of an editor: domains and bridges begin and end only here.
+//! The editor's runtime: only this module begins and ends domains and bridges.
 
 use std::future::Future;
 use std::io;
@@ -17,9 +17,9 @@ use super::model::{Editor, Request};
 use super::work::{NextPort, Order};
 use crate::limits::{BIND_ATTEMPTS_MAX, BIND_RETRY, CONNECTIONS_MAX, NOTES_MAX, QUEUE_MAX};
 
-/// The lock file of a domain reload.
+/// The lock file that exists during a domain reload.
 const RELOAD_LOCK: &str = "Temp/domainreload.lock";
-/// The lock file of a bridge that is starting.
+/// The lock file that exists while a bridge is starting.
 const START_LOCK: &str = "Temp/serverstarting.lock";
 
 /// A task that ends when its handle is ended or dropped.
@@ -35,18 +35,18 @@ impl<T> Part<T> {
     }
 
     async fn end(self, how: T) {
-        // A task that has already ended does not receive the stop signal.
+        // Fails if the task has already ended; then there is nothing to stop.
         let _ = self.stop.send(how);
-        // A panic in a task is printed by the test or process around it. Here it is enough that the task has ended.
+        // If the task panicked, the panic was printed already. Here it only matters that the task has ended.
         let _ = self.task.await;
     }
 }
 
-/// What the runtime does next without an order.
+/// The next step of the runtime if it gets no order.
 enum Next {
-    /// Listen again on this port, after a reload.
+    /// Listen on this port again, after a reload.
     Return { port: u16 },
-    /// Tell the peers that the bridge is back, one tick after it began to listen.
+    /// Notify the peers that the bridge is back, one tick after it began to listen.
     Back,
 }
 
@@ -55,12 +55,12 @@ pub(crate) struct Runtime {
     editor: Arc<Editor>,
     face: Arc<dyn Face>,
     requests: mpsc::Receiver<Request>,
-    /// The task that accepts connections. Its stop signal says how long the listener outlives the connections.
+    /// The task that accepts connections. Its stop signal says how long the listener stays open after the connections are closed.
     bridge: Option<Part<Duration>>,
     main: Option<Part>,
     next: Option<(Instant, Next)>,
     last_port: u16,
-    /// Whether the editor's process runs; also true between two domains.
+    /// Whether the editor's process runs. Also true between two domains.
     alive: bool,
 }
 
@@ -81,7 +81,7 @@ impl Runtime {
         Ok(runtime)
     }
 
-    /// Carries out orders until [`Order::Quit`], or until every sender of orders is gone.
+    /// Carries out orders until [`Order::Quit`], or until nothing can send orders any more.
     pub(crate) async fn run(mut self) {
         loop {
             let at = self.next.as_ref().map(|(at, _)| *at);
@@ -164,7 +164,7 @@ impl Runtime {
         Ok(())
     }
 
-    /// Opens the editor: first the files, then domain and bridge.
+    /// Opens the editor: first the files, then the domain and the bridge.
     async fn open(&mut self) -> io::Result<()> {
         if let Some(project) = &self.editor.project {
             self.face.install(project)?;
@@ -177,13 +177,13 @@ impl Runtime {
         self.listen(self.port_again(), false).await
     }
 
-    /// The port on which a stopped bridge begins again; 0 means any. The first bridge begins on the configured port.
+    /// Returns the port on which a stopped bridge starts again; 0 means any port. The first bridge starts on the configured port.
     fn port_again(&self) -> u16 {
         let first = self.editor.state().domain == 0;
         if first || self.face.keeps_port() { self.last_port } else { 0 }
     }
 
-    /// Writes the package's own file as for a stopped bridge, if that file ends with its domain.
+    /// If the package's own file belongs to one domain, writes it as for a stopped bridge.
     fn domain_settings(&self) {
         if !self.face.keeps_port() {
             self.write_settings(false);
@@ -196,7 +196,7 @@ impl Runtime {
         }
     }
 
-    /// Begins a domain if none runs, and the bridge in it.
+    /// Begins a domain if none runs, and then the bridge in it.
     async fn listen(&mut self, port: u16, again: bool) -> io::Result<()> {
         self.lock(START_LOCK, true);
         if self.face.probes_port() && port != 0 {
@@ -245,7 +245,7 @@ impl Runtime {
         Ok(())
     }
 
-    /// Listens on the port for a moment, to see whether it is free. Connections made in that time are never accepted.
+    /// Listens on the port for a moment, to check whether it is free. Connections that are made in that time are never accepted.
     async fn probe(&self, port: u16) {
         if let Ok(_listener) = self.editor.net.bind(port).await {
             tokio::time::sleep(self.editor.config.probe_time).await;
@@ -266,7 +266,7 @@ impl Runtime {
     }
 
     /// Returns a free port other than the last one. The port is released again, because the bridge binds it only after the
-    /// reload's silence, as in an editor that finds its port taken.
+    /// reload's silence. So another program may take it in the meantime, as with a real editor.
     async fn other_port(&self) -> io::Result<u16> {
         loop {
             let port = self.editor.net.bind(0).await?.local_addr().port();
@@ -342,8 +342,8 @@ async fn until(at: Option<Instant>) {
     }
 }
 
-/// Accepts connections until `stop` is sent, with the time that the listener outlives the connections. With zero, the port closes
-/// first, then the connections; otherwise the connections end first, and the port closes after that time.
+/// Accepts connections until `stop` is sent. The value of `stop` is the time that the listener stays open after its connections
+/// are closed. If it is zero, the port closes first and then the connections.
 async fn accept(
     editor: Arc<Editor>,
     face: Arc<dyn Face>,
@@ -367,7 +367,7 @@ async fn accept(
             told = &mut stop => break told.unwrap_or_default(),
             _ = links.join_next(), if !links.is_empty() => {}
             accepted = next => {
-                // A connection that ended before it was accepted is not a reason to stop listening.
+                // If a connection ended before it was accepted, listening goes on after a pause.
                 let Ok((stream, _)) = accepted else {
                     tokio::time::sleep(BIND_RETRY).await;
                     continue;
@@ -387,7 +387,7 @@ async fn accept(
     };
     if !outlives.is_zero() {
         links.shutdown().await;
-        // Connections that arrive now are accepted, but never served.
+        // Connections that arrive now are accepted but not served.
         let mut late = Vec::new();
         let _ = tokio::time::timeout(outlives, async {
             while late.len() < CONNECTIONS_MAX {

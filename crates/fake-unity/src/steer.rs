@@ -1,4 +1,4 @@
-//! The fake editor as a process: steering lines in, JSON lines out.
+//! The fake editor as a process: reads commands as lines from stdin and prints events as JSON lines.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use super::fake_unity::FakeUnity;
 use super::json::Object;
 use crate::limits::STEERING_LINE_MAX_BYTES;
 
-/// How the process is steered.
+/// Options of the process that do not concern the editor itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SteerOptions {
-    /// The end of stdin does not end the editor.
+    /// Whether the editor keeps running after the end of stdin.
     pub stay: bool,
-    /// Requests and calls are not printed.
+    /// Whether requests and calls are not printed.
     pub quiet: bool,
 }
 
@@ -29,12 +29,12 @@ pub struct SteerOptions {
 pub enum Ending {
     /// The editor quit: by the `quit` line, at the end of stdin, or because stdout could not be written.
     Quit,
-    /// It was told to crash: nothing was cleaned up, and the caller ends the process at once with [`Ending::code`].
+    /// The process was told to crash: nothing was cleaned up, and the caller must end the process at once with [`Ending::code`].
     Crashed,
 }
 
 impl Ending {
-    /// The process's exit code: 0, or 134 (what a shell shows of an aborted process).
+    /// Returns the exit code of the process: 0, or 134, which a shell reports for an aborted process.
     pub fn code(self) -> u8 {
         match self {
             Self::Quit => 0,
@@ -43,7 +43,7 @@ impl Ending {
     }
 }
 
-/// Every steering line: its form and what it does.
+/// The form and the meaning of every command.
 const USAGE: [(&str, &str); 21] = [
     ("reload MS", "reload the domain; silent for MS milliseconds, then on the same port, if the package keeps it"),
     ("move MS", "the same, then on another port"),
@@ -140,12 +140,12 @@ fn parse(line: &str) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Runs a fake editor until it ends. Prints one JSON object a line, `{"event":"listening",…}` first. An invalid line gives
-/// `{"event":"bad_line",…}` with the usage. A command gives `{"event":"done",…}` or `{"event":"failed",…}`, except `help`
-/// (prints `help` lines), `stats` (prints `stats`), `crash` and `quit` (end the process).
+/// Runs a fake editor until it ends. Prints one JSON object per line; the first one is `{"event":"listening",…}`. An invalid
+/// command prints `{"event":"bad_line",…}` with the usage. A command prints `{"event":"done",…}` or `{"event":"failed",…}`,
+/// except `help` (prints `help` lines), `stats` (prints `stats`), `crash` and `quit` (end the process).
 ///
-/// The end of stdin quits, unless [`SteerOptions::stay`] is set. A failed write to stdout always quits: then no program steers the
-/// editor any more.
+/// At the end of stdin the editor quits, unless [`SteerOptions::stay`] is set. If stdout cannot be written, it always quits,
+/// since no program controls it any more.
 ///
 /// # Errors
 /// The editor cannot start.
@@ -185,7 +185,7 @@ where
                 match parse(&text) {
                     Ok(Command::Quit) => return quit(&unity, &mut events, options, &mut stdout).await,
                     Ok(Command::Crash) => {
-                        // This closes the sockets as the death of the process would.
+                        // This closes the sockets, as the death of the process would.
                         unity.crash().await?;
                         let _ = print(&mut stdout, &json_of(&Event::Crashed));
                         return Ok(Ending::Crashed);
@@ -196,7 +196,7 @@ where
                     Ok(Command::Stats) => print(&mut stdout, &stats_line(&unity.stats())),
                     Ok(command) => {
                         let result = carry_out(&unity, command).await;
-                        // Print the events that the command caused before `done`.
+                        // The events that the command caused are printed before `done`.
                         drain(&mut events, options, &mut stdout).and_then(|()| print(&mut stdout, &outcome(&text, result)))
                     }
                     Err(usage) => {
@@ -271,12 +271,12 @@ async fn quit<W: Write>(
     stdout: &mut W,
 ) -> io::Result<Ending> {
     unity.quit().await?;
-    // Ignore a write error: stdout may be closed.
+    // A write error is ignored: stdout may be closed.
     let _ = drain(events, options, stdout);
     Ok(Ending::Quit)
 }
 
-/// Prints the pending events.
+/// Prints the events that wait.
 fn drain<W: Write>(events: &mut Receiver<Event>, options: SteerOptions, stdout: &mut W) -> io::Result<()> {
     loop {
         let line = match events.try_recv() {
@@ -293,9 +293,9 @@ fn lost_line(count: u64) -> String {
     Object::new().text("event", "events_lost").number("count", count).finish()
 }
 
-/// Reads the next line. A longer line is split at [`STEERING_LINE_MAX_BYTES`]. The text is `None` at the end of stdin or on an
-/// error. Returns the reader too, so that the caller can keep the unfinished future across loop passes; dropping the future would
-/// lose bytes that were read already.
+/// Reads the next line. A line longer than [`STEERING_LINE_MAX_BYTES`] is split. The text is `None` at the end of stdin or after
+/// an error. Returns the reader too, so that the caller can keep an unfinished future across passes of its loop: dropping the
+/// future would lose bytes that were read already.
 async fn next_line<R: AsyncBufRead + Unpin>(mut stdin: R) -> (R, Option<String>) {
     let mut bytes = Vec::new();
     let bound = u64::try_from(STEERING_LINE_MAX_BYTES).unwrap_or(u64::MAX);
@@ -318,7 +318,7 @@ fn is_chatter(event: &Event) -> bool {
 }
 
 fn json_of(event: &Event) -> String {
-    // Strings and numbers only: this cannot fail.
+    // Events contain only strings and numbers, so this cannot fail.
     serde_json::to_string(event).unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-//! The arguments of a call, and the test tools that every face has.
+//! The arguments of a call, and the test tools that every simulated package has.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(crate) fn lengthen(tools: &mut Vec<Tool>, wanted: usize, schema_bytes: usize
     }
 }
 
-/// The arguments of a call, checked against the tool's parameters. Names match regardless of case, as in Newtonsoft.
+/// The arguments of a call, checked against the tool's parameters. Names match regardless of case, as with Newtonsoft.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Arguments(Map<String, Value>);
 
@@ -55,7 +55,7 @@ impl Arguments {
         Ok(arguments)
     }
 
-    /// All arguments as a JSON object.
+    /// Returns all arguments as a JSON object.
     pub(crate) fn json(&self) -> String {
         Value::from(self.0.clone()).to_string()
     }
@@ -64,7 +64,7 @@ impl Arguments {
         self.0.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// The string `name`; other types as their JSON text.
+    /// Returns the argument `name` as a string; a value of another type as its JSON text. `None` if it is absent.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         match self.get(name)? {
             Value::Null => None,
@@ -73,14 +73,15 @@ impl Arguments {
         }
     }
 
-    /// The boolean `name`; `false` if it is absent or not a boolean.
+    /// Returns the boolean argument `name`; `false` if it is absent or not a boolean.
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.get(name).and_then(flag_of).unwrap_or(false)
     }
 
-    /// The number `name` as an integer: negative numbers become 0, fractions are cut off.
+    /// Returns the argument `name` as an integer. Negative numbers become 0, and fractions are cut off. `None` if it is absent or
+    /// not a number.
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
-        // A float cast saturates, and turns negative numbers into 0.
+        // This cast saturates, and turns negative numbers into 0.
         self.get(name).and_then(number_of).map(|number| number as u64)
     }
 }
@@ -93,7 +94,7 @@ fn number_of(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()))
 }
 
-/// A plausible result of a built-in tool that the model does not simulate: success, nothing found.
+/// Returns a plausible result of a built-in tool that the model does not simulate: it succeeded and found nothing.
 pub(crate) fn plausible(spec: &ToolSpec) -> Object {
     spec.result.split_whitespace().filter_map(|member| member.split_once(':')).fold(Object::new(), |object, member| {
         match member {
@@ -107,7 +108,7 @@ pub(crate) fn plausible(spec: &ToolSpec) -> Object {
     })
 }
 
-/// Time limit of a test tool that waits, in versions with `TimeoutSeconds`: longer than any test waits.
+/// Time limit of a test tool that waits, for versions with `TimeoutSeconds`. It is longer than any test waits.
 const PATIENT_SECONDS: u64 = 3600;
 /// The packages' default time limit of a tool.
 pub(crate) const TIMEOUT_SECONDS: u64 = 15;
@@ -116,7 +117,7 @@ const fn test_tool(name: &'static str, about: &'static str, params: &'static [Pa
     ToolSpec { name, about, development: false, params, timeout_seconds: TIMEOUT_SECONDS, result: "" }
 }
 
-/// Tools for tests, as a project's own custom tools.
+/// The test tools. They stand for the project's own custom tools.
 pub(crate) static TEST_TOOLS: [ToolSpec; 10] = [
     test_tool("echo", "Returns the text.", &[text("text", "\"\"", "What to return")]),
     ToolSpec {
@@ -149,11 +150,11 @@ pub(crate) static TEST_TOOLS: [ToolSpec; 10] = [
     },
 ];
 
-/// What `swap` and the steering line `addtool` register.
+/// The tool that `swap` and the command `addtool` register.
 pub(crate) static ADDED_TOOL: ToolSpec =
     test_tool("swapped", "A tool that came later; returns the text.", &[text("text", "\"\"", "What to return")]);
 
-/// Begins a test tool; `None` if the specification is not that of a test tool.
+/// Begins a test tool; `None` if `spec` is not a test tool.
 pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments) -> Option<Begun> {
     let begun = match spec.name {
         "echo" | "swapped" => Begun::ok(Object::new().text("Echo", &arguments.text("text").unwrap_or_default())),
@@ -181,7 +182,7 @@ pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments
             match editor.count(&key) {
                 Ok(runs) => {
                     let result = Object::new().text("Key", &key).number("Runs", runs);
-                    // The run is counted already. Only the answer is held back, as when a crash cuts it off.
+                    // The run is counted already. Only its answer waits, so that a crash can prevent it.
                     if arguments.flag("hold") { held(editor, result) } else { Begun::ok(result) }
                 }
                 Err(reason) => Begun::fault(Fault::Internal(reason)),
@@ -204,23 +205,23 @@ pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments
     Some(begun)
 }
 
-/// Begins a tool of the conformance suite.
+/// Begins a tool of the conformance suite; `None` if no such tool has this name.
 fn conformance(name: &str) -> Option<Begun> {
     let result = Object::new().flag("Success", name != conformance::ERROR_TOOL);
     Some(Begun::ok(result.text("Message", conformance::text(name)?)))
 }
 
-/// Answers with `result` at the next `release`.
+/// Waits for the next `release`, then answers with `result`.
 pub(crate) fn held(editor: &Editor, result: Object) -> Begun {
     let mut release = editor.release.subscribe();
     Begun::Later(Box::pin(async move {
-        // An error is not possible here: an editor that ends drops this future first.
+        // This cannot fail: if the editor ends, this future is dropped first.
         let _ = release.changed().await;
         Done::ok(result)
     }))
 }
 
-/// Blocks the main thread for this time, for an import or for a tool.
+/// Blocks the main thread for this time. `importing`: because of an import instead of a tool.
 pub(crate) fn block(editor: &Editor, time: Duration, importing: bool) {
     let until = tokio::time::Instant::now().checked_add(time);
     editor.hold(|gate| (gate.busy_until, gate.importing) = (until, importing));

@@ -7,10 +7,10 @@ use tokio::sync::oneshot;
 
 use super::json::Object;
 
-/// What the main thread runs for a request. It begins the work and returns whether the work is done.
+/// Work that the main thread runs for a request. It returns its outcome, or a future if the work continues.
 pub(crate) type Job = Box<dyn FnOnce() -> Begun + Send>;
 
-/// Queued work. It runs even if its caller has disconnected, as in Unity; it is lost if the domain ends first.
+/// Queued work. As in Unity, it runs even if its caller has disconnected. It is lost if the domain ends first.
 pub(crate) struct Work {
     pub(crate) job: Job,
     pub(crate) reply: oneshot::Sender<Done>,
@@ -20,17 +20,17 @@ pub(crate) struct Work {
 pub(crate) enum Begun {
     /// The work is done.
     Done(Done),
-    /// The work continues beside the main thread; its outcome is delivered at the main thread's next free moment.
+    /// The work continues outside of the main thread. Its outcome is delivered when the main thread is free.
     Later(BoxFuture<'static, Done>),
 }
 
 impl Begun {
-    /// Work that is done, with this result.
+    /// Makes work that is done, with this result.
     pub(crate) fn ok(result: Object) -> Self {
         Self::Done(Done::ok(result))
     }
 
-    /// Work that is done and failed with this fault.
+    /// Makes work that has failed with this fault.
     pub(crate) fn fault(fault: Fault) -> Self {
         Self::Done(Done { result: Err(fault), then: None })
     }
@@ -38,27 +38,27 @@ impl Begun {
 
 /// The outcome of work.
 pub(crate) struct Done {
-    /// The result, to which a face may add members, or the fault.
+    /// The result, to which the simulated package may add members, or the fault.
     pub(crate) result: Result<Object, Fault>,
-    /// The order to carry out after the reply was written.
+    /// The order to carry out after the reply was written; `None`: no order.
     pub(crate) then: Option<Order>,
 }
 
 impl Done {
-    /// An outcome with this result and no order after it.
+    /// Makes an outcome with this result and without an order.
     pub(crate) fn ok(result: Object) -> Self {
         Self { result: Ok(result), then: None }
     }
 }
 
-/// Why work failed; each face turns it into its own error shape.
+/// Why work failed. Each simulated package writes it as an error in its own form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// An exception with this message.
     Internal(String),
-    /// A parameter or the request's identity was refused, with this message.
+    /// A parameter, or the identity in the request, was refused with this message.
     Refused(String),
-    /// The security settings block the tool.
+    /// The security settings block this tool.
     Blocked(String),
     /// The tool's own time limit passed.
     Timeout { tool: String, seconds: u64 },
@@ -66,7 +66,7 @@ pub(crate) enum Fault {
     Cancelled,
 }
 
-/// An order to the editor beside a tool's own work. The runtime carries orders out one after the other.
+/// An order to the editor, other than to run a tool. The runtime carries orders out one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Reload the domain; the bridge is silent for this long.

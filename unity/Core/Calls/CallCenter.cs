@@ -9,8 +9,8 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>
-    /// Admits calls, schedules them, runs them, and writes the journal. The answer that a client gets is always the outcome in
-    /// the journal. Any thread.
+    /// Admits calls, schedules them, runs them, and writes the journal. A call with an id is answered with the outcome that the
+    /// journal has for it. Its members may be called on any thread.
     /// </summary>
     internal sealed class CallCenter
     {
@@ -33,8 +33,8 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Admits a call, or returns why it is refused. If this returns null and the call has an id, the journal has an entry for
-        /// it. A refused call leaves no trace.
+        /// Admits a call and returns null, or returns the error with which the call is refused. An admitted call that has an id
+        /// gets an entry in the journal. A refused call is not recorded.
         /// </summary>
         public RpcError? Submit(ToolCall call)
         {
@@ -48,27 +48,29 @@ namespace Holdfast
             return null;
         }
 
-        /// <summary>The calls that a reload cut and that can be resumed.</summary>
+        /// <summary>Returns the calls that a reload interrupted and that can be resumed.</summary>
         public IReadOnlyList<JournalEntry> Resumable()
         {
             lock (gate) return journal.Resumable();
         }
 
-        /// <summary>Queues a call that a reload cut, so that it is resumed. Its entry is in the journal already.</summary>
+        /// <summary>
+        /// Queues a call that a reload interrupted, so that it is resumed. The journal already has an entry for the call.
+        /// </summary>
         public void Resume(ToolCall call)
         {
             lock (gate) queue.Add(call);
             Pump();
         }
 
-        /// <summary>Marks a call that a reload cut as interrupted, since it cannot be resumed.</summary>
+        /// <summary>Marks a call as interrupted in the journal: a reload interrupted it, and it cannot be resumed.</summary>
         public void GiveUp(string callId)
         {
             lock (gate) journal.GiveUp(callId);
         }
 
         /// <summary>Saves the state that a resumable tool needs to resume the call.</summary>
-        /// <returns>False if the call has ended or the domain is about to unload.</returns>
+        /// <returns>False if nothing was saved: the call is not running, or the domain is about to unload.</returns>
         public bool Keep(ToolCall call, string state)
         {
             lock (gate)
@@ -79,8 +81,8 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Asks a running call to stop, or drops one that has not begun.</summary>
-        /// <returns>The status in the journal afterwards; null if the id is unknown.</returns>
+        /// <summary>Asks a running call to stop. A call that has not begun is removed and answered.</summary>
+        /// <returns>The status in the journal afterwards; null if the journal does not have the id.</returns>
         public CallStatus? Cancel(string callId)
         {
             ToolCall? call;
@@ -94,9 +96,9 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Ensures that no call of this gateway begins any more that came over another connection than <paramref
-        /// name="present"/>. Drops the calls that wait, and refuses those that the connections in <paramref name="former"/> still
-        /// deliver.
+        /// Ensures that from now on no call of this gateway begins unless it came on the connection <paramref name="present"/>.
+        /// Drops, without an answer, the calls from other connections that have not begun. Refuses the calls that the connections
+        /// in <paramref name="former"/> deliver later.
         /// </summary>
         public void Fence(string gateway, Connection present, IEnumerable<Connection> former)
         {
@@ -118,8 +120,8 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Returns the outcomes of calls as a JSON list, in the order of the questions. Seals each id that never arrived. The
-        /// entries are read only under the lock.
+        /// Returns the outcomes of calls as a JSON list, in the order of the questions. An id that never arrived is sealed: its
+        /// call will be refused. The journal's entries are read only under the lock, so this method writes the JSON itself.
         /// </summary>
         public string Outcomes(string gateway, IEnumerable<(string CallId, long Seq)> questions)
         {
@@ -129,7 +131,9 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Number of calls that have not begun, and the calls that run with their time in milliseconds.</summary>
+        /// <summary>
+        /// Returns the number of calls that have not begun, and the running calls with their running time in milliseconds.
+        /// </summary>
         public (int Queued, IReadOnlyList<(string? CallId, string Tool, long ForMs)> Running) Status()
         {
             lock (gate)
@@ -141,7 +145,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Whether calls wait or run.</summary>
+        /// <summary>Whether any call waits or runs.</summary>
         public bool IsBusy
         {
             get
@@ -151,7 +155,8 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Stops calls that exceed their time limit, and gives up those that do not stop. Called many times a second.
+        /// Asks calls that exceed their time limit to stop. A call that was asked to stop and still runs after <see
+        /// cref="Limits.StopGrace"/> is answered with an error, so that the next call can begin. Called many times a second.
         /// </summary>
         public void CheckDeadlines()
         {
@@ -171,15 +176,17 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Refuses new calls from now on. Calls that run continue until <see cref="Interrupt"/>. Main thread.</summary>
+        /// <summary>
+        /// Refuses new calls, and begins no waiting call. Running calls continue until <see cref="Interrupt"/>. Main thread.
+        /// </summary>
         public void Close(string because)
         {
             lock (gate) closedBecause ??= because;
         }
 
         /// <summary>
-        /// Ends all calls, since the domain is about to unload. Afterwards no call begins and none is answered. The returned
-        /// journal is what the next domain loads.
+        /// Ends all calls, since the domain is about to unload. Afterwards no call begins and none is answered. Returns the
+        /// journal that the next domain loads.
         /// </summary>
         /// <returns>The journal as text.</returns>
         public string Interrupt(string because)
@@ -240,7 +247,7 @@ namespace Holdfast
         private static RpcError Busy(string what) =>
             new("busy", -32004, false, what + "; try again when some have ended");
 
-        // Schedules every call that may begin now. The calls are posted outside the lock.
+        // Schedules every call that may begin now, each on its thread. Posting happens outside the lock.
         private void Pump()
         {
             while (true)
@@ -257,7 +264,8 @@ namespace Holdfast
                     ? workers.Post(() => Run(next))
                     : mainThread.Post(() => Run(next));
                 if (posted) continue;
-                // The queue of its thread is full or closed. The call has not begun, so the answer can say that it did not run.
+                // The queue of the thread is full or closed. The call has not begun here, so it gets an error. Only for a call
+                // that was resumed the error does not say that the call never ran.
                 Drop(next, next.Resumed == null
                     ? new RpcError("busy", -32004, false, "Too much waits for the editor; try again later")
                     : new RpcError("busy", -32004, true, "A domain reload cut it, and too much waits for the editor to let it go on"));
@@ -347,8 +355,8 @@ namespace Holdfast
             else Drop(call, new RpcError("cancelled", -32006, false, "Cancelled before it began"), "cancelled");
         }
 
-        // Answers a call that waits with an error; it will not begin. A call that a reload cut is different: it has begun in the
-        // earlier domain and the journal has it as running, so the journal must get its end.
+        // Removes a call that has not begun here, and answers it with an error. A call that a reload interrupted had begun in an
+        // earlier domain and is running in the journal, so the error is recorded there as its answer.
         private void Drop(ToolCall call, RpcError error, string reason = "dropped")
         {
             CallOutcome outcome = CallOutcome.Of(error);

@@ -30,22 +30,26 @@ namespace Holdfast
 
         public CallStatus Status { get; set; }
 
-        /// <summary>Why the status is <see cref="CallStatus.NotRun"/>: sealed, dropped, cancelled.</summary>
+        /// <summary>
+        /// Why the status is <see cref="CallStatus.NotRun"/>: sealed, dropped or cancelled. Null for any other status.
+        /// </summary>
         public string? Reason { get; set; }
 
-        /// <summary>The answer as JSON; null before the call has ended, or if the answer was not kept.</summary>
+        /// <summary>
+        /// The answer as JSON; null if there is none yet, if the call never got one, or if the answer was not kept.
+        /// </summary>
         public string? Answer { get; set; }
 
         /// <summary>Whether the answer is an error.</summary>
         public bool AnswerIsError { get; set; }
 
-        /// <summary>Why the answer of a done call is missing: too_large, expired.</summary>
+        /// <summary>Why a call with status <see cref="CallStatus.Done"/> has no answer here: too_large or expired.</summary>
         public string? Lost { get; set; }
 
         /// <summary>The state that a resumable tool saved, as JSON.</summary>
         public string? Kept { get; set; }
 
-        /// <summary>When the entry got its present status, in milliseconds of <see cref="IClock.Now"/>.</summary>
+        /// <summary>When the entry got its current status, in milliseconds of <see cref="IClock.Now"/>.</summary>
         public long Since { get; set; }
 
         public bool IsOpen => Status is CallStatus.Queued or CallStatus.Running;
@@ -63,14 +67,14 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// Records the outcome of every call by its id. It makes "not run" provable: an id that is asked for before its call arrives
-    /// is sealed, and an id that may have been removed is never reported as one that never arrived. Not thread-safe: <see
-    /// cref="CallCenter"/>'s lock guards it.
+    /// Records the outcome of every call under its id, so that the package can state for certain that a call did not run. If an
+    /// outcome is asked for before its call arrives, the id is sealed: the call will be refused. An id whose entry may have been
+    /// removed is reported as forgotten, never as not run. Not thread-safe: the lock of <see cref="CallCenter"/> guards it.
     /// </summary>
     internal sealed class CallJournal
     {
         private readonly Dictionary<string, LinkedListNode<JournalEntry>> byId = new(StringComparer.Ordinal);
-        // Ordered by the time of the last change of status, so that the oldest ended entry is found first.
+        // Ordered by the time of the last change of status, so the first ended entry is the oldest one.
         private readonly LinkedList<JournalEntry> entries = new();
         private readonly LinkedList<JournalEntry> answers = new();
         private readonly Dictionary<string, Gateway> gateways = new(StringComparer.Ordinal);
@@ -85,26 +89,29 @@ namespace Holdfast
         /// <summary>Number of entries.</summary>
         public int Count => byId.Count;
 
-        /// <summary>Total characters of the answers kept.</summary>
+        /// <summary>Total length of the answers that are kept, in characters (not bytes).</summary>
         public long AnswerBytes => answerBytes;
 
         /// <summary>Returns the entry of a call id, or null.</summary>
         public JournalEntry? Find(string callId) =>
             byId.TryGetValue(callId, out LinkedListNode<JournalEntry> node) ? node.Value : null;
 
-        /// <summary>Records that a gateway has proven itself on a new connection.</summary>
+        /// <summary>
+        /// Records that a gateway has proven itself on a new connection. The gateway whose latest proof is oldest is removed if
+        /// there are too many.
+        /// </summary>
         public void Greet(string gateway)
         {
             if (!gateways.TryGetValue(gateway, out Gateway record))
             {
                 if (gateways.Count >= Limits.JournalGateways) LetGatewayGo();
-                // An unknown gateway may be one that was removed. Then what happened to its earlier calls is unknown.
+                // This gateway may be one that was removed earlier. Then the outcomes of its earlier calls are unknown.
                 gateways.Add(gateway, record = new Gateway { Blind = gatewaysLetGo });
             }
             record.Greeted = ++gatewayClock;
         }
 
-        /// <summary>Adds a call that was received. Its id must be unknown.</summary>
+        /// <summary>Adds an entry for a call that was received. The journal must not have the id yet.</summary>
         public JournalEntry Enter(string gateway, string callId, long seq, string tool)
         {
             if (gateways.TryGetValue(gateway, out Gateway record) && record.Blind)
@@ -121,15 +128,17 @@ namespace Holdfast
         /// <summary>Marks a call as running.</summary>
         public void Begin(string callId) => Move(callId, CallStatus.Running);
 
-        /// <summary>Saves the state that a resumable tool needs to resume a running call.</summary>
+        /// <summary>
+        /// Saves the state from which a resumable tool resumes a running call. Does nothing if the call is not running.
+        /// </summary>
         public void Keep(string callId, string state)
         {
             if (Find(callId) is { Status: CallStatus.Running } entry) entry.Kept = state;
         }
 
         /// <summary>Records the answer of a running call.</summary>
-        /// <returns>False if the call is not running in the journal. Then its recorded outcome stays, and no answer may be
-        /// sent.</returns>
+        /// <returns>False if the call is not running in the journal. Then the recorded outcome stays, and the new answer must not
+        /// be sent.</returns>
         public bool Complete(string callId, string answer, bool isError)
         {
             if (Find(callId) is not { Status: CallStatus.Running }) return false;
@@ -158,7 +167,9 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Returns the entry of a call. An id that never arrived is sealed; an id that may have been removed is forgotten.
+        /// Returns the entry of a call. If the id never arrived, it is sealed: the entry says "not run", and the call will be
+        /// refused. If the gateway is unknown, or the entry may have been removed, the returned entry says "forgotten" and is not
+        /// stored.
         /// </summary>
         public JournalEntry Ask(string gateway, string callId, long seq)
         {
@@ -176,8 +187,8 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Prepares for the unloading of the domain. Queued calls become not run; running ones become interrupted, unless their
-        /// tool saved a state to resume them.
+        /// Updates the open entries before the domain unloads. A queued call becomes "not run". A running call becomes
+        /// "interrupted", unless its tool saved a state from which it can be resumed.
         /// </summary>
         public void Interrupt()
         {
@@ -188,18 +199,18 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Marks a call that a reload cut as interrupted, since it cannot be resumed.</summary>
+        /// <summary>Marks a call as interrupted: a reload interrupted it, and it cannot be resumed.</summary>
         public void GiveUp(string callId)
         {
             if (Find(callId) is not { Status: CallStatus.Running }) return;
             Move(callId, CallStatus.Interrupted).Kept = null;
         }
 
-        /// <summary>The calls that a reload cut and whose tools saved a state.</summary>
+        /// <summary>Returns the calls that a reload interrupted and whose tools saved a state.</summary>
         public IReadOnlyList<JournalEntry> Resumable() =>
             entries.Where(e => e.Status == CallStatus.Running && e.Kept != null).ToList();
 
-        /// <summary>Removes ended entries that are older than <see cref="Limits.JournalAge"/>.</summary>
+        /// <summary>Removes ended entries whose status has not changed for <see cref="Limits.JournalAge"/>.</summary>
         public void Expire()
         {
             long oldest = clock.Now - Limits.JournalAge;
@@ -320,12 +331,14 @@ namespace Holdfast
 
         private sealed class Gateway
         {
-            /// <summary>Highest <c>seq</c> of the removed entries.</summary>
+            /// <summary>
+            /// Highest <c>seq</c> of this gateway's removed entries. An unknown call up to this number is "forgotten".
+            /// </summary>
             public long LetGoUpTo { get; set; }
 
             /// <summary>
-            /// Set if the gateway may have been known before and was removed. Until its next call arrives, unknown ids are
-            /// reported as forgotten.
+            /// Whether an earlier record of this gateway may have been removed. Then all unknown ids are reported as forgotten,
+            /// until the gateway's next call arrives.
             /// </summary>
             public bool Blind { get; set; }
 

@@ -5,9 +5,9 @@ using System.Linq;
 namespace Holdfast
 {
     /// <summary>
-    /// Decides which call begins next. Tools that are not parallel run one after another, in the order of arrival, over all
-    /// connections. Parallel ones run beside them, up to <see cref="Limits.ParallelCalls"/> at once. Not thread-safe: <see
-    /// cref="CallCenter"/>'s lock guards it.
+    /// Decides which call begins next. Calls of tools that are not parallel run one after another, in the order of arrival,
+    /// whichever connection they came on. Calls of parallel tools run at the same time as those, at most <see
+    /// cref="Limits.ParallelCalls"/> at once. Not thread-safe: the lock of <see cref="CallCenter"/> guards it.
     /// </summary>
     internal sealed class CallQueue
     {
@@ -27,14 +27,14 @@ namespace Holdfast
         /// <summary>All calls, waiting and active.</summary>
         public IEnumerable<ToolCall> All => active.Concat(serial).Concat(parallel);
 
-        /// <summary>Appends a call.</summary>
+        /// <summary>Appends a call to the calls that wait.</summary>
         public void Add(ToolCall call)
         {
             (call.Tool.About.Parallel ? parallel : serial).AddLast(call);
             WaitingBytes += call.Bytes;
         }
 
-        /// <summary>Makes the next call that may begin active and returns it; null if there is none.</summary>
+        /// <summary>Takes the next call that may begin, and makes it active. Returns null if no call may begin now.</summary>
         public ToolCall? Next()
         {
             int running = active.Count(c => c.Tool.About.Parallel);

@@ -4,13 +4,15 @@ using System.Collections.Generic;
 
 namespace Holdfast
 {
-    /// <summary>The ports that tools use, by interface. Any thread; filled while the bridge starts.</summary>
+    /// <summary>
+    /// The ports that tools use, each under its interface. Ports are added while the bridge starts; any thread may read them.
+    /// </summary>
     public sealed class ServiceTable
     {
         private readonly Dictionary<Type, object> services = new();
         private readonly object gate = new();
 
-        /// <summary>Creates a table; calls measure their time with this clock.</summary>
+        /// <summary>Creates an empty table with the clock by which calls measure their time.</summary>
         public ServiceTable(IClock clock) => Clock = clock;
 
         internal IClock Clock { get; }

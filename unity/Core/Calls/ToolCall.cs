@@ -9,16 +9,16 @@ namespace Holdfast
     /// <summary>Phase of a call in <see cref="CallCenter"/>, guarded by its lock.</summary>
     internal enum CallPhase
     {
-        /// <summary>Waits in the queue.</summary>
+        /// <summary>The call waits in the queue.</summary>
         Waiting,
 
-        /// <summary>Chosen to run, and posted to its thread.</summary>
+        /// <summary>The call was chosen to run, and posted to its thread.</summary>
         Scheduled,
 
         /// <summary>The tool has begun.</summary>
         Running,
 
-        /// <summary>Has ended, or will not begin.</summary>
+        /// <summary>The call has ended, or will not begin.</summary>
         Ended
     }
 
@@ -68,10 +68,12 @@ namespace Holdfast
 
         public long Seq { get; set; }
 
-        /// <summary>The connection that the call came over; null for a call that is resumed after a reload.</summary>
+        /// <summary>The connection on which the call came; null for a call that is resumed after a reload.</summary>
         public Connection? Origin { get; set; }
 
-        /// <summary>The caller's time limit in milliseconds; 0 is none, null means that the tool's own applies.</summary>
+        /// <summary>
+        /// The caller's time limit in milliseconds. 0 means no limit; null means that the tool's own limit applies.
+        /// </summary>
         public int? TimeoutMs { get; set; }
 
         public bool WantsProgress { get; set; }
@@ -80,18 +82,18 @@ namespace Holdfast
         public JToken? Resumed { get; set; }
 
         /// <summary>
-        /// Called at most once, on any thread, when the call ends. Not called for a call that a fence dropped or that the end of
-        /// the domain cut.
+        /// Called at most once, on any thread, when the call ends. Not called for a call that was dropped because its gateway
+        /// opened a newer connection, nor for a call that the end of the domain interrupted.
         /// </summary>
         public Action<ToolCall, CallOutcome> Ended { get; set; } = (_, _) => { };
 
         /// <summary>Sends a progress report to the caller.</summary>
         public Action<ToolCall, double, double?, string?> Progressed { get; set; } = (_, _, _, _) => { };
 
-        /// <summary>Writes the state that the tool saves into the journal.</summary>
+        /// <summary>Writes the state that the tool saves into the journal. Returns false if the state was not saved.</summary>
         public Func<ToolCall, JToken, bool> Kept { get; set; } = (_, _) => false;
 
-        // CallCenter sets the following members.
+        // Only CallCenter sets the members from here to `Stop`.
         public CallPhase Phase { get; set; }
 
         public long StartedAt { get; set; }
@@ -123,7 +125,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Ends progress reports: none is sent after this returns.</summary>
+        /// <summary>Stops progress reports: none is sent after this method has returned.</summary>
         public void EndProgress()
         {
             lock (progressGate) lastProgress = double.PositiveInfinity;
@@ -131,7 +133,9 @@ namespace Holdfast
 
         public bool KeepAcrossReload(JToken state) => Kept(this, state.DeepClone());
 
-        /// <summary>Cancels the tool's token. Exceptions of the tool's callbacks are ignored.</summary>
+        /// <summary>
+        /// Cancels the tool's token. Exceptions of callbacks that the tool has registered on the token are ignored.
+        /// </summary>
         public void CancelToken()
         {
             try
@@ -140,7 +144,7 @@ namespace Holdfast
             }
             catch (AggregateException)
             {
-                // A callback of the tool failed. The tool's task still decides how the call ends.
+                // A callback of the tool failed. This is ignored: the tool's task decides how the call ends.
             }
         }
     }
@@ -162,7 +166,7 @@ namespace Holdfast
         /// <summary>The tool's result as JSON.</summary>
         public string Value { get; }
 
-        /// <summary>The list of the result's text, image and audio parts as JSON, or null.</summary>
+        /// <summary>The result's text, image and audio parts as a JSON list; null if the tool returned none.</summary>
         public string? Content { get; }
 
         /// <summary>Whether the tool reports that it failed.</summary>

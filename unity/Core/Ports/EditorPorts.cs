@@ -52,28 +52,30 @@ namespace Holdfast
         public string StateFolder { get; init; } = "";
     }
 
-    /// <summary>Stores texts for the life of the editor's process, through every reload (SessionState). Main thread.</summary>
+    /// <summary>
+    /// Stores texts that outlive domain reloads but not the editor's process (Unity's SessionState). Main thread.
+    /// </summary>
     public interface ISessionStore
     {
         /// <summary>Returns a text, or null if there is none.</summary>
         string? Get(string key);
 
-        /// <summary>Stores a text; null erases it.</summary>
+        /// <summary>Stores a text under a key. Null removes it.</summary>
         void Set(string key, string? value);
     }
 
-    /// <summary>Wakes an editor without focus. Any thread.</summary>
+    /// <summary>Wakes an editor that does not have the focus. Any thread.</summary>
     public interface IEditorPulse
     {
-        /// <summary>Whether this editor can be woken, and the user allows it.</summary>
+        /// <summary>Whether this editor can be woken and the user allows it.</summary>
         bool IsAvailable { get; }
 
         /// <summary>Makes the editor run a frame soon.</summary>
         void Signal();
 
         /// <summary>
-        /// Shows a minimised editor again, without giving it the focus, if the user allows that and the system can. Some editors
-        /// run no frames while they are minimised, even after <see cref="Signal"/>.
+        /// Shows a minimised editor's window again without giving it the focus, if the user allows that and the system can do it.
+        /// Some editors run no frames while they are minimised, even after <see cref="Signal"/>.
         /// </summary>
         void Restore();
     }
@@ -81,17 +83,20 @@ namespace Holdfast
     /// <summary>Logs the package's own messages. Any thread.</summary>
     public interface IEditorLog
     {
-        /// <summary>Logs something expected.</summary>
+        /// <summary>Logs an expected event.</summary>
         void Info(string message);
 
-        /// <summary>Logs a problem that the bridge can work with.</summary>
+        /// <summary>Logs a problem in spite of which the bridge goes on.</summary>
         void Warn(string message);
 
         /// <summary>Logs a failure.</summary>
         void Error(string message);
     }
 
-    /// <summary>What the user allows. Read on any thread, so keep the settings in a copy that is replaced as a whole.</summary>
+    /// <summary>
+    /// What the user allows. The members are called on any thread, so an implementation must read from a copy of the settings
+    /// that is replaced as a whole.
+    /// </summary>
     public interface ISecuritySettings
     {
         /// <summary>Whether this switch is on.</summary>
@@ -120,7 +125,7 @@ namespace Holdfast
     /// <summary>Finds the classes that carry <see cref="McpToolAttribute"/> (TypeCache). Main thread.</summary>
     public interface IToolSource
     {
-        /// <summary>Returns the types. The registry warns about those that are not tools and leaves them out.</summary>
+        /// <summary>Returns the classes. The registry leaves out those that cannot be used as tools, with a warning.</summary>
         IEnumerable<Type> FindToolTypes();
     }
 

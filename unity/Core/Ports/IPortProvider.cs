@@ -2,8 +2,8 @@
 namespace Holdfast
 {
     /// <summary>
-    /// Adds ports of the editor while the bridge starts. Every class that implements this and has a constructor without
-    /// parameters is found automatically. An assembly for an optional package adds its port this way.
+    /// Adds ports of the editor while the bridge starts. Every class that implements this interface and has a constructor without
+    /// parameters is found automatically. This is how an assembly that depends on an optional package adds its port.
     /// </summary>
     public interface IPortProvider
     {

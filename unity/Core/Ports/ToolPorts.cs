@@ -6,9 +6,9 @@ using System.Threading.Tasks;
 
 namespace Holdfast
 {
-    // The ports behind the built-in tools. Adapters in Holdfast.Editor implement them over Unity's API and contain no logic: the
-    // tools in this assembly filter, limit, format and write files, since they can be tested here. Every method is called on the
-    // main thread unless its comment says otherwise.
+    // The interfaces through which the built-in tools use Unity. Adapters in Holdfast.Editor implement them with Unity's API and
+    // contain no logic. The tools in this assembly filter, limit, format and write files, because that can be tested without
+    // Unity. Every method is called on the main thread unless its comment says otherwise.
 
     /// <summary>Unity's console.</summary>
     public interface IConsole
@@ -84,7 +84,7 @@ namespace Holdfast
     /// <summary>The open scenes.</summary>
     public interface IScenes
     {
-        /// <summary>The open scenes, or the prefab that is being edited.</summary>
+        /// <summary>Returns the open scenes, or the prefab that is being edited.</summary>
         IReadOnlyList<SceneView> Open();
     }
 
@@ -100,14 +100,14 @@ namespace Holdfast
         /// <summary>A prefab in its own stage.</summary>
         Prefab,
 
-        /// <summary>Objects that play mode keeps when it changes scenes.</summary>
+        /// <summary>The scene of the objects that play mode keeps when it changes scenes.</summary>
         DontDestroyOnLoad
     }
 
     /// <summary>A GameObject, read when it is visited.</summary>
     public interface ISceneNode
     {
-        /// <summary>The object's id in this session, as text: newer editors have ids of 64 bits.</summary>
+        /// <summary>The object's id in this session. It is text because newer editors have ids of 64 bits.</summary>
         string Id { get; }
 
         /// <summary>The object's name.</summary>
@@ -138,10 +138,12 @@ namespace Holdfast
     /// <summary>A component.</summary>
     public interface ISceneComponent
     {
-        /// <summary>Whether the component's script is missing. Then the other members mean nothing.</summary>
+        /// <summary>Whether the component's script is missing. If so, the other members are meaningless.</summary>
         bool IsMissing { get; }
 
-        /// <summary>Whether the component's type or a base type has this name, with or without namespace.</summary>
+        /// <summary>
+        /// Whether this is the name of the component's type or of one of its base types, with or without namespace.
+        /// </summary>
         bool IsA(string typeName);
 
         /// <summary>Name of the component's type.</summary>
@@ -200,7 +202,7 @@ namespace Holdfast
     public sealed record SearchProviderEntry(
         string Id, string Name, string Filter, int Priority, bool IsActive, bool IsExplicit)
     {
-        /// <summary>The type that the provider names as its own; empty if it names none.</summary>
+        /// <summary>The type that the provider declares for its results; empty if it declares none.</summary>
         public string Type { get; init; } = "";
 
         /// <summary>Whether the search window has a pane for details of the provider's results.</summary>
@@ -222,10 +224,10 @@ namespace Holdfast
     /// <summary>A running search.</summary>
     public interface ISearchQuery : IDisposable
     {
-        /// <summary>Whether more results may come.</summary>
+        /// <summary>Whether more results may still arrive.</summary>
         bool IsPending { get; }
 
-        /// <summary>Returns at most <paramref name="max"/> results that came since the last call, with their texts.</summary>
+        /// <summary>Returns at most <paramref name="max"/> results that arrived since the last call, with their texts.</summary>
         IReadOnlyList<SearchHit> Take(int max);
     }
 
@@ -236,7 +238,7 @@ namespace Holdfast
         /// <summary>Name of the result's icon, if the provider has set one. No icon is drawn to find it.</summary>
         public string Thumbnail { get; init; } = "";
 
-        /// <summary>Rank of the result; a lower value is listed earlier.</summary>
+        /// <summary>Rank of the result. A result with a lower value is listed earlier.</summary>
         public int Score { get; init; }
 
         /// <summary>The asset's labels in Unity; empty if the result is not an asset.</summary>
@@ -246,34 +248,35 @@ namespace Holdfast
         public bool IsSelectable { get; init; }
     }
 
-    /// <summary>The test framework. This port is missing if its package is not installed.</summary>
+    /// <summary>The test framework. This port is missing if the framework's package is not installed.</summary>
     public interface ITestRunner
     {
-        /// <summary>Starts a run. Its events go to the listeners, also to those of a later domain.</summary>
+        /// <summary>Starts a run. Its events are reported to all listeners, including those that a later domain adds.</summary>
         /// <returns>The run's id in the test framework.</returns>
         string Begin(TestRequest request);
 
         /// <summary>
-        /// Reports every test run in the editor to a listener, including the user's. Subscribe again after a reload.
+        /// Reports the events of every test run in the editor to a listener, including runs that the user starts. Call it again
+        /// after a reload.
         /// </summary>
         IDisposable Listen(ITestListener listener);
 
         /// <summary>Stops a test run.</summary>
-        /// <returns>False if this version of the test framework cannot.</returns>
+        /// <returns>False if this version of the test framework cannot stop runs.</returns>
         bool Cancel(string run);
 
         /// <summary>Whether a run is in progress.</summary>
         bool IsRunning { get; }
 
         /// <summary>Saves dirty scenes without asking.</summary>
-        /// <returns>False if a scene could not be saved. Then a run would open a dialog.</returns>
+        /// <returns>False if a scene could not be saved. A test run would then open a dialog.</returns>
         bool SaveScenes();
 
         /// <summary>Whether scenes have unsaved changes.</summary>
         bool HasDirtyScenes { get; }
     }
 
-    /// <summary>Selects the tests to run. An empty list does not restrict them.</summary>
+    /// <summary>Selects the tests to run. A list that is empty excludes nothing.</summary>
     public sealed record TestRequest
     {
         /// <summary>Whether the tests run in play mode; false means edit mode.</summary>
@@ -308,6 +311,6 @@ namespace Holdfast
         void RunFailed(string message);
     }
 
-    /// <summary>Result of a run; <paramref name="Xml"/> is NUnit's.</summary>
+    /// <summary>Result of a test run. <paramref name="Xml"/> has the run's suites as NUnit XML.</summary>
     public sealed record TestSummary(int Passed, int Failed, int Skipped, int Inconclusive, double Seconds, string Xml);
 }

@@ -12,10 +12,10 @@ namespace Holdfast
         /// <summary>The log of requests; it stays readable while the bridge is stopped.</summary>
         TrafficLog Traffic { get; }
 
-        /// <summary>Starts the bridge, also after later reloads.</summary>
+        /// <summary>Starts the bridge now. It also starts again after each later reload.</summary>
         void Start();
 
-        /// <summary>Stops the bridge until <see cref="Start"/> is called or the editor is restarted.</summary>
+        /// <summary>Stops the bridge. It stays stopped until <see cref="Start"/> is called or the editor is restarted.</summary>
         void Stop();
     }
 
@@ -50,10 +50,12 @@ namespace Holdfast
         /// <summary>Whether an editor without focus is woken for a call.</summary>
         bool WakeUnfocused { get; set; }
 
-        /// <summary>Whether a minimised editor is shown again if it keeps a call waiting. Windows only.</summary>
+        /// <summary>
+        /// Whether to show a minimised editor's window again if a call waits for it. Has an effect on Windows only.
+        /// </summary>
         bool RestoreMinimized { get; set; }
 
-        /// <summary>Path of the gateway's program; empty means that it is searched for.</summary>
+        /// <summary>Path of the gateway's program. If it is empty, the program is searched for.</summary>
         string ProgramPath { get; set; }
     }
 

@@ -9,8 +9,8 @@ using System.Threading;
 namespace Holdfast
 {
     /// <summary>
-    /// Sends push messages to one listener, on a thread that connects, writes the queue, and reconnects. A push is only a hint
-    /// for the gateway: a message that cannot be sent leaves a gap in the sequence.
+    /// Sends push messages to one listener. Its thread connects, writes the queued messages, and reconnects when the connection
+    /// is lost. A push message is only a hint for the gateway: if one cannot be sent, the sequence numbers have a gap.
     /// </summary>
     internal sealed class PushChannel
     {
@@ -23,7 +23,7 @@ namespace Holdfast
         private bool closed;
         private bool finishing;
 
-        /// <param name="write">Makes a line of message, sequence number and token.</param>
+        /// <param name="write">Writes a message, its sequence number and the token as one JSON line.</param>
         /// <param name="recovered">Whether the listener was known before a reload.</param>
         public PushChannel(
             PushEndpoint endpoint, IPEndPoint address, bool recovered, Func<PushMessage, long, string?, string> write)
@@ -43,7 +43,9 @@ namespace Holdfast
         /// <summary>Sequence number of the last message, sent or lost.</summary>
         public long Sequence { get; private set; }
 
-        /// <summary>Whether all <see cref="Limits.PushAttempts"/> failed: the listener is gone.</summary>
+        /// <summary>
+        /// Whether <see cref="Limits.PushAttempts"/> attempts in a row have failed, so that the thread has ended.
+        /// </summary>
         public bool HasGivenUp { get; private set; }
 
         /// <summary>Whether the channel is connected.</summary>
@@ -55,7 +57,10 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Queues a message. If the queue is full, its oldest message is lost.</summary>
+        /// <summary>
+        /// Queues a message. If the queue is full, the oldest message is dropped. Does nothing after <see cref="Finish"/> or <see
+        /// cref="Close"/>.
+        /// </summary>
         public void Send(PushMessage message)
         {
             lock (gate)
@@ -71,7 +76,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Sends a last message if connected, then ends the channel.</summary>
+        /// <summary>Queues a last message, which is sent only if the listener is connected. Then the channel ends.</summary>
         public void Finish(PushMessage last)
         {
             Send(last);
@@ -83,7 +88,8 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Call after <see cref="Finish"/>. Waits at most <paramref name="milliseconds"/> until everything is written.
+        /// Waits at most <paramref name="milliseconds"/> until everything is written and the connection is closed. Call it after
+        /// <see cref="Finish"/>.
         /// </summary>
         public void WaitWritten(int milliseconds)
         {
@@ -98,7 +104,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Closes the channel at once. Queued messages are counted as lost.</summary>
+        /// <summary>Closes the channel at once. Queued messages count as lost: their sequence numbers are skipped.</summary>
         public void Close()
         {
             Socket? open;
@@ -114,7 +120,7 @@ namespace Holdfast
             open?.Close();
         }
 
-        /// <summary>Runs the channel; the body of its thread.</summary>
+        /// <summary>Connects and sends until the channel ends. This is the body of the channel's thread.</summary>
         public void Run()
         {
             int pause = Limits.PushRetryFirst;
@@ -186,7 +192,7 @@ namespace Holdfast
             }
             catch (Exception e) when (e is IOException or SocketException or ObjectDisposedException)
             {
-                // The connection is lost; Run connects again.
+                // The connection is lost. Run connects again.
             }
             finally
             {
@@ -199,7 +205,7 @@ namespace Holdfast
             }
         }
 
-        // A listener does not send. A readable socket is closed, or has bytes to be ignored.
+        // Whether the listener has closed the connection. A listener sends nothing; if it does, the bytes are ignored.
         private static bool Drained(Socket connected) => connected.Receive(new byte[1024]) == 0;
 
         private void Put(Socket connected, PushMessage message)

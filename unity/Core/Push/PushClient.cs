@@ -24,7 +24,7 @@ namespace Holdfast
             this.write = write;
         }
 
-        /// <summary>The listeners that have not been given up, with their last sequence numbers.</summary>
+        /// <summary>The listeners that have not been given up, each with its last sequence number.</summary>
         public IReadOnlyList<PushEndpoint> Endpoints
         {
             get
@@ -46,13 +46,16 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Connects to the listeners that were known before a reload.</summary>
+        /// <summary>Connects to the listeners that an earlier domain had.</summary>
         public void Recover(IEnumerable<PushEndpoint> endpoints)
         {
             foreach (PushEndpoint endpoint in endpoints) Add(endpoint, true);
         }
 
-        /// <summary>Adds the listener that a client has named. A known listener with the same token is left as it is.</summary>
+        /// <summary>
+        /// Adds the listener that a client has named. A known listener with the same token stays as it is; with another token it
+        /// is replaced. If there are too many listeners, another one is removed, a listener that is not connected if possible.
+        /// </summary>
         /// <returns>False if the endpoint is not a port on this machine, or the client is closed.</returns>
         public bool Register(string endpoint, string? token) => Add(new PushEndpoint(endpoint, token, 0), false);
 
@@ -62,7 +65,9 @@ namespace Holdfast
             lock (gate) channels.ForEach(c => c.Send(message));
         }
 
-        /// <summary>Queues a last message for every listener. Call <see cref="Close"/> afterwards.</summary>
+        /// <summary>
+        /// Queues a last message for every listener, and accepts no new listeners. Call <see cref="Close"/> afterwards.
+        /// </summary>
         public void Finish(PushMessage last)
         {
             lock (gate)
@@ -81,7 +86,7 @@ namespace Holdfast
             foreach (PushChannel channel in all) channel.WaitWritten(Math.Max(0, until - Environment.TickCount));
         }
 
-        /// <summary>Closes every channel at once.</summary>
+        /// <summary>Closes every channel at once. Queued messages are lost.</summary>
         public void Close()
         {
             lock (gate)
@@ -92,7 +97,8 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Parses an endpoint; null unless it is on loopback, since a client must not make the editor connect to other machines.
+        /// Parses an endpoint such as 127.0.0.1:7000. Returns null if it is malformed, or not on loopback: a client must not make
+        /// the editor connect to other machines.
         /// </summary>
         public static IPEndPoint? Parse(string endpoint)
         {

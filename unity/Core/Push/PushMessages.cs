@@ -7,14 +7,14 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>A push message. Members that stay empty are written too.</summary>
+    /// <summary>A push message. Members without a value are written too.</summary>
     internal sealed record PushMessage(string Type)
     {
         public string ReasonType { get; init; } = "";
 
         public string ReasonText { get; init; } = "";
 
-        /// <summary>Whether the message identifies the editor: its endpoint, Unity version, project and nonce.</summary>
+        /// <summary>Whether the message tells which editor sends it: endpoint, Unity version, project and nonce.</summary>
         public bool Introduces { get; init; }
 
         public int ToolCount { get; init; }
@@ -41,7 +41,7 @@ namespace Holdfast
             ToolCount = count, ChangedTools = names, ChangeType = change.ToString().ToLowerInvariant()
         };
 
-        /// <summary>The message as one JSON line, without the line break.</summary>
+        /// <summary>Returns the message as one JSON line, without the line break.</summary>
         public string ToLine(long sequence, string? token, DateTime utcNow, EditorIdentity editor, string nonce, int port)
         {
             var line = new JObject { ["type"] = Type, ["sequence"] = sequence };

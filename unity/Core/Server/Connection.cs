@@ -7,7 +7,7 @@ using System.Threading;
 
 namespace Holdfast
 {
-    /// <summary>Hears what a connection has to tell. Called on the connection's own reading thread.</summary>
+    /// <summary>Receives a connection's messages and its end. Called on the connection's reading thread.</summary>
     internal interface IConnectionHandler
     {
         void Received(Connection connection, byte[] message);
@@ -18,8 +18,8 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// One client: a thread that reads and a thread that writes, so that a client that reads slowly holds up nobody. What
-    /// waits to be written is bounded.
+    /// The connection of one client. It has one thread that reads and one that writes, so that a client that reads slowly delays
+    /// nobody else. The messages that wait to be written are limited in number and size.
     /// </summary>
     internal sealed class Connection
     {
@@ -46,32 +46,36 @@ namespace Holdfast
             Lane = new SerialLane();
         }
 
-        /// <summary>From 1, never given twice while the editor lives.</summary>
+        /// <summary>Number of the connection, from 1. No number is used twice while the editor's process lives.</summary>
         public int Number { get; }
 
-        /// <summary>Requests that are answered in their order.</summary>
+        /// <summary>Runs the requests that must be answered in the order in which they came.</summary>
         public SerialLane Lane { get; }
 
-        /// <summary>What it has said in hello; null before that. Set and read on its reading thread.</summary>
+        /// <summary>
+        /// What the client said in <c>holdfast/hello</c>; null before that. Set and read on the reading thread.
+        /// </summary>
         public Greeting? Greeting { get; set; }
 
-        /// <summary>The gateway's name; null until the gateway has proven itself.</summary>
+        /// <summary>The gateway's id; null until the gateway has proven itself.</summary>
         public string? Gateway { get; private set; }
 
         public bool IsProven => Gateway != null;
 
-        /// <summary>When it was accepted, in UTC.</summary>
+        /// <summary>When the connection was accepted, in UTC.</summary>
         public DateTime Since { get; }
 
-        /// <summary>Calls of tools that came over it.</summary>
+        /// <summary>
+        /// Number of calls that came on this connection, including refused ones. uLoopMCP's pings are not counted.
+        /// </summary>
         public int Calls => calls;
 
         /// <summary>The client's name; empty while it has not given one.</summary>
         public string ClientName { get; set; } = "";
 
         /// <summary>
-        /// A newer connection of the same gateway has replaced this one; calls from this one are refused. Guarded by
-        /// <see cref="CallCenter"/>'s lock.
+        /// Whether a newer connection of the same gateway has replaced this one. Calls from this one are then refused. Guarded by
+        /// the lock of <see cref="CallCenter"/>.
         /// </summary>
         public bool IsFenced { get; set; }
 
@@ -83,7 +87,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>One more call came.</summary>
+        /// <summary>Counts one more call.</summary>
         public void CountCall() => Interlocked.Increment(ref calls);
 
         public void Prove(string gateway) => Gateway = gateway;
@@ -94,8 +98,8 @@ namespace Holdfast
             threads.Start("reader " + Number, Read);
         }
 
-        /// <summary>Queues a message.</summary>
-        /// <returns>False if it will not be written: the connection is ending.</returns>
+        /// <summary>Queues a message. If too much is queued already, closes the connection.</summary>
+        /// <returns>False if the message will not be written, because the connection is ending.</returns>
         public bool Send(string message)
         {
             byte[] body = Json.Utf8.GetBytes(message);
@@ -119,7 +123,10 @@ namespace Holdfast
             return false;
         }
 
-        /// <summary>Writes what is queued, then shuts down sending. Then the client closes, or <see cref="Close"/> does.</summary>
+        /// <summary>
+        /// Writes the queued messages, accepts no more, and shuts down sending. Then the client closes the connection, or <see
+        /// cref="Close"/> does.
+        /// </summary>
         public void Finish()
         {
             lock (gate)
@@ -129,7 +136,9 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Waits until all is written or the connection is closed, at most <paramref name="milliseconds"/>.</summary>
+        /// <summary>
+        /// Waits until all messages are written or the connection is closed, at most <paramref name="milliseconds"/>.
+        /// </summary>
         public void WaitWritten(int milliseconds)
         {
             int until = Environment.TickCount + milliseconds;
@@ -143,7 +152,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Ends it now.</summary>
+        /// <summary>Closes the connection at once, from any thread. Queued messages and requests are dropped.</summary>
         public void Close()
         {
             lock (gate)
@@ -160,7 +169,7 @@ namespace Holdfast
             }
             catch (Exception e) when (e is SocketException or ObjectDisposedException)
             {
-                // The other side was first.
+                // The client has closed the connection already.
             }
             socket.Close();
         }
@@ -194,7 +203,8 @@ namespace Holdfast
             }
         }
 
-        // Closing a socket with bytes unread resets it, and the client might not see why. So some of them are read.
+        // If a socket is closed while received bytes are unread, the connection is reset, and the client might not get the error.
+        // So some bytes are read and ignored first.
         private void Drain()
         {
             WaitWritten(Limits.SendTimeout);
@@ -240,21 +250,23 @@ namespace Holdfast
         }
     }
 
-    /// <summary>What a connection has said in hello.</summary>
+    /// <summary>
+    /// What a client said in <c>holdfast/hello</c>, and the challenge that it was answered with (<c>OwnChallenge</c>).
+    /// </summary>
     internal sealed record Greeting(
         string Gateway, string ClientName, string Challenge, string OwnChallenge, string? PushEndpoint, string? PushToken);
 
-    /// <summary>Runs a connection's jobs one at a time, so that answers keep the order of the requests. Thread-safe.</summary>
+    /// <summary>Runs a connection's jobs one at a time, so that answers have the order of the requests. Thread-safe.</summary>
     internal sealed class SerialLane
     {
         private readonly Queue<Action<Action>> jobs = new();
         private bool busy;
 
         /// <summary>
-        /// Puts a job at the end. The job starts when it is first in line. Its argument is the callback to call when the job is
+        /// Appends a job. It starts when the jobs before it are done. The job gets a callback, which it must call when it is
         /// done.
         /// </summary>
-        /// <returns>False if too many wait.</returns>
+        /// <returns>False if too many jobs wait already.</returns>
         public bool Post(Action<Action> job)
         {
             lock (jobs)
@@ -266,7 +278,7 @@ namespace Holdfast
             return true;
         }
 
-        /// <summary>Drops what waits.</summary>
+        /// <summary>Drops the jobs that have not started.</summary>
         public void Clear()
         {
             lock (jobs) jobs.Clear();
@@ -283,7 +295,8 @@ namespace Holdfast
                     busy = true;
                     job = jobs.Dequeue();
                 }
-                // A job may finish before it returns. Loop then instead of recursing, so that the stack does not grow.
+                // A job may be done before this call returns. The next one is then started by this loop, since recursion would
+                // let the stack grow.
                 int state = 0;
                 job(() =>
                 {

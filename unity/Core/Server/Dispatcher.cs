@@ -7,8 +7,8 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>
-    /// Handles the messages of all connections. Holdfast's own methods are handled at once, uLoopMCP's in the order of their
-    /// connection. Called on the connections' reading threads.
+    /// Handles the messages of all connections. Holdfast's own methods are handled at once. uLoopMCP's methods are handled one
+    /// after another on each connection. Called on the connections' reading threads.
     /// </summary>
     internal sealed class Dispatcher
     {
@@ -190,7 +190,7 @@ namespace Holdfast
                     call.Seq = seq;
                     call.WantsProgress = progress;
                     call.TimeoutMs = (int?)timeout;
-                    // A trace that cannot be read does not fail the call.
+                    // The call runs even if its trace cannot be read.
                     call.TraceParent = TraceText(given, "traceparent");
                     call.TraceState = TraceText(given, "tracestate");
                     call.Baggage = TraceText(given, "baggage");
@@ -261,7 +261,9 @@ namespace Holdfast
             : new RpcError("not_proven", -32001, false, "Prove yourself first: holdfast/hello, then holdfast/prove");
     }
 
-    /// <summary>Reads the members of a method's parameters. Only the first wrong one sets the error.</summary>
+    /// <summary>
+    /// Reads the members of a method's parameters. The first wrong member sets the error; later ones do not change it.
+    /// </summary>
     internal readonly struct Parameters
     {
         private readonly JObject? members;

@@ -8,8 +8,9 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>
-    /// <c>Library/Holdfast/instance.json</c>, by which a gateway finds this editor. It is written to a temporary file and
-    /// renamed, so that a reader sees a whole file. Only the owner may read it, since it contains the token. Any thread.
+    /// The file <c>Library/Holdfast/instance.json</c>, by which a gateway finds this editor. It is written under a temporary name
+    /// and then renamed, so that a reader always sees a whole file. Only its owner may read it, since it contains the token. Any
+    /// thread.
     /// </summary>
     internal sealed class InstanceFile
     {
@@ -26,7 +27,7 @@ namespace Holdfast
             path = Path.Combine(folder, "instance.json");
         }
 
-        /// <summary>Writes the file. The same failure is logged once, not at every change.</summary>
+        /// <summary>Writes the file. A failure is logged as a warning, but not again while it stays the same.</summary>
         public void Write(EditorIdentity editor, SessionSecrets secrets, int port, string state, DateTime utcNow)
         {
             var content = new JObject
@@ -61,7 +62,9 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Removes the file, when the editor quits or the user stops the bridge.</summary>
+        /// <summary>
+        /// Removes the file. Called when the editor quits or the user stops the bridge. A failure is logged as a warning.
+        /// </summary>
         public void Remove()
         {
             lock (gate)
@@ -78,12 +81,12 @@ namespace Holdfast
         }
     }
 
-    /// <summary>Replaces files as a whole.</summary>
+    /// <summary>Writes files in such a way that a reader sees either the old file or the whole new one.</summary>
     internal static class AtomicFile
     {
         private static readonly bool IsWindows = Environment.OSVersion.Platform == PlatformID.Win32NT;
 
-        /// <summary>Writes a file that only its owner may read, where the system has such modes.</summary>
+        /// <summary>Writes a file that only its owner may read. On Windows no mode is set.</summary>
         /// <exception cref="IOException">The file cannot be written; the old one is unchanged.</exception>
         public static void WritePrivate(string path, byte[] content)
         {
@@ -92,7 +95,7 @@ namespace Holdfast
             {
                 using (var stream = new FileStream(temporary, FileMode.CreateNew, FileAccess.Write, FileShare.None))
                 {
-                    // Before the file has any content.
+                    // The mode is set before the file has any content.
                     if (!IsWindows && chmod(temporary, 0x180) != 0) throw new IOException("its mode cannot be set to 0600");
                     stream.Write(content, 0, content.Length);
                 }

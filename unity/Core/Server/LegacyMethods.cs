@@ -5,8 +5,8 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>
-    /// Handles uLoopMCP's protocol, so that a stock server of that package can use the bridge. In it the method is the tool,
-    /// requests of one connection are answered in order, and there are two kinds of errors.
+    /// Handles uLoopMCP's protocol, so that an unmodified server of that package can use the bridge. In this protocol, the method
+    /// of a request is the tool's name, requests of one connection are answered in order, and there are two kinds of errors.
     /// </summary>
     internal sealed class LegacyMethods
     {
@@ -16,7 +16,7 @@ namespace Holdfast
 
         public void Received(Connection connection, RpcRequest request, int bytes)
         {
-            // Notifications have no effect in this protocol.
+            // Notifications have no effect in uLoopMCP's protocol.
             if (request.Id is not { } id) return;
             if (!connection.IsProven && !parts.Security.AllowsUnproven)
             {
@@ -43,7 +43,7 @@ namespace Holdfast
                 done();
                 return;
             }
-            // Pings would crowd everything else out of the window's log.
+            // Pings are not shown: they would push all other requests out of the window's log.
             bool shown = request.Method != "ping";
             if (shown) connection.CountCall();
             ToolEntry? tool = parts.Tools.Find(request.Method);

@@ -8,7 +8,7 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>The secrets of this process of the editor, and the number of the domain.</summary>
+    /// <summary>The secrets of this editor process, and the number of the current domain.</summary>
     internal sealed record SessionSecrets(string Nonce, string Token, int Generation);
 
     /// <summary>A push listener that a client has named.</summary>
@@ -20,8 +20,8 @@ namespace Holdfast
     public sealed record KnownClient(string Name, string LastSeen);
 
     /// <summary>
-    /// Data that outlives a reload, stored in <see cref="ISessionStore"/>. Main thread. Data that cannot be read counts as
-    /// missing, so that a reload does not fail.
+    /// Data that outlives a domain reload, stored in <see cref="ISessionStore"/>. Data that cannot be read is treated as missing,
+    /// so that a reload does not fail. Main thread.
     /// </summary>
     internal sealed class SessionData
     {
@@ -45,14 +45,14 @@ namespace Holdfast
         /// <summary>Increments and returns the number of domains of this process, from 1. Call once per domain.</summary>
         public int NextGeneration() => SetNumber("Generation", Number("Generation") + 1);
 
-        /// <summary>The port that the last bridge listened on; 0 if there was none, or the user stopped it.</summary>
+        /// <summary>The port on which the last bridge listened; 0 if there was none, or if the user stopped it.</summary>
         public int Port
         {
             get => Number("Port");
             set => SetNumber("Port", value);
         }
 
-        /// <summary>Number of the latest connection, which the next domain continues.</summary>
+        /// <summary>Number of the latest connection. The next domain continues to count from it.</summary>
         public int LastConnection
         {
             get => Number("LastConnection");
@@ -73,7 +73,7 @@ namespace Holdfast
             set => Save("PushEndpoints", new JArray(value.Select(e => new JArray(e.Endpoint, e.Token!, e.Sequence))));
         }
 
-        /// <summary>The clients that have given a name, the most recent last.</summary>
+        /// <summary>The clients that have given a name, the latest one last.</summary>
         public IReadOnlyList<KnownClient> Clients
         {
             get => List("Clients", c => new KnownClient((string)c[0]!, (string)c[1]!));

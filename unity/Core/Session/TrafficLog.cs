@@ -9,7 +9,7 @@ namespace Holdfast
     /// <param name="At">When the request ended, in UTC, as text.</param>
     /// <param name="Client">The client's name.</param>
     /// <param name="What">The method or tool.</param>
-    /// <param name="Ended">ok, tool_error, or the type of the error.</param>
+    /// <param name="Ended">How the request ended: ok, tool_error, or the type of the error.</param>
     /// <param name="Milliseconds">How long the tool ran.</param>
     /// <param name="Request">
     /// The arguments as JSON, cut at <see cref="Limits.TrafficText"/>; only their size if they exceed
@@ -19,7 +19,7 @@ namespace Holdfast
     public sealed record TrafficEntry(
         string At, string Client, string What, string Ended, long Milliseconds, string Request = "", string Answer = "")
     {
-        /// <summary>Number in the log, which rises by one with every entry, also over reloads.</summary>
+        /// <summary>Number of the entry in the log. It increases by one with every entry and is not reset by a reload.</summary>
         public long Number { get; init; }
 
         internal int Size => Request.Length + Answer.Length;
@@ -34,8 +34,8 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// The latest requests, for the window. They may contain secrets, so they stay in the memory of the editor's process. Any
-    /// thread, unless a member says otherwise.
+    /// The latest requests, for the window. They may contain secrets, so they are kept only in the memory of the editor's
+    /// process. Members may be called on any thread unless they say otherwise.
     /// </summary>
     public sealed class TrafficLog
     {
@@ -43,7 +43,7 @@ namespace Holdfast
         private long lastNumber;
         private int size;
 
-        /// <summary>A number that rises with every change.</summary>
+        /// <summary>A number that increases with every change of the log.</summary>
         public long Version { get; private set; }
 
         /// <summary>The entries, oldest first.</summary>
@@ -82,7 +82,9 @@ namespace Holdfast
             lock (entries) Put(entry with { Number = lastNumber + 1, Request = Cut(entry.Request), Answer = Cut(entry.Answer) });
         }
 
-        /// <summary>Cuts a text to <see cref="Limits.TrafficText"/> characters. A cut text ends with its full length.</summary>
+        /// <summary>
+        /// Cuts a text to <see cref="Limits.TrafficText"/> characters. A text that was cut says how long it was.
+        /// </summary>
         internal static string Cut(string text)
         {
             if (text.Length <= Limits.TrafficText) return text;

@@ -5,8 +5,8 @@ using System.Threading;
 namespace Holdfast
 {
     /// <summary>
-    /// A thread that wakes an editor without focus, or restores a minimised one, while work waits for its main thread. It also
-    /// checks the time limits of calls. It sleeps while there is nothing to do.
+    /// A thread that wakes an editor without focus, or shows a minimised editor again, while work waits for its main thread. The
+    /// thread also checks the time limits of calls. It sleeps while no work waits and no call runs.
     /// </summary>
     internal sealed class Housekeeper
     {
@@ -25,7 +25,7 @@ namespace Holdfast
             this.clock = clock;
         }
 
-        /// <summary>Wakes this thread because there is work. Any thread.</summary>
+        /// <summary>Wakes this thread, since there is new work. Any thread.</summary>
         public void Nudge()
         {
             if (!stopped) nudge.Set();
@@ -38,7 +38,7 @@ namespace Holdfast
             nudge.Set();
         }
 
-        /// <summary>Runs the housekeeper; the body of its thread.</summary>
+        /// <summary>Wakes the editor and checks time limits until <see cref="Stop"/>. This is the body of the thread.</summary>
         public void Run()
         {
             long awakeUntil = 0;
@@ -48,7 +48,8 @@ namespace Holdfast
                 if (mainThread.HasWork) awakeUntil = clock.Now + Limits.WakeTail;
                 bool awake = clock.Now < awakeUntil;
                 if (awake && pulse.IsAvailable) pulse.Signal();
-                // Restored only once while frames are missing: a user who minimises the editor again has a reason.
+                // The window is shown again only once until frames run again: a user who then minimises the editor wants it
+                // minimised.
                 bool missed = awake && mainThread.FrameAge.TotalMilliseconds > Limits.FrameMissed;
                 if (missed && !restored) pulse.Restore();
                 restored = missed;

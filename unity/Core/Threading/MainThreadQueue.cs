@@ -7,8 +7,8 @@ using System.Threading;
 namespace Holdfast
 {
     /// <summary>
-    /// Runs work on the editor's main thread, in the editor's update. Unity's <c>delayCall</c> is not usable: it may not be
-    /// touched from other threads, and it hardly runs while the editor has no focus.
+    /// Runs work on the editor's main thread, in the editor's update. Unity's <c>delayCall</c> cannot be used: other threads may
+    /// not access it, and it hardly ever runs while the editor has no focus.
     /// </summary>
     public sealed class MainThreadQueue : IMainThread
     {
@@ -23,7 +23,7 @@ namespace Holdfast
         private long frame;
         private bool closed;
 
-        /// <summary>Creates the queue. The calling thread is taken as the main thread.</summary>
+        /// <summary>Creates the queue. The thread that calls this must be the main thread.</summary>
         public MainThreadQueue(IClock clock, IEditorLog log)
         {
             this.clock = clock;
@@ -41,7 +41,7 @@ namespace Holdfast
         /// <summary>Raised on any thread after work was queued, so that the editor can be woken.</summary>
         public event Action? WorkQueued;
 
-        /// <summary>Whether work waits.</summary>
+        /// <summary>Whether any work waits.</summary>
         public bool HasWork
         {
             get
@@ -82,8 +82,9 @@ namespace Holdfast
             new(this, Math.Max(1, count), cancellation);
 
         /// <summary>
-        /// Runs the cleanups, the continuations that are due, and then queued actions until <see cref="Limits.FrameBudget"/> has
-        /// passed (at least one). Called in every update of the editor. An exception is logged, and the rest still runs.
+        /// Runs, in this order: the cleanups, the continuations that are due, and queued actions until <see
+        /// cref="Limits.FrameBudget"/> is used up (at least one action). Called in every update of the editor. If one of them
+        /// throws, the exception is logged and the rest still runs.
         /// </summary>
         public void RunFrame()
         {
@@ -105,7 +106,7 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Drops the queued work and takes no more, since the domain is about to unload. Cleanups are still run. Main thread.
+        /// Drops the queued work and accepts no more, since the domain is about to unload. Cleanups are still run. Main thread.
         /// </summary>
         public void Close()
         {

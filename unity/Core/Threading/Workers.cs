@@ -10,8 +10,8 @@ using System.Threading;
 namespace Holdfast
 {
     /// <summary>
-    /// Starts background threads and joins them before the domain unloads. Each catches the exceptions of a closed socket, which
-    /// would otherwise end the process.
+    /// Starts background threads and joins them before the domain unloads. Each thread catches exceptions, such as those of a
+    /// closed socket, which would otherwise end the editor's process.
     /// </summary>
     internal sealed class ThreadGroup
     {
@@ -36,14 +36,16 @@ namespace Holdfast
             lock (gate)
             {
                 threads.RemoveAll(t => !t.IsAlive);
-                // Under the lock: Join would throw for a thread that is not started yet.
+                // Started under the lock, since Join would throw for a thread that has not been started.
                 thread.Start();
                 threads.Add(thread);
             }
             return thread;
         }
 
-        /// <summary>Joins all threads except the caller's own, within <paramref name="milliseconds"/> altogether.</summary>
+        /// <summary>
+        /// Waits for the end of all threads except the calling one, at most <paramref name="milliseconds"/> in total.
+        /// </summary>
         /// <returns>The names of the threads that have not ended.</returns>
         public IReadOnlyList<string> Join(int milliseconds)
         {
@@ -70,7 +72,7 @@ namespace Holdfast
             }
             catch (Exception e) when (e is IOException or SocketException or ObjectDisposedException or OperationCanceledException)
             {
-                // The socket was closed. This is how such a thread is asked to end.
+                // The socket was closed, which is how this thread is asked to end.
             }
             catch (Exception e) when (e is not ThreadAbortException)
             {
@@ -80,7 +82,8 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// A few threads for tools that do not need the main thread, started on demand. Threads of the pool would outlive a reload.
+    /// A few threads for tools that do not need the main thread. They are started on demand. Threads of the .NET thread pool are
+    /// not used, since they would outlive a domain reload.
     /// </summary>
     internal sealed class Workers
     {
@@ -98,7 +101,7 @@ namespace Holdfast
             this.log = log;
         }
 
-        /// <summary>Runs an action on a worker.</summary>
+        /// <summary>Queues an action, which a worker runs.</summary>
         /// <returns>False after <see cref="Close"/>.</returns>
         public bool Post(Action action)
         {
@@ -115,7 +118,7 @@ namespace Holdfast
             return true;
         }
 
-        /// <summary>Drops the queued actions. Each thread ends after its present action.</summary>
+        /// <summary>Drops the queued actions. Each thread ends after its current action.</summary>
         public void Close()
         {
             lock (gate)

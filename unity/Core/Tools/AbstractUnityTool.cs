@@ -12,7 +12,9 @@ namespace Holdfast
     /// <summary>Parameters that every tool has.</summary>
     public class BaseToolSchema
     {
-        /// <summary>Seconds after which the call is cancelled; 0 means never. Override it for another default.</summary>
+        /// <summary>
+        /// Seconds after which the call is cancelled; 0 means never. A subclass can override it with another default.
+        /// </summary>
         [Description("Seconds after which the tool is cancelled; 0: never")]
         public virtual int TimeoutSeconds { get; set; } = 15;
     }
@@ -33,10 +35,11 @@ namespace Holdfast
         public long ExecutionTimeMs { get; set; }
     }
 
-    /// <summary>A tool with typed parameters and a typed result. Override one of the two <c>ExecuteAsync</c>.</summary>
-    /// <typeparam name="TSchema">Its public properties are the parameters. Their values after <c>new()</c> are the
-    /// defaults.</typeparam>
-    /// <typeparam name="TResponse">The result. The times of a <see cref="BaseToolResponse"/> are filled in.</typeparam>
+    /// <summary>A tool with typed parameters and a typed result. Override one of the two <c>ExecuteAsync</c> methods.</summary>
+    /// <typeparam name="TSchema">The type of the parameters. Each public property is a parameter; its value after <c>new()</c> is
+    /// the default.</typeparam>
+    /// <typeparam name="TResponse">The type of the result. In a <see cref="BaseToolResponse"/> the times are filled in after the
+    /// tool has returned.</typeparam>
     public abstract class AbstractUnityTool<TSchema, TResponse> : IUnityTool
         where TSchema : class, new()
         where TResponse : class
@@ -59,7 +62,10 @@ namespace Holdfast
             await ExecuteAsync(ToolParameters.Read<TSchema>(ToolName, parameters), context);
     }
 
-    /// <summary>The name of the base class in older packages.</summary>
+    /// <summary>
+    /// The name that <see cref="AbstractUnityTool{TSchema,TResponse}"/> has in older packages. It is kept for tools written for
+    /// them.
+    /// </summary>
     public abstract class AbstractUnityCommand<TSchema, TResponse> : AbstractUnityTool<TSchema, TResponse>, IUnityCommand
         where TSchema : class, new()
         where TResponse : class
@@ -72,7 +78,7 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// A result with parts that are not JSON: images, audio, text. They are sent to callers that can take them.
+    /// A result that also has text, image or audio parts, sent in addition to its JSON to callers that accept them.
     /// </summary>
     public interface IToolContent
     {

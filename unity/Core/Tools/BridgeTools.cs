@@ -9,7 +9,7 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    // The three tools about the bridge itself. They do not need the main thread, so they answer while the editor is busy.
+    // The tools about the bridge itself. They do not need the main thread, so they answer while the editor is busy.
 
     /// <summary>Parameters of <see cref="PingTool"/>.</summary>
     public sealed class PingSchema : BaseToolSchema
@@ -22,7 +22,7 @@ namespace Holdfast
     /// <summary>Result of <see cref="PingTool"/>.</summary>
     public sealed class PingResponse : BaseToolResponse
     {
-        /// <summary>A sentence with the text that was sent.</summary>
+        /// <summary>A sentence that contains the text of the call.</summary>
         public string Message { get; set; } = "";
 
         /// <summary>State of the bridge, as in <see cref="BridgeStatus"/>.</summary>
@@ -35,7 +35,7 @@ namespace Holdfast
         public long FrameAgeMs { get; set; }
     }
 
-    /// <summary>Answers even while the editor is busy.</summary>
+    /// <summary>Reports the state of the bridge. It answers even while the editor is busy.</summary>
     [McpTool(
         Description = "Says whether the bridge answers, what the editor is doing, and how long ago it last ran a frame",
         Title = "Ping", DisplayDevelopmentOnly = true, ReadOnly = true, Parallel = true, OffMainThread = true)]
@@ -69,7 +69,7 @@ namespace Holdfast
         [Description("Where the client listens for push notifications, as HOST:PORT on this machine; empty: nowhere")]
         public string PushNotificationEndpoint { get; set; } = "";
 
-        /// <summary>The editor's port as the client knows it. Ignored.</summary>
+        /// <summary>The editor's port as the client knows it. The tool ignores it.</summary>
         [Description("The editor's port as the client knows it")]
         public int ClientPort { get; set; }
     }
@@ -83,7 +83,7 @@ namespace Holdfast
         /// <summary>The name that was set, cut at <see cref="Limits.Name"/> characters.</summary>
         public string ClientName { get; set; } = "";
 
-        /// <summary>The push listener that was asked for.</summary>
+        /// <summary>The push listener that the client named.</summary>
         public string PushNotificationEndpoint { get; set; } = "";
     }
 

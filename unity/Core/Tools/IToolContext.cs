@@ -5,15 +5,15 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>One call, as its tool sees it. Any thread.</summary>
+    /// <summary>One call, as its tool sees it. Its members may be used on any thread.</summary>
     public interface IToolContext
     {
-        /// <summary>The gateway's id of the call; null if the client gave none (uLoopMCP's protocol).</summary>
+        /// <summary>The id that the gateway gave to the call; null if there is none, as in uLoopMCP's protocol.</summary>
         string? CallId { get; }
 
         /// <summary>
-        /// The trace that the call belongs to, as the client sent it (W3C Trace Context); null if it sent none. A tool can use it
-        /// for an <c>Activity</c> of its own.
+        /// The trace that the call belongs to, as the client sent it (W3C Trace Context); null if the client sent none. A tool
+        /// can use it as the parent of its own <c>Activity</c>.
         /// </summary>
         string? TraceParent { get; }
 
@@ -28,15 +28,17 @@ namespace Holdfast
         /// </summary>
         CancellationToken Cancellation { get; }
 
-        /// <summary>The editor's main thread: switches to it and waits for frames.</summary>
+        /// <summary>The editor's main thread, to switch to it and to wait for frames.</summary>
         IMainThread MainThread { get; }
 
         /// <summary>Returns a port of the editor, such as <see cref="IConsole"/> or <see cref="ICompiler"/>.</summary>
-        /// <exception cref="NotSupportedException">This editor does not have it, for example no test framework.</exception>
+        /// <exception cref="NotSupportedException">This editor does not have the port. For example, the test framework is not
+        /// installed.</exception>
         T Get<T>() where T : class;
 
         /// <summary>
-        /// Reports progress to the caller. Only rising values are sent, at most ten a second, and none after the call has ended.
+        /// Reports progress to the caller. A value is sent only if it is higher than the last one, at most ten are sent per
+        /// second, and none after the call has ended.
         /// </summary>
         /// <param name="progress">How much is done.</param>
         /// <param name="total">The value at the end, if known.</param>
@@ -64,7 +66,7 @@ namespace Holdfast
         TimeSpan FrameAge { get; }
 
         /// <summary>
-        /// <c>await mainThread.Switch();</c> continues on the main thread: at once if it is there already, else in the next
+        /// <c>await mainThread.Switch();</c> continues on the main thread: at once if it is called there, otherwise in the next
         /// frame.
         /// </summary>
         MainThreadAwaitable Switch(CancellationToken cancellation = default);
@@ -79,10 +81,10 @@ namespace Holdfast
         bool Post(Action action);
 
         /// <summary>
-        /// Runs a short action in the next frame, or when the domain unloads if that is earlier. Meant for what must not outlive
-        /// the domain, such as a subscription to Unity's events.
+        /// Runs a short action in the next frame, or when the domain unloads if that is earlier. Use it to undo what must not
+        /// outlive the domain, such as a subscription to Unity's events.
         /// </summary>
-        /// <returns>False if the domain has already unloaded: the action will not run.</returns>
+        /// <returns>False if the domain has already unloaded, so that the action will not run.</returns>
         bool PostCleanup(Action action);
     }
 }

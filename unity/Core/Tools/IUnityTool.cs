@@ -7,9 +7,9 @@ namespace Holdfast
 {
     /// <summary>
     /// A tool that an AI editor can call. A class with <see cref="McpToolAttribute"/> and a constructor without parameters is
-    /// found automatically. Most tools derive from <see cref="AbstractUnityTool{TSchema,TResponse}"/>.
+    /// found automatically. Usually a tool derives from <see cref="AbstractUnityTool{TSchema,TResponse}"/>.
     /// </summary>
-    /// <remarks>One instance serves every call, and calls of a parallel tool overlap: do not store the data of a call in
+    /// <remarks>One instance serves all calls, and calls of a parallel tool overlap. So do not store the data of a call in
     /// fields.</remarks>
     public interface IUnityTool
     {
@@ -22,26 +22,27 @@ namespace Holdfast
         /// <summary>Runs the tool, on the main thread unless <see cref="McpToolAttribute.OffMainThread"/> is set.</summary>
         /// <param name="parameters">The arguments that the caller sent: an object, or null.</param>
         /// <param name="context">The call: cancellation, progress, and ports.</param>
-        /// <returns>A value that can be written as JSON; an <see cref="IToolContent"/> may add images.</returns>
-        /// <exception cref="ToolParameterException">The parameters are wrong; nothing ran.</exception>
+        /// <returns>A value that can be written as JSON. If it is an <see cref="IToolContent"/>, it may add images, audio or
+        /// text.</returns>
+        /// <exception cref="ToolParameterException">The parameters are wrong, and the tool has done nothing.</exception>
         /// <exception cref="OperationCanceledException">The call was cancelled and the tool stopped.</exception>
         Task<object?> ExecuteAsync(JToken? parameters, IToolContext context);
     }
 
-    /// <summary>The name of the interface in older packages; the same as <see cref="IUnityTool"/>.</summary>
+    /// <summary>The name that <see cref="IUnityTool"/> has in older packages. It is kept for tools written for them.</summary>
     public interface IUnityCommand : IUnityTool
     {
     }
 
     /// <summary>
-    /// A tool whose calls continue after a domain reload. It calls <see cref="IToolContext.KeepAcrossReload"/> while it runs. If
-    /// a reload cuts the call, the next domain calls <see cref="ResumeAsync"/> with the saved state, and its return value is the
-    /// result of the call.
+    /// A tool whose calls continue after a domain reload. While it runs, it saves its state with <see
+    /// cref="IToolContext.KeepAcrossReload"/>. If a reload interrupts the call, the next domain calls <see cref="ResumeAsync"/>
+    /// with the saved state. The value that this returns is the result of the call.
     /// </summary>
     public interface IResumableTool : IUnityTool
     {
         /// <summary>
-        /// Resumes a call that a reload cut. Called on the same kind of thread as <see cref="IUnityTool.ExecuteAsync"/>.
+        /// Resumes a call that a reload interrupted. Called on the same kind of thread as <see cref="IUnityTool.ExecuteAsync"/>.
         /// </summary>
         /// <param name="kept">The last state that the tool gave to <see cref="IToolContext.KeepAcrossReload"/>.</param>
         /// <param name="context">The context of the resumed call.</param>
@@ -49,7 +50,8 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// The parameters of a call are wrong; the message tells which and why. Throw it before the tool does anything.
+    /// Thrown if the parameters of a call are wrong. The message says which parameter and why. Throw it before the tool does
+    /// anything.
     /// </summary>
     public sealed class ToolParameterException : Exception
     {

@@ -13,35 +13,39 @@ namespace Holdfast
         /// <summary>Whether the tool is listed only for clients that ask for development tools.</summary>
         public bool DisplayDevelopmentOnly { get; set; }
 
-        /// <summary>The switch that must be on before the tool runs, unless the user has allowed this one tool.</summary>
+        /// <summary>The switch that must be on for the tool to run, unless the user has allowed this particular tool.</summary>
         public SecuritySettings RequiredSecuritySetting { get; set; } = SecuritySettings.None;
 
         /// <summary>A name for people; if empty, the tool's name is used.</summary>
         public string Title { get; set; } = "";
 
-        /// <summary>Whether the tool changes nothing. MCP's readOnlyHint; a gateway may then repeat a call.</summary>
+        /// <summary>Whether the tool changes nothing (MCP's readOnlyHint). If so, a gateway may repeat a call.</summary>
         public bool ReadOnly { get; set; }
 
         /// <summary>
-        /// Whether the tool may destroy data. MCP's destructiveHint; without meaning if <see cref="ReadOnly"/>.
+        /// Whether the tool may destroy data (MCP's destructiveHint). Has no meaning if <see cref="ReadOnly"/> is set.
         /// </summary>
         public bool Destructive { get; set; } = true;
 
         /// <summary>
-        /// Whether a second call has no further effect. MCP's idempotentHint; a gateway may then repeat a call.
+        /// Whether a second call with the same arguments has no further effect (MCP's idempotentHint). If so, a gateway may
+        /// repeat a call.
         /// </summary>
         public bool Idempotent { get; set; }
 
-        /// <summary>Whether the tool reaches beyond this editor (network, other programs). MCP's openWorldHint.</summary>
+        /// <summary>
+        /// Whether the tool reaches beyond this editor, to the network or other programs (MCP's openWorldHint).
+        /// </summary>
         public bool OpenWorld { get; set; }
 
         /// <summary>
-        /// Whether calls may run beside other calls. Otherwise they wait for earlier calls of tools that are not parallel.
+        /// Whether calls may run at the same time as other calls. If not, a call waits for earlier calls of all tools that are
+        /// not parallel.
         /// </summary>
         public bool Parallel { get; set; }
 
         /// <summary>
-        /// Whether the tool runs on a worker thread, even while the editor is busy. It must not use Unity's API there.
+        /// Whether the tool runs on a worker thread, even while the editor is busy. Such a tool must not use Unity's API.
         /// </summary>
         public bool OffMainThread { get; set; }
     }

@@ -11,15 +11,17 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>
-    /// Makes JSON Schemas of C# types. A class's public properties are the members, their <c>[Description]</c> the descriptions,
-    /// and their values after <c>new()</c> the defaults. Enums are written by name.
+    /// Makes JSON Schemas from C# types. The schema's members are the public properties of a class, their descriptions come from
+    /// <c>[Description]</c>, and their defaults are the values after <c>new()</c>. Enums are written by name.
     /// </summary>
     public static class SchemaGenerator
     {
-        // A deeper schema refers to itself or is of no use.
+        // Maximum depth of a schema. A type that nests deeper probably contains itself; the rest of its schema would be useless.
         private const int Depth = 8;
 
-        /// <summary>The JSON Schema of an object with these parameters; null gives an object without members.</summary>
+        /// <summary>
+        /// Returns the JSON Schema of an object with these parameters. Null gives the schema of an object without members.
+        /// </summary>
         public static JObject Generate(Type? parameters)
         {
             JObject schema = parameters == null ? new JObject { ["type"] = "object" } : ObjectSchema(parameters, 0, true);
@@ -27,7 +29,7 @@ namespace Holdfast
             return schema;
         }
 
-        /// <summary>The schema in uLoopMCP's own form: <c>{"Properties":{...},"Required":[]}</c>.</summary>
+        /// <summary>Returns the schema in uLoopMCP's own form: <c>{"Properties":{...},"Required":[]}</c>.</summary>
         public static JObject GenerateLegacy(Type? parameters)
         {
             var properties = new JObject();
@@ -40,7 +42,7 @@ namespace Holdfast
                 {
                     ["Type"] = LegacyType(type),
                     ["Description"] = DescriptionOf(property) ?? "Parameter: " + NameOf(property),
-                    // uLoopMCP writes an enum's default as its number.
+                    // uLoopMCP writes the default of an enum as a number.
                     ["DefaultValue"] = value is Enum e ? new JValue(Convert.ToInt64(e)) : Json.Token(value),
                     ["Enum"] = type.IsEnum ? new JArray(Enum.GetNames(type).Cast<object>().ToArray()) : JValue.CreateNull()
                 };
@@ -83,7 +85,7 @@ namespace Holdfast
             property.IsDefined(typeof(JsonRequiredAttribute), true) ||
             property.GetCustomAttribute<JsonPropertyAttribute>(true)?.Required is Required.Always or Required.AllowNull;
 
-        /// <summary>A type in words, for error messages.</summary>
+        /// <summary>Describes a type in words, for error messages.</summary>
         public static string Describe(Type type)
         {
             if (type.IsEnum) return "one of " + string.Join(", ", Enum.GetNames(type));
@@ -158,7 +160,7 @@ namespace Holdfast
             }
         }
 
-        // Null means any type.
+        // Returns null if any type is allowed.
         private static string? TypeName(Type type)
         {
             if (type == typeof(object) || type == typeof(JToken) || type == typeof(JValue)) return null;

@@ -2,8 +2,8 @@
 namespace Holdfast
 {
     /// <summary>
-    /// Decides whether a tool may run. Denied are unknown tools, tools whose switch is off, and tools outside this package while
-    /// third-party tools are off. The user's permission for one tool takes precedence over the switches.
+    /// Decides whether a tool may run. It may not if it is unknown, if its switch is off, or if it is not part of this package
+    /// and third-party tools are off. The user's permission for one tool takes precedence over the switches.
     /// </summary>
     public sealed class SecurityChecker
     {
@@ -15,7 +15,7 @@ namespace Holdfast
         /// <summary>Whether clients that cannot prove themselves may call tools.</summary>
         public bool AllowsUnproven => settings.AllowUnprovenClients;
 
-        /// <summary>Null if the tool may run, else why not.</summary>
+        /// <summary>Returns null if the tool may run; otherwise why it may not.</summary>
         public SecurityDenial? Check(ToolEntry? tool)
         {
             if (tool == null) return new SecurityDenial("The tool is not known", SecuritySettings.None);
@@ -42,7 +42,7 @@ namespace Holdfast
 
     /// <summary>Why a tool may not run.</summary>
     /// <param name="Reason">The reason as a sentence.</param>
-    /// <param name="Setting">The switch to turn on; None if no switch would help.</param>
+    /// <param name="Setting">The switch that the user can turn on; None if no switch would help.</param>
     public sealed record SecurityDenial(string Reason, SecuritySettings Setting)
     {
         /// <summary>What the user can do to allow the tool.</summary>

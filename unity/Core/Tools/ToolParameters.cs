@@ -12,8 +12,8 @@ namespace Holdfast
     public static class ToolParameters
     {
         /// <summary>
-        /// Reads parameters by name, ignoring case. A missing one keeps its default, an unknown one is ignored, and a null counts
-        /// as missing if the type does not allow null.
+        /// Reads parameters by name, ignoring case. A missing parameter keeps its default. An unknown one is ignored. A null is
+        /// treated as missing if the type does not allow null.
         /// </summary>
         /// <exception cref="ToolParameterException">
         /// The arguments are not an object, a value has the wrong type, or a required one is missing.
@@ -60,7 +60,7 @@ namespace Holdfast
             }
         }
 
-        // Newtonsoft would convert true to 1 and 7 to "7". A wrong type is reported to the caller instead.
+        // Newtonsoft would convert true to 1 and 7 to "7". A wrong type is instead reported to the caller.
         private static bool Fits(JToken value, Type type)
         {
             if (value.Type == JTokenType.Null || typeof(JToken).IsAssignableFrom(type) || type == typeof(object)) return true;

@@ -60,7 +60,7 @@ namespace Holdfast
         /// <summary>Tools were removed.</summary>
         Removed,
 
-        /// <summary>Reported by <see cref="ToolRegistry.NotifyChanged"/>.</summary>
+        /// <summary>Tools were changed, as reported to <see cref="ToolRegistry.NotifyChanged"/>.</summary>
         Modified
     }
 
@@ -76,10 +76,12 @@ namespace Holdfast
         /// <summary>Creates an empty registry.</summary>
         public ToolRegistry(IEditorLog log) => this.log = log;
 
-        /// <summary>Raised after a change, with the names of the tools, on the thread that made it.</summary>
+        /// <summary>Raised after a change, with the names of the changed tools, on the thread that made the change.</summary>
         public event Action<ToolChange, IReadOnlyList<string>>? Changed;
 
-        /// <summary>Registers every tool class of a source. A class that fails is left out with a warning.</summary>
+        /// <summary>
+        /// Registers every tool class of a source. A class that cannot be registered is left out with a warning.
+        /// </summary>
         public void Discover(IToolSource source)
         {
             var added = new List<string>();
@@ -110,7 +112,7 @@ namespace Holdfast
         }
 
         /// <summary>Removes a tool.</summary>
-        /// <returns>False if there is no such tool.</returns>
+        /// <returns>False if no tool has this name.</returns>
         public bool Unregister(string name)
         {
             lock (gate)
@@ -122,7 +124,7 @@ namespace Holdfast
             return true;
         }
 
-        /// <summary>Reports that tools changed, for example if a description depends on something that changed.</summary>
+        /// <summary>Reports that the named tools have changed, for example because a description depends on other data.</summary>
         public void NotifyChanged(params string[] names)
         {
             lock (gate) Forget();
@@ -189,8 +191,8 @@ namespace Holdfast
             return name;
         }
 
-        // By name, since this assembly cannot refer to the package's other assemblies. A project that gives its own assembly such
-        // a name has decided to trust it.
+        // Compared by name, since this assembly cannot refer to the package's other assemblies. If a project gives such a name to
+        // an assembly of its own, it has decided to trust it.
         private static bool IsOurs(Assembly assembly) =>
             assembly.GetName().Name is "Holdfast.Editor" or "Holdfast.Editor.TestRunner";
 

@@ -7,7 +7,7 @@ namespace Holdfast
     /// <summary>A connected client as the window shows it.</summary>
     /// <param name="Connection">Number of the client's connection.</param>
     /// <param name="Name">The name that the client gave, or "(no name yet)".</param>
-    /// <param name="Kind">"proven" for a gateway that has proven itself, else "stock".</param>
+    /// <param name="Kind">"proven" for a gateway that has proven itself, otherwise "stock".</param>
     /// <param name="Since">When the client connected, as local time of day.</param>
     /// <param name="Calls">Number of calls over this connection.</param>
     public sealed record ClientRow(int Connection, string Name, string Kind, string Since, int Calls);

@@ -4,13 +4,15 @@ using System.Globalization;
 
 namespace Holdfast
 {
-    /// <summary>State of a text field that is typed into and then applied.</summary>
-    /// <param name="Value">The present value of the setting.</param>
-    /// <param name="Error">Why the text that was applied last was refused; null if it was accepted.</param>
-    /// <param name="Note">A remark to show beside the field; null if there is none.</param>
+    /// <summary>State of a text field whose text takes effect when the user applies it.</summary>
+    /// <param name="Value">The current value of the setting.</param>
+    /// <param name="Error">Why the text that the user applied last was refused; null if it was accepted.</param>
+    /// <param name="Note">A remark to show next to the field; null if there is none.</param>
     public sealed record FieldState(string Value, string? Error, string? Note);
 
-    /// <summary>Edits a setting that is a text. The text is checked when it is applied; a refused text changes nothing.</summary>
+    /// <summary>
+    /// Edits a setting that is a text. The text is checked when the user applies it. A refused text changes nothing.
+    /// </summary>
     public abstract class FieldPresenter : Section<FieldState>
     {
         /// <summary>Creates the presenter for this view.</summary>
@@ -18,7 +20,7 @@ namespace Holdfast
         {
         }
 
-        /// <summary>Why the text that was applied last was refused; null if it was accepted.</summary>
+        /// <summary>Why the text that the user applied last was refused; null if it was accepted.</summary>
         protected string? Error { get; private set; }
 
         /// <summary>Sets the setting to a text, or shows why it is refused.</summary>
@@ -40,7 +42,7 @@ namespace Holdfast
         private readonly IProjectChoices choices;
         private readonly Func<int, bool> isFree;
 
-        /// <param name="isFree">Whether a port can be listened on now; null means to try it.</param>
+        /// <param name="isFree">Returns whether a port can be listened on now. If it is null, the port is tried.</param>
         public PortPresenter(IBridgeHost host, IProjectChoices choices, IView<FieldState> view, Func<int, bool>? isFree = null)
             : base(view)
         {

@@ -11,7 +11,7 @@ namespace Holdfast
     /// <param name="Sentence">Where the program was found, or how to get it.</param>
     public sealed record FoundProgram(string? Path, string Sentence);
 
-    /// <summary>Searches for the gateway's program: the user's setting, PATH, and cargo's folder. Any thread.</summary>
+    /// <summary>Searches for the gateway's program in the user's setting, on PATH, and in cargo's folder. Any thread.</summary>
     public sealed class ProgramLocator
     {
         private readonly Func<string, string?> environment;
@@ -25,8 +25,9 @@ namespace Holdfast
         }
 
         /// <param name="environment">Returns the value of an environment variable, or null.</param>
-        /// <param name="exists">Whether a path is that of a file.</param>
-        /// <param name="windows">Whether programs end in .exe and PATH is split at semicolons.</param>
+        /// <param name="exists">Returns whether a file with this path exists.</param>
+        /// <param name="windows">Whether the rules of Windows apply: programs end in .exe, and PATH is split at
+        /// semicolons.</param>
         public ProgramLocator(Func<string, string?> environment, Func<string, bool> exists, bool windows)
         {
             this.environment = environment;
@@ -34,10 +35,10 @@ namespace Holdfast
             this.windows = windows;
         }
 
-        /// <summary>Whether this is the full path of a file.</summary>
+        /// <summary>Whether this is a full path at which a file exists.</summary>
         public bool IsProgram(string path) => IsFull(path) && exists(path);
 
-        /// <param name="configured">The path that the user has set. If it is not empty, no other place is searched.</param>
+        /// <param name="configured">The path that the user has set. If it is not empty, nothing else is searched.</param>
         public FoundProgram Find(string configured)
         {
             if (configured.Length > 0)
@@ -57,7 +58,7 @@ namespace Holdfast
                 "\"cargo install --path .\" in a copy of Holdfast's repository; if it is elsewhere, name it in Preferences > Holdfast.");
         }
 
-        // A relative folder of PATH would lie inside the project, whose files are not chosen by the user.
+        // Skips relative folders of PATH: such a folder would be inside the project, whose files the user has not chosen.
         private IEnumerable<(string Folder, string Where)> Folders()
         {
             foreach (string folder in (environment("PATH") ?? "").Split(windows ? ';' : ':').Select(f => f.Trim('"')))

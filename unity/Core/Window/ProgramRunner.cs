@@ -15,17 +15,20 @@ namespace Holdfast
     public sealed record ProgramCall(string Program, string Arguments, string Folder);
 
     /// <summary>Result of a run.</summary>
-    /// <param name="ExitCode">The exit code; without meaning if there is a failure.</param>
-    /// <param name="Output">What the program wrote to its output.</param>
-    /// <param name="Errors">What the program wrote to its error output.</param>
-    /// <param name="Failure">Why the result cannot be used (not started, ended by us, too much output); null if it can.</param>
+    /// <param name="ExitCode">The exit code. Has no meaning if <paramref name="Failure"/> is set.</param>
+    /// <param name="Output">What the program wrote to stdout.</param>
+    /// <param name="Errors">What the program wrote to stderr.</param>
+    /// <param name="Failure">Why the result cannot be used: the program was not started, was ended by us, or wrote too much. Null
+    /// if it can be used.</param>
     public sealed record ProgramResult(int ExitCode, string Output, string Errors, string? Failure)
     {
         /// <summary>The result if there was no program to run.</summary>
         public static readonly ProgramResult Nothing = new(-1, "", "", "There is nothing to be run.");
     }
 
-    /// <summary>A running program. Dispose ends it and waits for its end, by default at most <see cref="Limits.Join"/>.</summary>
+    /// <summary>
+    /// A running program. Dispose ends it and waits for its end, normally for at most <see cref="Limits.Join"/>.
+    /// </summary>
     public interface IProgramRun : IDisposable
     {
         /// <summary>The result; null while the program runs.</summary>
@@ -37,12 +40,11 @@ namespace Holdfast
     {
         /// <summary>Starts a program and returns at once.</summary>
         /// <param name="find">Returns the program to run. It is called on another thread, since a folder of PATH may be on a
-        /// machine that
-        /// does not answer. Null ends the run with <see cref="ProgramResult.Nothing"/>.</param>
+        /// machine that does not answer. If it returns null, the result is <see cref="ProgramResult.Nothing"/>.</param>
         IProgramRun Start(Func<ProgramCall?> find);
     }
 
-    /// <summary>Runs programs as processes, with limits on time and output. A reload ends them.</summary>
+    /// <summary>Runs programs as processes, with limits on time and output. A domain reload ends the processes.</summary>
     public sealed class ProgramRunner : IProgramRunner
     {
         private readonly IEditorLog log;
@@ -53,7 +55,8 @@ namespace Holdfast
         /// <param name="log">Receives a warning if a program cannot be ended.</param>
         /// <param name="timeout">Time limit of a run in milliseconds.</param>
         /// <param name="most">Maximum characters for each of the two outputs.</param>
-        /// <param name="join">Milliseconds to wait for the end of a run. Tests of its remains use a longer time.</param>
+        /// <param name="join">Milliseconds to wait for the end of a run. Tests of processes that are left over use a longer
+        /// time.</param>
         public ProgramRunner(IEditorLog log, int timeout = Limits.ProgramTime, int most = Limits.ProgramOutput, int join = Limits.Join)
         {
             this.log = log;
@@ -83,7 +86,7 @@ namespace Holdfast
                 this.most = most;
                 this.join = join;
                 threads = new ThreadGroup(log);
-                // On another thread, since starting takes long if a virus scanner checks the program first.
+                // Done on another thread, since starting takes long if a virus scanner checks the program first.
                 threads.Start("program", () => result = find() is { } call && !ended ? Execute(call) : ProgramResult.Nothing);
             }
 
@@ -116,7 +119,7 @@ namespace Holdfast
                 string? failure = Await(process, call.Program);
                 foreach (Thread reader in readers)
                 {
-                    // The program has ended, so only a process that it started can still hold the pipe open.
+                    // The program has ended, so only a process that it started can still have the pipe open.
                     if (!reader.Join(join)) failure ??= $"{call.Program} ended, and something that it started did not.";
                 }
                 if (failure != null) return Failed(failure);
@@ -145,7 +148,7 @@ namespace Holdfast
                 var some = new char[4096];
                 for (int count; (count = from.Read(some, 0, some.Length)) > 0;)
                 {
-                    // Keep reading, so that the program does not block while it writes.
+                    // Further output is read and dropped, so that the program does not block while it writes.
                     if (text.Length + count > most) tooMuch = true;
                     else text.Append(some, 0, count);
                 }

@@ -6,17 +6,17 @@ using System.Linq;
 
 namespace Holdfast
 {
-    /// <summary>Draws one section of the window or of a settings page. Contains no decisions.</summary>
+    /// <summary>Draws one section of the window or of a settings page. A view makes no decisions.</summary>
     /// <typeparam name="TState">Everything that the view draws, as values.</typeparam>
     public interface IView<in TState>
     {
-        /// <summary>Draws this state in place of the earlier one.</summary>
+        /// <summary>Draws this state and replaces what was drawn before.</summary>
         void Show(TState state);
     }
 
     /// <summary>
-    /// The presenter of one section. It reads the model and updates the view if something changed. It has no subscriptions: the
-    /// owner of the view calls <see cref="Refresh"/> several times a second. Main thread.
+    /// The presenter of one section. It reads the model, and updates the view if something has changed. It subscribes to nothing:
+    /// the owner of the view calls <see cref="Refresh"/> several times a second. Main thread.
     /// </summary>
     public abstract class Section<TState> where TState : class
     {
@@ -26,7 +26,7 @@ namespace Holdfast
         /// <summary>Creates a presenter for this view.</summary>
         protected Section(IView<TState> view) => this.view = view;
 
-        /// <summary>Reads the present state, and shows it if it changed.</summary>
+        /// <summary>Reads the current state, and shows it if it has changed.</summary>
         public void Refresh()
         {
             TState now = Look();
@@ -35,11 +35,11 @@ namespace Holdfast
             view.Show(now);
         }
 
-        /// <summary>Reads the present state. Must be cheap: called ten times a second.</summary>
+        /// <summary>Reads the current state. Must be cheap, since it is called ten times a second.</summary>
         protected abstract TState Look();
     }
 
-    /// <summary>A list that is equal to another one with equal items, so that whole states can be compared.</summary>
+    /// <summary>A list that equals any other one with equal items, so that whole states can be compared.</summary>
     public sealed class Rows<T> : IReadOnlyList<T>, IEquatable<Rows<T>>
     {
         private readonly T[] items;
@@ -74,7 +74,9 @@ namespace Holdfast
         /// <summary>The local time of day, to the second.</summary>
         public static string Of(DateTime utc) => utc.ToLocalTime().ToString("HH:mm:ss", System.Globalization.CultureInfo.InvariantCulture);
 
-        /// <summary>The local time of day of a UTC time given as text; the text itself if it is not a time.</summary>
+        /// <summary>
+        /// Returns the local time of day for a UTC time given as text. If the text is not a time, returns it unchanged.
+        /// </summary>
         public static string Of(string utc) => DateTime.TryParse(
             utc, System.Globalization.CultureInfo.InvariantCulture,
             System.Globalization.DateTimeStyles.AssumeUniversal | System.Globalization.DateTimeStyles.AdjustToUniversal, out DateTime at)

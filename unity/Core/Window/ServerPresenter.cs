@@ -1,15 +1,15 @@
 #nullable enable
 namespace Holdfast
 {
-    /// <summary>What the window says of the server.</summary>
+    /// <summary>What the window shows about the server in this editor.</summary>
     /// <param name="Word">stopped, starting, or a state of the bridge: ready, compiling, playing, reloading, stopping.</param>
-    /// <param name="Sentence">What that means for a call.</param>
-    /// <param name="Address">Where it listens; empty if it does not.</param>
-    /// <param name="Since">Time of day at which the state began; empty while stopped or if not known.</param>
-    /// <param name="IsRunning">It is not stopped.</param>
+    /// <param name="Sentence">What the state means for a call.</param>
+    /// <param name="Address">Address and port on which the server listens; empty if it does not listen.</param>
+    /// <param name="Since">Local time of day at which the state began; empty while the server is stopped.</param>
+    /// <param name="IsRunning">Whether the server is not stopped.</param>
     public sealed record ServerState(string Word, string Sentence, string Address, string Since, bool IsRunning);
 
-    /// <summary>State of the server, start and stop.</summary>
+    /// <summary>Shows the state of the server, and starts and stops it.</summary>
     public sealed class ServerPresenter : Section<ServerState>
     {
         private readonly IBridgeHost host;
@@ -17,7 +17,7 @@ namespace Holdfast
         /// <summary>Creates the presenter for this host.</summary>
         public ServerPresenter(IBridgeHost host, IView<ServerState> view) : base(view) => this.host = host;
 
-        /// <summary>Starts it if it is stopped, else stops it.</summary>
+        /// <summary>Starts the server if it is stopped, otherwise stops it.</summary>
         public void Toggle()
         {
             if (host.Running == null) host.Start();

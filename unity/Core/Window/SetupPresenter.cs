@@ -8,32 +8,34 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>An AI editor, as <c>holdfast setup --list --json</c> lists it.</summary>
-    /// <param name="Client">The word by which <c>holdfast setup</c> knows it.</param>
-    /// <param name="Title">Its name.</param>
-    /// <param name="IsFound">It is installed here.</param>
-    /// <param name="State">configured, not_configured, stale, other or broken. A newer program may send another word.</param>
+    /// <param name="Client">The name of the AI editor in commands of <c>holdfast setup</c>.</param>
+    /// <param name="Title">Name of the AI editor for people.</param>
+    /// <param name="IsFound">Whether the AI editor is installed on this machine.</param>
+    /// <param name="State">configured, not_configured, stale, other or broken. A newer program may report another state.</param>
     /// <param name="Detail">The state as a sentence.</param>
-    /// <param name="File">The file that holds its configuration.</param>
-    /// <param name="Act">What the button that sets it up says; null if there is nothing to do, or it cannot be done from here.</param>
-    /// <param name="CanRemove">It has an entry that can be taken out.</param>
+    /// <param name="File">The AI editor's configuration file.</param>
+    /// <param name="Act">Text of the button that adds or replaces our entry; null if there is nothing to do, or the window cannot
+    /// do it.</param>
+    /// <param name="CanRemove">Whether the configuration has an entry that can be removed.</param>
     public sealed record SetupRow(
         string Client, string Title, bool IsFound, string State, string Detail, string File, string? Act, bool CanRemove);
 
-    /// <summary>The section that sets AI editors up.</summary>
+    /// <summary>State of the section that sets up AI editors.</summary>
     /// <param name="Program">The gateway's program; null if it was not found.</param>
-    /// <param name="Sentence">Where it was found, or how to get it.</param>
-    /// <param name="Busy">What is being done; null if nothing.</param>
+    /// <param name="Sentence">Where the program was found, or how to get it.</param>
+    /// <param name="Busy">What the program is doing now; null if it does not run.</param>
     /// <param name="Rows">The AI editors that are shown.</param>
-    /// <param name="Hidden">How many more are known, and not installed here.</param>
+    /// <param name="Hidden">Number of AI editors that are not shown: they are not installed here and have no entry of
+    /// ours.</param>
     /// <param name="ShowsAll">Whether AI editors that are not installed here are shown too.</param>
-    /// <param name="Message">What the program said last; null if nothing.</param>
-    /// <param name="IsError">Whether Message reports a failure. Without meaning while Message is null.</param>
+    /// <param name="Message">What the program printed last, or why it failed; null if there is nothing to show.</param>
+    /// <param name="IsError">Whether Message reports a failure. Has no meaning while Message is null.</param>
     public sealed record SetupState(
         string? Program, string Sentence, string? Busy, Rows<SetupRow> Rows, int Hidden, bool ShowsAll, string? Message, bool IsError);
 
     /// <summary>
-    /// Sets AI editors up by calling <c>holdfast setup</c>, which alone knows their files. The presenter never waits: the program
-    /// runs outside the main thread, and <see cref="Section{TState}.Refresh"/> checks whether the program has ended.
+    /// Sets up AI editors by running <c>holdfast setup</c>, which is the only program that knows their files. The presenter never
+    /// waits: the program runs outside the main thread, and <see cref="Section{TState}.Refresh"/> checks whether it has ended.
     /// </summary>
     public sealed class SetupPresenter : Section<SetupState>, IDisposable
     {
@@ -64,7 +66,9 @@ namespace Holdfast
             this.project = project;
         }
 
-        /// <summary>Looks for the program and asks it for the state of every AI editor.</summary>
+        /// <summary>
+        /// Searches for the program again, and asks it for the state of every AI editor. Does nothing while the program runs.
+        /// </summary>
         public void LookAgain()
         {
             if (run != null) return;
@@ -74,21 +78,22 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Adds our entry to an AI editor's configuration, or replaces an entry that is stale or starts another program.
+        /// Adds our entry to an AI editor's configuration, or replaces an entry that is stale or starts another program. Does
+        /// nothing while the program runs.
         /// </summary>
         public void SetUp(string client) => Begin(client, "", "Setting up ");
 
-        /// <summary>Removes our entry from an AI editor's configuration.</summary>
+        /// <summary>Removes our entry from an AI editor's configuration. Does nothing while the program runs.</summary>
         public void Remove(string client) => Begin(client, " --remove", "Taking the entry out of ");
 
-        /// <summary>Shows AI editors that are not installed here, or hides them.</summary>
+        /// <summary>Shows or hides the AI editors that are not installed here.</summary>
         public void ShowAll(bool all)
         {
             showsAll = all;
             Refresh();
         }
 
-        /// <summary>Ends what runs. Nothing is started after that.</summary>
+        /// <summary>Ends the program if it is running. Nothing is started afterwards.</summary>
         public void Dispose()
         {
             closed = true;
@@ -139,7 +144,7 @@ namespace Holdfast
             });
         }
 
-        // Read the list again even if the command failed: it may have changed something.
+        // Shows what the command printed. Reads the list again even if the command failed, since it may have changed something.
         private void TakeOutcome(ProgramResult result)
         {
             isError = result.Failure != null || result.ExitCode != 0;
@@ -179,7 +184,8 @@ namespace Holdfast
             }
         }
 
-        // The client's word is passed to `holdfast setup` as an argument, so it must be a plain word.
+        // The client's name is passed to `holdfast setup` as an argument, so only names of plain letters, digits and hyphens are
+        // accepted.
         private static bool IsWord(string client) =>
             client.All(c => c is >= 'a' and <= 'z' or >= '0' and <= '9' or '-') && !client.StartsWith("-", StringComparison.Ordinal);
 

@@ -24,14 +24,14 @@ namespace Holdfast
         /// <summary>Short title.</summary>
         public string Title { get; }
 
-        /// <summary>What the switch allows, and to whom.</summary>
+        /// <summary>What the switch allows, and who may do it.</summary>
         public string Sentence { get; }
 
         internal Func<bool> Get { get; }
 
         internal Action<bool> Set { get; }
 
-        /// <summary>The switches for what AI editors may do in this project.</summary>
+        /// <summary>Returns the switches for what AI editors may do in this project.</summary>
         public static IReadOnlyList<Switch> Security(IProjectChoices choices) => new[]
         {
             Of(choices, SecuritySettings.AllowThirdPartyTools, "Tools of this project",
@@ -47,7 +47,7 @@ namespace Holdfast
                 () => choices.AllowUnprovenClients, on => choices.AllowUnprovenClients = on)
         };
 
-        /// <summary>The project's other switches.</summary>
+        /// <summary>Returns the other switches of this project.</summary>
         public static IReadOnlyList<Switch> Project(IProjectChoices choices) => new[]
         {
             new Switch("RunInBatchMode", "Run in batch mode",
@@ -55,7 +55,7 @@ namespace Holdfast
                 () => choices.RunInBatchMode, on => choices.RunInBatchMode = on)
         };
 
-        /// <summary>The user's switches for this machine.</summary>
+        /// <summary>Returns the user's switches for all projects on this machine.</summary>
         public static IReadOnlyList<Switch> User(IUserChoices choices) => new[]
         {
             new Switch("WakeUnfocused", "Wake the editor for calls",

@@ -68,7 +68,8 @@ namespace Holdfast
 
         private bool Has(string text) => text.IndexOf(search, StringComparison.OrdinalIgnoreCase) >= 0;
 
-        // Lists the tools that are not for development, and all tools with a permission of the user, so that it can be removed.
+        // Lists all tools except those for development, and all names for which the user has set a permission, even of tools that
+        // do not exist any more, so that the permission can be removed.
         private List<ToolRow> All()
         {
             ISecuritySettings security = choices.Security;

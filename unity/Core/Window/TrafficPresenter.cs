@@ -28,12 +28,12 @@ namespace Holdfast
             this.clipboard = clipboard;
         }
 
-        /// <summary>An entry as one line.</summary>
+        /// <summary>Returns an entry as one line.</summary>
         public static string Headline(TrafficEntry entry) => string.Format(
             CultureInfo.InvariantCulture, "{0}  {1}  {2}  {3} ms{4}", LocalTime.Of(entry.At), entry.What, entry.Ended, entry.Milliseconds,
             entry.Client.Length > 0 ? "  " + entry.Client : "");
 
-        /// <summary>Shows only entries that contain this text in tool, client, result type, request or answer.</summary>
+        /// <summary>Shows only entries that contain this text in the tool, client, result type, request or answer.</summary>
         public void Filter(string text)
         {
             filter = text.Trim();

@@ -4,8 +4,8 @@ using System;
 namespace Holdfast
 {
     /// <summary>
-    /// A queue of bytes: appended at the end, taken from the front. It moves its bytes instead of growing if that makes enough
-    /// room, and releases large memory when it is empty. One thread.
+    /// A queue of bytes. Bytes are added at the end and taken from the front. If moving its bytes makes enough room, it does not
+    /// grow. When it is empty, it releases a large memory block. Not thread-safe.
     /// </summary>
     internal sealed class DynamicBuffer
     {
@@ -49,7 +49,10 @@ namespace Holdfast
             Commit(count);
         }
 
-        /// <summary>Drops <paramref name="dropped"/> bytes from the front, then takes <paramref name="count"/>.</summary>
+        /// <summary>
+        /// Drops the first <paramref name="dropped"/> bytes, then removes the next <paramref name="count"/> bytes and returns
+        /// them.
+        /// </summary>
         public byte[] Take(int dropped, int count)
         {
             var taken = new byte[count];

@@ -4,7 +4,7 @@ using System.Globalization;
 
 namespace Holdfast
 {
-    /// <summary>A header is invalid, or announces too long a message. The rest of the stream cannot be trusted.</summary>
+    /// <summary>Thrown if a header is invalid or announces too long a message. The rest of the stream cannot be read.</summary>
     internal sealed class FrameException : Exception
     {
         public FrameException(string message) : base(message)
@@ -19,7 +19,7 @@ namespace Holdfast
 
         /// <summary>Reads a whole header from the front of the buffer.</summary>
         /// <returns>False if more bytes are needed.</returns>
-        /// <exception cref="FrameException">The bytes are not a header, whatever follows.</exception>
+        /// <exception cref="FrameException">The bytes are not a header, and no further bytes could make them one.</exception>
         public static bool TryReadHeader(DynamicBuffer buffer, int maxMessage, out int headerLength, out int messageLength)
         {
             headerLength = 0;
@@ -29,8 +29,8 @@ namespace Holdfast
             for (int i = 0; i < bound; i++)
             {
                 byte b = buffer[i];
-                // No header of this protocol contains control characters or bytes above ASCII. A peer that sends something else
-                // is thus stopped at the first such byte.
+                // No header of this protocol contains control characters or bytes above ASCII. So a peer that sends something
+                // else is refused at the first such byte.
                 if (b >= 127 || (b < 32 && b != '\r' && b != '\n' && b != '\t'))
                 {
                     throw new FrameException("a header has only printable ASCII");
@@ -53,12 +53,12 @@ namespace Holdfast
             return false;
         }
 
-        /// <summary>The header of a message of <paramref name="length"/> bytes.</summary>
+        /// <summary>Returns the header of a message of <paramref name="length"/> bytes.</summary>
         public static byte[] Header(int length) => Json.Utf8.GetBytes(
             LengthName + ": " + length.ToString(CultureInfo.InvariantCulture) + "\r\n\r\n");
 
-        // The name is checked strictly. A web page can make a browser send a POST with a Content-Length to this port; its request
-        // line must not be taken for a header.
+        // The name is checked strictly. A web page can make a browser send a POST with a Content-Length to this port. Its request
+        // line must not be mistaken for a header.
         private static void ReadLine(DynamicBuffer buffer, int from, int to, int maxMessage, ref int messageLength)
         {
             int colon = from;

@@ -32,7 +32,7 @@ namespace Holdfast
             return Encode(bytes);
         }
 
-        /// <summary>Compares two texts in a time that does not depend on where they differ.</summary>
+        /// <summary>Compares two texts. The time that this takes does not depend on where they differ.</summary>
         public static bool SameSecret(string a, string b)
         {
             int difference = a.Length ^ b.Length;

@@ -12,20 +12,22 @@ using Newtonsoft.Json.Serialization;
 
 namespace Holdfast
 {
-    /// <summary>Reads and writes JSON for the whole package, independent of the user's Newtonsoft defaults.</summary>
+    /// <summary>
+    /// Reads and writes JSON for the whole package. The project's own Newtonsoft settings have no effect on it.
+    /// </summary>
     public static class Json
     {
-        /// <summary>UTF-8 without a byte order mark. Half a surrogate pair is replaced.</summary>
+        /// <summary>UTF-8 without a byte order mark. Half of a surrogate pair is written as the replacement character.</summary>
         public static readonly UTF8Encoding Utf8 = new(encoderShouldEmitUTF8Identifier: false);
 
-        /// <summary>UTF-8 for reading: invalid bytes throw.</summary>
+        /// <summary>UTF-8 for reading. Invalid bytes cause an exception.</summary>
         public static readonly UTF8Encoding StrictUtf8 = new(encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
 
         private static readonly JsonSerializer Serializer = JsonSerializer.Create(Settings());
 
-        /// <summary>Reads one value. Texts that look like dates remain texts.</summary>
-        /// <exception cref="JsonException">The text is not JSON, is deeper than <see cref="Limits.JsonDepth"/>, or more
-        /// follows.</exception>
+        /// <summary>Reads one value. Texts that look like dates stay texts.</summary>
+        /// <exception cref="JsonException">The text is not JSON, is nested deeper than <see cref="Limits.JsonDepth"/>, or
+        /// continues after the value.</exception>
         public static JToken Parse(string text)
         {
             using var reader = new JsonTextReader(new StringReader(text))
@@ -43,7 +45,7 @@ namespace Holdfast
             return value;
         }
 
-        /// <summary>Writes a value compactly, nulls included.</summary>
+        /// <summary>Writes a value without white space. Nulls are written too.</summary>
         /// <exception cref="JsonException">The value refers to itself, or one of its getters throws.</exception>
         public static string Write(object? value)
         {
@@ -89,8 +91,8 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// Creates contracts of plain classes without TypeDescriptor, which Newtonsoft asks otherwise. TypeDescriptor keeps every
-    /// class for ever, and with it the whole old domain where code is unloaded by context.
+    /// Creates contracts of plain classes without TypeDescriptor, which Newtonsoft uses otherwise. TypeDescriptor keeps every
+    /// class for ever. Where a domain is unloaded as an assembly load context, it would keep the whole old domain.
     /// </summary>
     internal sealed class ContractsWithoutTypeDescriptor : DefaultContractResolver
     {

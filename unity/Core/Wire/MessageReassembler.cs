@@ -3,7 +3,7 @@ using System;
 
 namespace Holdfast
 {
-    /// <summary>Chunks of a stream -> whole messages, however TCP has cut them. One thread.</summary>
+    /// <summary>Joins the chunks of a TCP stream, however they were cut, into whole messages. Not thread-safe.</summary>
     internal sealed class MessageReassembler
     {
         private readonly DynamicBuffer buffer = new();
@@ -11,7 +11,10 @@ namespace Holdfast
         private int header;
         private int length = -1;
 
-        /// <summary><paramref name="maxMessage"/> gives the maximum message length; it is called again for each message.</summary>
+        /// <summary>
+        /// Creates a reassembler. <paramref name="maxMessage"/> returns the maximum message length, and is called again for each
+        /// message.
+        /// </summary>
         public MessageReassembler(Func<int> maxMessage) => this.maxMessage = maxMessage;
 
         /// <summary>Size of the buffer in bytes.</summary>
@@ -27,11 +30,11 @@ namespace Holdfast
         /// <summary>Records that <paramref name="count"/> bytes were received into the reserved space.</summary>
         public void Commit(int count) => buffer.Commit(count);
 
-        /// <summary>Takes in received bytes.</summary>
+        /// <summary>Appends received bytes.</summary>
         public void Append(byte[] bytes, int offset, int count) => buffer.Append(bytes, offset, count);
 
-        /// <summary>The next whole message, or null if more bytes are needed.</summary>
-        /// <exception cref="FrameException">The stream is broken.</exception>
+        /// <summary>Returns the next whole message, or null if more bytes are needed.</summary>
+        /// <exception cref="FrameException">The stream is broken: its next bytes are not a valid header.</exception>
         public byte[]? Next()
         {
             if (length < 0)

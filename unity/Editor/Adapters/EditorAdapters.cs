@@ -11,7 +11,7 @@ using Debug = UnityEngine.Debug;
 
 namespace Holdfast.Editor
 {
-    // Implements the bridge's own ports with Unity's API. Contains no logic, since this code cannot be tested without Unity.
+    // Implements the bridge's own ports with Unity's API. This code contains no logic, since it cannot be tested without Unity.
 
     internal sealed class UnityLog : IEditorLog
     {
@@ -37,8 +37,8 @@ namespace Holdfast.Editor
     }
 
     /// <summary>
-    /// Wakes the editor with <c>EditorApplication.SignalTick</c>, which is internal, and thread-safe in every version that was
-    /// checked. If it is missing, the editor cannot be woken, and a warning is logged once.
+    /// Wakes the editor with <c>EditorApplication.SignalTick</c>. This method is internal; it is thread-safe in every version
+    /// that was checked. If it is missing, the editor cannot be woken, and a warning is logged once.
     /// </summary>
     internal sealed class EditorPulse : IEditorPulse
     {
@@ -106,8 +106,8 @@ namespace Holdfast.Editor
     }
 
     /// <summary>
-    /// Stores texts that outlive a reload. The clients and their push listeners are in a singleton object that Unity preserves,
-    /// all other data of the bridge is in SessionState.
+    /// Stores texts that outlive a domain reload. The clients and their push listeners are stored in a singleton object that
+    /// Unity preserves. All other data of the bridge is in SessionState.
     /// </summary>
     internal sealed class EditorSessionStore : ISessionStore
     {

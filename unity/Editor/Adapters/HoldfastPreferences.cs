@@ -5,7 +5,7 @@ using UnityEngine;
 
 namespace Holdfast.Editor
 {
-    /// <summary>The user's settings on this machine, for every project. Main thread, unless a member says otherwise.</summary>
+    /// <summary>The user's settings for every project on this machine. Main thread, unless a member says otherwise.</summary>
     [FilePath("Holdfast/Holdfast.asset", FilePathAttribute.Location.PreferencesFolder)]
     public sealed class HoldfastPreferences : ScriptableSingleton<HoldfastPreferences>, IUserChoices
     {
@@ -18,14 +18,20 @@ namespace Holdfast.Editor
         [SerializeField]
         private string programPath = "";
 
-        /// <summary>Any thread may read it: it is a plain field, and reading an old value for one frame does no harm.</summary>
+        /// <summary>
+        /// Whether to wake an editor without focus for a call. Any thread may read this plain field: an outdated value for one
+        /// frame does no harm.
+        /// </summary>
         public bool WakeUnfocused
         {
             get => wakeUnfocused;
             set => Change(() => wakeUnfocused = value);
         }
 
-        /// <summary>Any thread may read it, like <see cref="WakeUnfocused"/>.</summary>
+        /// <summary>
+        /// Whether to show a minimised editor again if a call waits for it. Any thread may read it, like <see
+        /// cref="WakeUnfocused"/>.
+        /// </summary>
         public bool RestoreMinimized
         {
             get => restoreMinimized;

@@ -8,8 +8,8 @@ using UnityEngine;
 namespace Holdfast.Editor
 {
     /// <summary>
-    /// The user's settings for this project. They are not shared through version control: somebody else's commit must not decide
-    /// what a program may do on this machine. Main thread.
+    /// The user's settings for this project. They are not shared through version control: a commit by somebody else must not
+    /// decide what a program may do on this machine. Main thread.
     /// </summary>
     [FilePath("UserSettings/Holdfast.asset", FilePathAttribute.Location.ProjectFolder)]
     public sealed class HoldfastSettings : ScriptableSingleton<HoldfastSettings>, IProjectChoices
@@ -86,7 +86,7 @@ namespace Holdfast.Editor
 
         private SecurityChoice.Choice Snapshot() => new(allowUnprovenClients, switchesOn, allowedTools, deniedTools);
 
-        /// <summary>An immutable copy that is replaced as a whole, so that other threads may read it.</summary>
+        /// <summary>An immutable copy of the settings. It is replaced as a whole, so that other threads may read it.</summary>
         private sealed class SecurityChoice : ISecuritySettings
         {
             private volatile Choice choice;

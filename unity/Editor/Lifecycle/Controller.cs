@@ -10,14 +10,14 @@ using Unity.Scripting.LifecycleManagement;
 namespace Holdfast.Editor
 {
     /// <summary>
-    /// Starts the bridge after the editor has loaded the scripts, ticks it, and stops it before they are unloaded. Every
-    /// subscription to an event is removed: in newer editors Unity's own assemblies outlive ours, and one forgotten delegate
-    /// would keep every former domain in memory.
+    /// Starts the bridge after the editor has loaded the scripts, ticks it in every frame, and stops it before the scripts are
+    /// unloaded. Every subscription to an event is removed: in newer editors Unity's own assemblies outlive ours, so one
+    /// forgotten delegate would keep every former domain in memory.
     /// </summary>
     [InitializeOnLoad]
     public static class Controller
     {
-        /// <summary>Environment variable that lets the bridge run in batch mode if it is 1.</summary>
+        /// <summary>If this environment variable is 1, the bridge runs in batch mode too.</summary>
         public const string BatchModeVariable = "HOLDFAST_BATCH_MODE";
 
         private const string StoppedKey = "Holdfast.StoppedByUser";
@@ -40,7 +40,7 @@ namespace Holdfast.Editor
         /// <summary>The log of requests; it stays readable while the bridge is stopped. Main thread.</summary>
         public static TrafficLog Traffic => traffic ??= TrafficLog.Load(new EditorSessionStore());
 
-        /// <summary>Starts the bridge, also after later reloads. Main thread.</summary>
+        /// <summary>Starts the bridge now; it also starts again after each later reload. Main thread.</summary>
         public static void Start()
         {
             SessionState.EraseBool(StoppedKey);
@@ -55,7 +55,8 @@ namespace Holdfast.Editor
             End(StopCause.UserStopped);
         }
 
-        // Import workers and the extra processes of Multiplayer Play Mode load every script too, but are not editors.
+        // Import workers and the extra processes of Multiplayer Play Mode load every script too, but they are not editors. So the
+        // bridge does not run in them.
         private static bool IsWanted()
         {
             if (AssetDatabase.IsAssetImportWorkerProcess()) return false;
@@ -84,7 +85,7 @@ namespace Holdfast.Editor
         private static void Begin()
         {
             var log = new UnityLog();
-            // The rehearsal comes first: it runs on its own thread while this thread does the rest.
+            // The rehearsal is started first: it runs on its own thread while this thread does the rest.
             Rehearsal? rehearsal = Rehearsal.IsWorthIt ? new Rehearsal(log) : null;
             try
             {
@@ -138,7 +139,7 @@ namespace Holdfast.Editor
         private static void Quitting() => Leave(StopCause.EditorQuit);
 
 #if UNITY_6000_5_OR_NEWER
-        // These versions also unload code without an assembly reload.
+        // The versions of Unity that have this event also unload code without an assembly reload.
         [OnCodeUnloading]
         private static void CodeUnloading() => Leave(StopCause.DomainReload);
 #endif

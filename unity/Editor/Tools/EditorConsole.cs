@@ -11,8 +11,8 @@ using Unity.Scripting.LifecycleManagement;
 namespace Holdfast.Editor
 {
     /// <summary>
-    /// Reads the console through LogEntries, which is internal, and the same in every version that was checked. Its members are
-    /// found by reflection and checked at once. If one is missing, messages are collected from then on instead.
+    /// Reads the console through LogEntries. This class is internal, but the same in every version that was checked. Its members
+    /// are found by reflection when this object is created. If one is missing, new messages are collected instead.
     /// </summary>
     internal sealed class EditorConsole : IConsole
     {
@@ -57,7 +57,7 @@ namespace Holdfast.Editor
     /// <summary>Accesses UnityEditor.LogEntries by reflection.</summary>
     internal sealed class LogEntriesAccess
     {
-        // Of ConsoleWindow.ConsoleFlags: Collapse, and the three buttons that hide a kind of entries.
+        // Bits of ConsoleWindow.ConsoleFlags: Collapse, and the three buttons that each hide a kind of entry.
         private const int Collapse = 1 << 0;
         private static readonly int[] Kinds = { 1 << 7, 1 << 8, 1 << 9 };
 
@@ -98,7 +98,7 @@ namespace Holdfast.Editor
         private static BindingFlags Any =>
             BindingFlags.Static | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
 
-        /// <summary>Finds the members. Returns null and logs a warning if this editor's LogEntries are different.</summary>
+        /// <summary>Finds the members by reflection. Returns null and logs a warning if one is missing in this editor.</summary>
         public static LogEntriesAccess? Bind()
         {
             try
@@ -114,7 +114,9 @@ namespace Holdfast.Editor
             }
         }
 
-        /// <summary>Reads every entry. The user's filter in the console window is removed for that, then restored.</summary>
+        /// <summary>
+        /// Reads every entry. The user's filter in the console window is removed for the reading and then restored.
+        /// </summary>
         public IReadOnlyList<ConsoleEntry> Read()
         {
             int flags = getFlags();
@@ -177,7 +179,7 @@ namespace Holdfast.Editor
         }
     }
 
-    /// <summary>Collects messages for editors whose console cannot be read. Subscribes once per domain.</summary>
+    /// <summary>Collects messages for editors whose console cannot be read. Subscribes to them once per domain.</summary>
     internal static class FallbackLog
     {
         private static readonly ConsoleRing Ring = new();

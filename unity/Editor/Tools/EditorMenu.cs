@@ -10,8 +10,8 @@ using UnityEngine;
 namespace Holdfast.Editor
 {
     /// <summary>
-    /// Implements the menu port. Items of scripts are found by their attribute, native ones by an internal method that is found
-    /// by reflection. If that method is missing, native items are not listed, but can still be executed.
+    /// Implements the menu port. Items of scripts are found by their attribute. Native items are listed by an internal method,
+    /// which is found by reflection. If that method is missing, native items are not listed, but they can still be executed.
     /// </summary>
     internal sealed class EditorMenu : IMenu
     {

@@ -35,7 +35,8 @@ namespace Holdfast.Editor
         private static SceneView View(Scene scene, SceneKind kind, bool active) =>
             new(scene.name, scene.path, kind, active, scene.GetRootGameObjects().Select(o => new ObjectNode(o)).ToArray());
 
-        // No API returns this scene, so it is read from a temporary object that is moved there.
+        // Returns the scene of the objects that outlive a change of scene. No API returns it, so it is read from a temporary
+        // object that is moved there.
         private static Scene? Lasting()
         {
             var probe = new GameObject("Holdfast") { hideFlags = HideFlags.HideAndDontSave };
@@ -120,7 +121,7 @@ namespace Holdfast.Editor
                 return false;
             }
 
-            // With inherited, hidden properties are returned too: Unity's own data, which the inspector does not show.
+            // If `inherited` is true, hidden properties are returned too: Unity's own data, which the inspector does not show.
             public IEnumerable<SceneProperty> Properties(bool inherited)
             {
                 using var serialized = new SerializedObject(component!);

@@ -20,7 +20,7 @@ namespace Holdfast.Editor
         public ISearchQuery Begin(SearchRequest request)
         {
             SearchFlags flags = SearchFlags.None;
-            // Parsed by name, since newer editors have made some of the flags obsolete, without effect.
+            // The flags are parsed by name, since newer editors have made some of them obsolete and without effect.
             foreach (string name in request.Flags)
             {
                 if (Enum.TryParse(name, out SearchFlags flag)) flags |= flag;
@@ -69,7 +69,8 @@ namespace Holdfast.Editor
                     item.provider?.id ?? "", target == null ? "" : target.GetType().Name, path,
                     target == null ? "" : EditorScenes.IdOf(target))
                 {
-                    // A missing thumbnail is not fetched: a preview takes the editor's time, and only its name is returned.
+                    // If the item has no thumbnail yet, none is fetched: making a preview takes time, and only the name is
+                    // returned.
                     Thumbnail = item.thumbnail == null ? "" : item.thumbnail.name,
                     Score = item.score,
                     Tags = path.Length > 0 ? AssetDatabase.GetLabels(target) : Array.Empty<string>(),

@@ -9,7 +9,7 @@ namespace Holdfast.Editor
             .Add<ISearch>(new EditorSearch());
     }
 
-    /// <summary>Runs an action at the first Dispose only.</summary>
+    /// <summary>Runs an action when Dispose is called for the first time, and never again.</summary>
     internal sealed class Subscription : System.IDisposable
     {
         private System.Action? end;

@@ -4,7 +4,7 @@ using UnityEngine.UIElements;
 
 namespace Holdfast.Editor
 {
-    /// <summary>Draws a text field that is typed into and then applied.</summary>
+    /// <summary>Draws a text field whose text takes effect when the user applies it.</summary>
     internal sealed class FieldView : SectionView, IView<FieldState>
     {
         private readonly FieldPresenter presenter;
@@ -28,7 +28,7 @@ namespace Holdfast.Editor
 
         public void Show(FieldState state)
         {
-            // Text that the user is typing is not overwritten.
+            // The field is changed only if the setting has changed, so that text that the user is typing is not overwritten.
             if (state.Error == null && state.Value != shown) field.SetValueWithoutNotify(shown = state.Value);
             error.ShowText(state.Error);
             note.ShowText(state.Note);

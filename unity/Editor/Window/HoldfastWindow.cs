@@ -5,8 +5,8 @@ using UnityEngine;
 namespace Holdfast.Editor
 {
     /// <summary>
-    /// The window <c>Window > Holdfast</c>. Unity creates it again after every reload. It reads everything from the model, so it
-    /// shows the same as before, and nothing is serialised.
+    /// The window <c>Window > Holdfast</c>. Unity creates it again after every reload. It stores nothing itself: it reads
+    /// everything from the model, and so shows the same as before the reload.
     /// </summary>
     internal sealed class HoldfastWindow : EditorWindow
     {
@@ -35,7 +35,7 @@ namespace Holdfast.Editor
         // Unity calls this ten times a second while the window is visible.
         private void OnInspectorUpdate() => page?.Refresh();
 
-        // Also called before every reload. Ends a program that runs for the window.
+        // Unity calls this before every reload too. It ends a program that runs for the window.
         private void OnDisable()
         {
             page?.Dispose();

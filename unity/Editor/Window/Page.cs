@@ -7,8 +7,8 @@ using UnityEngine.UIElements;
 namespace Holdfast.Editor
 {
     /// <summary>
-    /// A column of sections over one model, used by the window and the settings pages. It has no subscriptions: its owner calls
-    /// <see cref="Refresh"/>.
+    /// A column of sections that show one model. The window and the settings pages use it. It subscribes to nothing: its owner
+    /// calls <see cref="Refresh"/>.
     /// </summary>
     internal sealed class Page : IDisposable
     {
@@ -18,7 +18,7 @@ namespace Holdfast.Editor
         public Page(VisualElement root)
         {
             StyleSheet? style = AssetDatabase.LoadAssetAtPath<StyleSheet>(Ui.StyleSheet);
-            // Without the style sheet everything works, with a plain look.
+            // If the style sheet is missing, everything still works, with a plain look.
             if (style != null) root.styleSheets.Add(style);
             root.Add(body);
         }

@@ -7,9 +7,9 @@ using UnityEngine.UIElements;
 namespace Holdfast.Editor
 {
     /// <summary>
-    /// Two settings pages. Project Settings > Holdfast has what differs between projects: port, batch mode, what AI editors may
-    /// do. Preferences > Holdfast has what belongs to this machine: where the program is, and whether the editor is woken.
-    /// Neither is shared with others, since both are the user's own choices for this machine.
+    /// The two settings pages. Project Settings > Holdfast has the settings for this project: port, batch mode, what AI editors
+    /// may do. Preferences > Holdfast has the settings for all projects on this machine: where the program is, and whether the
+    /// editor is woken. Neither is shared with other people, since both are the user's own choices for this machine.
     /// </summary>
     internal sealed class SettingsPages : SettingsProvider
     {

@@ -51,7 +51,7 @@ namespace Holdfast.Editor
 
             public void Show(TrafficEntry row)
             {
-                // An entry with the same number is unchanged.
+                // Entries do not change, so one with the same number is already shown.
                 if (entry.Number == row.Number) return;
                 entry = row;
                 head.name = "log-entry-" + row.Number;

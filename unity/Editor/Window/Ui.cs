@@ -12,7 +12,7 @@ namespace Holdfast.Editor
         public abstract void Refresh();
     }
 
-    /// <summary>Creates the elements of the sections. Holdfast.uss defines their look.</summary>
+    /// <summary>Creates the elements of the sections. The style sheet Holdfast.uss defines their look.</summary>
     internal static class Ui
     {
         public const string StyleSheet = "Packages/dev.holdfast.unity/Editor/Window/Holdfast.uss";
@@ -37,7 +37,7 @@ namespace Holdfast.Editor
 
         public static VisualElement Row(params VisualElement[] children) => new VisualElement().Styled("row").With(children);
 
-        /// <summary>A label for text from any source: markup in it is shown as it is.</summary>
+        /// <summary>Creates a label for a text from any source. Markup in the text is not interpreted.</summary>
         public static Label Text(string text, params string[] classes) => new Label(text) { enableRichText = false }.Styled(classes);
 
         public static Button Button(string name, string text, Action clicked) =>
@@ -53,7 +53,7 @@ namespace Holdfast.Editor
         public static void Show(this VisualElement element, bool shown) =>
             element.style.display = shown ? DisplayStyle.Flex : DisplayStyle.None;
 
-        /// <summary>Shows a text, or hides the label if there is none.</summary>
+        /// <summary>Shows a text in the label, or hides the label if there is no text.</summary>
         public static void ShowText(this TextElement label, string? text)
         {
             label.text = text ?? "";
@@ -62,8 +62,8 @@ namespace Holdfast.Editor
     }
 
     /// <summary>
-    /// A list that keeps the element of a row while the row exists. So an unfolded row stays unfolded, and a click does not
-    /// remove the button that was clicked.
+    /// A list that keeps the element of a row for as long as the row exists. So an unfolded row stays unfolded, and a button is
+    /// not replaced while it is clicked.
     /// </summary>
     internal sealed class RowList<TKey, TRow, TView> : VisualElement where TView : VisualElement, IView<TRow> where TKey : notnull
     {

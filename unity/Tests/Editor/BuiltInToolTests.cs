@@ -7,7 +7,8 @@ using NUnit.Framework;
 namespace Holdfast.Tests
 {
     /// <summary>
-    /// Names, parameters and defaults of the built-in tools are those that stock servers know; additional parameters are ours.
+    /// Tests that the built-in tools have the names, parameters and defaults that servers of uLoopMCP expect. Additional
+    /// parameters are ours.
     /// </summary>
     public sealed class BuiltInToolTests
     {

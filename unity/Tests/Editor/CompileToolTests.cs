@@ -117,7 +117,7 @@ namespace Holdfast.Tests
             bench.Frame();
             bench.Frame();
             compiler.End(Warning);
-            // The reload comes in the same turn of the main loop, before another frame.
+            // The reload follows in the same turn of the main loop, before another frame runs.
             Assert.That(compiler.Listening, Is.Zero, "nothing of the old domain may stay subscribed");
             bench.Cancel();
             Assert.That(cut.IsCompleted && !cut.IsCanceled && !cut.IsFaulted, Is.False);
@@ -195,7 +195,7 @@ namespace Holdfast.Tests
             Task<object?> task = bench.Start(new CompileTool(), new { });
             for (int i = 0; i < 5; i++) bench.Frame();
             Assert.That(compiler.Asked, Is.Empty);
-            // The earlier compilation ends in a reload, which cuts this call before it has requested anything.
+            // The earlier compilation ends in a reload, which interrupts this call before it has requested a compilation.
             bench.Cancel();
             bench.Frame();
             Assert.That(task.IsCanceled);

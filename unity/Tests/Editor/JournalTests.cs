@@ -80,7 +80,8 @@ namespace Holdfast.Tests
         }
 
         /// <summary>
-        /// The call had begun before the reload, so it must not be reported as not run, nor be resumed after the next reload.
+        /// The call began before the reload. So it must not be reported as not run, and must not be resumed after the next
+        /// reload.
         /// </summary>
         [Test]
         public void A_call_that_is_cancelled_before_it_can_go_on_ends_as_cancelled_while_it_ran()

@@ -61,7 +61,7 @@ namespace Holdfast.Tests
 
             public bool IsPending => given < search.Hits;
 
-            // Returns a few hits per call, like a search that takes some frames.
+            // Returns a few results per call, like a search that takes several frames.
             public IReadOnlyList<SearchHit> Take(int max)
             {
                 int count = Math.Min(Math.Min(max, Math.Max(2, search.Hits / 10)), search.Hits - given);

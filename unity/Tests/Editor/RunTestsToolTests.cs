@@ -159,7 +159,7 @@ namespace Holdfast.Tests
         public void Cancelling_from_another_thread_stops_the_run()
         {
             Task<object?> task = bench.Start(new RunTestsTool(), new { });
-            // A thread, not a Task: waiting for a Task may run it on this thread.
+            // Uses a thread instead of a Task, since waiting for a Task may run it on this thread.
             var other = new Thread(bench.Cancel);
             other.Start();
             other.Join();

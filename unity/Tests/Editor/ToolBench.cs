@@ -11,7 +11,7 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>Runs a tool frame by frame without a bridge, over fake ports of the editor.</summary>
+    /// <summary>Runs a tool frame by frame, without a bridge. The editor's ports are fakes.</summary>
     internal sealed class ToolBench : IToolContext, IBridgeInfo, IEditorState, IDisposable
     {
         private readonly CancellationTokenSource cancellation = new();
@@ -84,8 +84,8 @@ namespace Holdfast.Tests
         public void Cancel() => cancellation.Cancel();
 
         /// <summary>
-        /// Runs a frame, and up to five more while work waits: a busy machine may spend a frame's time budget on its first
-        /// action.
+        /// Runs one frame, and up to five more while work waits: on a busy machine the first action may use up a frame's time
+        /// budget.
         /// </summary>
         public void Frame()
         {
@@ -95,10 +95,10 @@ namespace Holdfast.Tests
 
         public Task<object?> Start(IUnityTool tool, object parameters) => Begun(tool.ExecuteAsync(JObject.FromObject(parameters), this));
 
-        /// <summary>Resumes a call with the state that another bench, standing for the earlier domain, has kept.</summary>
+        /// <summary>Resumes a call with a state that was saved on another bench, which stands for the earlier domain.</summary>
         public Task<object?> Resume(IResumableTool tool, JToken kept) => Begun(tool.ResumeAsync(kept, this));
 
-        /// <summary>Runs a tool to its end and returns its result as JSON, as a caller gets it.</summary>
+        /// <summary>Runs a tool to its end and returns its result as JSON, in the form that a caller gets.</summary>
         public JToken Run(IUnityTool tool, object parameters) => Finish(Start(tool, parameters));
 
         public JToken Finish(Task<object?> task)
@@ -128,7 +128,7 @@ namespace Holdfast.Tests
             return task;
         }
 
-        // The time limit only catches a hang; slow machines stay below it.
+        // The time limit only detects a test that hangs. Even slow machines stay far below it.
         private void Pump(Func<bool> until, string otherwise)
         {
             var watch = Stopwatch.StartNew();

@@ -6,7 +6,7 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>A view that records the states that it was shown.</summary>
+    /// <summary>A view that records every state that it is given to show.</summary>
     internal sealed class FakeView<T> : IView<T>
     {
         public List<T> Shown { get; } = new();
@@ -16,7 +16,7 @@ namespace Holdfast.Tests
         public void Show(T state) => Shown.Add(state);
     }
 
-    /// <summary>The model behind the window, controlled by the test: bridge, settings, clipboard, programs.</summary>
+    /// <summary>The model behind the window: bridge, settings, clipboard and programs. The test controls it.</summary>
     internal sealed class WindowBench : IBridgeHost, IBridgeInfo, IProjectChoices, IUserChoices, IClipboard, IProgramRunner
     {
         public static readonly DateTime Noon = new(2026, 1, 31, 12, 0, 0, DateTimeKind.Utc);

@@ -11,8 +11,8 @@ using Newtonsoft.Json;
 using Newtonsoft.Json.Linq;
 using UnityEditor;
 
-// Tools of an imaginary user of the simulated editor; the package does not know them. Names and parameters are those of the test
-// tools of `holdfast fake-unity`.
+// Tools of an imaginary user, which run in the simulated editor. The package does not know them. Their names and parameters are
+// those of the test tools of `holdfast fake-unity`.
 namespace Holdfast.HostTools
 {
     public sealed class Nothing
@@ -135,8 +135,8 @@ namespace Holdfast.HostTools
 
     internal static class Counter
     {
-        // Counted before any wait, since the tests ask whether a call began. Lines of the file are as `holdfast fake-unity`
-        // writes them.
+        // Counted before the tool waits for anything, since the tests ask whether a call began. The lines of the file have the
+        // form that `holdfast fake-unity` writes.
         public static int Begun(string key)
         {
             int runs = SessionState.GetInt("count." + key, 0) + 1;
@@ -251,7 +251,7 @@ namespace Holdfast.HostTools
             Task.FromResult(new PictureResult());
     }
 
-    /// <summary>A tool that is registered at run time. It has no attribute, so it is not found automatically.</summary>
+    /// <summary>A tool that is registered at run time. It has no McpTool attribute, so it is not found automatically.</summary>
     public sealed class Later : AbstractUnityTool<TextParameter, JObject>
     {
         private readonly string name;

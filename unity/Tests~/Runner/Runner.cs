@@ -1,6 +1,6 @@
 // Runs an assembly of NUnit 3 tests: Runner.exe TESTS.dll [RESULT.xml] [PART-OF-A-NAME]
-// Prints a last line "N passed, N failed, N skipped". The exit code is 0 only if at least one test passed and none failed or was
-// skipped, so that a test that cannot run is noticed.
+// The last line of the output is "N passed, N failed, N skipped". The exit code is 0 only if at least one test passed and none
+// failed or was skipped, so that a test that cannot run is noticed.
 using System;
 using System.Collections.Generic;
 using System.IO;
@@ -12,7 +12,7 @@ using NUnit.Framework.Internal;
 
 internal static class Runner
 {
-    // NUnit replaces Console.Out while a test runs.
+    // Output that NUnit does not redirect: it replaces Console.Out while a test runs.
     private static readonly StreamWriter Out = new(Console.OpenStandardOutput()) { AutoFlush = true };
 
     private static void Main(string[] args)
@@ -27,10 +27,10 @@ internal static class Runner
             result.ToXml(true).WriteTo(xml);
         }
         int skipped = result.SkipCount + result.InconclusiveCount;
-        // If the set-up of a fixture fails, none of its tests is counted as failed.
+        // If the set-up of a fixture fails, NUnit counts none of its tests as failed, so at least one failure is reported here.
         int failed = Math.Max(result.FailCount, result.ResultState.Status == TestStatus.Failed ? 1 : 0);
         Say($"{result.PassCount} passed, {failed} failed, {skipped} skipped");
-        // Exit explicitly: a thread that a test left behind must not keep the process alive.
+        // Exits explicitly, since a thread that a test left behind must not keep the process alive.
         Environment.Exit(failed > 0 || skipped > 0 ? 1 : result.PassCount == 0 ? 2 : 0);
     }
 

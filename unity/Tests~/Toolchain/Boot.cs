@@ -63,7 +63,7 @@ public static class Boot
         return 1;
     }
 
-    // Calls a method with its first arguments; the other parameters get their defaults.
+    // Calls a method with the given arguments. The parameters after them get their defaults.
     private static object Call(MethodBase method, object target, params object[] given)
     {
         ParameterInfo[] parameters = method.GetParameters();

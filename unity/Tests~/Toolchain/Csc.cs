@@ -1,4 +1,4 @@
-// A compiler front end over Roslyn's public API: takes ordinary csc command lines and response files.
+// A compiler front end over Roslyn's public API. It accepts ordinary csc command lines and response files.
 // Several command lines, separated by a lone "+", run in one process and share its loaded references and compiled code.
 using System;
 using System.Collections.Generic;

@@ -12,7 +12,9 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>Tests of the bridge over real sockets, with a thread that ticks as its main thread.</summary>
+    /// <summary>
+    /// Tests of the bridge over real sockets. A thread of the test ticks the bridge and acts as its main thread.
+    /// </summary>
     public sealed class BridgeTests
     {
         private TestEditor editor = null!;
@@ -426,14 +428,14 @@ namespace Holdfast.Tests
             }
             using TestClient good = Gateway();
             Assert.That(good.Await(Call(good, "a", "echo"))["result"], Is.Not.Null);
-            // The answers exceed what may wait for one client, so the bridge drops its connection.
+            // The answers are larger than what may wait for one client, so the bridge closes the connection.
             TestEditor.Until(() => editor.Bridge.Parts.Connections.Count == 1);
         }
 
         [Test]
         public void A_stop_is_bounded_whatever_clients_and_tools_do()
         {
-            // One of several attempts must be fast enough, since the machine may be busy during one.
+            // The machine may be busy during one attempt, so only one of several attempts must be fast enough.
             TestEditor.Until(() => Stop() < Limits.Goodbye + Limits.Join + 400);
 
             long Stop()
@@ -483,7 +485,7 @@ namespace Holdfast.Tests
             Assert.That(rehearsal.Join(TestEditor.Patience));
             Assert.That(log.Lines, Is.Empty);
             Assert.That(rehearsal.Succeeded);
-            // In a bridge the rehearsal leaves no trace, and it ends with the bridge.
+            // The rehearsal of a bridge leaves no trace, and ends with the bridge.
             using var rehearsing = new TestEditor(e => e.Rehearses = true);
             Assert.That(rehearsing.Bridge.Info.Status.Clients, Is.Empty);
             Assert.That(rehearsing.Bridge.Info.Tools.Find("rehearsal"), Is.Null);

@@ -10,7 +10,7 @@ namespace Holdfast.Tests
 {
     /// <summary>
     /// Tests that the stubs, against which the package is compiled here, match Unity. Every visible member of the stubs is
-    /// compared with the facts, which were taken from Unity's public reference source (Tests~/Facts/README.md).
+    /// compared with facts that were taken from Unity's public reference source (Tests~/Facts/README.md).
     /// </summary>
     public sealed class FactTests
     {
@@ -32,7 +32,7 @@ namespace Holdfast.Tests
             HashSet<string> facts = Facts(unity);
             string folder = Path.Combine(Repository, ".tools", "csharp", "out", stubs);
             var loaded = new List<Assembly>();
-            // Loaded from bytes, so that one process can hold the assemblies of several versions.
+            // Assemblies are loaded from bytes, so that one process can load several versions of them.
             ResolveEventHandler resolve = (_, e) => loaded.Find(a => a.GetName().Name == new AssemblyName(e.Name).Name);
             AppDomain.CurrentDomain.AssemblyResolve += resolve;
             try
@@ -57,7 +57,7 @@ namespace Holdfast.Tests
                 .Where(f => f[7] == "all" || f[7].Split(',').Contains(version))
                 .Select(f => string.Join(" ", f[0], f[1], f[3], f[4], f[5], f[6]).Replace("UnityObject", "Object")));
 
-        // Not public in Unity; the package uses them by reflection.
+        // Members that are not public in Unity. The package uses them by reflection.
         private static readonly HashSet<string> Reflected = new()
         {
             "SignalTick", "IsRunActive", "GetMenuItems", "MenuItemExists", "LogEntries", "LogEntry", "ScriptingMenuItem"
@@ -100,7 +100,7 @@ namespace Holdfast.Tests
                         string arity = m.IsGenericMethod ? "`" + m.GetGenericArguments().Length : "";
                         yield return Line(m, "method", m.IsStatic, $"{m.Name}{arity}({ParametersOf(m)})", Short(m.ReturnType));
                         break;
-                    // A constructor without parameters exists in Unity even if no source declares it.
+                    // Only constructors with parameters are compared: one without exists in Unity even if no source declares it.
                     case ConstructorInfo c when Visible(c) && c.GetParameters().Length > 0:
                         yield return Line(c, "ctor", false, $".ctor({ParametersOf(c)})", "-");
                         break;
@@ -128,7 +128,7 @@ namespace Holdfast.Tests
             {
                 return type.Name.Split('`')[0] + "<" + string.Join(",", type.GetGenericArguments().Select(Short)) + ">";
             }
-            // Only System types get C# keywords: Unity has an Object of its own.
+            // Only types of System are written as C# keywords, since Unity has its own class Object.
             return type.Namespace == "System" && Keywords.TryGetValue(type.Name, out string keyword) ? keyword : type.Name;
         }
     }

@@ -16,7 +16,7 @@ using NUnit.Framework;
 namespace Holdfast.Tests
 {
     /// <summary>
-    /// A client of the bridge. It reads frames with its own code, so that the package's reader is tested independently.
+    /// A client of the bridge. It reads frames with its own code, so that the package's frame parser does not test itself.
     /// </summary>
     internal sealed class TestClient : IDisposable
     {
@@ -38,7 +38,7 @@ namespace Holdfast.Tests
 
         public void SendRaw(byte[] bytes) => stream.Write(bytes, 0, bytes.Length);
 
-        /// <summary>Sends to a bridge that may have closed the connection.</summary>
+        /// <summary>Sends bytes to a bridge that may have closed the connection.</summary>
         /// <returns>False if the bridge has closed it.</returns>
         public bool TrySendRaw(byte[] bytes)
         {
@@ -67,7 +67,7 @@ namespace Holdfast.Tests
 
         public JObject NextJson() => (JObject)Json.Parse(Next());
 
-        /// <summary>Returns the next message that matches; earlier ones are dropped.</summary>
+        /// <summary>Returns the next message that matches. Messages before it are dropped.</summary>
         public JObject Await(Func<JObject, bool> fits)
         {
             while (true)
@@ -81,7 +81,9 @@ namespace Holdfast.Tests
 
         public JObject Ask(string method, object parameters) => Await(Post(method, parameters));
 
-        /// <summary>Waits for the end of the connection and drops the messages before it.</summary>
+        /// <summary>
+        /// Waits for the end of the connection and drops the messages before it. Returns false if it does not end in time.
+        /// </summary>
         public bool Ended()
         {
             while (messages.TryTake(out _, TestEditor.Patience))
@@ -158,8 +160,8 @@ namespace Holdfast.Tests
     internal static class Crowd
     {
         /// <summary>
-        /// Asserts that, in the order of connecting, the first <see cref="Limits.Connections"/> clients are served and the others
-        /// refused.
+        /// Asserts that the first <see cref="Limits.Connections"/> clients, in the order in which they connected, are served, and
+        /// that the others are refused.
         /// </summary>
         public static void ServedOrTold(this IReadOnlyList<TestClient> clients)
         {
@@ -182,7 +184,9 @@ namespace Holdfast.Tests
     /// </summary>
     internal sealed class TestEditor : IEditorState, ISessionStore, IEditorPulse, IToolSource, IDisposable
     {
-        /// <summary>Milliseconds after which a test counts as hanging. Large, so that tests pass on a loaded machine.</summary>
+        /// <summary>
+        /// Milliseconds after which a test is considered to hang. Large, so that tests pass on a loaded machine.
+        /// </summary>
         public const int Patience = 60_000;
 
         private readonly Dictionary<string, string> session = new();
@@ -224,8 +228,8 @@ namespace Holdfast.Tests
         public int PreferredPort { get; set; }
 
         /// <summary>
-        /// Whether a stop has the same time limits as in a user's editor. Otherwise it waits for all last messages and threads,
-        /// so that tests can rely on them.
+        /// Whether a stop has the same time limits as in a user's editor. If false, a stop waits for all last messages and
+        /// threads, so that tests can rely on them.
         /// </summary>
         public bool LeavesInTime { get; set; }
 
@@ -247,7 +251,10 @@ namespace Holdfast.Tests
         /// <summary>Whether the editor can be woken.</summary>
         public bool Wakeable { get; set; } = true;
 
-        /// <summary>Read once per turn of the housekeeper's thread while work waits, so it counts the turns.</summary>
+        /// <summary>
+        /// Whether the editor can be woken. The housekeeper's thread reads this once per turn while work waits, so it counts the
+        /// turns.
+        /// </summary>
         public bool IsAvailable
         {
             get
@@ -304,7 +311,7 @@ namespace Holdfast.Tests
             typeof(BigTool), typeof(WorkerTool)
         };
 
-        /// <summary>Runs an action on the main thread between two frames, and waits for its end.</summary>
+        /// <summary>Runs an action on the main thread between two frames, and waits until it has run.</summary>
         public void OnMain(Action action)
         {
             Exception? failure = null;
@@ -325,10 +332,13 @@ namespace Holdfast.Tests
             if (failure != null) throw new AssertionException("on the main thread: " + failure, failure);
         }
 
-        /// <summary>Waits until the housekeeper's thread has made a whole turn. Work must wait meanwhile.</summary>
+        /// <summary>
+        /// Waits until the housekeeper's thread has made a complete turn. Some work must be waiting during that time.
+        /// </summary>
         public void AwaitLook()
         {
-            // One turn is in progress. The next one is whole, and has ended when a further one begins.
+            // The turn in progress may have begun before the call. The next turn is a complete one, and it has ended when the one
+            // after it begins.
             int seen = looks;
             Until(() => looks >= seen + 2);
         }

@@ -9,7 +9,7 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>Sends the package in the simulated editor what clients should not send.</summary>
+    /// <summary>Sends invalid or excessive data to the package in the simulated editor.</summary>
     public sealed class HostAbuseTests
     {
         private const int Flood = 64 << 20;
@@ -39,7 +39,7 @@ namespace Holdfast.Tests
                     OneTooLongFrame(port, host.Token);
                     Assert.That(good.Ask("holdfast/status", new { })["result"], Is.Not.Null, "one that behaves is served meanwhile");
                 }
-                // Wait until the earlier clients' connections are closed.
+                // Waits until the connections of the earlier clients are closed.
                 host.SettledStats(s => (int)s["sockets"]! <= idle);
                 Crowd(port);
                 int threads = after.Count == 0 ? int.MaxValue : (int)after[0]["threads"]! + 3;
@@ -59,7 +59,7 @@ namespace Holdfast.Tests
 
         private static string Each(IEnumerable<JToken> stats, string name) => string.Join(" ", stats.Select(s => (string)s[name]!));
 
-        // Sends broken messages of every kind, then random bytes.
+        // Sends invalid messages of every kind, then random bytes.
         private static void Garbage(int port, int seed)
         {
             var random = new Random(seed);
@@ -100,7 +100,7 @@ namespace Holdfast.Tests
             }
         }
 
-        // The frame is longer than the limit of an unproven client, and than that of a proven gateway.
+        // Sends frames that are longer than the limit of an unproven client, and longer than the limit of a proven gateway.
         private static void OneTooLongFrame(int port, string token)
         {
             foreach (bool proven in new[] { false, true })

@@ -12,7 +12,9 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>The simulated editor as a process: stubs, and the real package in a domain that is really unloaded.</summary>
+    /// <summary>
+    /// A process with the simulated editor: the stubs, and the real package in a domain that is really unloaded.
+    /// </summary>
     internal sealed class HostProcess : IDisposable
     {
         private readonly Process process;
@@ -28,7 +30,7 @@ namespace Holdfast.Tests
             {
                 UseShellExecute = false, RedirectStandardInput = true, RedirectStandardOutput = true
             };
-            // Otherwise .NET opens a socket of its own for debuggers.
+            // Otherwise .NET opens an additional socket for debuggers.
             start.EnvironmentVariables["DOTNET_EnableDiagnostics"] = "0";
             process = Process.Start(start)!;
             new Thread(() =>
@@ -78,9 +80,9 @@ namespace Holdfast.Tests
         }
 
         /// <summary>
-        /// Polls the stats until they match, and returns them; after <see cref="TestEditor.Patience"/> it returns them as they
-        /// are. Threads of the pool idle for a while, and closed connections and unloaded domains are released late. What is
-        /// leaked remains.
+        /// Polls the stats until they match, and returns them. After <see cref="TestEditor.Patience"/> it returns them even if
+        /// they do not match. Threads of the pool stay idle for a while, and closed connections and unloaded domains are released
+        /// late; only real leaks never disappear.
         /// </summary>
         public JToken SettledStats(Func<JToken, bool> fits)
         {
@@ -143,14 +145,14 @@ namespace Holdfast.Tests
                 {
                     Assert.That(client.Greet(token)["result"], Is.Not.Null);
                     client.Await(Call(client, "echo" + i, ++seq, "echo", new { text = "x" }));
-                    // Classes of the package and of the user that are written as JSON: no cache may keep them.
+                    // Writes classes of the package and of the user as JSON. No cache may keep these classes after the reload.
                     client.Await(Call(client, "fail" + i, ++seq, "fail", new { }));
                     client.Await(Call(client, "picture" + i, ++seq, "picture", new { }));
                     client.Ask("get-tool-details", new { });
                     Call(client, "held" + i, ++seq, "count", new { key = "k" + i, hold = true });
                     TestEditor.Until(() => ((JArray)client.Ask("holdfast/status", new { })["result"]!["running"]!).Count == 1);
                     host.Order("reload 0");
-                    // On a loaded machine the goodbye may not be written in time. BridgeTests checks that it is sent.
+                    // On a loaded machine the last message may not be written in time. BridgeTests checks that it is sent.
                     if (client.Farewell() is { } farewell)
                     {
                         Assert.That((string)farewell["params"]!["reason"]!, Is.EqualTo("DomainReload"));
@@ -218,7 +220,7 @@ namespace Holdfast.Tests
             client.Greet(host.Token);
             host.Order("focus off");
             host.Await("done");
-            // Without a wake-up, the next frame would come after an hour.
+            // If the editor were not woken, the next frame would come after an hour.
             client.Await(Call(client, "a", 1, "count", new { key = "x" }));
         }
 

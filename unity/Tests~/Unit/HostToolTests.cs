@@ -64,7 +64,7 @@ namespace Holdfast.Tests
             Assert.That((bool)value["Success"]!, Is.False);
             Assert.That((string)value["Errors"]![0]!["Message"]!, Does.Contain("CS1002"));
             Assert.That((int)value["Errors"]![0]!["Line"]!, Is.EqualTo(7));
-            // Nothing has changed since, but the errors are reported again.
+            // Nothing has changed since then, but the errors are reported again.
             Assert.That((int)Value(client, "compile", new { })["ErrorCount"]!, Is.EqualTo(1));
         }
 
@@ -76,7 +76,8 @@ namespace Holdfast.Tests
             JToken logs = Value(client, "get-logs", new { SearchText = "Cleared" });
             Assert.That((int)logs["TotalCount"]!, Is.EqualTo(1), logs.ToString());
             Assert.That((string)logs["Logs"]![0]!["File"]!, Is.EqualTo("Assets/Player.cs"));
-            // The user has hidden messages, collapsed entries and set a filter. Everything is read, and the options stay.
+            // The user has hidden messages, collapsed entries and set a filter. The tool still reads everything, and the user's
+            // options stay.
             Value(client, "console-view", new { flags = 1 << 0 | 1 << 9, filter = "nothing has this" });
             Assert.That((int)Value(client, "get-logs", new { })["TotalCount"]!, Is.GreaterThan(0));
             JToken view = Value(client, "console-view", new { flags = -1 });

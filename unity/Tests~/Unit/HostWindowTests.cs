@@ -12,7 +12,7 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>Tests of the real window in the simulated editor, operated as a person would.</summary>
+    /// <summary>Tests of the real window in the simulated editor. The tests operate it as a person would.</summary>
     public sealed class HostWindowTests
     {
         private string project = "";
@@ -45,7 +45,7 @@ namespace Holdfast.Tests
 
         private void Until(Func<string, bool> holds) => TestEditor.Until(() => holds(Do("look")));
 
-        // The button is disabled while the window's own search runs.
+        // Waits until the button is enabled: it is disabled while the window itself looks for AI editors.
         private void LookForEditors()
         {
             Until(seen => !seen.Contains("setup-busy"));
@@ -131,7 +131,7 @@ namespace Holdfast.Tests
             {
                 stock.Ask("ping", new { });
                 stock.Ask("set-client-name", new { ClientName = "Stock" });
-                // The answer is sent first and logged afterwards, in parallel with other requests.
+                // The bridge sends the answer first and logs it afterwards, in parallel with other requests.
                 Until("log-entry-1");
                 client.Await(client.Post("holdfast/call", new { callId = "a", seq = 1, tool = "echo", arguments = new { text = "<b>needle</b>" } }));
                 client.Await(client.Post("holdfast/call", new { callId = "b", seq = 2, tool = "run-tests", arguments = new { } }));
@@ -215,7 +215,7 @@ namespace Holdfast.Tests
             host.Order("focus off");
             host.Await("done");
             int before = (int)host.Stats()["own_frames"]!;
-            // Orders to the host cause frames too, but fewer.
+            // The commands to the host cause frames too, but fewer.
             for (int i = 0; i < 10; i++) client.Await(Post());
             JToken stats = host.Stats();
             Assert.That((int)stats["own_frames"]!, Is.GreaterThan(before), "its own frames carried them out");
@@ -232,7 +232,7 @@ namespace Holdfast.Tests
             client.Await(waits);
 
             Do("set switch-WakeUnfocused off");
-            // A wake-up may be in progress.
+            // A wake-up that was requested earlier may still be in progress.
             TestEditor.Until(() =>
             {
                 int asked = Wakes();

@@ -111,11 +111,11 @@ namespace Holdfast.Tests
         public void Where_there_is_nothing_to_run_nothing_runs() =>
             Assert.That(Await(new ProgramRunner(log).Start(() => null)), Is.SameAs(ProgramResult.Nothing));
 
-        // A zombie process that was not waited for would still be listed.
+        // Waits until no process is left. A zombie process, which nobody has waited for, would still be listed.
         private void AssertGone() => TestEditor.Until(() => !Children().Except(before).Any());
 
-        // Children of this process. In stat the parent's id is the second word after the name in parentheses, and the name may
-        // contain anything.
+        // Lists the children of this process. In /proc/PID/stat, the parent's id is the second word after the name in
+        // parentheses, and the name may contain anything.
         private static string[] Children()
         {
             string own = Process.GetCurrentProcess().Id.ToString();
@@ -131,7 +131,7 @@ namespace Holdfast.Tests
             }
             catch (IOException)
             {
-                // The process has ended meanwhile.
+                // The process has ended in the meantime.
                 return null;
             }
         }

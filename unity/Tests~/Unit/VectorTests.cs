@@ -9,7 +9,7 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>Tests with the golden vectors, which the Rust tests read too.</summary>
+    /// <summary>Tests with the literal messages in tests/vectors, which the Rust tests read too.</summary>
     public sealed class VectorTests
     {
         private const string Token = "5f0c3a9e1b7d4826aa90cc31fe27d5580b64e9137fa2486dcd05b1e82a7f93c6";
@@ -56,7 +56,8 @@ namespace Holdfast.Tests
                     client.SendRaw((string)vector["frame"]!);
                     continue;
                 }
-                // The system chooses the port, and the tools determine the revision.
+                // Port and revision cannot be fixed in the file: the system chooses the port, and the tools determine the
+                // revision.
                 string expected = body.Replace("\"port\":8711", "\"port\":" + editor.Port)
                     .Replace("<revision>", editor.Bridge.Parts.Tools.Revision);
                 Assert.That(client.Next(), Is.EqualTo(expected), (string)vector["name"]!);

@@ -4,7 +4,9 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>Tests how an editor that runs no frames is woken or shown. Only the test moves its clock.</summary>
+    /// <summary>
+    /// Tests how an editor that runs no frames is woken or shown again. Its clock moves only when the test moves it.
+    /// </summary>
     public sealed class WakeTests
     {
         private TestClock clock = null!;
@@ -35,7 +37,7 @@ namespace Holdfast.Tests
         public void An_editor_whose_frames_stay_away_while_a_call_waits_is_shown_once()
         {
             using TestClient client = Gateway();
-            // This tool waits for frames all the time.
+            // This tool waits for frames as long as it runs.
             Call(client, "job", new { Key = "shown" });
             HoldTool.AwaitBegun("shown");
             for (int i = 1; i <= 2; i++)
@@ -53,7 +55,8 @@ namespace Holdfast.Tests
                 }
             }
 
-            // In steps, each seen by the housekeeper: after a larger step it would take the work as ended.
+            // Advances the clock in small steps and waits until the housekeeper has seen each. After a larger step it would take
+            // the work as ended.
             void Pass(int milliseconds, bool frames)
             {
                 for (int left = milliseconds; left > 0; left -= Limits.WakeTail - 1)
@@ -72,7 +75,7 @@ namespace Holdfast.Tests
             using TestClient client = Gateway();
             using (editor.Freeze())
             {
-                // Waits until a turn is over, so that wake-ups requested earlier are not counted.
+                // Waits until a turn of the housekeeper is over, so that wake-ups that were requested earlier are not counted.
                 Call(client, "fail", new { });
                 editor.AwaitLook();
                 int before = editor.Signals;

@@ -1,4 +1,4 @@
-//! Calls from admission to the answer. A call is answered with what the journal recorded.
+//! Handles calls from their admission to the answer. The answer to a call with an id is the outcome in the journal.
 
 mod stops;
 
@@ -22,33 +22,33 @@ use crate::spec::Tool;
 use crate::tools::Arguments;
 use crate::work::{Begun, Done, Fault};
 
-/// Calls that wait or run, of all connections together.
+/// Maximum number of calls that wait or run, over all connections.
 const CALLS_MAX: usize = 512;
-/// Calls that wait or run, of one connection.
+/// Maximum number of calls of one connection that wait or run.
 const CONNECTION_CALLS_MAX: usize = 256;
-/// MiB of messages whose calls wait.
+/// Maximum total size of the messages of the calls that wait, in MiB.
 const WAITING_MAX_MIB: usize = 64;
-/// Calls of parallel tools that run at the same time.
+/// Maximum number of calls of parallel tools that run at the same time.
 const PARALLEL_MAX: usize = 8;
-/// Least time between two progress reports of a call.
+/// Shortest time between two progress reports of a call.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 /// The state of a call that has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Waits for its turn.
+    /// The call waits for its turn.
     Waiting,
-    /// Has its turn and waits for its thread.
+    /// It is the turn of the call, which waits for its thread.
     Scheduled,
-    /// Its tool has begun.
+    /// The call's tool has begun.
     Running,
 }
 
-/// Orders to a call that has its turn. The channel closes when the call ends, for any reason.
+/// Signals to a call that is scheduled or running. The channel closes when the call ends, for any reason.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Signal {
     pub(crate) deadline: Option<Instant>,
-    /// The time limit that gave the deadline, in whole seconds, rounded up.
+    /// The time limit from which the deadline was computed, in whole seconds, rounded up.
     pub(crate) seconds: u64,
     pub(crate) cancelled: bool,
 }
@@ -57,11 +57,11 @@ pub(crate) struct Signal {
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) connection: u64,
-    /// Id of the request, as JSON.
+    /// Id of the request that is answered, as JSON.
     pub(crate) request: String,
 }
 
-/// What the journal knows a call by. Calls of uLoop's methods have none.
+/// The key of a call in the journal. Calls that came as uLoop's methods have none.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
     pub(crate) id: String,
@@ -77,11 +77,11 @@ pub(crate) struct Call {
     pub(crate) tool: Tool,
     traits: Traits,
     arguments: Option<String>,
-    /// Size of the call's message.
+    /// Size of the call's message, in bytes.
     bytes: usize,
     timeout: Option<Duration>,
     wants_progress: bool,
-    /// The state that the tool kept before a reload.
+    /// The state that the tool saved before a reload; `None` for a new call.
     resumed: Option<String>,
     pub(crate) phase: Phase,
     pub(crate) started: Option<Instant>,
@@ -103,7 +103,7 @@ pub(crate) struct Order {
 }
 
 impl HoldfastFace {
-    /// Checks a call, enters it into the journal and queues it, all under one lock.
+    /// Checks a call, enters it into the journal and queues it, all under one lock. Returns why the call is refused, if it is.
     pub(crate) fn admit(&self, editor: &Arc<Editor>, order: Order) -> Result<(), Refusal> {
         let about = |refusal: Refusal| match &order.identity {
             Some(identity) => refusal.with("callId", &identity.id),
@@ -148,7 +148,7 @@ impl HoldfastFace {
         Ok(())
     }
 
-    /// Queues the calls that are resumed after a reload.
+    /// Queues the calls that continue after a reload.
     pub(crate) fn resume(&self, editor: &Arc<Editor>, inner: &mut Inner) {
         for (id, entry) in inner.journal.resumable() {
             let tool = editor.state().tools.iter().find(|tool| tool.name == entry.tool).cloned();
@@ -196,7 +196,7 @@ impl HoldfastFace {
                         Begun::Done(done) => done,
                         Begun::Later(rest) => rest.await,
                     };
-                    // The caller may have received the call's end in another way.
+                    // Nobody waits if the caller has already received the end of the call in another way.
                     let _ = reply.send(done);
                 });
                 answer
@@ -210,9 +210,9 @@ impl HoldfastFace {
         }
     }
 
-    /// Begins a call, on its thread.
+    /// Begins a call. Runs on the thread of the call's tool.
     fn begin(&self, editor: &Arc<Editor>, key: u64) -> Begun {
-        // The call has ended already, so this fault is not read.
+        // For a call that has ended already. Nobody reads this fault.
         let over = || Begun::fault(Fault::Cancelled);
         let mut inner = self.desk.lock();
         let Inner { calls, journal, closed: None, .. } = &mut *inner else { return over() };
@@ -254,12 +254,12 @@ impl HoldfastFace {
                     done = rest => return done,
                     () = ended => {}
                 }
-                // Waits until the main thread would drop the call, so that a cut call is counted once: here, or in
+                // Waits until the main thread would drop the call, so that an interrupted call is counted only once: here, or in
                 // `main_thread::run`.
                 turn.editor.main_free().await;
                 let cut = turn.face.desk.lock().closed.is_some();
                 turn.editor.state().interrupted += u64::from(cut);
-                // The call has already ended in another way, so this result is not read.
+                // The call has already ended in another way, so nobody reads this result.
                 Done { result: Err(Fault::Cancelled), then: None }
             })),
         }
@@ -324,7 +324,7 @@ impl HoldfastFace {
         }
     }
 
-    /// Sends a progress report on, if it rises and the last one is at least [`PROGRESS_EVERY`] ago.
+    /// Sends a progress report if its value is higher than the last one, which must be at least [`PROGRESS_EVERY`] ago.
     pub(crate) fn progress(&self, editor: &Editor, key: u64, progress: f64, total: Option<f64>, message: Option<&str>) {
         let mut inner = self.desk.lock();
         let Some(call) = inner.calls.get_mut(&key).filter(|call| call.wants_progress) else { return };
@@ -345,20 +345,20 @@ impl HoldfastFace {
         }
     }
 
-    /// The connection on which a call arrived.
+    /// Returns the connection on which a call arrived; `None` for a call that continues after a reload, or that has ended.
     pub(crate) fn connection(&self, key: u64) -> Option<u64> {
         self.desk.lock().calls.get(&key).and_then(|call| call.caller.as_ref()).map(|caller| caller.connection)
     }
 
-    /// Adds a content block beside a call's value.
+    /// Adds a content block to a call's result, in addition to its value.
     pub(crate) fn attach(&self, key: u64, block: String) {
         if let Some(call) = self.desk.lock().calls.get_mut(&key) {
             call.content.push(block);
         }
     }
 
-    /// Records what a resumable tool needs to continue after a reload. False if the bridge is closed, the tool is not resumable,
-    /// or the call has no id.
+    /// Saves the state from which a resumable tool continues after a reload. Returns false if the bridge is closed, the tool is
+    /// not resumable, or the call has no id.
     pub(crate) fn keep(&self, key: u64, state: &str) -> bool {
         let mut inner = self.desk.lock();
         let Inner { calls, journal, closed: None, .. } = &mut *inner else { return false };
@@ -373,7 +373,7 @@ impl HoldfastFace {
 }
 
 impl Call {
-    /// The call's answer, and the outcome (`ok` or `error`) for the event.
+    /// Returns the answer to the call, and `ok` or `error` as the outcome for the event.
     fn answer(&self, result: Result<Object, Fault>) -> (Answer, &'static str) {
         let value = match result {
             Ok(value) => value.finish(),
@@ -409,7 +409,7 @@ impl Call {
     }
 }
 
-/// Why a call is not admitted; `None` if it is.
+/// Returns why a call is not admitted; `None` if it is admitted.
 fn refusal(inner: &Inner, order: &Order) -> Option<Refusal> {
     if let Some(because) = inner.closed {
         return Some(Refusal::new("leaving", -32005, false, because));
@@ -439,7 +439,7 @@ fn refusal(inner: &Inner, order: &Order) -> Option<Refusal> {
     None
 }
 
-/// The key of the call whose turn is next.
+/// Returns the key of the call that may begin next; `None` if none may begin now.
 fn next(inner: &Inner) -> Option<u64> {
     if inner.closed.is_some() {
         return None;
@@ -477,7 +477,7 @@ fn float(value: f64) -> String {
     serde_json::Value::from(value).to_string()
 }
 
-/// Waits until a call that has its turn ends: by itself, at its time limit, or because it is cancelled.
+/// Waits until a scheduled or running call ends: by itself, at its time limit, or because it is cancelled.
 async fn watch_call(
     desk: Weak<Desk>,
     editor: Arc<Editor>,

@@ -1,4 +1,4 @@
-//! The package's tools: the annotations of each, and how it is listed.
+//! The package's tools, their annotations, and the form in which they are listed.
 
 use super::HoldfastFace;
 use super::tools::Turn;
@@ -9,9 +9,9 @@ use crate::tools::{Arguments, TEST_TOOLS};
 use crate::uloop::catalogue::EARLIER;
 use crate::work::{Begun, Fault};
 
-/// Why a tool is blocked, in the tool list and in the refusal.
+/// Why a tool is blocked, as the tool list and the refusal say.
 pub(crate) const BLOCKED: &str = "Tool is blocked by security settings";
-/// The refusal's message.
+/// The message of the refusal of a blocked tool.
 pub(crate) const BLOCKED_MESSAGE: &str = "Tool blocked by security settings";
 /// The setting that blocks tools.
 pub(crate) const BLOCKED_SETTING: &str = "AllowMenuItemExecution";
@@ -21,7 +21,7 @@ pub(crate) const BLOCKED_MEND: &str =
 /// The error code of uLoop's errors.
 pub(crate) const INTERNAL: i32 = -32603;
 
-/// What is declared about a tool beside its parameters.
+/// What is declared about a tool in addition to its parameters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Traits {
     name: &'static str,
@@ -33,14 +33,14 @@ pub(crate) struct Traits {
     pub(crate) parallel: bool,
     pub(crate) off_main_thread: bool,
     pub(crate) resumable: bool,
-    /// Whether it ends when it is asked to.
+    /// Whether the tool ends when it is asked to stop.
     pub(crate) stops: bool,
-    /// A schema in place of the one made from the parameters.
+    /// The schema to list instead of the one that is made from the parameters.
     schema: Option<&'static str>,
 }
 
 impl Traits {
-    /// The defaults: serial, on the main thread, may destroy, stops when asked.
+    /// The defaults: not parallel, on the main thread, may destroy data, stops when asked.
     pub(crate) const fn of(name: &'static str, title: &'static str) -> Self {
         Self {
             name,
@@ -74,7 +74,7 @@ impl Traits {
     }
 }
 
-/// The tools of the package, then those for tests. A tool that is not listed here has the defaults.
+/// The tools of the package, followed by the tools for tests. A tool that is missing here has the defaults.
 static TRAITS: &[Traits] = &[
     Traits::of("ping", "Ping").reads().off_main_thread(),
     Traits::of("set-client-name", "Set client name").harmless().off_main_thread(),
@@ -135,7 +135,7 @@ pub(crate) struct Own {
 }
 
 impl HoldfastFace {
-    /// All tools that the editor has at its start.
+    /// Returns all tools that the editor has at its start.
     pub(crate) fn catalogue(&self) -> Vec<Tool> {
         if let Some(fixed) = &self.desk.setup.fixed {
             return fixed.tools.iter().map(|own| Tool::from(&own.spec)).collect();
@@ -145,14 +145,14 @@ impl HoldfastFace {
         EARLIER.iter().chain(tests).chain(fixtures).map(Tool::from).collect()
     }
 
-    /// The traits of a tool.
+    /// Returns what is declared about a tool.
     pub(crate) fn traits(&self, spec: &ToolSpec) -> Traits {
         let brought = self.brought(spec.name).map(|own| own.traits);
         let listed = || TRAITS.iter().find(|traits| traits.name == spec.name).copied();
         brought.or_else(listed).unwrap_or(Traits::of(spec.name, spec.name))
     }
 
-    /// The tool of this name that a test defined, if any.
+    /// Returns the tool of this name that a test defined, if there is one.
     pub(crate) fn brought(&self, name: &str) -> Option<&'static Own> {
         let tools = self.desk.setup.fixed.as_ref().map_or(&[][..], |fixed| fixed.tools);
         tools.iter().find(|own| own.spec.name == name)
@@ -163,7 +163,7 @@ impl HoldfastFace {
     }
 }
 
-/// A tool as `holdfast/tools` lists it.
+/// Returns a tool in the form in which `holdfast/tools` lists it.
 pub(crate) fn entry(tool: &Tool, traits: &Traits, blocked: bool) -> String {
     let annotations = Object::new()
         .text("title", traits.title)
@@ -185,7 +185,7 @@ pub(crate) fn entry(tool: &Tool, traits: &Traits, blocked: bool) -> String {
         .finish()
 }
 
-/// The JSON Schema of a tool's parameters.
+/// Returns the JSON Schema of a tool's parameters.
 fn schema(tool: &Tool) -> String {
     let spec = tool.spec;
     let properties = spec.params.iter().fold(Object::new(), |all, param| all.raw(param.name, &property(param)));
@@ -220,7 +220,7 @@ fn property(param: &Param) -> String {
     if may_be_absent {
         return object.finish();
     }
-    // uLoop gives an enumeration's default as a number, JSON Schema as a name.
+    // uLoop writes an enumeration's default as a number; a JSON Schema needs the name.
     let word = match param.kind {
         Kind::Choice(words) => param.default.parse::<usize>().ok().and_then(|index| words.get(index)),
         _ => None,

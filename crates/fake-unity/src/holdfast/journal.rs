@@ -1,23 +1,23 @@
-//! The record of what became of every call, by call id. The journal makes "not run" reliable. If a gateway asks about an id
-//! before the call arrives, the id is sealed: the call is refused later. If an id may have been removed from the journal, the
-//! answer is "forgotten", never "not run".
+//! Records the outcome of every call under its id. The journal makes "not run" reliable. If a gateway asks about an id before the
+//! call arrives, the id is sealed: the call will be refused. If the entry of an id may have been removed, the answer is
+//! "forgotten", never "not run".
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::json::Object;
 
-/// Entries kept; the oldest ended ones go first.
+/// Maximum number of entries. Beyond it, the oldest entry of an ended call is removed.
 pub(crate) const ENTRIES_MAX: usize = 4096;
-/// Bytes of one answer that is kept.
+/// Largest answer that is kept, in bytes.
 pub(crate) const ANSWER_MAX_BYTES: usize = 4 * 1024 * 1024;
-/// Bytes of all answers that are kept.
+/// Largest total size of the answers that are kept, in bytes.
 pub(crate) const ANSWERS_MAX_BYTES: usize = 8 * 1024 * 1024;
 /// An ended entry is removed at this age, in milliseconds. Entries of open calls are kept.
 pub(crate) const AGE_MAX_MS: u64 = 3_600_000;
-/// Gateways remembered.
+/// Maximum number of gateways in the journal.
 pub(crate) const GATEWAYS_MAX: usize = 1024;
 
-/// Where a call stands; the words of the protocol.
+/// The status of a call. The names are the protocol's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Status {
     Queued,
@@ -29,7 +29,7 @@ pub(crate) enum Status {
 }
 
 impl Status {
-    /// The word on the wire.
+    /// Returns the status as it is written on the wire.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -46,24 +46,25 @@ impl Status {
     }
 }
 
-/// How a call ended: the result that it was answered with, or the error, as JSON.
+/// How a call ended: the result or the error that was sent, as JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) json: String,
     pub(crate) is_error: bool,
 }
 
-/// What the journal says of a call.
+/// The journal's entry for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) gateway: String,
     pub(crate) seq: u64,
     pub(crate) tool: String,
     pub(crate) status: Status,
-    /// Why it has not run: `sealed`, `dropped`, `cancelled`; or why its answer is gone: `too_large`, `expired`.
+    /// Why the call has not run: `sealed`, `dropped`, `cancelled`; or why its answer is missing: `too_large`, `expired`.
+    /// Otherwise empty.
     pub(crate) reason: &'static str,
     pub(crate) answer: Option<Answer>,
-    /// What a resumable tool needs to go on in the next domain.
+    /// The state from which a resumable tool continues in the next domain.
     pub(crate) kept: Option<String>,
     since: u64,
     place: u64,
@@ -86,12 +87,12 @@ impl Entry {
         }
     }
 
-    /// The entry with a false status: `notRun`, `sealed` (for `Misconduct::DeniesWhatRan`).
+    /// Returns the entry with the false status `notRun` and the reason `sealed`, for `Misconduct::DeniesWhatRan`.
     pub(crate) fn denied(self) -> Self {
         Self { status: Status::NotRun, reason: "sealed", ..self }
     }
 
-    /// The entry as `holdfast/outcome` tells it.
+    /// Returns the entry in the form in which `holdfast/outcome` answers.
     pub(crate) fn describe(&self, call: &str) -> String {
         let object = Object::new().text("callId", call).text("status", self.status.word());
         match (self.status, &self.answer) {
@@ -108,10 +109,10 @@ impl Entry {
 
 #[derive(Debug, Default)]
 struct Gateway {
-    /// Highest seq of an entry that was let go.
+    /// Highest `seq` of this gateway's removed entries.
     let_go: u64,
-    /// The journal may have removed this gateway earlier. Until the gateway's next call, unknown ids are answered `forgotten`
-    /// instead of being sealed.
+    /// Whether an earlier record of this gateway may have been removed. Then unknown ids are answered `forgotten` and not sealed,
+    /// until the gateway's next call arrives.
     blind: bool,
     greeted: u64,
 }
@@ -120,9 +121,9 @@ struct Gateway {
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     entries: HashMap<String, Entry>,
-    /// Call ids in the order of their last status change, so that the first ended call in it is the oldest.
+    /// Call ids in the order of their last status change, so that the first ended call is the oldest one.
     places: BTreeMap<u64, String>,
-    /// Ids of calls with a kept answer, oldest first.
+    /// Ids of the calls whose answers are kept, oldest first.
     answers: BTreeMap<u64, String>,
     answer_bytes: usize,
     gateways: HashMap<String, Gateway>,
@@ -132,7 +133,7 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Tells it the time, in milliseconds from any beginning; lets go what is too old.
+    /// Sets the time, in milliseconds since any fixed moment, and removes ended entries older than [`AGE_MAX_MS`].
     pub(crate) fn at(&mut self, now: u64) -> &mut Self {
         self.now = self.now.max(now);
         let oldest = self.now.saturating_sub(AGE_MAX_MS);
@@ -149,18 +150,19 @@ impl Journal {
         self
     }
 
-    /// What it says of an id.
+    /// Returns the entry of an id; `None` if there is none.
     pub(crate) fn find(&self, call: &str) -> Option<&Entry> {
         self.entries.get(call)
     }
 
-    /// Number of entries, and bytes of the answers.
+    /// Returns the number of entries, and the total size of the answers in bytes.
     #[cfg(test)]
     pub(crate) fn size(&self) -> (usize, usize) {
         (self.entries.len(), self.answer_bytes)
     }
 
-    /// A gateway has proven itself on a new connection.
+    /// Records that a gateway has proven itself on a new connection. If there are too many gateways, removes the one whose latest
+    /// proof is oldest.
     pub(crate) fn greet(&mut self, gateway: &str) {
         if !self.gateways.contains_key(gateway) && self.gateways.len() >= GATEWAYS_MAX {
             let oldest = self.gateways.iter().min_by_key(|(_, known)| known.greeted).map(|(name, _)| name.clone());
@@ -175,7 +177,7 @@ impl Journal {
             greeted;
     }
 
-    /// Enters a call that was read. Its id must not be known.
+    /// Adds an entry for a call that was received. The journal must not have the id yet.
     pub(crate) fn enter(&mut self, gateway: &str, call: &str, seq: u64, tool: &str) {
         if let Some(known) = self.gateways.get_mut(gateway).filter(|known| known.blind) {
             known.blind = false;
@@ -184,22 +186,22 @@ impl Journal {
         self.add(call, Entry::new(gateway, seq, tool, Status::Queued, ""));
     }
 
-    /// A queued call begins.
+    /// Marks a queued call as running.
     pub(crate) fn begin(&mut self, call: &str) {
         if self.is(call, Status::Queued) {
             self.move_to(call, Status::Running, "");
         }
     }
 
-    /// A resumable tool keeps what it needs to go on.
+    /// Saves the state from which a resumable tool continues. Does nothing if the call is not running.
     pub(crate) fn keep(&mut self, call: &str, state: &str) {
         if let Some(entry) = self.entries.get_mut(call).filter(|entry| entry.status == Status::Running) {
             entry.kept = Some(state.to_owned());
         }
     }
 
-    /// Records the end of a running call. Returns false if the call is not running. The recorded status stands then, and the caller
-    /// must send no answer.
+    /// Records the end of a running call. Returns false if the call is not running. Then the recorded status stays, and the
+    /// caller must not send an answer.
     pub(crate) fn complete(&mut self, call: &str, answer: Answer) -> bool {
         if !self.is(call, Status::Running) {
             return false;
@@ -223,7 +225,7 @@ impl Journal {
         true
     }
 
-    /// Marks a queued call as not run. Returns false if the call is not queued or not known.
+    /// Marks a queued call as not run. Returns false if the call is not queued or not in the journal.
     pub(crate) fn drop_call(&mut self, call: &str, reason: &'static str) -> bool {
         let queued = self.is(call, Status::Queued);
         if queued {
@@ -232,7 +234,8 @@ impl Journal {
         queued
     }
 
-    /// What became of a call. An id that never came is sealed by this question.
+    /// Returns the entry of a call. An id that never arrived is sealed. The status is `forgotten` if the gateway is unknown or
+    /// the entry may have been removed.
     pub(crate) fn ask(&mut self, gateway: &str, call: &str, seq: u64) -> Entry {
         if let Some(entry) = self.entries.get(call) {
             return entry.clone();
@@ -246,15 +249,15 @@ impl Journal {
         entry
     }
 
-    /// Removes a seal. A deliberate protocol violation, for `Misconduct::ForgetsToSeal`.
+    /// Removes the seal of an id. This violates the protocol on purpose, for `Misconduct::ForgetsToSeal`.
     pub(crate) fn unseal(&mut self, call: &str) {
         if self.entries.get(call).is_some_and(|entry| entry.reason == "sealed") {
             self.remove(call);
         }
     }
 
-    /// The domain is about to unload. Queued calls become `notRun`. Running calls become `interrupted`, unless they kept state
-    /// for the next domain. Returns the calls that got a final status.
+    /// Updates the entries before the domain unloads. Queued calls become `notRun`. Running calls become `interrupted`, unless
+    /// they saved a state for the next domain. Returns the calls that got a final status.
     pub(crate) fn interrupt(&mut self) -> Vec<(String, Status)> {
         let open: Vec<(String, Status, bool)> = self
             .entries
@@ -276,7 +279,7 @@ impl Journal {
         ended
     }
 
-    /// The calls that crossed a reload and go on, oldest first: id, entry.
+    /// Returns the calls that continue after a reload with their entries, in the order of their last status change.
     pub(crate) fn resumable(&self) -> Vec<(String, Entry)> {
         self.places
             .values()

@@ -1,5 +1,5 @@
-//! uLoopMCP's protocol, which this package also accepts. The method is the tool, requests of one connection are answered in their
-//! order, and there are two types of error.
+//! uLoopMCP's protocol, which holdfast's package also accepts. The method of a request is the tool's name, the requests of one
+//! connection are answered in order, and there are two types of error.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::model::Editor;
 use crate::package_version::PackageVersion;
 use crate::uloop::catalogue::entry as uloop_entry;
 
-/// Requests of one connection that may wait in its lane, the running one included.
+/// Maximum number of requests of one connection that wait, including the running one.
 const LANE_MAX: usize = 256;
 
 impl HoldfastFace {
-    /// Takes a request of one of uLoop's methods. On a proven connection `ping` is answered at once; all others are answered in
-    /// order.
+    /// Handles a request that uses one of uLoop's methods. On a proven connection `ping` is answered at once. All other requests
+    /// are answered in order; if too many wait, the request is refused.
     pub(crate) fn legacy(&self, editor: &Arc<Editor>, connection: u64, request: Request) {
-        // A notification of this protocol has no effect.
+        // Notifications have no effect in uLoop's protocol.
         let Some(id) = request.id.clone() else { return };
         let mut inner = self.desk.lock();
         let Some(peer) = inner.peers.get_mut(&connection) else { return };
@@ -43,14 +43,15 @@ impl HoldfastFace {
         }
     }
 
-    /// The first request of the connection has been answered: starts the next one.
+    /// Called when the first request of a connection has been answered. Starts the next one. Does nothing if the call did not
+    /// come as one of uLoop's methods.
     pub(crate) fn next_in_lane(&self, editor: &Arc<Editor>, inner: &mut Inner, call: &Call) {
         let (None, Some(Caller { connection, .. })) = (&call.identity, &call.caller) else { return };
         if let Some(peer) = inner.peers.get_mut(connection) {
             peer.lane.pop_front();
         }
         let (face, editor, connection) = (self.clone(), editor.clone(), *connection);
-        // In a task, because the caller holds the lock.
+        // Runs in a task, because the caller holds the lock.
         inner.tasks.spawn(async move { face.run_lane(&editor, connection) });
     }
 
@@ -76,7 +77,7 @@ impl HoldfastFace {
                     )
                     .map_err(|refusal| wire::failure(&id, &translate(&refusal).json())),
             };
-            // An admitted call starts the next request when it ends.
+            // If the call was admitted, its end starts the next request.
             let Err(reply) = refusal else { return };
             if let Some(peer) = self.desk.lock().peers.get_mut(&connection) {
                 peer.outbox.send(reply, None, None);
@@ -85,7 +86,7 @@ impl HoldfastFace {
         }
     }
 
-    /// The tool list in uLoop's form.
+    /// Returns the tool list in the form of uLoop.
     pub(crate) fn legacy_entries(&self, editor: &Editor, development: bool) -> String {
         let state = editor.state();
         let listed = state.tools.iter().filter(|tool| development || !tool.spec.development);
@@ -105,7 +106,7 @@ impl HoldfastFace {
     }
 }
 
-/// An error in uLoop's form.
+/// Converts a refusal to the form of uLoop.
 pub(crate) fn translate(refusal: &Refusal) -> Refusal {
     match refusal.kind {
         "security_blocked" => refusal.clone(),

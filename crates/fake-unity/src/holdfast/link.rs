@@ -1,4 +1,4 @@
-//! One connection: frames in and out, and holdfast's own methods, which are answered off the main thread.
+//! Serves one connection: reads and writes frames, and answers holdfast's own methods off the main thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,22 +19,22 @@ use crate::json::{self, Object};
 use crate::model::Editor;
 use crate::project::UNITY_VERSION;
 
-/// Connections at the same time.
+/// Maximum number of connections at the same time.
 const CONNECTIONS_MAX: usize = 32;
-/// A client that does not take [`WRITE_BYTES`] within this time is disconnected.
+/// If a client does not read [`WRITE_BYTES`] within this time, it is disconnected.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(15);
-/// Most bytes of a message in one write.
+/// Maximum number of bytes of a message that are written at once.
 const WRITE_BYTES: usize = 64 * 1024;
-/// How long a closing connection is still read, so that its client can read why it ends.
+/// How long a closing connection is still read, so that its client gets to read why it ends.
 const DRAIN_TIME: Duration = Duration::from_millis(200);
 /// Longest id of a call or a gateway, and longest name, in bytes.
 pub(crate) const NAME_MAX_BYTES: usize = 256;
-/// Calls in one `holdfast/outcome` request.
+/// Maximum number of calls in one `holdfast/outcome` request.
 const QUESTIONS_MAX: usize = 512;
 /// Longest time limit that a caller may set, in milliseconds.
 const TIMEOUT_MAX_MS: u64 = 3_600_000;
 
-/// Removes a connection when its task ends, for any reason.
+/// Removes the connection when it is dropped, that is, whenever the task of the connection ends.
 struct Seat<'a> {
     desk: &'a Desk,
     connection: u64,
@@ -47,9 +47,9 @@ impl Drop for Seat<'_> {
 }
 
 impl HoldfastFace {
-    /// Serves a connection to its end; returns why it ended.
+    /// Serves a connection until its end, and returns why it ended.
     pub(crate) async fn serve_link(&self, editor: &Arc<Editor>, link: Link) -> &'static str {
-        // The editor's notifications use the outbox, as replies do, so `notes` stays empty.
+        // The editor's notifications go through the outbox, as replies do, so nothing is ever sent to `notes`.
         let Link { connection, notes: _notes, mut reader, mut writer } = link;
         let (messages, waiting) = mpsc::channel(WAITING_MAX);
         let (ending, mut ended) = watch::channel(Ending::No);
@@ -82,7 +82,7 @@ impl HoldfastFace {
             why = writing => why,
             why = reading => return why,
         };
-        // Everything is written: the client gets time to read it before the socket closes.
+        // Everything is written. The client gets time to read it before the socket closes.
         let mut ignored = BytesMut::new();
         let _ = tokio::time::timeout(DRAIN_TIME, async {
             while reader.read(&mut ignored).await.is_ok_and(|count| count > 0) {
@@ -110,7 +110,7 @@ impl HoldfastFace {
                     let refusal = Refusal::new("bad_frame", -32700, false, format!("The frame is broken: {why}"));
                     outbox.send(wire::failure("null", &refusal.json()), None, None);
                     outbox.end(Ending::Written("broken frame"));
-                    // The writing half sends the refusal and ends the connection.
+                    // The task that writes sends the refusal and ends the connection.
                     return std::future::pending().await;
                 }
             }
@@ -141,7 +141,7 @@ impl HoldfastFace {
         if let Some(id) = &request.id {
             match answer {
                 Ok(Some(result)) => outbox.send(wire::success(id, &result), None, None),
-                // A call is answered when it ends.
+                // Sent later: a call is answered when it ends.
                 Ok(None) => true,
                 Err(refusal) => outbox.send(wire::failure(id, &refusal.json()), None, None),
             };
@@ -267,7 +267,7 @@ impl HoldfastFace {
         Ok(result.text("toolsRevision", &revision).finish())
     }
 
-    /// Ends every other connection of a gateway. Calls from them that have not begun do not begin.
+    /// Ends every other connection of a gateway. Calls that came on them and have not begun will not begin.
     fn fence(&self, editor: &Arc<Editor>, inner: &mut Inner, connection: u64, gateway: &str) {
         if editor.config.misconduct == Some(Misconduct::KeepsNoFence) {
             return;
@@ -284,7 +284,7 @@ impl HoldfastFace {
                 peer.outbox.end(Ending::Now("a newer connection of its gateway"));
             }
         }
-        // Calls of connections that had already ended may wait too.
+        // Calls of connections that had ended earlier may still wait.
         let stale = |inner: &Inner| {
             let of = |call: &&super::calls::Call| {
                 call.phase != Phase::Running
@@ -356,7 +356,7 @@ impl HoldfastFace {
         )
     }
 
-    /// The entries of the tool list.
+    /// Returns the entries of the tool list.
     pub(crate) fn entries(&self, editor: &Editor, development: bool) -> Vec<String> {
         let state = editor.state();
         let listed = state.tools.iter().filter(|tool| development || !tool.spec.development);
@@ -401,7 +401,7 @@ fn status(inner: &Inner, editor: &Editor) -> String {
         .finish()
 }
 
-/// Writes the waiting messages until the connection is to end.
+/// Writes queued messages until the connection is told to end.
 async fn write(
     editor: &Editor,
     writer: &mut Writer,
@@ -413,7 +413,7 @@ async fn write(
         let next = tokio::select! {
             biased;
             next = waiting.recv() => next,
-            // Messages that wait by now are written first.
+            // The messages that are queued at this moment are written before the end.
             _ = ending.wait_for(|ending| *ending != Ending::No) => waiting.try_recv().ok(),
         };
         let Some(Outgoing { frame, event, written }) = next else {
@@ -434,13 +434,14 @@ async fn write(
             editor.event(event);
         }
         if let Some(written) = written {
-            // The sender may have stopped waiting.
+            // If the sender has stopped waiting, there is nobody to signal.
             let _ = written.send(());
         }
     }
 }
 
-/// Writes a part; false if the client does not take it in [`WRITE_TIMEOUT`]. While the editor is frozen the time does not count.
+/// Writes a part of a message. Returns false if it fails or takes longer than [`WRITE_TIMEOUT`]; time in which the editor is
+/// frozen does not count.
 async fn write_part(editor: &Editor, writer: &mut Writer, part: &[u8]) -> bool {
     let mut writing = std::pin::pin!(writer.write(part));
     loop {

@@ -1,5 +1,5 @@
-//! The face of holdfast's own package. Written from `unity/PROTOCOL.md` alone; where that page says nothing, it does as the
-//! package.
+//! Simulates holdfast's own package. Written from `unity/PROTOCOL.md` alone. Where that page says nothing, it behaves like the
+//! real package.
 
 mod calls;
 pub(crate) mod catalogue;
@@ -31,7 +31,7 @@ use journal::Journal;
 const PROTOCOL: u64 = 1;
 /// Version of the package: the same as the product's.
 const PACKAGE_VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The package's manifest, embedded in a project.
+/// The manifest of the package if the package is embedded in a project.
 const PACKAGE: &str = "Packages/dev.holdfast.unity/package.json";
 /// The instance file, in which the bridge publishes its port, process and state.
 const INSTANCE: &str = "Library/Holdfast/instance.json";
@@ -96,7 +96,8 @@ impl HoldfastFace {
         OwnFile { path: INSTANCE, content: Some(content.finish()), private: true }
     }
 
-    /// Leaves, for a reload or for a stop, in the protocol's order of steps.
+    /// Announces the end of the domain or of the bridge, in the protocol's order of steps: calls, instance file, push,
+    /// connections.
     async fn leave(&self, editor: &Editor, reason: &str, push: &str) {
         let reload = reason == "DomainReload";
         let because = if reload {
@@ -112,7 +113,7 @@ impl HoldfastFace {
         self.broadcast("notifications/server/shutdown", Object::new().text("reason", reason)).await;
     }
 
-    /// Notifies every connection. Returns when all are written, or after [`GOODBYE_MAX`].
+    /// Notifies every connection. Returns when all notifications are written, or after [`GOODBYE_MAX`].
     async fn broadcast(&self, method: &str, about: Object) {
         let waiting = self.desk.lock().broadcast(method, &about, |_: &Peer| true);
         let all = async {
@@ -138,7 +139,7 @@ impl Face for HoldfastFace {
         Box::pin(async move {
             match moment {
                 Moment::ReloadBegins => self.leave(editor, "DomainReload", "DOMAIN_RELOAD").await,
-                // The list is announced when it changes; besides, every greeting has its revision.
+                // The list is announced only when it changes: a gateway gets its revision in the greeting.
                 Moment::Back => {}
                 Moment::ToolsChanged { names, change } => {
                     let about = Object::new()
@@ -166,7 +167,7 @@ impl Face for HoldfastFace {
 
     fn domain_ended<'a>(&'a self, editor: &'a Arc<Editor>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            // After a crash or a reset, `leave` has not run.
+            // After a crash or a reset, `leave` has not run, so calls are interrupted here.
             self.interrupt(editor, "The bridge is being stopped", "stopping");
             self.desk.push.end(editor).await;
         })

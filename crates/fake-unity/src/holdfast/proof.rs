@@ -1,19 +1,19 @@
-//! How each side proves that it knows the token, which is never sent.
+//! Computes how each side proves that it knows the token. The token itself is never sent.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-/// The editor's proof.
+/// Returns the proof that the editor sends.
 pub(crate) fn of_editor(token: &str, gateways: &str, editors: &str, nonce: &str, pid: u32, project: &str) -> String {
     mac(token, &["holdfast 1 editor", gateways, editors, nonce, &pid.to_string(), project])
 }
 
-/// The gateway's proof.
+/// Returns the proof that the gateway sends.
 pub(crate) fn of_gateway(token: &str, editors: &str, gateways: &str, nonce: &str, gateway: &str) -> String {
     mac(token, &["holdfast 1 gateway", editors, gateways, nonce, gateway])
 }
 
-/// The first 16 hex digits of the text's SHA-256 hash.
+/// Returns the first 16 hexadecimal digits of the text's SHA-256 hash.
 pub(crate) fn fingerprint(text: &str) -> String {
     let mut digits = hex(&Sha256::digest(text.as_bytes()));
     digits.truncate(16);

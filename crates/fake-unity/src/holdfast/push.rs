@@ -1,4 +1,4 @@
-//! holdfast's push messages: with a number, and with the token that hello gave.
+//! How holdfast's package sends push messages: with a sequence number, and with the token from `holdfast/hello`.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -8,11 +8,11 @@ use crate::json::Object;
 use crate::model::Editor;
 use crate::push::{Introduction, Manner, Message, Stamp, payload};
 
-/// First pause between two tries to reach a listener; it doubles with each failure.
+/// First pause between two attempts to reach a listener. It doubles with each failure.
 const PAUSE_FIRST: Duration = Duration::from_millis(100);
-/// Longest pause.
+/// Longest pause between two attempts to reach a listener.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
-/// Failed tries in a row after which a listener is forgotten.
+/// Number of failed attempts in a row after which a listener is forgotten.
 const ATTEMPTS_MAX: usize = 20;
 
 /// holdfast's push messages.

@@ -1,5 +1,5 @@
-//! Frames and envelopes as `unity/PROTOCOL.md` describes them. Written from that page alone, so that the gateway's own codec is
-//! tested against code that does not share its mistakes.
+//! Frames and envelopes as `unity/PROTOCOL.md` describes them. Written from that page alone, so that the gateway's codec is
+//! tested against code that does not have the same mistakes.
 
 use bytes::{Buf, Bytes, BytesMut};
 use serde::Deserialize;
@@ -11,19 +11,19 @@ use crate::json::{Object, quoted};
 const MIB: usize = 1024 * 1024;
 /// Longest message of a peer that has not proven that it knows the token.
 pub(crate) const STRANGERS_MAX_BYTES: usize = MIB;
-/// Longest message of a gateway that has proven it.
+/// Longest message of a gateway that has proven that it knows the token.
 pub(crate) const GATEWAYS_MAX_BYTES: usize = 16 * MIB;
-/// Longest message to a client.
+/// Longest message that is sent to a client.
 pub(crate) const OUTGOING_MAX_BYTES: usize = 64 * MIB;
 /// Longest header.
 const HEADER_MAX_BYTES: usize = 4096;
 /// Longest request id.
 const ID_MAX_BYTES: usize = 1024;
 
-/// Takes the body of the next whole frame.
+/// Removes the next whole frame from the buffer and returns its body; `None` if more bytes are needed.
 ///
 /// # Errors
-/// A broken header or a body above `max`: the rest of the stream cannot be read.
+/// The header is broken, or the body is longer than `max`. The rest of the stream cannot be read.
 pub(crate) fn take_frame(buffer: &mut BytesMut, max: usize) -> Result<Option<Bytes>, String> {
     let Some((start, length)) = header(buffer)? else { return Ok(None) };
     if length > max {
@@ -56,7 +56,7 @@ fn header(buffer: &[u8]) -> Result<Option<(usize, usize)>, String> {
     if head.len() == HEADER_MAX_BYTES {
         return Err(format!("a header has at most {HEADER_MAX_BYTES} bytes"));
     }
-    // A line that cannot become a header line fails at once, because its peer may wait for an answer before it sends more.
+    // A line that cannot become a header line fails at once: its peer may wait for an answer before it sends more.
     let unfinished = head.get(start..).unwrap_or_default();
     let name = unfinished.split(|byte| *byte == b':').next().unwrap_or_default();
     let name = name.strip_suffix(b"\r").unwrap_or(name);
@@ -82,11 +82,11 @@ fn number(value: &str) -> Result<usize, String> {
     if digits.is_empty() || digits.len() > 20 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("a Content-Length is a number of at most 20 digits".to_owned());
     }
-    // A number too large for `usize` is above the bound as well.
+    // A number that is too large for `usize` exceeds the limit as well.
     Ok(digits.parse().unwrap_or(usize::MAX))
 }
 
-/// A frame with this body.
+/// Returns a frame with this body.
 pub(crate) fn frame(body: &str) -> Vec<u8> {
     let mut bytes = format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes();
     bytes.extend_from_slice(body.as_bytes());
@@ -96,18 +96,18 @@ pub(crate) fn frame(body: &str) -> Vec<u8> {
 /// A request or a notification.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
-    /// Its id as JSON; `None` for a notification.
+    /// The request's id as JSON; `None` for a notification.
     pub(crate) id: Option<String>,
     pub(crate) method: String,
     pub(crate) params: Params,
-    /// Size of the message.
+    /// Size of the message, in bytes.
     pub(crate) bytes: usize,
 }
 
 /// Reads a message.
 ///
 /// # Errors
-/// The id to answer under, and the refusal.
+/// The id with which to answer, as JSON, and the refusal.
 pub(crate) fn read(message: &[u8]) -> Result<Request, (String, Refusal)> {
     #[derive(Deserialize)]
     struct Envelope {
@@ -149,7 +149,7 @@ impl Params {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    /// A text of `least` to `most` bytes.
+    /// Returns the text member `name`, which must have `least` to `most` bytes.
     pub(crate) fn text(&self, name: &str, least: usize, most: usize) -> Result<String, Refusal> {
         match self.get(name) {
             Some(Value::String(text)) if (least..=most).contains(&text.len()) => Ok(text.clone()),
@@ -157,12 +157,12 @@ impl Params {
         }
     }
 
-    /// A text of at most `most` bytes; `None` if it is absent.
+    /// Returns the text member `name`, which may have at most `most` bytes; `None` if it is absent.
     pub(crate) fn optional_text(&self, name: &str, most: usize) -> Result<Option<String>, Refusal> {
         self.get(name).map(|_| self.text(name, 0, most)).transpose()
     }
 
-    /// A whole number from `least` to `most`.
+    /// Returns the member `name`, which must be an integer from `least` to `most`.
     pub(crate) fn number(&self, name: &str, least: u64, most: u64) -> Result<u64, Refusal> {
         match self.get(name).and_then(Value::as_u64) {
             Some(number) if (least..=most).contains(&number) => Ok(number),
@@ -170,7 +170,7 @@ impl Params {
         }
     }
 
-    /// A boolean; false if it is absent.
+    /// Returns the boolean member `name`; false if it is absent.
     pub(crate) fn flag(&self, name: &str) -> Result<bool, Refusal> {
         match self.get(name) {
             None => Ok(false),
@@ -188,7 +188,7 @@ pub(crate) struct Refusal {
     pub(crate) ran: bool,
     pub(crate) message: String,
     detail: Option<String>,
-    /// Further members of `data`: the name, and the value as JSON.
+    /// Further members of `data`, each with its name and its value as JSON.
     more: Vec<(&'static str, String)>,
 }
 
@@ -209,13 +209,13 @@ impl Refusal {
         Self::new("not_proven", -32001, false, message)
     }
 
-    /// Sets `data.message`, which otherwise repeats the message.
+    /// Sets `data.message`. Otherwise it is the same as `message`.
     pub(crate) fn detail(mut self, detail: &str) -> Self {
         self.detail = Some(detail.to_owned());
         self
     }
 
-    /// Adds the call and its tool to `data`, before everything else that was added.
+    /// Adds the call and its tool to `data`, before the members that were added earlier.
     pub(crate) fn about(mut self, call: &str, tool: &str) -> Self {
         self.more.splice(0..0, [("callId", quoted(call)), ("tool", quoted(tool))]);
         self
@@ -232,7 +232,7 @@ impl Refusal {
         self
     }
 
-    /// The error object.
+    /// Returns the error object as JSON.
     pub(crate) fn json(&self) -> String {
         let data = Object::new()
             .text("type", self.kind)
@@ -243,17 +243,17 @@ impl Refusal {
     }
 }
 
-/// A reply with a result that is JSON already.
+/// Returns a reply whose result is given as JSON.
 pub(crate) fn success(id: &str, result: &str) -> Vec<u8> {
     frame(&Object::new().text("jsonrpc", "2.0").raw("id", id).raw("result", result).finish())
 }
 
-/// A reply with an error that is JSON already.
+/// Returns a reply whose error is given as JSON.
 pub(crate) fn failure(id: &str, error: &str) -> Vec<u8> {
     frame(&Object::new().text("jsonrpc", "2.0").raw("id", id).raw("error", error).finish())
 }
 
-/// A notification.
+/// Returns a notification.
 pub(crate) fn notification(method: &str, params: Object) -> Vec<u8> {
     frame(&Object::new().text("jsonrpc", "2.0").text("method", method).raw("params", &params.finish()).finish())
 }

@@ -1,5 +1,5 @@
-//! The face's messages, against the literal examples of the protocol's description (read from hatayama/uLoopMCP v0.30.1, v2.1.1
-//! and pull request 239, or observed on its wire).
+//! Tests the messages of the simulated uLoop package against literal examples from the protocol's description (read from
+//! hatayama/uLoopMCP v0.30.1, v2.1.1 and pull request 239, or observed between a client and the package).
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn without_words(json: &str) -> String {
     text + rest
 }
 
-/// A tool's entry of the list, as it is sent.
+/// Returns the entry of a tool in the list, as it is sent.
 async fn entry(client: &mut Client, tool: &str) -> String {
     client.call("1", "get-tool-details", r#"{"IncludeDevelopmentOnly":true}"#).await;
     let text = client.reply_text().await;

@@ -1,4 +1,4 @@
-//! Reloads, crashes and quits, and the files that they leave.
+//! Tests of reloads, crashes and quits, and of the files that they leave.
 
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
@@ -50,7 +50,7 @@ async fn versions_before_v0_41_1_say_nothing_before_they_close() {
 
 #[tokio::test]
 async fn one_frame_after_its_return_the_list_is_announced() {
-    // The tick is long enough to connect within it.
+    // The tick is long, so that a client can connect before the next one.
     let unity = start(FakeUnityConfig { tick: Duration::from_secs(1), ..FakeUnityConfig::default() }).await;
     unity.reload(Duration::ZERO).await.unwrap();
     let port = within(unity.listening()).await;
@@ -245,7 +245,7 @@ async fn counts_outlive_the_process() {
     assert_eq!(std::fs::read_to_string(folder.path().join("counts")).unwrap().lines().count(), 4);
 }
 
-/// The next push line, with the values that differ from run to run replaced.
+/// Returns the next push line, with the values that differ from run to run replaced; `None` at the end of the connection.
 async fn push_line(stream: &mut BufReader<TcpStream>, unity: &FakeUnity) -> Option<String> {
     let mut line = String::new();
     if within(stream.read_line(&mut line)).await.unwrap() == 0 {
@@ -275,7 +275,7 @@ async fn push_messages_are_lines_with_every_member() {
     let established = push_text("CONNECTION_ESTABLISHED", ("", ""), &own, true, NONE);
     let mut client = Client::to(&unity).await;
     let name = format!(r#"{{"ClientName":"cursor","ClientPort":1,"PushNotificationEndpoint":"{endpoint}"}}"#);
-    // The official server sends the endpoint again with every call: that is still one connection.
+    // The official server sends the endpoint again with every call. There must still be only one connection.
     for _ in 0..2 {
         assert_eq!(client.result("set-client-name", &name).await["PushNotificationEndpoint"], endpoint);
     }

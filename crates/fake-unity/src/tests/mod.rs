@@ -1,4 +1,4 @@
-//! The fake editor over real loopback sockets, tested by a client that shares no code with the gateway's codecs.
+//! Tests of the fake editor over real loopback sockets. Their client shares no code with the gateway's codecs.
 
 mod documented;
 mod domains;
@@ -20,7 +20,7 @@ use tokio::sync::broadcast;
 
 use super::*;
 
-/// Longest wait for anything; only a broken editor reaches it.
+/// Longest wait for anything. Only a broken editor makes a test wait this long.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 async fn within<T>(future: impl Future<Output = T>) -> T {
@@ -39,7 +39,7 @@ async fn start(config: FakeUnityConfig) -> FakeUnity {
     FakeUnity::start(config, Arc::new(Tcp)).await.unwrap()
 }
 
-/// Polls the counters until `what` is true of them.
+/// Polls the counters until `what` returns true for them.
 async fn until(unity: &FakeUnity, what: impl Fn(&Stats) -> bool) -> Stats {
     within(async {
         loop {
@@ -90,7 +90,7 @@ impl Client {
         self.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)).await;
     }
 
-    /// The next body, or how the connection ended (`Ok(None)`: an orderly close).
+    /// Returns the next body, or how the connection ended (`Ok(None)`: an orderly close).
     async fn next(&mut self) -> Result<Option<String>, std::io::ErrorKind> {
         within(async {
             loop {
@@ -124,7 +124,7 @@ impl Client {
         serde_json::from_str(&self.text().await).unwrap()
     }
 
-    /// The next reply as it was written; skips notifications.
+    /// Returns the next reply as it was written. Notifications before it are skipped.
     async fn reply_text(&mut self) -> String {
         loop {
             let text = self.text().await;

@@ -1,4 +1,4 @@
-//! The fake editor's process form, over pipes in memory.
+//! Tests of the fake editor as a process, over pipes in memory.
 
 use std::io;
 use std::io::Write;
@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 
-/// A writer that passes complete lines on, parsed as JSON.
+/// A writer that parses complete lines as JSON and sends them to the test.
 struct Lines {
     half: Mutex<Vec<u8>>,
     lines: mpsc::Sender<Value>,
@@ -55,7 +55,7 @@ impl Process {
         self.stdin.write_all(format!("{line}\n").as_bytes()).await.unwrap();
     }
 
-    /// The next line with this event.
+    /// Returns the next line with this event. Earlier lines are skipped.
     async fn hear(&mut self, event: &str) -> Value {
         within(async {
             loop {
@@ -112,7 +112,7 @@ async fn the_end_of_stdin_quits_unless_it_is_told_to_stay() {
             break;
         }
     }
-    // The reader of stdout is gone: the next printed line ends the process.
+    // Nobody reads stdout any more, so the next printed line ends the process.
     drop(lines);
     let _client = TcpStream::connect(("127.0.0.1", u16::try_from(port).unwrap())).await.unwrap();
     assert_eq!(within(task).await.unwrap().unwrap(), Ending::Quit);
@@ -149,7 +149,8 @@ async fn flags_become_a_configuration() {
     assert_eq!(config.dialect, FakeDialect::Uloop);
     let other = Cli::try_parse_from(["x", "--dialect", "holdfast"]).unwrap().fake.into_config();
     assert_eq!(other.dialect, FakeDialect::Holdfast);
-    // Two processes with the same nonce would look like one, and the second like one whose journal has every call of the first.
+    // With the same nonce, two processes would look like one, and the journal of the second would seem to contain all earlier
+    // calls.
     let again = Cli::try_parse_from(["x", "--dialect", "holdfast"]).unwrap().fake.into_config();
     assert_ne!(other.seed, again.seed);
     assert_eq!(Cli::try_parse_from(["x", "--seed", "7"]).unwrap().fake.into_config().seed, 7);

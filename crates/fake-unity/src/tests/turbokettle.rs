@@ -1,4 +1,4 @@
-//! The face of turbokettle/unity-mcp, tested by a client of its own. The gateway's dialect has its own tests.
+//! Tests of the simulated turbokettle/unity-mcp with a client that is written here. The gateway's dialect has its own tests.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ impl Peer {
         self.send(format!("{line}\n").as_bytes()).await;
     }
 
-    /// The next line with its line end; empty at the end of the connection.
+    /// Returns the next line with its line end; empty at the end of the connection.
     async fn line(&mut self) -> String {
         let mut line = String::new();
         within(self.stream.read_line(&mut line)).await.unwrap();
@@ -58,7 +58,7 @@ impl Peer {
     }
 }
 
-/// Replaces every description by `<text>`, also in JSON inside of texts.
+/// Replaces every description by `<text>`, even in JSON that is inside of texts.
 fn wordless(line: &str) -> Value {
     fn strip(value: &mut Value) {
         match value {
@@ -71,7 +71,7 @@ fn wordless(line: &str) -> Value {
                     {
                         let mut inner = Value::Object(inner);
                         strip(&mut inner);
-                        // Serialized again, so that order and spacing are still compared.
+                        // The inner JSON is serialized again, so that order and spacing are still compared.
                         *value = json!(inner.to_string());
                     } else {
                         strip(value);
@@ -196,7 +196,7 @@ async fn mistakes_of_tools_and_of_callers() {
         peer.invoke("1", tool, arguments).await;
         assert_eq!(peer.reply().await, json!({ "id": "1", "ok": false, "data": "", "error": error }));
     }
-    // The package does not answer if it throws while it reads a message, and it ignores blank lines.
+    // If the package throws while it reads a message, it does not answer. It ignores blank lines.
     peer.send(b"{\"id\":\"2\",\"cmd\":\"invoke_tool\",\"params\":\"{\"}\n\r\n  \n").await;
     assert_eq!(peer.result("echo", "").await["Echo"], "");
     assert_eq!(peer.result("greet", r#"{"player_name":"Ada"}"#).await["greeting"], "Hello, !", "bound by another name");
@@ -227,7 +227,7 @@ async fn a_refresh_reloads_after_its_answer_if_there_is_something_to_compile() {
 async fn a_connection_is_open_before_it_is_looked_at() {
     let tick = Duration::from_millis(1);
     let unity = start(spoken(FakeUnityConfig { tick, ..config() })).await;
-    // Each connection begins just after a poll of the listener, except for the first one and on a busy machine.
+    // Except for the first one, and on a busy machine, each connection begins just after the listener has polled.
     for _ in 0..100 {
         let begun = tokio::time::Instant::now();
         let mut peer = Peer::to(&unity).await;

@@ -1,4 +1,4 @@
-//! The face of uMCP, against the literal messages of `tests/vectors/umcp/` and the faults of its line reader.
+//! Tests of the simulated uMCP against the literal messages in `tests/vectors/umcp/`, and of the faults of its line reader.
 
 use super::documented::timeless;
 use super::*;

@@ -1,4 +1,4 @@
-//! The face of Unity-MCP's package: its literal answers, its single thread, its main thread that may be late.
+//! Tests of the simulated package of Unity-MCP: its literal answers, its single thread, and a main thread that may be too late.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn vectors(file: &str) -> Vec<Value> {
     file["vectors"].as_array().unwrap().clone()
 }
 
-/// Sends bytes on a new connection and reads to its end; returns the part of the answer that arrived.
+/// Sends bytes on a new connection and reads until its end. Returns the part of the answer that arrived.
 async fn exchange(unity: &FakeUnity, request: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", unity.port().unwrap())).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();

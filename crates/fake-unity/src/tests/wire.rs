@@ -1,4 +1,4 @@
-//! Requests and replies: order, sizes, gates.
+//! Tests of requests and replies: order, sizes, and what stops the main thread.
 
 use super::*;
 
@@ -57,7 +57,7 @@ async fn a_request_above_one_mebibyte_is_never_run_and_ends_the_connection() {
         |length: usize| format!(r#"{{"id":1,"method":"count","params":{{"key":"k","x":"{}"}}}}"#, "x".repeat(length));
     client.send(&key(1_000_000)).await;
     assert_eq!(client.reply().await["result"]["Runs"], 1);
-    // The connection may end before everything is written.
+    // The bridge may close the connection before everything is written.
     let body = key(1_048_576);
     let frame = format!("Content-Length: {}\r\n\r\n{body}", body.len());
     let _ = within(client.stream.write_all(frame.as_bytes())).await;
@@ -124,7 +124,7 @@ async fn an_import_and_a_lost_focus_slow_the_main_thread() {
     for _ in 0..3 {
         client.result("ping", "{}").await;
     }
-    // Three ticks have two whole pauses between them.
+    // There are at least two whole pauses between three ticks.
     assert!(begun.elapsed() >= Duration::from_millis(160));
 }
 

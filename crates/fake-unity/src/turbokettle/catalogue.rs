@@ -1,5 +1,5 @@
-//! The package's three tools, with the schemas that it declares at 1.0.0 (the descriptions are our own), and the shape in which
-//! it lists a tool.
+//! The package's three tools, with the schemas that it declares in version 1.0.0, and the form in which it lists a tool. The
+//! descriptions are our own.
 
 use crate::json::{Object, quoted};
 use crate::spec::{Kind, Param, Tool, ToolSpec, text};
@@ -16,11 +16,11 @@ pub(crate) static BUILT_IN: [ToolSpec; 3] = [
     tool("get_project_info", "Tells about the project.", &[]),
 ];
 
-/// A project's tool whose parameter is called `playerName` in its code and `player_name` in the list.
+/// A project's tool whose parameter is named `playerName` in its code and `player_name` in the list.
 pub(crate) static GREET: ToolSpec =
     tool("greet", "Greets a player.", &[text("player_name", "\"nobody\"", "Whom to greet")]);
 
-/// Arguments are bound by name, and what does not fit is dropped.
+/// Stands for any tool when arguments are read: they are matched by name, and unsuitable ones are dropped.
 pub(crate) static ANY: ToolSpec = tool("any", "", &[]);
 
 /// Whether a tool runs on the main thread. Other tools run on the thread of their connection.
@@ -28,7 +28,7 @@ pub(crate) fn needs_main_thread(spec: &ToolSpec) -> bool {
     !matches!(spec.name, "read_console_logs" | "greet" | "echo" | "sleep" | "big" | "fail" | "throw" | "runs")
 }
 
-/// An entry of the tool list.
+/// Returns an entry of the tool list.
 pub(crate) fn entry(tool: &Tool) -> String {
     Object::new()
         .text("name", &tool.name)
@@ -38,7 +38,7 @@ pub(crate) fn entry(tool: &Tool) -> String {
         .finish()
 }
 
-/// The parameters' schema, as text.
+/// Returns the schema of a tool's parameters as text.
 fn schema(spec: &ToolSpec) -> String {
     let (properties, required) = match spec.name {
         "execute_menu_item" => {

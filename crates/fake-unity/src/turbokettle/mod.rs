@@ -1,9 +1,9 @@
-//! The face of turbokettle/unity-mcp 1.0.0.
+//! Simulates turbokettle/unity-mcp 1.0.0.
 //!
-//! Requests that do not need the main thread are answered on the connection's thread, in order. The others are queued for the main
-//! thread; their replies may come out of order. Each domain listens on a new port and writes the port to a file. The file is
-//! written when the bridge listens (in place, not by rename) and deleted when the domain ends or the bridge stops. A crash leaves
-//! the file.
+//! Requests that do not need the main thread are answered on the connection's thread, in order. The others are queued for the
+//! main thread, and their replies may be in another order. Each domain listens on a new port and writes the port to a file. The
+//! package writes the file when the bridge listens (in place, without a rename) and deletes it when the domain ends or the bridge
+//! stops. A crash leaves the file.
 
 mod catalogue;
 mod wire;
@@ -34,9 +34,9 @@ const PACKAGE: &str = "com.turbokettle.unity-mcp";
 const SOURCE: &str = "https://github.com/turbokettle/unity-mcp.git";
 /// The file in which the bridge announces its port and pid.
 const INSTANCE: &str = "Library/MCPInstance.json";
-/// Name of a project without a folder.
+/// The project name that is reported if the editor has no project folder.
 const NAMELESS: &str = "FakeProject";
-/// The menus that every editor has.
+/// The top-level menus that every editor has.
 const MENUS: [&str; 7] = ["File/", "Edit/", "Assets/", "GameObject/", "Component/", "Window/", "Help/"];
 
 /// The wire protocol of turbokettle/unity-mcp, from the editor's side.
@@ -45,18 +45,19 @@ pub(crate) struct TurbokettleFace {
     test_tools: bool,
 }
 
-/// An ended call: id, tool name and outcome. The outcome is `None` if the main thread lost the call, see [`Editor::submit`].
+/// A call that has ended: id, tool name and outcome. The outcome is `None` if the main thread lost the call (see
+/// [`Editor::submit`]).
 type Ended = (String, String, Option<Done>);
 
-/// What follows from a request.
+/// What to do after a request was read.
 enum Next {
     /// Send this reply.
     Reply(Vec<u8>),
     /// Send nothing.
     Silence,
-    /// The call runs on the connection's thread; no further request is read until it ends.
+    /// The call runs on the connection's thread. No further request is read until it ends.
     Own(BoxFuture<'static, Ended>),
-    /// The call is queued for the main thread; further requests are read meanwhile.
+    /// The call is queued for the main thread. Further requests are read in the meantime.
     Main(BoxFuture<'static, Ended>),
 }
 
@@ -117,7 +118,7 @@ impl TurbokettleFace {
                 state.list_requests += 1;
                 let entries = json::array(state.tools.iter().map(catalogue::entry));
                 drop(state);
-                // The fake editor's list always has version 1: the package counts from the start of the domain.
+                // Always 1 here. The real package counts the versions of its list from the start of the domain.
                 let list = Object::new().number("version", 1).raw("tools", &entries);
                 Next::Reply(wire::success(&id, &list.finish()))
             }
@@ -182,7 +183,7 @@ fn never() -> BoxFuture<'static, Ended> {
     Box::pin(std::future::pending())
 }
 
-/// The listener looks for connections every so often; one that it has not seen yet is open, and silent.
+/// Waits until the listener accepts the connection. It polls for new connections; until then a connection is open, but silent.
 async fn until_accepted(editor: &Editor) {
     if editor.config.tick.is_zero() {
         return;
@@ -193,7 +194,7 @@ async fn until_accepted(editor: &Editor) {
 }
 
 async fn answer(editor: &Editor, connection: u64, writer: &mut Writer, ended: Ended) -> std::io::Result<()> {
-    // Work that was lost with its domain is answered by nobody.
+    // Nobody answers work that was lost with its domain.
     let (id, tool, Some(Done { result, then })) = ended else { return Ok(()) };
     let (reply, outcome) = match result {
         Ok(result) => (wire::success(&id, &result.finish()), "ok"),
@@ -246,7 +247,7 @@ fn menu(editor: &Editor, path: &str) -> Begun {
     })
 }
 
-/// What was logged since the domain began: that the bridge listens.
+/// Returns what was logged since the domain began, which is only that the bridge listens.
 fn logs(editor: &Editor, arguments: &Arguments) -> Object {
     let port = editor.state().port.unwrap_or(0);
     let entry = Object::new()
@@ -284,7 +285,7 @@ impl Face for TurbokettleFace {
         Box::pin(async move { self.serve_link(editor, link).await.unwrap_or("socket error") })
     }
 
-    /// The package announces nothing.
+    /// The package sends no notifications.
     fn tell<'a>(&'a self, _editor: &'a Arc<Editor>, _moment: &'a Moment) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(()))
     }

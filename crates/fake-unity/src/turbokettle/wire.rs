@@ -1,5 +1,5 @@
 //! Lines and envelopes as the package's C# side reads and writes them. Written from the protocol's description alone, so that the
-//! gateway's own codec is tested against something that does not share its mistakes.
+//! gateway's codec is tested against code that does not have the same mistakes.
 
 use bytes::{Buf, BytesMut};
 use memchr::memchr2;
@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use crate::json::Object;
 use crate::work::Fault;
 
-/// The next whole line without its end, which is LF, CR LF or a lone CR.
+/// Removes the next whole line from the buffer and returns it without its end, which is LF, CR LF or a lone CR.
 pub(crate) fn take_line(buffer: &mut BytesMut) -> Option<String> {
     let end = memchr2(b'\n', b'\r', buffer)?;
-    // After a CR, .NET reads one more character, to see whether an LF follows, before it returns the line.
+    // After a CR, .NET reads one more character before it returns the line, to see whether an LF follows.
     let ends = match (buffer.get(end), buffer.get(end + 1)) {
         (Some(b'\r'), None) => return None,
         (Some(b'\r'), Some(b'\n')) => 2,
@@ -22,7 +22,7 @@ pub(crate) fn take_line(buffer: &mut BytesMut) -> Option<String> {
     Some(String::from_utf8_lossy(&line).into_owned())
 }
 
-/// What the editor reads of a line. What is no text counts as absent.
+/// The members of a line that the editor reads. A member that is not a text is treated as absent.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) id: Option<String>,
@@ -30,14 +30,14 @@ pub(crate) struct Request {
     pub(crate) params: String,
 }
 
-/// Reads a line; `None` when it is no JSON object.
+/// Reads a line; `None` if it is not a JSON object.
 pub(crate) fn read_request(line: &str) -> Option<Request> {
     let members = object(line.trim_start_matches('\u{feff}'))?;
     let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
     Some(Request { id: text("id"), cmd: text("cmd").unwrap_or_default(), params: text("params").unwrap_or_default() })
 }
 
-/// What `params` holds: the tool's name and its arguments.
+/// Returns the tool's name and its arguments, which are in `params`.
 ///
 /// # Errors
 /// `params` is not a JSON object. The real editor throws an exception there and sends no reply.
@@ -57,28 +57,28 @@ fn object(text: &str) -> Option<Map<String, Value>> {
     }
 }
 
-/// A reply with a result that is JSON already.
+/// Returns a reply whose result is given as JSON.
 pub(crate) fn success(id: &str, data: &str) -> Vec<u8> {
     reply(id, true, data, "")
 }
 
-/// A reply with an error.
+/// Returns a reply with an error.
 pub(crate) fn failure(id: &str, error: &str) -> Vec<u8> {
     reply(id, false, "", error)
 }
 
-/// Every member is always there; what is absent is an empty text.
+/// Every member is always written; an absent one as an empty text.
 fn reply(id: &str, ok: bool, data: &str, error: &str) -> Vec<u8> {
     let line = Object::new().text("id", id).flag("ok", ok).text("data", data).text("error", error).finish();
     (line + "\n").into_bytes()
 }
 
-/// The error text of a fault: the tool's own message, or "Command failed: " and the exception's message.
+/// Returns the text of an error: the tool's own message, or "Command failed: " and the exception's message.
 pub(crate) fn words(fault: &Fault) -> String {
     match fault {
         Fault::Refused(text) => text.clone(),
         Fault::Internal(text) => format!("Command failed: {text}"),
-        // The package knows none of these.
+        // The package has no such errors.
         Fault::Blocked(_) | Fault::Timeout { .. } | Fault::Cancelled => "Command failed: not supported".to_owned(),
     }
 }

@@ -170,7 +170,7 @@ pub(crate) static EARLIER: [ToolSpec; 14] = [
     ),
 ];
 
-/// The tools at v2.1.1.
+/// The tools at v2.1.1, which has no `TimeoutSeconds`.
 pub(crate) static LATER: [ToolSpec; 20] = [
     tool(
         "clear-console",
@@ -370,7 +370,7 @@ pub(crate) static LATER: [ToolSpec; 20] = [
 /// The parameter that versions before v0.43 add to every tool.
 const TIMEOUT: &str = "TimeoutSeconds";
 
-/// A tool as `get-tool-details` lists it: names in camelCase, the schema within in PascalCase.
+/// Returns a tool in the form in which `get-tool-details` lists it: names in camelCase, the schema inside in PascalCase.
 pub(crate) fn entry(tool: &Tool, version: PackageVersion, blocked: bool) -> String {
     let mut properties = tool.spec.params.iter().fold(Object::new(), |properties, param| {
         let (kind, words) = match param.kind {

@@ -1,4 +1,4 @@
-//! `compile`: a tool whose success ends the domain that has to answer.
+//! The tool `compile`. If it succeeds, the domain that has to answer it ends.
 
 use std::sync::Arc;
 
@@ -9,15 +9,16 @@ use crate::tools::Arguments;
 use crate::work::{Begun, Done};
 use crate::work::{NextPort, Order};
 
-/// The lock file of a compilation.
+/// The lock file that exists during a compilation.
 const COMPILING_LOCK: &str = "Temp/compiling.lock";
 /// The folder of result files, for clients that lost their connection.
 const RESULTS: &str = "Temp/uLoopMCP/compile-results";
 
 /// Begins a compilation.
 ///
-/// With `WaitForDomainReload` the result is written to a file, and the reload that follows a success cuts the connection before
-/// the reply, unless `compile_gap` delays the reload. In all other cases the reply is sent; a reload follows only a success.
+/// With `WaitForDomainReload`, the result is written to a file. The reload that follows a success closes the connection before
+/// the reply is sent, unless `compile_gap` delays the reload. In all other cases the reply is sent. A reload follows only after a
+/// success.
 pub(crate) fn begin(
     version: PackageVersion,
     tail: impl FnOnce(Object) -> Object + Send + 'static,
@@ -69,7 +70,7 @@ pub(crate) fn begin(
             }
             Some(order) if request_id.is_some() => {
                 editor.order(order);
-                // The reload drops this work and the connection that waits for it.
+                // Never completes: the reload drops this work, and the connection that waits for it.
                 std::future::pending().await
             }
             then => Done { result: Ok(result), then },
@@ -90,7 +91,7 @@ fn result(version: PackageVersion, failed: bool, force: bool) -> Object {
         let object = Object::new().flag("success", !failed).number("errorCount", i32::from(failed));
         return object.number("warningCount", 0).raw("errors", &errors).raw("warnings", "[]");
     }
-    // A forced recompilation ends with the reload, before its outcome is known.
+    // A forced recompilation ends with the reload, so its outcome is not known.
     let indeterminate = force && !failed;
     let object = Object::new();
     let object = if indeterminate {
@@ -114,7 +115,7 @@ fn result(version: PackageVersion, failed: bool, force: bool) -> Object {
     if version.later_catalogue() { object } else { object.flag("IsIndeterminate", indeterminate) }
 }
 
-/// Whether an id is safe in a file name. The editor takes only ids that cannot name another directory.
+/// Whether an id may be used in a file name. Only ids that cannot name another directory are accepted.
 fn is_safe(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }

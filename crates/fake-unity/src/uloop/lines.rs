@@ -1,21 +1,22 @@
-//! How the package reads lines before v0.27, with its faults. Source: `McpBridgeServer.cs` of hatayama/uMCP.
+//! Reads lines with the faults that the package has before v0.27. Source: `McpBridgeServer.cs` of hatayama/uMCP.
 //!
-//! It reads a piece, decodes it as text, and cuts it at line ends. From v0.8 on it collects text that does not parse until it
-//! does. But its test for a whole message is a tokenizer that reports no error when it runs out of tokens. So a message that is
-//! cut outside of a string or a word is taken for whole and fails to parse, and its rest is put in front of the next message.
+//! The package reads a piece, decodes it as text, and cuts it at line ends. From v0.8 it collects text that does not parse, until
+//! it parses. But its test for a complete message is a tokenizer that reports no error at the end of the text. So if a message is
+//! cut outside of a string or a word, its first part is treated as complete and fails to parse, and the rest is put in front of
+//! the next message.
 
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-/// Bytes of one read of the package.
+/// Number of bytes that the package reads at once.
 pub(super) const PIECE_BYTES: usize = 4096;
 
 /// The line reader of one connection.
 #[derive(Debug)]
 pub(super) struct Lines {
     joins: bool,
-    /// Text that does not parse yet.
+    /// Text that does not parse so far.
     begun: String,
     whole: VecDeque<Bytes>,
 }
@@ -26,7 +27,7 @@ impl Lines {
         Self { joins, begun: String::new(), whole: VecDeque::new() }
     }
 
-    /// Takes the next message from the received bytes, or what the package takes for one.
+    /// Removes the next message from the received bytes, or what the package treats as one. `None` if more bytes are needed.
     pub(super) fn take(&mut self, buffer: &mut BytesMut) -> Option<Bytes> {
         while self.whole.is_empty() && !buffer.is_empty() {
             let piece = buffer.split_to(PIECE_BYTES.min(buffer.len()));

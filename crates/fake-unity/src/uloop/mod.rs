@@ -1,5 +1,5 @@
-//! The face of uLoopMCP v0.27 to v2.1.1, of its branch with the push channel, and of uMCP v0.1 to v0.26.4, which is the same
-//! package before its renaming.
+//! Simulates uLoopMCP v0.27 to v2.1.1, its branch with the push channel, and uMCP v0.1 to v0.26.4, which is the same package
+//! under its earlier name.
 
 pub(crate) mod catalogue;
 mod compile;
@@ -27,7 +27,7 @@ use crate::limits::LISTENER_OUTLIVES;
 use crate::package_version::PackageVersion;
 use lines::Lines;
 
-/// The file in which the package keeps its port.
+/// The file in which the package stores its port.
 const SETTINGS: &str = "UserSettings/UnityMcpSettings.json";
 
 /// The wire protocol of the uLoop package, from the editor's side.
@@ -58,7 +58,7 @@ impl UloopFace {
         }
     }
 
-    /// Returns what adds the last fields of every result of this version. To be made when the work begins.
+    /// Returns a function that adds the last fields to a result of this version. Call this when the work begins.
     fn tail(&self, editor: &Arc<Editor>) -> Tail {
         let (timing, version) = (self.timing, self.version);
         let started = tokio::time::Instant::now();
@@ -106,7 +106,7 @@ impl UloopFace {
             let method = request.method.clone().unwrap_or_default();
             editor.state().requests += 1;
             editor.event(Event::Request { connection, method: method.clone() });
-            // Every notification is ignored.
+            // Notifications are ignored.
             let Some(id) = request.id.clone() else { continue };
             let (face, named) = (self.clone(), method.clone());
             let mut work = editor.submit(move |editor| face.begin(editor, connection, &named, &request));
@@ -134,7 +134,7 @@ impl UloopFace {
         }
     }
 
-    /// Takes the next message from the received bytes.
+    /// Removes the next message from the received bytes; `None` if more bytes are needed.
     fn take(&self, buffer: &mut BytesMut, lines: &mut Lines) -> Result<Option<Bytes>, ()> {
         if self.version.framed() { wire::take_frame(buffer) } else { Ok(lines.take(buffer)) }
     }
@@ -252,7 +252,7 @@ impl UloopFace {
         self.blocked.iter().any(|blocked| blocked == tool)
     }
 
-    /// Checks the identity that a request expects (from v2.0). If it names one, both of its values are needed.
+    /// Checks the identity that a request expects (from v2.0). A request that has one must have both of its values.
     fn check_identity(&self, editor: &Editor, request: &wire::Request) -> Result<(), Fault> {
         let Some(identity) = request.identity.as_ref().filter(|_| self.version.identity()) else { return Ok(()) };
         let given = |value: &Option<String>| value.clone().filter(|text| !text.trim().is_empty());
@@ -299,7 +299,7 @@ impl UloopFace {
     }
 }
 
-/// Whether a method belongs to the protocol and is not a call, under any of its names.
+/// Whether a method, under any of its names, belongs to the protocol itself and is not a call.
 fn is_internal(method: &str) -> bool {
     matches!(method, "ping" | "set-client-name" | "setClientName")
         || matches!(method, "get-tool-details" | "get-command-details" | "getCommandDetails")
@@ -331,7 +331,8 @@ impl Face for UloopFace {
                     self.push(editor, "DOMAIN_RELOAD", &[], "").await;
                     self.shutdown(editor, "DomainReload").await;
                 }
-                // Only the list change is sent: the push channel reports the recovery when it has connected again.
+                // Only the change of the list is sent here. The recovery is reported by the push channel when it has connected
+                // again.
                 Moment::Back => self.list_changed(editor).await,
                 Moment::ToolsChanged { names, change } => {
                     self.list_changed(editor).await;

@@ -1,5 +1,5 @@
-//! uLoop's frames and envelopes as its C# side reads and writes them. Written from the protocol's description alone, so that the
-//! gateway's own codec is tested against code that does not share its mistakes.
+//! Frames and envelopes as uLoop's C# side reads and writes them. Written from the protocol's description alone, so that the
+//! gateway's codec is tested against code that does not have the same mistakes.
 
 use bytes::{Buf, Bytes, BytesMut};
 use serde::Deserialize;
@@ -9,13 +9,13 @@ use crate::json::{Object, quoted};
 use crate::package_version::PackageVersion;
 use crate::work::Fault;
 
-/// The editor's buffer. A frame that is longer, header included, never becomes whole, and the overflow ends the connection.
+/// Size of the editor's buffer. A longer frame, header included, never becomes complete, and the overflow ends the connection.
 pub(crate) const BUFFER_MAX_BYTES: usize = 1_048_576;
 
 /// The only error code of the package.
 const ERROR_CODE: i32 = -32603;
 
-/// Takes the body of the next whole frame.
+/// Removes the next whole frame from the buffer and returns its body; `None` if more bytes are needed.
 ///
 /// # Errors
 /// The buffer overflowed: the connection must be closed.
@@ -33,7 +33,7 @@ pub(crate) fn take_frame(buffer: &mut BytesMut) -> Result<Option<Bytes>, ()> {
     }
 }
 
-/// The offset and the length of the body; `None` while the header is incomplete.
+/// Returns the offset and the length of the body; `None` while the header is incomplete.
 fn header(buffer: &[u8]) -> Option<(usize, usize)> {
     let end = memchr::memmem::find(buffer, b"\r\n\r\n")?;
     let text = String::from_utf8_lossy(buffer.get(..end)?);
@@ -44,7 +44,7 @@ fn header(buffer: &[u8]) -> Option<(usize, usize)> {
     Some((end + 4, value.trim().parse().ok()?))
 }
 
-/// A body as it is sent: framed, or as a line.
+/// Returns a body as it is sent: as a frame or as a line, depending on the version.
 pub(crate) fn frame(body: &str, version: PackageVersion) -> Vec<u8> {
     if !version.framed() {
         return format!("{body}\n").into_bytes();
@@ -57,7 +57,7 @@ pub(crate) fn frame(body: &str, version: PackageVersion) -> Vec<u8> {
 /// The parts of a request that the editor reads.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Request {
-    /// Absent or `null` in a notification.
+    /// The id. It is absent or `null` in a notification.
     #[serde(default)]
     pub(crate) id: Option<Box<RawValue>>,
     #[serde(default)]
@@ -68,7 +68,7 @@ pub(crate) struct Request {
     pub(crate) identity: Option<Identity>,
 }
 
-/// The project and session from which a request expects its answer (from v2.0).
+/// The project and the session that a request expects to be answered by (from v2.0).
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Identity {
@@ -85,12 +85,12 @@ pub(crate) fn read_request(frame: &[u8]) -> Option<Request> {
     serde_json::from_slice(frame).ok().filter(|_| object)
 }
 
-/// A reply with a result that is JSON already.
+/// Returns a reply whose result is given as JSON.
 pub(crate) fn success(id: &str, result: &str) -> String {
     Object::new().text("jsonrpc", "2.0").raw("id", id).raw("result", result).finish()
 }
 
-/// A reply with an error.
+/// Returns a reply with an error, in the form of this version.
 pub(crate) fn failure(id: &str, fault: &Fault, version: PackageVersion) -> String {
     let internal = |message: &str| Object::new().text("type", "internal_error").text("message", message);
     let (message, data) = match fault {
@@ -116,7 +116,7 @@ pub(crate) fn failure(id: &str, fault: &Fault, version: PackageVersion) -> Strin
     Object::new().text("jsonrpc", "2.0").raw("id", id).raw("error", &error.finish()).finish()
 }
 
-/// The message of the exception, which is all that versions before v0.24 send.
+/// Returns the message of the exception, which is all that versions before v0.24 send. `None` if there is none.
 fn fault_text(fault: &Fault) -> Option<&str> {
     match fault {
         Fault::Internal(text) | Fault::Refused(text) => Some(text),

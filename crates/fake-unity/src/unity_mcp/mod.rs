@@ -1,8 +1,8 @@
-//! The face of Unity-MCP's editor package (TSavo/Unity-MCP at a7c083e): an HTTP server with one thread. Its answers are
-//! misleading: it reports failure for work that was done in time.
+//! Simulates Unity-MCP's editor package (TSavo/Unity-MCP at a7c083e): an HTTP server with one thread. Its answers are misleading:
+//! it reports failure for work that was done in time.
 //!
 //! The server waits 100 ms for the main thread. If the work is done by then, it answers "A task was canceled". If not, it answers
-//! the initial values of its result, and the work still runs later. The initial values mean success for `start-game` and
+//! with the initial values of its result, and the work still runs later. These values mean success for `start-game` and
 //! `stop-game`, and failure for `execute-code`.
 
 mod script;
@@ -26,19 +26,20 @@ use super::spec::Tool;
 use super::work::Begun;
 use wire::Head;
 
-/// The package's id, and its entry in the manifest, a path. The only other way to install the package is a copy in `Packages`.
+/// The package's id, and its entry in the manifest, which is a path. The only other way to install the package is a copy in
+/// `Packages`.
 const PACKAGE: (&str, &str) = ("com.unity.mcp", "file:../unity-client");
 /// How long the package's thread waits for the main thread.
 const WAIT: Duration = Duration::from_millis(100);
 
 /// The wire protocol of Unity-MCP's package, from the editor's side.
 pub(crate) struct UnityMcpFace {
-    /// The one thread that answers, over all connections.
+    /// The lock that stands for the one thread, which answers the requests of all connections.
     thread: Mutex<()>,
     test_tools: bool,
 }
 
-/// What the main thread is asked for.
+/// What a request asks the main thread to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Job {
     Start,
@@ -61,7 +62,7 @@ impl Job {
         })
     }
 
-    /// The job's tool name in the package's own server.
+    /// Returns the name of the tool that the package's own server has for this job.
     fn tool(&self) -> &'static str {
         match self {
             Self::Start => "start_game",
@@ -80,7 +81,7 @@ impl Job {
         }
     }
 
-    /// The answer if the main thread was done in time. The package then takes the cancelled wait for an error.
+    /// Returns the answer if the main thread was done in time. The package then mistakes the cancelled wait for an error.
     fn done(&self) -> String {
         const CANCELED: &str = "One or more errors occurred. (A task was canceled.)";
         let failed = |what: &str| format!("{{ \"success\": false, \"message\": \"Error {what}: {CANCELED}\" }}");
@@ -95,7 +96,7 @@ impl Job {
         }
     }
 
-    /// The answer if the main thread was not done in time: the initial values of the package's result.
+    /// Returns the answer if the main thread was not done in time: the initial values of the package's result.
     fn waiting(&self) -> String {
         match self {
             Self::Start => "{ \"success\": true, \"message\": \"Game started\" }".to_owned(),
@@ -170,7 +171,7 @@ impl UnityMcpFace {
         }
     }
 
-    /// Hands a job to the main thread and waits as long as the package does. `None`: the domain ends.
+    /// Queues a job for the main thread and waits as long as the package does. Returns the answer; `None` if the domain ends.
     async fn wait(&self, editor: &Arc<Editor>, connection: u64, job: Job) -> Option<String> {
         let test_tools = self.test_tools;
         let (done, waiting) = (job.done(), job.waiting());
@@ -188,7 +189,7 @@ impl UnityMcpFace {
     }
 }
 
-/// A body of this length; `None` when the client leaves before it is whole.
+/// Reads a body of this length; `None` if the client closes the connection before it is complete.
 async fn read_body(reader: &mut Reader, buffer: &mut BytesMut, length: usize) -> std::io::Result<Option<Bytes>> {
     while buffer.len() < length {
         if reader.read(buffer).await? == 0 {
@@ -200,7 +201,7 @@ async fn read_body(reader: &mut Reader, buffer: &mut BytesMut, length: usize) ->
 
 impl Face for UnityMcpFace {
     fn tools(&self) -> Vec<Tool> {
-        // The editor registers no tools: the package's separate server defines them.
+        // The editor registers no tools; they are defined in the package's separate server.
         Vec::new()
     }
 
@@ -209,7 +210,7 @@ impl Face for UnityMcpFace {
     }
 
     fn tell<'a>(&'a self, _editor: &'a Arc<Editor>, _moment: &'a Moment) -> BoxFuture<'a, ()> {
-        // It never says anything unasked.
+        // The package sends nothing but answers.
         Box::pin(async {})
     }
 

@@ -1,4 +1,4 @@
-//! What the package makes of "C# code": three kinds of statement, and an echo of all others.
+//! Simulates how the package runs "C# code": it knows three kinds of statement, and logs all others.
 
 use crate::events::Event;
 use crate::model::Editor;
@@ -8,7 +8,7 @@ pub(crate) fn run(editor: &Editor, code: &str, test_tools: bool) {
     let log = |message: String| editor.event(Event::Logged { message: format!("[Unity MCP] {message}") });
     for statement in code.split([';', '\n', '\r']).map(str::trim).filter(|statement| !statement.is_empty()) {
         if let Some(key) = literal(statement, "count(").filter(|_| test_tools) {
-            // `count` exists for tests only: it counts outside Unity's console. Only a failure is logged there.
+            // `count` is only for tests. It counts outside of Unity's console and logs only a failure there.
             if let Err(reason) = editor.count(key) {
                 log(reason);
             }
@@ -25,7 +25,7 @@ pub(crate) fn run(editor: &Editor, code: &str, test_tools: bool) {
     }
 }
 
-/// The text between the quotes behind `call`.
+/// Returns the text between the quotes that follow `call`; `None` if the statement is not such a call.
 fn literal<'a>(statement: &'a str, call: &str) -> Option<&'a str> {
     let (text, _) = statement.strip_prefix(call)?.trim_start().strip_prefix('"')?.split_once('"')?;
     Some(text)

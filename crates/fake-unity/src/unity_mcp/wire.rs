@@ -1,5 +1,5 @@
-//! HTTP as Mono's listener reads and writes it. Written from the protocol's description alone, so that the gateway's own codec is
-//! tested against code that does not share its mistakes.
+//! HTTP as Mono's listener reads and writes it. Written from the protocol's description alone, so that the gateway's codec is
+//! tested against code that does not have the same mistakes.
 
 use bytes::BytesMut;
 
@@ -13,13 +13,13 @@ pub(crate) struct Head {
     pub(crate) path: String,
     pub(crate) host: Option<String>,
     pub(crate) length: Option<usize>,
-    /// Whether the client wants the connection closed after the answer.
+    /// Whether the client wants the connection to be closed after the answer.
     pub(crate) close: bool,
     /// Whether the first line has three words.
     pub(crate) valid: bool,
 }
 
-/// Takes the next whole head.
+/// Removes the next whole head from the buffer; `None` if more bytes are needed.
 ///
 /// # Errors
 /// The head or the announced body is too large: the connection must be closed.
@@ -52,8 +52,8 @@ pub(crate) fn take_head(buffer: &mut BytesMut) -> Result<Option<Head>, ()> {
     Ok(Some(head))
 }
 
-/// The listener's refusal, sent before the package sees the request; the connection is closed then. `None`: the request is passed
-/// on.
+/// Returns the answer with which the listener itself refuses a request and closes the connection. `None`: the request is passed
+/// on to the package.
 pub(crate) fn refusal(head: &Head) -> Option<Vec<u8>> {
     let name = head.host.as_deref().map(|host| host.split(':').next().unwrap_or_default());
     let (status, reason, words) = if !head.valid {
@@ -68,7 +68,7 @@ pub(crate) fn refusal(head: &Head) -> Option<Vec<u8>> {
     Some(answer(status, reason, "text/html", &format!("<h1>{words}</h1>"), true))
 }
 
-/// A response.
+/// Returns a response.
 pub(crate) fn answer(status: u16, reason: &str, kind: &str, body: &str, close: bool) -> Vec<u8> {
     let connection = if close { "Connection: close" } else { "Keep-Alive: timeout=15,max=100" };
     format!(

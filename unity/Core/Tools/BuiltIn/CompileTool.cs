@@ -40,13 +40,15 @@ namespace Holdfast
     /// <summary>Result of <see cref="CompileTool"/>.</summary>
     public sealed class CompileResponse : BaseToolResponse
     {
-        /// <summary>Whether there are no errors; null if that is unknown. False if the compilation was refused.</summary>
+        /// <summary>
+        /// Whether the compilation had no errors; null if that is unknown. False if the compilation was refused.
+        /// </summary>
         public bool? Success { get; set; }
 
         /// <summary>Number of errors; null if unknown.</summary>
         public int? ErrorCount { get; set; }
 
-        /// <summary>Number of warnings in the assemblies that were compiled now; null if unknown.</summary>
+        /// <summary>Number of warnings in the assemblies that this compilation compiled; null if unknown.</summary>
         public int? WarningCount { get; set; }
 
         /// <summary>The errors, at most <see cref="Limits.CompileIssues"/>.</summary>
@@ -58,10 +60,10 @@ namespace Holdfast
         /// <summary>The result as a sentence.</summary>
         public string Message { get; set; } = "";
 
-        /// <summary>Whether no compilation was observed to its end, so that there are no counts.</summary>
+        /// <summary>Whether the end of the compilation was not observed, so that the numbers are unknown.</summary>
         public bool IsIndeterminate { get; set; }
 
-        /// <summary>Whether nothing was compiled, since nothing had changed.</summary>
+        /// <summary>Whether nothing was compiled because nothing had changed.</summary>
         public bool UpToDate { get; set; }
 
         /// <summary>Whether the domain was reloaded during the call.</summary>
@@ -72,8 +74,8 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// Compiles the scripts. A successful compilation is followed by a reload, which cuts this call. So the result is saved as
-    /// soon as the compilation ends, and the call is answered after the reload.
+    /// Compiles the scripts. A successful compilation is followed by a domain reload, which interrupts this call. So the result
+    /// is saved as soon as the compilation ends, and the call is answered after the reload.
     /// </summary>
     [McpTool(
         Description = "Takes in changed files, compiles the scripts, and answers with the compiler's errors and warnings. " +
@@ -92,7 +94,8 @@ namespace Holdfast
             {
                 return Refused("The editor is in play mode; leave it first, or set AllowInPlayMode", context);
             }
-            // A compilation that already runs does not include files that were saved after it began, so wait for its end.
+            // A compilation that is already running does not include files that were saved after it began. So wait for its end
+            // first.
             context.KeepAcrossReload(new JObject { ["phase"] = "waiting", ["force"] = parameters.ForceRecompile });
             await Quiet(compiler, context);
             return await Compile(compiler, parameters.ForceRecompile, context);
@@ -103,7 +106,7 @@ namespace Holdfast
         {
             ICompiler compiler = context.Get<ICompiler>();
             await Quiet(compiler, context);
-            // The reload followed an earlier compilation; this call has not requested its own yet.
+            // The reload followed an earlier compilation. This call has not requested its own compilation yet.
             if ((string?)kept["phase"] == "waiting") return await Compile(compiler, (bool)kept["force"]!, context);
             if (kept["result"] is not JObject result) return CompileReport.Unknown(context, true, compiler.HasErrors);
             var response = (CompileResponse)Json.To(result, typeof(CompileResponse))!;
@@ -125,7 +128,7 @@ namespace Holdfast
             if (!await run.Begins())
             {
                 if (!compiler.HasErrors) return CompileReport.UpToDate(context);
-                // Nothing has changed, but the errors of the last compilation must be reported, so compile again.
+                // Nothing has changed, but the last compilation failed and its errors must be reported. So compile again.
                 compiler.Request(false);
                 if (!await run.Begins()) return CompileReport.Unknown(context, false, compiler.HasErrors);
             }
@@ -188,7 +191,7 @@ namespace Holdfast
 
     /// <summary>
     /// Listens to one compilation. It unsubscribes when the compilation ends, when it is disposed, and when the call is
-    /// cancelled. A reload cancels the call too, so that nothing of the old domain stays subscribed.
+    /// cancelled. A domain reload cancels the call too, so nothing of the old domain stays subscribed.
     /// </summary>
     internal sealed class CompilationRun : ICompilationListener, IDisposable
     {
@@ -211,7 +214,7 @@ namespace Holdfast
             registration = context.Cancellation.Register(Cancelled);
         }
 
-        /// <summary>The result of the compilation. Cancelled if the call is.</summary>
+        /// <summary>The result of the compilation. The task is cancelled if the call is cancelled.</summary>
         public Task<CompileResponse> Response => response.Task;
 
         public void Started()
@@ -228,7 +231,8 @@ namespace Holdfast
         public void Finished()
         {
             if (!started || response.Task.IsCompleted) return;
-            // The result is saved here, on the main thread, and not by the code that awaits it: a reload may follow at once.
+            // The result is saved here, on the main thread, and not by the code that awaits it, since a reload may follow at
+            // once.
             StopListening();
             CompileResponse told = CompileReport.Of(notes, context);
             if (keep && told.Success == true)
@@ -239,7 +243,7 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Waits up to <see cref="Limits.CompileSettle"/> frames for a compilation to begin, and returns whether it did.
+        /// Waits up to <see cref="Limits.CompileSettle"/> frames for a compilation to begin. Returns false if none began.
         /// </summary>
         public async Task<bool> Begins()
         {
@@ -247,14 +251,14 @@ namespace Holdfast
             {
                 if (started) return true;
                 await context.MainThread.Frames(1, context.Cancellation);
-                // A compilation was requested and is about to begin: count the frames from the start again.
+                // A compilation was requested and is about to begin. So count the frames from the start again.
                 if (compiler.IsCompiling) frame = -1;
             }
             return started;
         }
 
         /// <summary>
-        /// Waits for the reload that cuts this call. Returns if none comes within <see cref="Limits.ReloadAfterCompile"/>.
+        /// Waits for the reload that interrupts this call. Returns if none comes within <see cref="Limits.ReloadAfterCompile"/>.
         /// </summary>
         public async Task AwaitReload()
         {
@@ -278,7 +282,8 @@ namespace Holdfast
             StopListening();
         }
 
-        // Unity's events may be used on the main thread only. A reload cancels on it; a caller cancels on another thread.
+        // Unity's events may be used on the main thread only. A reload cancels the call on that thread; a caller cancels it on
+        // another.
         private void StopListening()
         {
             if (!context.MainThread.IsCurrent)

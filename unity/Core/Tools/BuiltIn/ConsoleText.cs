@@ -4,7 +4,7 @@ using System.Collections.Generic;
 
 namespace Holdfast
 {
-    /// <summary>Converts console entries from Unity's own form.</summary>
+    /// <summary>Converts console entries from the form in which Unity stores them.</summary>
     public static class ConsoleText
     {
         // Bits of LogEntry.mode: error, assert, fatal, asset import error, scripting error, script compile error, scripting
@@ -14,15 +14,15 @@ namespace Holdfast
         // Asset import warning, scripting warning, script compile warning.
         private const int Warnings = 1 << 7 | 1 << 9 | 1 << 12;
 
-        /// <summary>The kind of an entry with this mode.</summary>
+        /// <summary>Returns the kind of an entry from the flags of <c>LogEntry.mode</c>.</summary>
         public static ConsoleEntryType TypeOf(int mode) => (mode & Errors) != 0 ? ConsoleEntryType.Error
             : (mode & Warnings) != 0 ? ConsoleEntryType.Warning : ConsoleEntryType.Log;
 
-        /// <summary>Makes an entry. Unity stores the message and the stack trace in one text, which is split here.</summary>
+        /// <summary>Makes an entry. Unity stores the message and the stack trace in one text, which this method splits.</summary>
         /// <param name="mode">The flags of <c>LogEntry.mode</c>.</param>
         /// <param name="text">The message, followed by the stack trace.</param>
-        /// <param name="stackStart">Index at which the stack trace begins. It is searched for if this is 0 or beyond the
-        /// text.</param>
+        /// <param name="stackStart">Index at which the stack trace begins. If this is 0 or beyond the text, the stack trace is
+        /// searched for.</param>
         /// <param name="file">The file that the entry refers to.</param>
         /// <param name="line">The line in the file.</param>
         public static ConsoleEntry Entry(int mode, string? text, int stackStart, string? file, int line)
@@ -33,7 +33,7 @@ namespace Holdfast
                 file ?? "", line);
         }
 
-        // The stack trace begins with the first line, after the message's first, that looks like a stack frame.
+        // Finds the first line that looks like a stack frame. The first line of the text is never one: it belongs to the message.
         private static int FindStack(string text)
         {
             for (int at = 0; at < text.Length;)
@@ -52,8 +52,8 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// The latest messages since its creation, for editors whose console cannot be read. Compiler messages are missing. Any
-    /// thread.
+    /// Keeps the latest messages that were logged since it was created, for editors whose console cannot be read. Messages of the
+    /// compiler are missing. Any thread.
     /// </summary>
     public sealed class ConsoleRing
     {

@@ -7,7 +7,7 @@ using System.Threading.Tasks;
 
 namespace Holdfast
 {
-    /// <summary>Selects entries of the console. The numbers are uLoopMCP's.</summary>
+    /// <summary>Selects entries of the console. The numbers are those of uLoopMCP.</summary>
     public enum McpLogType
     {
         /// <summary>No entries, only the counts.</summary>
@@ -76,7 +76,7 @@ namespace Holdfast
     /// <summary>Result of <see cref="GetLogsTool"/>.</summary>
     public sealed class GetLogsResponse : BaseToolResponse
     {
-        /// <summary>Number of entries that match.</summary>
+        /// <summary>Number of entries that match, including those that are not returned.</summary>
         public int TotalCount { get; set; }
 
         /// <summary>Number of entries in <see cref="Logs"/>.</summary>
@@ -100,7 +100,7 @@ namespace Holdfast
         /// <summary>Number of entries of each kind in the console.</summary>
         public ClearedLogCounts ConsoleCounts { get; set; } = new();
 
-        /// <summary>Whether older entries were left out because the answer would have been too long.</summary>
+        /// <summary>Whether older entries were left out because the answer would have become too long.</summary>
         public bool Truncated { get; set; }
     }
 
@@ -213,7 +213,7 @@ namespace Holdfast
         /// <summary>Always empty.</summary>
         public string ErrorMessage { get; set; } = "";
 
-        /// <summary>Number of entries that stayed: compiler errors, and what Unity keeps.</summary>
+        /// <summary>Number of entries that stayed: compiler errors, and entries that Unity does not clear.</summary>
         public int RemainingCount { get; set; }
     }
 

@@ -34,7 +34,7 @@ namespace Holdfast
         public int AppliedTimeoutSeconds { get; set; }
     }
 
-    /// <summary>Waits without blocking the editor, to try time limits, cancelling and progress.</summary>
+    /// <summary>Waits without blocking the editor. It is used to try out time limits, cancellation and progress.</summary>
     [McpTool(
         Description = "Waits for some seconds; for trying time limits, cancelling and progress", Title = "Sleep",
         DisplayDevelopmentOnly = true, ReadOnly = true, Parallel = true)]

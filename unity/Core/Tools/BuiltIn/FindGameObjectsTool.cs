@@ -8,7 +8,7 @@ using Newtonsoft.Json;
 
 namespace Holdfast
 {
-    /// <summary>How the pattern is compared.</summary>
+    /// <summary>How the pattern is compared with objects.</summary>
     public enum SearchMode
     {
         /// <summary>The pattern equals the name.</summary>
@@ -35,7 +35,7 @@ namespace Holdfast
         [Description("Exact (name), Path (from a root, with /), Regex (over the name), Contains (in the name)")]
         public SearchMode SearchMode { get; set; } = SearchMode.Exact;
 
-        /// <summary>Types of components that the object must have.</summary>
+        /// <summary>Types of components. An object must have all of them.</summary>
         [Description("Only with all these components, by type name with or without namespace; base types count")]
         public string[] RequiredComponents { get; set; } = Array.Empty<string>();
 
@@ -147,7 +147,7 @@ namespace Holdfast
         [JsonProperty("totalFound")]
         public int TotalFound { get; set; }
 
-        /// <summary>Why the search or the results are incomplete; empty if they are not.</summary>
+        /// <summary>Why the search or the results are incomplete; empty if they are complete.</summary>
         [JsonProperty("errorMessage")]
         public string ErrorMessage { get; set; } = "";
     }

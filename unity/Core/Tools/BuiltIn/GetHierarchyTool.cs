@@ -35,7 +35,7 @@ namespace Holdfast
     /// <summary>A GameObject with its children. JSON names are uLoopMCP's.</summary>
     public sealed class HierarchyNodeNested
     {
-        /// <summary>The object's id in this session, as text: newer editors have ids of 64 bits.</summary>
+        /// <summary>The object's id in this session. It is text because newer editors have ids of 64 bits.</summary>
         [JsonProperty("id")]
         public string Id { get; set; } = "";
 
@@ -43,7 +43,7 @@ namespace Holdfast
         [JsonProperty("name")]
         public string Name { get; set; } = "";
 
-        /// <summary>Depth below the object or root at which the hierarchy begins, which has 0.</summary>
+        /// <summary>Number of levels below the object at which the hierarchy begins; 0 for that object.</summary>
         [JsonProperty("depth")]
         public int Depth { get; set; }
 
@@ -113,7 +113,7 @@ namespace Holdfast
         [JsonProperty("hierarchyFilePath")]
         public string FilePath { get; set; } = "";
 
-        /// <summary>Why the file was written; empty if there is none.</summary>
+        /// <summary>Why the hierarchy was written to a file; empty if there is no file.</summary>
         [JsonProperty("saveToFileReason")]
         public string SaveToFileReason { get; set; } = "";
     }

@@ -64,7 +64,7 @@ namespace Holdfast
         /// <summary>Whether the editor can execute the entry: false only for validation functions.</summary>
         public bool CanExecuteViaEditorApplication { get; set; }
 
-        /// <summary>Whether the item belongs to the editor's native menu.</summary>
+        /// <summary>Whether the item is part of the editor's native menu, so that no C# method is known for it.</summary>
         public bool IsNative { get; set; }
 
         /// <summary>The item's shortcut; empty if there is none.</summary>
@@ -150,7 +150,7 @@ namespace Holdfast
     /// <summary>Result of <see cref="ExecuteMenuItemTool"/>.</summary>
     public sealed class ExecuteMenuItemResponse : BaseToolResponse
     {
-        /// <summary>The path that was asked for.</summary>
+        /// <summary>The path that the caller gave.</summary>
         public string MenuItemPath { get; set; } = "";
 
         /// <summary>Whether the item was executed.</summary>
@@ -159,10 +159,10 @@ namespace Holdfast
         /// <summary>How the item was executed: EditorApplication or Reflection; empty if it was not.</summary>
         public string ExecutionMethod { get; set; } = "";
 
-        /// <summary>Why the item was not executed; else empty.</summary>
+        /// <summary>Why the item was not executed; empty if it was.</summary>
         public string ErrorMessage { get; set; } = "";
 
-        /// <summary>What the caller can do about the error; else empty.</summary>
+        /// <summary>What the caller can do about the error; empty if there is no error.</summary>
         public string Details { get; set; } = "";
 
         /// <summary>Whether the item exists.</summary>
@@ -176,7 +176,7 @@ namespace Holdfast
         Title = "Execute menu item", RequiredSecuritySetting = SecuritySettings.AllowMenuItemExecution, OpenWorld = true)]
     public sealed class ExecuteMenuItemTool : AbstractUnityTool<ExecuteMenuItemSchema, ExecuteMenuItemResponse>
     {
-        // These items end or block the editor, so it could not answer.
+        // Items that end or block the editor, so that it could not answer, or that change the project.
         private static readonly HashSet<string> Blocked = new(StringComparer.OrdinalIgnoreCase)
         {
             "File/Exit", "File/Quit", "Unity/Quit Unity", "Unity/Quit", "File/New Project", "File/Open Project", "File/Open Recent Project",
@@ -188,8 +188,8 @@ namespace Holdfast
         public override string ToolName => "execute-menu-item";
 
         /// <summary>
-        /// Whether the item is never executed: it ends or blocks the editor, or opens our own window, where the user decides what
-        /// clients may do. Trailing dots, blanks and case are ignored.
+        /// Whether the item is never executed: because it is in the list above, or because it opens our own window, where the
+        /// user decides what clients may do. Trailing dots, blanks and case are ignored.
         /// </summary>
         public static bool IsBlocked(string path)
         {

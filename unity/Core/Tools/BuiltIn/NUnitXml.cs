@@ -8,8 +8,8 @@ using System.Xml;
 namespace Holdfast
 {
     /// <summary>
-    /// Writes a test run as NUnit 3 XML. The test framework provides the suites. The surrounding <c>test-run</c> element, which
-    /// readers expect, is written here, since older frameworks cannot write it.
+    /// Writes a test run as NUnit 3 XML. The test framework provides the suites. This class writes the surrounding
+    /// <c>test-run</c> element, which readers expect, since older frameworks cannot write it.
     /// </summary>
     internal static class NUnitXml
     {

@@ -7,13 +7,16 @@ using System.Linq;
 namespace Holdfast
 {
     /// <summary>
-    /// Writes results that are too large for an answer to files in <c>Library/Holdfast/Results</c>. Only the newest are kept.
+    /// Writes results that are too large for an answer to files in <c>Library/Holdfast/Results</c>. Only the newest files are
+    /// kept.
     /// </summary>
     internal static class ResultFiles
     {
-        /// <summary>Writes a file and removes the oldest beyond <see cref="Limits.ResultFiles"/>.</summary>
+        /// <summary>
+        /// Writes a file. Then removes the oldest files of the same kind beyond <see cref="Limits.ResultFiles"/>.
+        /// </summary>
         /// <param name="editor">The editor whose project gets the file.</param>
-        /// <param name="kind">A short word of letters, for the folder and the beginning of the name.</param>
+        /// <param name="kind">A short word of letters. It is the name of the folder and the beginning of the file's name.</param>
         /// <param name="extension">The file's extension without a dot.</param>
         /// <param name="content">The file's text.</param>
         /// <returns>Absolute path of the file, with '/'.</returns>
@@ -22,7 +25,7 @@ namespace Holdfast
         {
             string folder = Path.Combine(editor.StateFolder, "Results", kind);
             Directory.CreateDirectory(folder);
-            // Names sort by age. The random part separates files of the same millisecond.
+            // Sorted by name, the files are sorted by age. The random part distinguishes files of the same millisecond.
             string stamp = DateTime.UtcNow.ToString("yyyyMMdd-HHmmss-fff", CultureInfo.InvariantCulture);
             string path = Path.Combine(folder, $"{kind}-{stamp}-{Hex.Random(2)}.{extension}");
             AtomicFile.WritePrivate(path, Json.Utf8.GetBytes(content));
@@ -35,7 +38,7 @@ namespace Holdfast
                 }
                 catch (Exception e) when (e is IOException or UnauthorizedAccessException)
                 {
-                    // Another program reads the file. It is removed at a later call.
+                    // Another program has the file open. A later call removes it.
                 }
             }
             return path.Replace('\\', '/');

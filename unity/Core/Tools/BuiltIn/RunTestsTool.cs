@@ -20,7 +20,7 @@ namespace Holdfast
         PlayMode
     }
 
-    /// <summary>Meaning of <see cref="RunTestsSchema.FilterValue"/>. Names are uLoopMCP's.</summary>
+    /// <summary>What <see cref="RunTestsSchema.FilterValue"/> is compared with. The names are those of uLoopMCP.</summary>
     public enum TestFilterType
     {
         /// <summary>No filter: all tests run.</summary>
@@ -43,11 +43,11 @@ namespace Holdfast
         [Description("EditMode or PlayMode")]
         public TestMode TestMode { get; set; } = TestMode.EditMode;
 
-        /// <summary>Meaning of FilterValue.</summary>
+        /// <summary>What FilterValue is compared with.</summary>
         [Description("all; or FilterValue is: exact (full name), regex (over full names), assembly (its name)")]
         public TestFilterType FilterType { get; set; } = TestFilterType.all;
 
-        /// <summary>The value of the filter.</summary>
+        /// <summary>A name or a regular expression, depending on FilterType.</summary>
         [Description("What FilterType says")]
         public string FilterValue { get; set; } = "";
 
@@ -110,7 +110,7 @@ namespace Holdfast
 
     /// <summary>
     /// Runs tests. A run in play mode reloads the domain, and so do some tests. The run continues in Unity, and the call is
-    /// resumed.
+    /// resumed in the new domain.
     /// </summary>
     [McpTool(
         Description = "Runs tests of the Unity Test Framework in edit or play mode, and answers with the counts, the failed tests and, " +
@@ -135,7 +135,7 @@ namespace Holdfast
             ITestRunner runner = context.Get<ITestRunner>();
             if (WhyNot(runner, parameters, context) is { } why) return new RunTestsResponse { Message = why };
             var state = new TestRunState { SaveXml = parameters.SaveXml, Mode = parameters.TestMode.ToString() };
-            // Saved before the run begins, so that a reload cannot separate the run from this call.
+            // The state is saved before the run begins. Otherwise a reload could come first, and the call could not be resumed.
             state.Keep(context);
             using var job = new TestJob(runner, context, state);
             state.Run = runner.Begin(Request(parameters));
@@ -198,7 +198,7 @@ namespace Holdfast
         }
     }
 
-    /// <summary>State of a run that is saved across a reload.</summary>
+    /// <summary>State of a test run, which is saved across a reload.</summary>
     internal sealed class TestRunState
     {
         public string Run { get; set; } = "";
@@ -215,7 +215,7 @@ namespace Holdfast
 
         public List<FailedTestInfo> Failed { get; set; } = new();
 
-        /// <summary>The result of the run; null while it is not complete.</summary>
+        /// <summary>The result of the run; null while the run is not complete.</summary>
         public RunTestsResponse? Result { get; set; }
 
         public static TestRunState Of(JToken kept) => (TestRunState)Json.To(kept, typeof(TestRunState))!;
@@ -224,8 +224,8 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// Listens to one test run. It unsubscribes when the run ends, when it is disposed, and when the call is cancelled, which a
-    /// reload does too.
+    /// Listens to one test run. It unsubscribes when the run ends, when it is disposed, and when the call is cancelled. A domain
+    /// reload cancels the call too.
     /// </summary>
     internal sealed class TestJob : ITestListener, IDisposable
     {
@@ -247,7 +247,7 @@ namespace Holdfast
             registration = context.Cancellation.Register(Cancelled);
         }
 
-        /// <summary>The result of the run. Cancelled if the call is.</summary>
+        /// <summary>The result of the run. The task is cancelled if the call is cancelled.</summary>
         public Task<RunTestsResponse> Response => response.Task;
 
         /// <summary>Number of events received.</summary>
@@ -271,8 +271,8 @@ namespace Holdfast
                 state.Failed.Add(new FailedTestInfo { Name = fullName, Message = text });
             }
             context.ReportProgress(state.Done, state.Tests > 0 ? state.Tests : (double?)null, fullName);
-            // Not saved after each of thousands of quick tests. A reload loses at most some of the progress count; failed tests
-            // are always saved, and the totals come from the test framework.
+            // The state is not saved after every test, since there may be thousands of quick ones. A reload can only lose some of
+            // the progress count: failed tests are always saved, and the totals come from the test framework.
             if (!failed && sinceKept.ElapsedMilliseconds < Limits.ProgressEvery) return;
             sinceKept.Restart();
             state.Keep(context);
@@ -323,8 +323,8 @@ namespace Holdfast
             }
         }
 
-        // Everything is done here, on the main thread, and not by the code that awaits the result: leaving play mode may cause a
-        // reload at once, and the old domain must not stay subscribed.
+        // Called on the main thread, and not by the code that awaits the result: leaving play mode may cause a reload at once,
+        // and nothing of the old domain may stay subscribed.
         private void End(RunTestsResponse told)
         {
             state.Result = told;
@@ -339,8 +339,8 @@ namespace Holdfast
             StopListening();
         }
 
-        // Unity may be called on the main thread only. A caller cancels on another thread, and the run is stopped in a cleanup. A
-        // reload cancels on the main thread and must not stop the run, which continues afterwards.
+        // Unity may be called on the main thread only. A caller cancels on another thread, so the run is stopped in a cleanup. A
+        // reload cancels on the main thread and must not stop the run, which continues in the next domain.
         private void StopListening()
         {
             if (!context.MainThread.IsCurrent)

@@ -5,7 +5,7 @@ using System.Linq;
 
 namespace Holdfast
 {
-    /// <summary>A GameObject with its place in the hierarchy.</summary>
+    /// <summary>A GameObject with its path and its depth in the hierarchy.</summary>
     internal readonly struct SceneSpot
     {
         public SceneSpot(ISceneNode node, string path, int depth)
@@ -17,7 +17,7 @@ namespace Holdfast
 
         public ISceneNode Node { get; }
 
-        /// <summary>The names from the root to the object, joined with '/'.</summary>
+        /// <summary>The names of the objects from the root to this object, joined with '/'.</summary>
         public string Path { get; }
 
         /// <summary>Number of parents; 0 for a root.</summary>
@@ -32,7 +32,7 @@ namespace Holdfast
         /// <param name="intoInactive">Whether to include inactive objects and their children.</param>
         public static IEnumerable<SceneSpot> All(IReadOnlyList<SceneView> scenes, bool intoInactive)
         {
-            // An explicit stack instead of recursion: a scene may be deeper than the thread's stack allows.
+            // Uses its own stack instead of recursion: a scene may be deeper than the thread's stack allows.
             var stack = new Stack<SceneSpot>();
             foreach (SceneView scene in scenes)
             {
@@ -51,7 +51,7 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// The first object with a path such as <c>Canvas/Panel</c>, including inactive ones; null if there is none.
+        /// Returns the first object with a path such as <c>Canvas/Panel</c>, even an inactive one; null if there is none.
         /// </summary>
         public static ISceneNode? Find(IReadOnlyList<SceneView> scenes, string path)
         {
@@ -59,7 +59,7 @@ namespace Holdfast
             return All(scenes, true).Where(s => s.Path == wanted).Select(s => s.Node).FirstOrDefault();
         }
 
-        /// <summary>Name of a component's type, or "Missing Script".</summary>
+        /// <summary>Returns the name of a component's type, or "Missing Script" if its script is missing.</summary>
         public static string NameOf(ISceneComponent component) => component.IsMissing ? "Missing Script" : component.TypeName;
     }
 }

@@ -19,7 +19,7 @@ namespace Holdfast
         /// <summary>Completes the search in one step.</summary>
         Synchronous,
 
-        /// <summary>Returns all matches, not only the best.</summary>
+        /// <summary>Returns all matches, not only the best ones.</summary>
         WantsMore,
 
         /// <summary>Searches packages too.</summary>
@@ -69,7 +69,7 @@ namespace Holdfast
         [Description("Default, Synchronous, WantsMore, Packages, or Sorted")]
         public UnitySearchFlags SearchFlags { get; set; } = UnitySearchFlags.Default;
 
-        /// <summary>Whether to write the results to a file in any case.</summary>
+        /// <summary>Whether to write the results to a file even if they are few.</summary>
         [Description("Write the results to a file, and answer with its path alone")]
         public bool SaveToFile { get; set; }
 
@@ -77,19 +77,21 @@ namespace Holdfast
         [Description("The file's form: JSON, CSV, or TSV")]
         public SearchOutputFormat OutputFormat { get; set; } = SearchOutputFormat.JSON;
 
-        /// <summary>Number of results above which they are written to a file; 0 means never.</summary>
+        /// <summary>If there are more results than this, they are written to a file. 0 means never.</summary>
         [Description("More results than this go to a file by themselves; 0: never")]
         public int AutoSaveThreshold { get; set; } = 100;
 
-        /// <summary>Extensions that a result's path must have; empty allows all.</summary>
+        /// <summary>File extensions. A result's path must have one of them; an empty list allows all.</summary>
         [Description("Only files with these extensions, with or without a dot")]
         public string[] FileExtensions { get; set; } = Array.Empty<string>();
 
-        /// <summary>Types that a result must have; empty allows all.</summary>
+        /// <summary>Types. A result must have one of them; an empty list allows all.</summary>
         [Description("Only assets of these types, such as Texture2D")]
         public string[] AssetTypes { get; set; } = Array.Empty<string>();
 
-        /// <summary>Text that a result's path must contain, with * for any characters; empty allows all.</summary>
+        /// <summary>
+        /// Text that a result's path must contain. A * in it matches any characters. An empty text allows all paths.
+        /// </summary>
         [Description("Only paths that have this text; * stands for any letters")]
         public string PathFilter { get; set; } = "";
     }
@@ -103,7 +105,7 @@ namespace Holdfast
         /// <summary>Name of the result.</summary>
         public string Label { get; set; } = "";
 
-        /// <summary>The provider's description of the result; empty if not asked for.</summary>
+        /// <summary>The provider's description of the result; empty if it was not asked for.</summary>
         public string Description { get; set; } = "";
 
         /// <summary>Id of the provider.</summary>
@@ -118,10 +120,10 @@ namespace Holdfast
         /// <summary>Id of the result's object in this session, as text; empty if there is none.</summary>
         public string ObjectId { get; set; } = "";
 
-        /// <summary>Name of the result's icon, if the provider has set one; else empty.</summary>
+        /// <summary>Name of the result's icon; empty if the provider has set none.</summary>
         public string Thumbnail { get; set; } = "";
 
-        /// <summary>Unity's rank of the result; a lower value is listed earlier.</summary>
+        /// <summary>Unity's rank of the result. A result with a lower value is listed earlier.</summary>
         public float Score { get; set; }
 
         /// <summary>The asset's labels in Unity; empty if the result is not an asset.</summary>
@@ -130,14 +132,14 @@ namespace Holdfast
         /// <summary>Whether the result can be selected in the editor.</summary>
         public bool IsSelectable { get; set; }
 
-        /// <summary>Size of the file in bytes; 0 if not asked for or if there is no file.</summary>
+        /// <summary>Size of the file in bytes; 0 if it was not asked for or there is no file.</summary>
         public long FileSize { get; set; }
 
-        /// <summary>When the file was modified, in UTC; empty if not asked for or if there is no file.</summary>
+        /// <summary>When the file was modified, in UTC; empty if that was not asked for or there is no file.</summary>
         public string LastModified { get; set; } = "";
     }
 
-    /// <summary>The filters of this tool and their effect.</summary>
+    /// <summary>The filters that this tool adds to Unity's, and how many results they removed.</summary>
     public sealed class SearchFilterInfo
     {
         /// <summary>The extensions that were asked for.</summary>
@@ -174,10 +176,10 @@ namespace Holdfast
         /// <summary>Duration of the search in milliseconds.</summary>
         public long SearchDurationMs { get; set; }
 
-        /// <summary>True: a search that fails is answered with an error instead.</summary>
+        /// <summary>Always true: a search that fails is answered with an error instead.</summary>
         public bool Success { get; set; }
 
-        /// <summary>Why the results are incomplete; else empty.</summary>
+        /// <summary>Why the results are incomplete; empty if they are complete.</summary>
         public string ErrorMessage { get; set; } = "";
 
         /// <summary>Absolute path of the file; empty if there is none.</summary>
@@ -189,10 +191,10 @@ namespace Holdfast
         /// <summary>Format of the file; empty if there is none.</summary>
         public string SavedFileFormat { get; set; } = "";
 
-        /// <summary>Why the file was written; empty if there is none.</summary>
+        /// <summary>Why the results were written to a file; empty if there is no file.</summary>
         public string SaveToFileReason { get; set; } = "";
 
-        /// <summary>The filters of this tool and their effect.</summary>
+        /// <summary>The filters that this tool adds to Unity's, and how many results they removed.</summary>
         public SearchFilterInfo AppliedFilters { get; set; } = new();
     }
 
@@ -236,7 +238,7 @@ namespace Holdfast
                     found.AddRange(some.Where(filters.Fits));
                     if (cut || (!pending && some.Count == 0)) break;
                     context.ReportProgress(total, null, "searching");
-                    // Frames continues on the main thread, which Unity Search needs.
+                    // Frames() continues on the main thread, where Unity Search must be called.
                     await context.MainThread.Frames(1, context.Cancellation);
                 }
             }
@@ -360,7 +362,7 @@ namespace Holdfast
             return string.Join("\r\n", new[] { string.Join(separator, Columns) }.Concat(lines)) + "\r\n";
         }
 
-        // RFC 4180. A text that begins like a formula gets an apostrophe, so that a spreadsheet does not execute it.
+        // Follows RFC 4180. A text that begins like a formula gets an apostrophe, so that a spreadsheet does not execute it.
         private static string Comma(string text)
         {
             if (text.Length > 0 && "=+-@".IndexOf(text[0]) >= 0) text = "'" + text;
@@ -385,7 +387,7 @@ namespace Holdfast
         [Description("Only active ones")]
         public bool ActiveOnly { get; set; }
 
-        /// <summary>Whether to sort by priority; otherwise by id.</summary>
+        /// <summary>Whether to sort by priority; if not, the list is sorted by id.</summary>
         [Description("By priority; else by id")]
         public bool SortByPriority { get; set; } = true;
 
@@ -403,7 +405,7 @@ namespace Holdfast
         /// <summary>Name of the provider.</summary>
         public string DisplayName { get; set; } = "";
 
-        /// <summary>How to use the provider; empty if not asked for.</summary>
+        /// <summary>How to use the provider; empty if that was not asked for.</summary>
         public string Description { get; set; } = "";
 
         /// <summary>Whether the provider is switched on in Unity Search.</summary>
@@ -424,7 +426,9 @@ namespace Holdfast
         /// <summary>Contents of that pane, for example: Preview, Description.</summary>
         public string ShowDetailsOptions { get; set; } = "";
 
-        /// <summary>The type that the provider names as its own; empty if it names none. Unity has at most one.</summary>
+        /// <summary>
+        /// The type that the provider declares for its results; empty if it declares none. Unity allows at most one.
+        /// </summary>
         public string[] SupportedTypes { get; set; } = Array.Empty<string>();
 
         /// <summary>Number of actions that the provider offers for its results.</summary>
@@ -449,10 +453,10 @@ namespace Holdfast
         /// <summary>False if the provider that was asked for is not listed.</summary>
         public bool Success { get; set; }
 
-        /// <summary>Why Success is false; else empty.</summary>
+        /// <summary>Why Success is false; empty if it is true.</summary>
         public string ErrorMessage { get; set; } = "";
 
-        /// <summary>The filter in words: id, active or all.</summary>
+        /// <summary>Which filter was applied: an id, active or all.</summary>
         public string AppliedFilter { get; set; } = "";
 
         /// <summary>Whether the list is sorted by priority.</summary>

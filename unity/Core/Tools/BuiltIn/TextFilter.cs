@@ -22,8 +22,9 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// Filters values by a caller's text or regular expression. The expression runs on the editor's main thread and cannot be
-    /// trusted, so there is a time limit for each value (<see cref="Limits.RegexMatch"/>) and one for all values.
+    /// Filters values by a caller's text or regular expression. The expression runs on the editor's main thread and may be slow
+    /// on purpose, so there is a time limit for each value (<see cref="Limits.RegexMatch"/>) and one for all values (<see
+    /// cref="Limits.RegexTotal"/>).
     /// </summary>
     internal sealed class TextFilter
     {

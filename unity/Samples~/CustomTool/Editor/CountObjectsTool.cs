@@ -20,7 +20,8 @@ namespace MyGame.Editor
         public int Roots { get; set; }
     }
 
-    // Found automatically. It may run if "AllowThirdPartyTools" is on or the user has allowed this one tool.
+    // The package finds this class automatically. The tool may run if "AllowThirdPartyTools" is on, or if the user has allowed
+    // this tool.
     [McpTool(Description = "Counts the root GameObjects of the open scenes", Title = "Count objects", ReadOnly = true)]
     public sealed class CountObjectsTool : AbstractUnityTool<CountObjectsSchema, CountObjectsResponse>
     {

@@ -3,7 +3,7 @@ using System.Text;
 
 namespace EditorHost
 {
-    /// <summary>Writes the JSON lines that the host prints. The host uses no JSON library.</summary>
+    /// <summary>Writes the JSON lines that the host prints. The host does not use a JSON library.</summary>
     public static class Lines
     {
         public static string Of(string name, params (string Name, object Value)[] members)

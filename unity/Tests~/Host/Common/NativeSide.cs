@@ -23,7 +23,7 @@ namespace EditorHost
             this.verbose = verbose;
         }
 
-        // Obsolete on .NET, where it is not called.
+        // The overridden method is obsolete on .NET, where it is not called.
 #pragma warning disable CS0672
         public override object InitializeLifetimeService() => null;
 #pragma warning restore CS0672
@@ -64,7 +64,7 @@ namespace EditorHost
             signal.Set();
         }
 
-        /// <summary>How often the package has requested a frame.</summary>
+        /// <summary>Number of times that the package has requested a frame.</summary>
         public int Wakes => Volatile.Read(ref wakes);
 
         /// <summary>Wakes the main loop for the host's own work. Any thread.</summary>
@@ -75,7 +75,7 @@ namespace EditorHost
             lock (gate)
             {
                 string before = session.TryGetValue("console", out string lines) ? lines : "";
-                // The simulated console is bounded.
+                // The simulated console has a maximum size; more messages are dropped.
                 if (before.Length < 100_000) session["console"] = before + kind[0] + " " + Uri.EscapeDataString(message) + "\n";
             }
             if (!verbose && kind is "log" or "warning") return;
@@ -99,8 +99,8 @@ namespace EditorHost
             lock (gate) return requests.Count == 0 ? null : requests.Dequeue();
         }
 
-        /// <summary>Waits until the next frame is due or the host or the package signals.</summary>
-        /// <returns>True if the frame is due and nothing has signalled.</returns>
+        /// <summary>Waits until the next frame is due, or until the host or the package signals.</summary>
+        /// <returns>True if the frame is due and there was no signal.</returns>
         public bool WaitFrame(int milliseconds) => !signal.WaitOne(milliseconds);
     }
 }

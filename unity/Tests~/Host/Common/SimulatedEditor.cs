@@ -27,7 +27,7 @@ namespace EditorHost
         bool Invoke(string type, string method, string argument);
 
         /// <summary>
-        /// Operates the windows as a person would. Returns what is visible then, or the reason of a failure after "!".
+        /// Operates the windows as a person would. Returns what is visible afterwards; after a failure, "!" and the reason.
         /// </summary>
         string Window(string order);
 
@@ -36,8 +36,8 @@ namespace EditorHost
     }
 
     /// <summary>
-    /// A simulated Unity Editor. It runs the real package over stubs, reloads its domain, and is controlled by lines on stdin. It
-    /// prints JSON lines, with the names of <c>holdfast fake-unity</c> for the same events.
+    /// A simulated Unity Editor. It runs the real package over stubs of Unity's API, and reloads its domain. Lines on stdin
+    /// control it. It prints events as JSON lines, with the names that <c>holdfast fake-unity</c> uses for the same events.
     /// </summary>
     public sealed class SimulatedEditor
     {
@@ -110,7 +110,7 @@ namespace EditorHost
 
         private void Frame()
         {
-            // Counted before the tick, so that a client that is answered during the tick finds the frame in the stats.
+            // Counted before the tick, so that a client that is answered during the tick finds the frame counted in the stats.
             if (due) ownFrames++;
             domain.Tick();
         }
@@ -250,7 +250,7 @@ namespace EditorHost
             string text = File.ReadAllText(path);
             int found = Number(text, "generation");
             port = Number(text, "port");
-            // An editor that crashed may have left its instance file.
+            // The file may be left from an editor that crashed, so its process and domain must match.
             if (Number(text, "pid") != Process.GetCurrentProcess().Id || found != generation || port == 0 || text.Contains("\"state\":\"reloading\"")) return;
             announced = true;
             if (reloading) Tell(Lines.Of("reload_ended", ("port", port)));
@@ -318,7 +318,7 @@ namespace EditorHost
             }
             catch (IOException)
             {
-                // Nothing reads the output, so the host is not controlled any more and ends.
+                // Nobody reads the output, so nobody controls the host any more, and it ends.
                 ended = true;
             }
         }
@@ -357,7 +357,7 @@ namespace EditorHost
             }
         }
 
-        /// <summary>Folder of the assemblies that every reload loads again.</summary>
+        /// <summary>Folder of the assemblies that are loaded again at every reload.</summary>
         public string Scripts { get; } = ".";
 
         public string Project { get; } = "SimulatedProject";
@@ -376,7 +376,7 @@ namespace EditorHost
 
         public string UnityVersion { get; } = "6000.0.78f1";
 
-        /// <summary>States that are true from the start, such as importWorker or batchMode.</summary>
+        /// <summary>Names of the states that are true from the start, such as importWorker or batchMode.</summary>
         public List<string> Flags { get; } = new();
 
         public bool Stay { get; }

@@ -10,8 +10,8 @@ using System.Threading;
 namespace EditorHost
 {
     /// <summary>
-    /// Loads the package into a collectible context and the stubs outside of it, as Unity 7 is known to do. A delegate that the
-    /// package leaves in an event of the stubs keeps the whole context in memory, and is thus detected.
+    /// Loads the package into a collectible assembly load context and the stubs outside of it, as Unity 7 is known to do. If the
+    /// package leaves a delegate in an event of the stubs, the delegate keeps the whole context in memory, so tests notice it.
     /// </summary>
     internal sealed class CoreClrHost : IDomain
     {
@@ -77,14 +77,14 @@ namespace EditorHost
                     .Select(f => Load(new AssemblyName(Path.GetFileNameWithoutExtension(f)))).ToArray();
             }
 
-            // Newtonsoft is a plug-in of the project too, so it is loaded again with the scripts.
+            // Newtonsoft is an assembly of the project too, so it is loaded again with the scripts.
             protected override Assembly Load(AssemblyName name)
             {
                 bool ours = name.Name.StartsWith("Holdfast.", StringComparison.Ordinal) || name.Name == "Newtonsoft.Json";
                 string path = Path.Combine(folder, name.Name + ".dll");
                 if (!ours || !File.Exists(path)) return null;
-                // Loaded assemblies are looked up, not stored in a field: that would keep this context in memory for ever, since
-                // the context itself lives until its code is unloaded.
+                // Assemblies that are loaded already are looked up, not stored in a field. A field would keep this context in
+                // memory for ever, since the context object lives until its code is unloaded.
                 if (Assemblies.FirstOrDefault(a => a.GetName().Name == name.Name) is { } known) return known;
                 using var stream = new MemoryStream(File.ReadAllBytes(path));
                 return LoadFromStream(stream);

@@ -4,7 +4,7 @@ using System.Linq;
 
 namespace EditorHost
 {
-    /// <summary>Loads stubs and package into their own AppDomain, which a reload unloads, like Unity up to 6.x.</summary>
+    /// <summary>Loads the stubs and the package into an AppDomain, which a reload unloads, as Unity up to 6.x does.</summary>
     internal sealed class MonoHost : IDomain
     {
         private readonly Options options;
@@ -22,7 +22,7 @@ namespace EditorHost
 
         public void Load()
         {
-            // Without shadow copies, since the assemblies do not change while the host runs.
+            // Shadow copies are not needed, since the assemblies do not change while the host runs.
             var setup = new AppDomainSetup { ApplicationBase = AppDomain.CurrentDomain.BaseDirectory };
             domain = AppDomain.CreateDomain("Scripts", null, setup);
             domain.SetData("EditorHost.Native", native);
@@ -45,7 +45,7 @@ namespace EditorHost
 
         public string Window(string order) => entry.Window(order);
 
-        // Unloading an AppDomain removes it from memory, or throws.
+        // Always 0: unloading an AppDomain either removes it from memory or throws.
         public int Leaked() => 0;
     }
 }

@@ -102,7 +102,7 @@ namespace UnityEditor.TestTools.TestRunner.Api
         public void RegisterCallbacks<T>(T testCallbacks, int priority = 0) where T : ICallbacks
         {
             Callbacks.Add(testCallbacks);
-            // A run that a reload cut continues.
+            // A test run that a domain reload interrupted continues here.
             if (IsRunActive()) Follow();
         }
 

@@ -1,4 +1,4 @@
-// The managed half of the simulated editor: the host calls it in the domain that holds the package.
+// The part of the simulated editor that lives in the package's domain. The host calls it.
 using System;
 using System.Collections.Generic;
 using System.IO;
@@ -27,8 +27,8 @@ namespace EditorHost
             mainThread = Environment.CurrentManagedThreadId;
             SynchronizationContext.SetSynchronizationContext(Context);
             types = scripts.SelectMany(a => a.GetTypes()).ToArray();
-            // Unity does not document whether windows are created before [InitializeOnLoad] code runs. They are here, since that
-            // is the harder case.
+            // Unity does not document whether it creates windows before it runs [InitializeOnLoad] code. The stubs create them
+            // before, since that is the harder case for the package.
             Windows.Load();
             foreach (Type type in types.Where(t => t.IsDefined(typeof(InitializeOnLoadAttribute), false)))
             {
@@ -48,7 +48,7 @@ namespace EditorHost
 
         public static void Quit() => EditorApplication.RaiseQuitting();
 
-        /// <summary>Calls a static method of the scripts by name, for orders to the host.</summary>
+        /// <summary>Calls a static method of the scripts by name. The host uses it to carry out commands.</summary>
         /// <returns>False if the method does not exist.</returns>
         public static bool Invoke(string type, string method, string argument)
         {
@@ -59,7 +59,7 @@ namespace EditorHost
         }
 
         /// <summary>Operates the open windows as a person would.</summary>
-        /// <returns>What is visible afterwards, or the reason of a failure after "!".</returns>
+        /// <returns>What is visible afterwards; after a failure, "!" and the reason.</returns>
         public static string Window(string order)
         {
             try
@@ -159,7 +159,9 @@ namespace EditorHost
         public string Window(string order) => Engine.Window(order);
     }
 
-    /// <summary>Preserves the serialised fields of singletons over a reload; some are saved to a file too.</summary>
+    /// <summary>
+    /// Preserves the serialised fields of singletons across a reload. Some singletons are also saved to a file.
+    /// </summary>
     internal static class Singletons
     {
         private static readonly List<object> Alive = new();

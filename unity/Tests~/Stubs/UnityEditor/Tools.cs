@@ -1,5 +1,5 @@
-// Stubs of what the tools' adapters use. Signatures are Unity's. The console, the menu, the search and the compiler are
-// simulated, and their state is on the native side, which outlives the domain.
+// Stubs of the API that the adapters of the tools use. Signatures are Unity's. The console, the menu, the search and the compiler
+// are simulated; their state is in the host, which outlives the domain.
 using System;
 using System.Collections;
 using System.Collections.Generic;
@@ -213,7 +213,7 @@ namespace UnityEditor.Compilation
 
         public static void RequestScriptCompilation(RequestScriptCompilationOptions options) => Native.Current.Request("compile");
 
-        /// <summary>Raises the events of a compilation that the native side has begun or ended since the last call.</summary>
+        /// <summary>Raises the events of compilations that have begun or ended in the host since the last call.</summary>
         internal static void Follow(bool now)
         {
             if (now == compiling) return;

@@ -1,5 +1,5 @@
-// Stubs of windows and settings pages. Signatures are Unity's. The open windows, and their new creation after a reload, are
-// simulated.
+// Stubs of windows and settings pages. Signatures are Unity's. The open windows are simulated; they are created again after a
+// reload.
 using System;
 using System.Collections.Generic;
 using System.IO;
@@ -74,7 +74,7 @@ namespace UnityEditor
 
 namespace EditorHost
 {
-    /// <summary>The open windows, and the means to operate them as a person would.</summary>
+    /// <summary>The open windows. They can be operated as a person would operate them.</summary>
     internal static class Windows
     {
         private const string Kept = "windows";
@@ -102,7 +102,7 @@ namespace EditorHost
             page.OnActivate("", root);
         }
 
-        /// <summary>Creates the windows again that were open before the reload.</summary>
+        /// <summary>Creates again the windows that were open before the reload.</summary>
         public static void Load()
         {
             foreach (string name in (Native.Current.GetSession(Kept) ?? "").Split('\n').Where(n => n.Length > 0))
@@ -129,7 +129,7 @@ namespace EditorHost
             Engine.Guard(CloseSettings);
         }
 
-        /// <summary>Executes an order of the user and returns what is visible afterwards.</summary>
+        /// <summary>Carries out a command of the user and returns what is visible afterwards.</summary>
         /// <param name="line">One of: menu PATH, settings PATH, click NAME, type NAME TEXT, set NAME on|off, look, close.</param>
         public static string Order(string line)
         {

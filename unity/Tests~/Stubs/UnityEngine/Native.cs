@@ -1,10 +1,12 @@
-// The interface from the stubs to the simulated editor's part that is native code in Unity and outlives every domain.
+// The interface through which the stubs call the host: the part of the simulated editor that outlives every domain, as native
+// code does in Unity.
 using System;
 
 namespace EditorHost
 {
     /// <summary>
-    /// The editor's native side. It is called across the domain boundary on Mono, so it uses simple values only.
+    /// The simulated editor's native side, which outlives every domain. On Mono it is called across the boundary of the domain,
+    /// so only simple types are used.
     /// </summary>
     public interface INative
     {
@@ -14,13 +16,13 @@ namespace EditorHost
         /// <summary>Returns a state, such as isCompiling.</summary>
         bool Flag(string name);
 
-        /// <summary>Returns a text of the session; null if there is none.</summary>
+        /// <summary>Returns a text that outlives domains; null if there is none under this key.</summary>
         string GetSession(string key);
 
-        /// <summary>Stores a text of the session; null erases it.</summary>
+        /// <summary>Stores a text that outlives domains. Null removes it.</summary>
         void SetSession(string key, string value);
 
-        /// <summary>Requests something of the editor, such as reload.</summary>
+        /// <summary>Requests an action of the editor, such as reload.</summary>
         void Request(string what);
 
         /// <summary>Wakes the main loop. Any thread.</summary>

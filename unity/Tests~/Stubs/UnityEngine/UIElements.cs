@@ -1,5 +1,5 @@
-// Stubs of the part of UI Toolkit that the window uses. Signatures are Unity's. The tree of elements is simulated: its parents
-// and children, what is shown and enabled, and the callbacks for changes. It draws nothing.
+// Stubs of the part of UI Toolkit that the window uses. Signatures are Unity's. The tree of elements is simulated: parents and
+// children, what is visible and enabled, and the callbacks for changes. Nothing is drawn.
 using System;
 using System.Collections.Generic;
 using System.Linq;
@@ -122,7 +122,7 @@ namespace UnityEngine.UIElements
             children.Add(child);
         }
 
-        /// <summary>The visible elements among this one and its descendants.</summary>
+        /// <summary>Returns the visible elements: this one and its descendants, without those inside a hidden element.</summary>
         internal IEnumerable<VisualElement> Seen() => style.display.Value == DisplayStyle.None
             ? Enumerable.Empty<VisualElement>()
             : new[] { this }.Concat(children.ToArray().Where(c => Unfolded || this is not Foldout).SelectMany(c => c.Seen()));

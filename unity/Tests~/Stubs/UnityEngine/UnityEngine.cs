@@ -1,5 +1,5 @@
-// Stubs of the part of UnityEngine that the package uses. Signatures are Unity's, and a test compares them with the facts. The
-// behaviour is simulated.
+// Stubs of the part of UnityEngine that the package uses. Signatures are Unity's, which FactTests checks. The behaviour is
+// simulated.
 using System;
 
 namespace UnityEngine

@@ -1,4 +1,4 @@
-//! What ends a call before its tool does: a cancel, the end of its connection, the end of the domain.
+//! Ends calls before their tools do: because of a cancel, the end of the connection, or the end of the domain.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use crate::model::Editor;
 use crate::work::Fault;
 
 impl HoldfastFace {
-    /// Asks a call to stop, or drops it. Returns what the journal says of it after that.
+    /// Asks a running call to stop. A call that has not begun is removed and answered. Returns the status in the journal
+    /// afterwards; `None` if the id is unknown.
     pub(crate) fn cancel(&self, editor: &Arc<Editor>, id: &str) -> Option<Status> {
         let mut inner = self.desk.lock();
         let is_it = |call: &Call| call.identity.as_ref().is_some_and(|identity| identity.id == id);
@@ -41,8 +42,8 @@ impl HoldfastFace {
         inner.journal.at(Desk::now(editor)).find(id).map(|entry| entry.status)
     }
 
-    /// The domain, or the bridge in it, is about to end. After this no call begins and none is answered. The journal has its final
-    /// state before the unload; calls that kept state stay `running`.
+    /// Called when the domain, or the bridge in it, is about to end. Afterwards no call begins and none is answered. The journal
+    /// gets its final state now; calls that saved a state stay `running` in it.
     pub(crate) fn interrupt(&self, editor: &Editor, because: &'static str, state: &'static str) {
         let mut inner = self.desk.lock();
         if inner.closed.is_none() {
@@ -81,8 +82,8 @@ impl HoldfastFace {
     }
 }
 
-/// Removes a call that is not running. A resumed call (begun before a reload, waiting to continue) is completed as cancelled; any
-/// other is marked not run.
+/// Removes a call that is not running. A call that began before a reload and waits to continue is recorded as cancelled; any
+/// other is recorded as not run. Returns the call, or `None` if the key is unknown.
 fn discard(editor: &Editor, inner: &mut Inner, key: u64, reason: &'static str) -> Option<Call> {
     let call = inner.calls.remove(&key)?;
     if let Some(identity) = &call.identity {
@@ -102,7 +103,7 @@ fn discard(editor: &Editor, inner: &mut Inner, key: u64, reason: &'static str) -
     Some(call)
 }
 
-/// Whether the call is already in the main thread's queue. The main thread keeps the queue counter for those.
+/// Whether the call is already in the main thread's queue. Such calls are counted by the main thread.
 fn is_scheduled_on_main(call: &Call) -> bool {
     call.phase == Phase::Scheduled && !call.traits.off_main_thread
 }

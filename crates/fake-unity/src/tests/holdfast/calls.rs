@@ -1,4 +1,4 @@
-//! Calls: admission, turns, results, progress, cancelling, time limits, status.
+//! Tests of calls: admission, order, results, progress, cancelling, time limits, status.
 
 use super::*;
 
@@ -129,7 +129,7 @@ async fn a_refused_call_leaves_no_entry_and_a_known_id_runs_once() {
     let blocked = gateway.call("2", 2, "echo", "{}").await;
     assert_eq!(refusal(&blocked), ("security_blocked", false));
     assert_eq!(blocked["error"]["data"]["setting"], "AllowMenuItemExecution");
-    // The refusal left no entry, so the id is still free.
+    // The refused call left no entry, so its id can still be used.
     assert_eq!(gateway.call("1", 3, "count", r#"{"key":"k"}"#).await["result"]["value"]["Runs"], 1);
     assert_eq!(refusal(&gateway.call("1", 4, "count", r#"{"key":"k"}"#).await), ("duplicate_call", false));
     assert_eq!(gateway.outcome("late", 5).await["reason"], "sealed");
@@ -196,7 +196,7 @@ async fn progress_rises_and_ends_before_the_answer() {
     let numbers: Vec<f64> = reports.iter().map(|note| note["params"]["progress"].as_f64().unwrap()).collect();
     assert!(!numbers.is_empty() && numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
     assert_eq!((&reports[0]["params"]["callId"], &reports[0]["params"]["total"]), (&"1".into(), &4.0.into()));
-    // Many more steps than reports.
+    // The tool makes many more steps than reports are sent.
     let begun = tokio::time::Instant::now();
     gateway.begin("2", 2, "steps", r#","arguments":{"n":300,"ms":1},"progress":true"#).await;
     gateway.answer("2").await;

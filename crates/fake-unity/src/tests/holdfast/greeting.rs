@@ -1,4 +1,5 @@
-//! The instance file, hello and prove, the fence, what a peer may do without a proof, and the bounds of the transport.
+//! Tests of the instance file, of hello and prove, of the fence, of what a peer may do without a proof, and of the limits on
+//! messages.
 
 use super::*;
 

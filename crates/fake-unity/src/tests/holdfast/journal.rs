@@ -1,4 +1,4 @@
-//! Invariants of the journal, under any order of events.
+//! Tests that the journal keeps its promises under any order of events.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::holdfast::journal::{
     AGE_MAX_MS, ANSWER_MAX_BYTES, ANSWERS_MAX_BYTES, Answer, ENTRIES_MAX, Entry, GATEWAYS_MAX, Journal, Status,
 };
 
-/// A journal that one gateway has greeted.
+/// Makes a journal to which one gateway has proven itself.
 fn journal() -> Journal {
     let mut journal = Journal::default();
     journal.greet("g");
@@ -19,7 +19,7 @@ fn answer(bytes: usize) -> Answer {
     Answer { json: "x".repeat(bytes), is_error: false }
 }
 
-/// Enters a call, begins and completes it.
+/// Enters a call, begins it, and completes it.
 fn run(journal: &mut Journal, call: &str, seq: u64, bytes: usize) {
     journal.enter("g", call, seq, "echo");
     journal.begin(call);
@@ -120,7 +120,7 @@ fn step() -> impl Strategy<Value = Step> {
 struct Truth {
     seq: u64,
     begun: bool,
-    /// The journal has reported that the call did not run and will not.
+    /// Whether the journal has reported that the call did not run and will not run.
     denied: bool,
     answer: Option<Answer>,
 }
@@ -154,10 +154,10 @@ proptest! {
                     seq += 1;
                     let known = again.and_then(|index| pick(&ids, index));
                     let id = known.unwrap_or_else(|| format!("c{seq}"));
-                    // The admission refuses known ids.
+                    // A call with a known id is refused before it reaches the journal.
                     if journal.find(&id).is_none() {
                         let truth = truths.entry(id.clone()).or_default();
-                        // A gateway never uses an id again after it was told the call's outcome.
+                        // A gateway never uses an id again after it has received the outcome of the call.
                         if !truth.begun && !truth.denied {
                             truth.seq = seq;
                             journal.enter("g", &id, seq, "echo");

@@ -1,4 +1,4 @@
-//! The face of holdfast's own package, tested by a gateway that is written here from `unity/PROTOCOL.md`.
+//! Tests of holdfast's simulated package. The gateway in them is written here from `unity/PROTOCOL.md`.
 
 mod calls;
 mod greeting;
@@ -65,7 +65,7 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap()
 }
 
-/// The gateway's proof, after this answer to its hello.
+/// Returns the gateway's proof that follows from this answer to its hello.
 fn of_gateway(instance: &Value, hello: &Value, name: &str) -> String {
     proof::of_gateway(text(instance, "token"), text(hello, "challenge"), CHALLENGE, text(instance, "nonce"), name)
 }
@@ -94,7 +94,7 @@ impl Gateway {
         self.client.call(&format!("\"{id}\""), method, params).await;
     }
 
-    /// The answer to this request. Fails if another request is answered first.
+    /// Returns the answer to this request. Fails if another request is answered first.
     async fn answer(&mut self, id: &str) -> Value {
         loop {
             let message = self.client.json().await;
@@ -140,7 +140,7 @@ impl Gateway {
         self.ask("holdfast/status", "{}").await["result"].clone()
     }
 
-    /// The next notification of this method.
+    /// Returns the next notification of this method.
     async fn note(&mut self, method: &str) -> Value {
         loop {
             if let Some(at) = self.notes.iter().position(|note| note["method"] == method) {
@@ -157,7 +157,7 @@ impl Gateway {
     }
 }
 
-/// The type of an error, and whether the tool ran.
+/// Returns the type of an error, and whether the tool ran.
 fn refusal(answer: &Value) -> (&str, bool) {
     (
         answer["error"]["data"]["type"].as_str().unwrap_or_else(|| panic!("{answer}")),

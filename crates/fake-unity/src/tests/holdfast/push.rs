@@ -1,4 +1,4 @@
-//! The push channel: its token, its numbers, and its first message after a reload.
+//! Tests of the push channel: its token, its sequence numbers, and its first message after a reload.
 
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
@@ -11,7 +11,7 @@ async fn line(stream: &mut BufReader<TcpStream>) -> Option<Value> {
     (count > 0).then(|| serde_json::from_str(&line).unwrap())
 }
 
-/// Type and number of a message.
+/// Returns the type and the number of a message.
 fn said(message: &Value) -> (&str, u64) {
     (text(message, "type"), message["sequence"].as_u64().unwrap())
 }

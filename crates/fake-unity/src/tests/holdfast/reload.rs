@@ -1,4 +1,4 @@
-//! What a reload, a stop, a crash and a quit do to calls, connections and files.
+//! Tests of what a reload, a stop, a crash and a quit do to calls, connections and files.
 
 use super::*;
 
@@ -159,7 +159,7 @@ async fn a_frozen_editor_says_nothing_and_goes_on_where_it_was() {
     assert_eq!(gateway.answer("1").await["result"]["value"]["Runs"], 1);
 }
 
-/// The call has begun. To report that it has not run would be wrong, and it must not continue after the next reload.
+/// The call had begun before the reload. So it must not be reported as not run, and it must not continue after the next reload.
 #[tokio::test]
 async fn a_call_that_is_cancelled_before_it_can_go_on_ends_as_cancelled_while_it_ran() {
     let editor = Editor::with(FakeUnityConfig { compile_reload: SILENCE, ..config() }).await;

@@ -1,4 +1,4 @@
-//! The literal messages of `tests/vectors/holdfast/` that the editor writes or answers.
+//! Tests with the literal messages in `tests/vectors/holdfast/` that the editor writes or answers.
 
 use super::*;
 use crate::holdfast::HoldfastFace;
@@ -50,7 +50,7 @@ static TOOLS: [Own; 5] = [
 const TOKEN: &str = "5f0c3a9e1b7d4826aa90cc31fe27d5580b64e9137fa2486dcd05b1e82a7f93c6";
 const NONCE: &str = "00112233445566778899aabbccddeeff";
 
-/// An editor with the values of the vectors' environment instead of random ones.
+/// Starts an editor with the values of the vectors' environment instead of random ones.
 async fn fixed(project: Option<std::path::PathBuf>) -> FakeUnity {
     let environment = &file("calls")["environment"];
     assert_eq!((text(environment, "token"), text(environment, "nonce")), (TOKEN, NONCE));
