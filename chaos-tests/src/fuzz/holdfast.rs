@@ -14,7 +14,7 @@ use super::dialect::{
 };
 use super::fields;
 
-/// The credentials of the editor in the golden messages.
+/// The editor's credentials that the committed messages of the corpus were made with.
 fn credentials() -> Credentials {
     Credentials {
         project: "/projects/T\u{e4}st".to_owned(),

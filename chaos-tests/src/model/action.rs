@@ -8,7 +8,7 @@ use super::seam::name;
 use super::setting::{Broken, Kind, Setting};
 use super::world::{Bridge, Editor, Stage, World};
 
-/// The largest number of questions for outcomes that may be open at once: enough for the answers to come in both orders.
+/// The largest number of questions for outcomes that may be open at once: enough to ask again while the first is unanswered.
 const QUESTIONS_MAX: usize = 2;
 
 /// One event of the model.
