@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// Returns the smallest sample that is not below this share of the samples (nearest rank).
+/// Returns the quantile of the samples at this share (0 to 1), by nearest rank.
 pub fn quantile(samples: &[Duration], share: f64) -> Duration {
     let mut sorted = samples.to_vec();
     sorted.sort_unstable();
