@@ -1,5 +1,5 @@
-//! `holdfast setup` over the configurations of every client: real processes, files in a separate home, and parsers other than the
-//! program's.
+//! Tests `holdfast setup` with the configuration files of every client: real processes, files in a separate home, and parsers
+//! that are not the program's own.
 
 mod beside;
 mod odd;
@@ -15,13 +15,13 @@ use serde_json::Value;
 use reading::{read, without_entry};
 use table::{CASES, Case};
 
-/// The path of the program under test, as an entry has to name it.
+/// Returns the path of the program under test, in the form in which an entry has to name it.
 fn program() -> String {
     let path = dunce::canonicalize(env!("CARGO_BIN_EXE_holdfast")).expect("it was built");
     path.to_str().expect("Unicode").to_owned()
 }
 
-/// The program's path as this text has it: JSON and TOML double each backslash.
+/// Returns the program's path in the form in which this text has it: JSON and TOML double each backslash.
 fn program_in(text: &str) -> String {
     let escaped = program().replace('\\', r"\\");
     if text.contains(&escaped) { escaped } else { program() }
