@@ -16,8 +16,8 @@ fn editor_of(project: &str) -> Owner {
     Owner { pid: 4711, name: "Unity".to_owned(), command_line }
 }
 
-/// The editor of another project listens on the named port. The gateway asks for its identity, does not connect again and
-/// again, and finds the right editor as soon as that one listens.
+/// The editor of another project listens on the named port. The gateway asks for its identity, does not connect ten times a
+/// second, and finds the right editor as soon as that one listens.
 #[tokio::test(start_paused = true)]
 async fn somebody_elses_editor_is_left_in_peace_and_the_right_one_is_found() {
     let project = tempfile::tempdir().unwrap();

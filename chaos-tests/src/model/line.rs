@@ -81,7 +81,7 @@ pub struct Line {
     pub asked: VecDeque<(u8, Vec<Sending>)>,
     /// The states in each answer that is on its way to the gateway, with the number of the question.
     pub answers: VecDeque<(u8, Vec<(Sending, Status)>)>,
-    /// For each call, the number of its last sending that used this connection.
+    /// For each call, the number of the last attempt to send it that used this connection.
     pub nths: [u8; MAX_CALLS],
 }
 

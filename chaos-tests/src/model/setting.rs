@@ -55,9 +55,9 @@ pub enum Broken {
     EnlistedTooLate,
     /// A successor of the bridge looks for held calls although the gateway is ending.
     SuccessorUnaware,
-    /// An answer of the journal is applied to the latest sending of the call, even if it names another sending.
+    /// An answer of the journal is applied to the latest attempt to send the call, even if it names another attempt.
     StaleOutcomeCounts,
-    /// The journal answers for every sending that it did not run.
+    /// The journal answers for every attempt to send a call that it did not run.
     JournalDenies,
     /// Late calls on an old connection are still read, and a question for an outcome does not keep a late sending from
     /// running.

@@ -149,7 +149,7 @@ fn scenario(out: &mut String, record: &Record) {
     }
     if !record.recoveries_ms.is_empty() {
         // The promised times count from the moment the editor listens again. In the simulation, packets vanish for seconds
-        // and the gateway's actors are started again, which takes more time.
+        // and the gateway's supervision tree is rebuilt, which takes more time.
         let targets = record.name != "sim";
         let _ = write!(
             out,

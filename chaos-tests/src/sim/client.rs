@@ -23,7 +23,7 @@ use crate::history::{Ask, Event, IDS_OF_A_SESSION, Recorder};
 /// The longest wait for the editor after the faults have ended, for the gateway's `roots/list`, and for the answers that end
 /// the delay of a starved call. A single answer may take twice as long.
 const COMEBACK_MAX: Duration = Duration::from_secs(60);
-/// Number of answers that the first client must get before the call of the deliberately starved session is written.
+/// Number of further answers that the first client must get before the call of the deliberately starved session is written.
 const STARVED_FOR: u32 = 8;
 
 #[derive(Default)]

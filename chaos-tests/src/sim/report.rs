@@ -63,8 +63,8 @@ pub struct Sums {
     pub recoveries: Vec<Duration>,
     /// Times from the end of the faults until the first successful answer.
     pub served: Vec<Duration>,
-    /// `recoveries` and `served` of those runs in which the gateway's supervision tree was never being rebuilt after the
-    /// faults had ended.
+    /// `recoveries` and `served` of those runs in which the gateway's supervision tree was never missing after the faults had
+    /// ended.
     pub whole: [Vec<Duration>; 2],
     /// The slowest runs: time until the editor was reached, time until the first successful answer, time without a
     /// supervision tree, and the seed.

@@ -33,7 +33,7 @@ pub struct Saboteur {
 }
 
 impl Saboteur {
-    /// Makes an actor of this name fail. If several have the name, they take turns.
+    /// Makes an actor of this name fail.
     pub fn strike(&self, actor: &'static str, hook: Hook) {
         let (at, fault) = match hook {
             Hook::PreStart => (Some(sabotage::Hook::PreStart), Fault::Panic),

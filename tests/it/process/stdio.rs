@@ -170,7 +170,7 @@ fn arguments_may_come_from_a_stdin_that_does_not_block() {
     let mut near = near;
     for part in [r#"{"te"#, r#"xt":"in two "#, r#"parts"}"#] {
         std::io::Write::write_all(&mut near, part.as_bytes()).expect("it reads");
-        // After that the gateway tries to read more, and there are no bytes.
+        // After that the command tries to read more, and there are no bytes.
         until("it reads", || rustix::io::ioctl_fionread(&far).is_ok_and(|left| left == 0));
     }
     drop((near, far));
