@@ -11,18 +11,19 @@ use crate::stats::{Row, median, ms, quantile};
 
 /// Number of tools in the long list.
 pub const TOOLS: usize = 1000;
-/// Least size of its longest schema, in bytes.
+/// Least size of the longest schema in the long list, in bytes.
 pub const SCHEMA_BYTES: usize = 500_000;
 /// Finished calls that the gateway keeps.
 const CALLS_KEPT: usize = 10_000;
-/// How long the catalogue may take to reach the disk.
+/// Time within which the gateway must have saved the catalogue on disk.
 const SAVED_WITHIN: Duration = Duration::from_secs(10);
 
-/// A client that honours change notifications, so its first list is what is known already, and does not wait.
+/// The name of a client that acts on change notifications. The gateway answers its first list request at once with what it
+/// already knows.
 const HEARS: &str = "claude-code";
 
 impl Bench {
-    /// Measures starts, lists and calls with long lists, beside the same with short ones.
+    /// Measures starts, lists and calls with long lists, and the same with short ones.
     pub fn long(&mut self) -> io::Result<()> {
         self.long_starts()?;
         self.long_calls()
@@ -39,7 +40,7 @@ impl Bench {
             while !editor.read()?.contains(r#""event":"listening""#) {}
             live.clear();
             for _ in 0..self.sizes.results {
-                // The gateway knows no list yet, so that the first list is the editor's.
+                // The gateway has no catalogue yet, so the first list comes from the editor.
                 let _ = std::fs::remove_dir_all(self.state.path().join("catalogues"));
                 let began = Instant::now();
                 let mut gateway = self.of_project(project)?;
@@ -53,7 +54,7 @@ impl Bench {
                     std::thread::sleep(Duration::from_millis(5));
                 }
             }
-            // The next project begins without a catalogue, so this project's catalogue is moved away meanwhile.
+            // The next project begins without a catalogue, so this project's catalogue is moved away until it is measured.
             std::fs::rename(self.state.path().join("catalogues"), project.join("catalogues"))?;
         }
         // From here on no editor runs. The two projects take turns.
@@ -65,7 +66,7 @@ impl Bench {
                 let mut gateway = self.of_project(project)?;
                 gateway.initialize_as(HEARS)?;
                 starts[nth].push(began.elapsed());
-                // Such a client does not wait for the catalogue on disk: it is notified, and asks again.
+                // This client does not wait for the catalogue on disk: the gateway notifies it, and it asks again.
                 let until = began + SAVED_WITHIN;
                 while !gateway.list()?.contains(r#""echo""#) {
                     if Instant::now() > until {
@@ -147,14 +148,14 @@ impl Bench {
         Ok(())
     }
 
-    /// Calls of this gateway, of a gateway with few tools and few calls, and of the relay, in turns.
+    /// Measures, in turns, calls of this gateway, of a gateway with few tools and few finished calls, and of the relay.
     fn calls_beside(&self, many: &mut Session) -> io::Result<[Vec<Duration>; 3]> {
         let (mut few, mut relay) = self.both()?;
         let (blocks, calls) = self.sizes.blocks;
         let mut took = [Vec::new(), Vec::new(), Vec::new()];
         let sessions = [many, &mut few, &mut relay];
         for block in 0..blocks / 2 {
-            // A different session begins each time, so that the order has no influence.
+            // A different session begins each time, so that the order of the sessions has no influence.
             for turn in 0..sessions.len() {
                 let nth = (block + turn) % sessions.len();
                 for _ in 0..calls {

@@ -1,9 +1,9 @@
 //! Side by side: the gateway and a bare stdio-to-TCP relay, in one run, call by call.
 //!
 //! `cargo bench --bench side_by_side` (or `make bench`) prints a Markdown table on stdout and its progress on stderr. `cargo
-//! bench --bench side_by_side -- --quick` takes 20 s, `-- --gateway PATH` measures another build of the gateway. The relay and
-//! the peer are this same program, started with a hidden argument. Figures of one run may be compared with each other, never with
-//! those of another machine.
+//! bench --bench side_by_side -- --quick` takes 20 s, `-- --gateway PATH` measures another build of the gateway. The relay
+//! and the peer are this same program, started with a hidden argument. Figures of one run may be compared with each other,
+//! but not with figures of another machine.
 
 #![allow(
     clippy::disallowed_methods,
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use measures::{Bench, Sizes};
 
-/// The whole run ends after this time, so that a child that hangs does not block a build.
+/// Limit of the whole run, so that a child that hangs does not block a build.
 const RUN_MAX: Duration = Duration::from_secs(285);
 
 fn main() -> ExitCode {
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         watch();
         run(has("--quick"), value_of(&arguments, "--only"))
     } else {
-        // `cargo test --all-targets` starts benches too; there is nothing to test here.
+        // `cargo test --all-targets` starts benches too, but there is nothing to test here.
         writeln!(io::stderr(), "run it with: cargo bench --bench side_by_side [-- --quick]")
     };
     match ended {
@@ -54,7 +54,7 @@ fn value_of<'a>(arguments: &'a [String], flag: &str) -> Option<&'a str> {
     arguments.get(at + 1).map(String::as_str)
 }
 
-/// Ends this process after [`RUN_MAX`]. Every child ends with its stdin, which this process holds, so all children end with it.
+/// Ends this process after [`RUN_MAX`]. Each child ends when its stdin closes, so all children end with this process.
 #[expect(clippy::exit, reason = "a child that hangs leaves nothing to unwind to")]
 fn watch() {
     std::thread::spawn(|| {

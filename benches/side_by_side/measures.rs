@@ -13,7 +13,8 @@ use crate::stats::{Row, Table, median, middle, ms, quantile};
 
 const MIB: usize = 1024 * 1024;
 
-/// The gateway that is measured: this build's, or the one that `--gateway` names, to compare two builds.
+/// Returns the path of the gateway that is measured: the one that `--gateway` names, to compare two builds, or else this
+/// build's.
 pub fn holdfast() -> String {
     let mut arguments = std::env::args().skip_while(|argument| argument != "--gateway");
     arguments.nth(1).unwrap_or_else(|| env!("CARGO_BIN_EXE_holdfast").to_owned())
@@ -28,8 +29,8 @@ pub struct Sizes {
     storms: (usize, u32),
     pub results: usize,
     exits: usize,
-    /// Pairs of gateway and editor that recover at the same time. `outages` has the length in ms and the number of each pair's
-    /// outages.
+    /// Number of pairs of gateway and editor that recover at the same time. `outages` lists, for each pair, the length of the
+    /// outages in ms and how many there are of that length.
     pairs: usize,
     outages: &'static [(u64, usize)],
 }
@@ -57,7 +58,7 @@ impl Sizes {
     };
 }
 
-/// The peer, and the results so far.
+/// The peer that the measurements run against, and the results so far.
 pub struct Bench {
     pub sizes: Sizes,
     pub state: TempDir,
@@ -81,7 +82,7 @@ impl Bench {
         Session::start(Command::new(holdfast()).args(["--port", &port.to_string()]).envs(self.environment()))
     }
 
-    /// A client's environment: no project, and a separate state folder.
+    /// Returns a client's environment: a separate state folder, and no project.
     pub fn environment(&self) -> [(&str, &Path); 2] {
         [("HOLDFAST_STATE_DIR", self.state.path()), ("HOME", self.state.path())]
     }
@@ -90,7 +91,7 @@ impl Bench {
         Session::start(Command::new(std::env::current_exe()?).args(["--relay", &self.port.to_string()]))
     }
 
-    /// The gateway and the relay, opened and warmed up.
+    /// Starts the gateway and the relay, opens a session with each and makes 200 calls to warm up.
     pub fn both(&self) -> io::Result<(Session, Session)> {
         let (mut gateway, mut relay) = (self.gateway(self.port)?, self.relay()?);
         gateway.open()?;
@@ -183,7 +184,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Measures calls per second with several open at once.
+    /// Measures calls per second with 1, 16 and 64 calls open at once.
     pub fn throughput(&mut self) -> io::Result<()> {
         let (mut gateway, mut relay) = self.both()?;
         let (rounds, calls) = self.sizes.storms;
@@ -230,7 +231,7 @@ impl Bench {
                 ours.push(took);
                 floor.push(relay.call("big", &arguments)?.0);
             }
-            // The first call of each creates the peer's text and grows the process's memory, so it is left out.
+            // The first call of each session creates the peer's text and grows the process's memory, so it is left out.
             let (ours, floor) = (median(ours.get(1..).unwrap_or_default()), median(floor.get(1..).unwrap_or_default()));
             self.table.push(Row {
                 what: format!("{name}, p50 of {}", self.sizes.results),
@@ -270,8 +271,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Measures the time from the editor's listening to the first good answer. A relay has no such figure: it ends with the
-    /// connection.
+    /// Measures the time from the moment the editor listens again to the first successful answer. A relay has no such figure:
+    /// it ends with the connection.
     pub fn recovery(&mut self) -> io::Result<()> {
         let (state, outages) = (self.state.path(), self.sizes.outages);
         let pairs = self.sizes.pairs;
@@ -320,7 +321,8 @@ struct Outage {
     held: bool,
 }
 
-/// One gateway and one editor (`holdfast fake-unity`, with a project, so that the owner of the port is checked at every connect).
+/// Measures the outages of one gateway and one editor (`holdfast fake-unity` with a project, so that the gateway checks the
+/// owner of the port at every connect).
 fn recover(state: &Path, nth: usize, outages: &[(u64, usize)]) -> io::Result<Vec<Outage>> {
     let project = state.join(format!("project-{nth}"));
     let editor = ["fake-unity", "--tick-ms", "0", "--quiet", "--project"];
@@ -338,7 +340,7 @@ fn recover(state: &Path, nth: usize, outages: &[(u64, usize)]) -> io::Result<Vec
     let mut gateway = Session::start(command)?;
     gateway.open()?;
     let mut samples = Vec::new();
-    // The pairs are out of step, so that no two editors come back at the same moment.
+    // The pairs start at different times, so that no two editors come back at the same moment.
     std::thread::sleep(Duration::from_millis(37 * nth as u64));
     for (length, rounds) in outages {
         for round in 0..*rounds {
@@ -359,7 +361,7 @@ fn outage(
     let arguments = r#"{"text":"hello, editor"}"#;
     editor.write("rst\n")?;
     std::thread::sleep(Duration::from_millis(ms / 2));
-    // A call in the middle of the outage.
+    // Makes a call in the middle of the outage.
     gateway.send("echo", arguments)?;
     std::thread::sleep(Duration::from_millis(ms / 2));
     editor.write("up\n")?;
@@ -377,7 +379,7 @@ fn outage(
     Ok(Outage { length, back: up.elapsed(), held })
 }
 
-/// The time at which the editor reported that it listens.
+/// Waits until the editor reports that it listens, and returns the time of that report.
 fn listening(events: &mpsc::Receiver<(Instant, String)>) -> io::Result<Instant> {
     loop {
         let (at, line) = events.recv_timeout(Duration::from_secs(10)).map_err(io::Error::other)?;

@@ -1,8 +1,9 @@
 //! The two peers of the measurements: the editor's end, and the relay, which is the lower bound.
 //!
-//! Both are as small as is fair. The peer frames and answers as a uLoop bridge does, without a main thread, ticks or checks. The
-//! relay reads a line, puts its arguments into a frame, writes it, reads the reply and writes a line. Like the gateway with a
-//! serial bridge it has one call at a time at the editor, and it has nothing else: no ids, no records, no reconnecting, no MCP.
+//! Both are as small as a fair comparison permits. The peer frames and answers like a uLoop bridge, without a main thread,
+//! ticks or checks. The relay reads a line, puts its arguments into a frame, writes the frame, reads the reply and writes a
+//! line. Like the gateway with a serial bridge, the relay has one call at a time at the editor. It has nothing else: no ids,
+//! no records, no reconnecting, no MCP.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -14,7 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::long;
 
-/// Serves until stdin ends. Prints two ports, one a line: of an editor with few tools, and of one with a long list.
+/// Serves until stdin ends. Prints two ports, one on each line: of an editor with few tools, and of one with a long list.
 pub fn serve() -> io::Result<()> {
     for tools in [TOOLS.to_owned(), long_list()] {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -41,7 +42,7 @@ struct Asked<'a> {
 
 const TOOLS: &str = r#"{"Tools":[{"name":"echo","description":"Returns what it is given.","parameterSchema":{"Properties":{},"Required":[]}},{"name":"big","description":"Returns a text of n bytes.","parameterSchema":{"Properties":{},"Required":[]}}],"Success":true}"#;
 
-/// A list of `long::TOOLS` tools with a few parameters each, and very many in the last one.
+/// Returns a list of `long::TOOLS` tools. The last one has very many parameters, the others a few each.
 fn long_list() -> String {
     let parameter = |number: usize| {
         format!(
@@ -75,7 +76,7 @@ fn converse(stream: TcpStream, tools: &str) -> io::Result<()> {
             "get-tool-details" => tools,
             "big" => {
                 let bytes = serde_json::from_str::<HashMap<String, usize>>(params)?.remove("n").unwrap_or(0);
-                // Made once, because the time to make it must not be measured.
+                // Made only once for each size, because the time to make the text must not be measured.
                 sized.entry(bytes).or_insert_with(|| format!(r#"{{"Text":"{}"}}"#, "x".repeat(bytes))).as_str()
             }
             _ => {
@@ -92,7 +93,7 @@ fn converse(stream: TcpStream, tools: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads the next frame's body; false at the end of the stream.
+/// Reads the body of the next frame into `body`. Returns false at the end of the stream.
 fn read_frame(input: &mut impl io::BufRead, body: &mut Vec<u8>) -> io::Result<bool> {
     let mut header = String::new();
     if input.read_line(&mut header)? == 0 {
@@ -128,7 +129,7 @@ struct Reply<'a> {
     result: &'a RawValue,
 }
 
-/// Relays stdin's lines to a port until stdin ends.
+/// Sends stdin's lines to the editor at `port` and prints its replies, until stdin ends.
 pub fn relay(port: u16) -> io::Result<()> {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_nodelay(true)?;

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use holdfast_mcp_client::line;
 use serde_json::json;
 
-/// A child with pipes to stdin and stdout. Dropping it closes its stdin and waits for its end.
+/// A child with pipes to its stdin and stdout. Dropping a `Session` closes the child's stdin and waits until the child has
+/// ended.
 pub struct Session {
     stdout: BufReader<ChildStdout>,
     steering: Steering,
@@ -16,7 +17,8 @@ pub struct Session {
     next_id: u64,
 }
 
-/// A child whose stdout may be read by another thread. Dropping it closes its stdin and waits for its end.
+/// The stdin of a child whose stdout may be read by another thread. Dropping it closes the child's stdin and waits until the
+/// child has ended.
 pub struct Steering {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -46,7 +48,7 @@ impl Session {
         Ok(Self { stdout, steering, line: Vec::new(), next_id: 0 })
     }
 
-    /// Reads the next line; skips notifications.
+    /// Reads the next line that is not a notification.
     pub fn read(&mut self) -> io::Result<&str> {
         loop {
             self.line.clear();
@@ -71,7 +73,7 @@ impl Session {
         self.initialize_as("bench")
     }
 
-    /// As [`initialize`](Self::initialize), with this client name.
+    /// Opens the session as [`initialize`](Self::initialize) does, under this client name.
     pub fn initialize_as(&mut self, client: &str) -> io::Result<()> {
         self.ask("initialize", &line::handshake(client, "2025-06-18", json!({})).to_string())?;
         self.read().map(drop)
@@ -83,7 +85,7 @@ impl Session {
         self.read()
     }
 
-    /// Opens the session and waits for the tool list, which an unknown client gets complete.
+    /// Opens the session and waits for the tool list. A client that the gateway does not know gets the complete list at once.
     pub fn open(&mut self) -> io::Result<()> {
         self.initialize()?;
         self.steering.write(&format!("{}\n", line::INITIALIZED))?;
@@ -96,7 +98,7 @@ impl Session {
         self.ask("tools/call", &format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#))
     }
 
-    /// Sends a call and waits for its answer; returns the time between, and the answer.
+    /// Sends a call and waits for its answer. Returns the time that this took, and the answer.
     pub fn call(&mut self, tool: &str, arguments: &str) -> io::Result<(Duration, &str)> {
         let sent = Instant::now();
         self.send(tool, arguments)?;
@@ -104,14 +106,14 @@ impl Session {
         Ok((sent.elapsed(), answer))
     }
 
-    /// Makes a small call; returns its time.
+    /// Makes a small call. Returns the time that it took.
     pub fn echo(&mut self) -> io::Result<Duration> {
         let (took, answer) = self.call("echo", r#"{"text":"hello, editor"}"#)?;
         check(answer, "hello, editor")?;
         Ok(took)
     }
 
-    /// Makes `calls` small calls with `at_once` open at the same time; returns the time for all.
+    /// Makes `calls` small calls, `at_once` of them open at the same time. Returns the time that all of them took.
     pub fn storm(&mut self, calls: u32, at_once: u32) -> io::Result<Duration> {
         let arguments = r#"{"text":"hello, editor"}"#;
         let began = Instant::now();
@@ -127,7 +129,7 @@ impl Session {
         Ok(began.elapsed())
     }
 
-    /// Closes stdin; returns the time until the process has ended.
+    /// Closes stdin. Returns the time until the process has ended.
     pub fn end(self) -> Duration {
         let began = Instant::now();
         drop(self.steering);
@@ -139,7 +141,7 @@ impl Session {
         resident(self.steering.child.id())
     }
 
-    /// Splits it into two halves, for two threads.
+    /// Splits the session into its stdin and its stdout, for two threads.
     pub fn split(self) -> (Steering, BufReader<ChildStdout>) {
         (self.steering, self.stdout)
     }
@@ -157,7 +159,7 @@ fn contains(hay: &[u8], needle: &[u8]) -> bool {
     memchr::memmem::find(hay, needle).is_some()
 }
 
-/// The resident memory of a process in bytes: VmRSS on Linux, elsewhere from `ps`.
+/// Returns the resident memory of a process in bytes: VmRSS on Linux, the output of `ps` elsewhere.
 fn resident(pid: u32) -> io::Result<u64> {
     let status = Path::new("/proc").join(pid.to_string()).join("status");
     let text = match std::fs::read_to_string(status) {

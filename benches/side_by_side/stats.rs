@@ -1,9 +1,9 @@
-//! Quantiles, and the table.
+//! Quantiles, and the table of results.
 
 use std::fmt;
 use std::time::Duration;
 
-/// The value below which this share of the samples is (nearest rank).
+/// Returns the quantile of the samples at this share (0 to 1), by nearest rank.
 pub fn quantile(samples: &[Duration], share: f64) -> Duration {
     let mut sorted = samples.to_vec();
     sorted.sort_unstable();
@@ -16,14 +16,14 @@ pub fn median(samples: &[Duration]) -> Duration {
     quantile(samples, 0.5)
 }
 
-/// The median of plain numbers; of an even count, the upper of the two in the middle.
+/// Returns the median of plain numbers: for an even count, the upper of the two in the middle.
 pub fn middle(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
-/// A time in milliseconds, with as many digits as are significant.
+/// Formats a time in milliseconds, with fewer decimals for longer times.
 pub fn ms(time: Duration) -> String {
     let ms = time.as_secs_f64() * 1000.0;
     match ms {
@@ -43,7 +43,7 @@ pub struct Row {
     pub budget: Option<(String, bool)>,
 }
 
-/// The measures, as Markdown.
+/// The rows of the results, printed as a Markdown table.
 #[derive(Default)]
 pub struct Table(Vec<Row>);
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 /// The families of faults: the letter of their ids, and how many ids each has.
 const FAMILIES: [(&str, u32); 8] = [("P", 10), ("N", 17), ("R", 12), ("T", 4), ("M", 8), ("C", 7), ("U", 10), ("X", 8)];
-/// A waiver must contain one of these: the later piece that it waits for, or `physical:` with the reason why no test can do it
-/// here.
+/// A waiver must contain one of these: the later part of the project that it waits for, or `physical:` with the reason why no
+/// test can cause the fault here.
 const EXCUSES: [&str; 2] = ["every AI editor", "physical:"];
 
 /// All ids: P01 to X08.
@@ -26,13 +26,13 @@ fn has_test(source: &str, name: &str) -> bool {
     })
 }
 
-/// The parts of a cell in backquotes.
+/// The parts of a table cell that are in backquotes.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// Returns what is wrong with a catalogue, one sentence for each fault. `read` returns a source file by its path in the
-/// repository.
+/// Returns what is wrong with a catalogue, one sentence for each problem. `read` returns the text of a source file, given its
+/// path in the repository.
 pub fn faults(catalogue: &str, read: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let known = ids();
     let mut rows: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! The chaos suite. See `README.md` beside this file.
+//! Tests of the gateway under faults: the model, the simulation, real processes, quick fuzz tests. `README.md` in this crate
+//! is the catalogue of the faults.
 
 pub mod catalogue;
 pub mod fuzz;

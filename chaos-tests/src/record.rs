@@ -1,7 +1,7 @@
-//! The result of one scenario: one JSON object, in `real-<name>.json` where real processes ran, and in a file of its own name
-//! elsewhere.
+//! The result of one scenario, as one JSON object in a file: `real-<name>.json` for scenarios with real processes, another
+//! name for others.
 //!
-//! The folder is `CHAOS_REPORT`, by default `target/chaos-report` of the workspace.
+//! The folder is the one that `CHAOS_REPORT` names, by default `target/chaos-report` of the workspace.
 
 pub mod timeline;
 
@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use holdfast_timeline::Timeline;
 use serde::{Deserialize, Serialize};
 
-/// The figure with the number of seeds that a simulation ran.
+/// Name of the figure for the number of seeds that a simulation ran.
 pub const SEEDS: &str = "seeds";
-/// The figure with the number of planted faults that were noticed.
+/// Name of the figure for the number of deliberate faults that the checks noticed.
 pub const PLANTED: &str = "planted";
 
 /// The result of one run of one scenario.
@@ -33,19 +33,19 @@ pub struct Record {
     pub invariants: BTreeMap<String, u64>,
     /// How often each verdict was given, such as `ok`, `unknown`, `not_executed` or `refused`.
     pub verdicts: BTreeMap<String, u64>,
-    /// Times of recovery in milliseconds: from the event of the editor's listener to the first good answer.
+    /// Times of recovery in milliseconds: from the editor's event that it listens to the first successful answer.
     pub recoveries_ms: Vec<f64>,
-    /// Other measurements, by a name with its unit (`exit_p99_ms`, `memory_max_kib`).
+    /// Other measurements, each under a name that contains its unit (`exit_p99_ms`, `memory_max_kib`).
     pub figures: BTreeMap<String, f64>,
-    /// Remarks beside the figures.
+    /// Remarks on the figures.
     pub notes: BTreeMap<String, String>,
     /// When the scenario began, in milliseconds since the Unix epoch.
     pub started_unix_ms: u64,
     /// Duration in milliseconds.
     pub took_ms: u64,
-    /// Whether every check held. A scenario that panics leaves `false`.
+    /// Whether every check succeeded. Stays `false` if the scenario panics.
     pub passed: bool,
-    /// The broken promises, in full.
+    /// Descriptions of the broken promises.
     pub failures: Vec<String>,
     /// A picture of one session of the scenario.
     pub timeline: Option<Timeline>,
@@ -72,8 +72,8 @@ impl Record {
         self.figures.insert(name.to_owned(), value);
     }
 
-    /// Writes the record of a test that plants faults to prove that the checks can fail: how many were planted, all of them
-    /// noticed.
+    /// Writes the record of a test that causes faults on purpose to prove that the checks can fail. `planted` is the number
+    /// of these faults; all of them were noticed.
     ///
     /// # Errors
     /// If the folder or the file cannot be written.
@@ -88,7 +88,8 @@ impl Record {
     pub fn folder() -> PathBuf {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
         let given = std::env::var_os("CHAOS_REPORT").filter(|folder| !folder.is_empty());
-        // Tests run in the folder of their package. A relative path is meant from the workspace, where the suite was started.
+        // Tests run in the folder of their package, but a relative path is meant from the workspace, where the suite was
+        // started.
         given.map_or_else(|| workspace.join("target/chaos-report"), |folder| workspace.join(folder))
     }
 
@@ -108,7 +109,7 @@ impl Record {
         let folder = Self::folder();
         std::fs::create_dir_all(&folder)?;
         let path = folder.join(format!("{name}.json"));
-        // Written whole or not at all, because a report may be made while a scenario writes.
+        // The file is renamed when it is complete, because a report may be made while a scenario writes.
         let half = folder.join(format!("{name}.half"));
         let mut file = std::fs::File::create(&half)?;
         writeln!(file, "{}", serde_json::to_string(self)?)?;
@@ -127,8 +128,8 @@ pub fn percentile(values: &[f64], share: f64) -> f64 {
 }
 
 /// Returns the medians of the second and the last quarter of a series of samples; their difference is its drift. The first
-/// quarter is left out, since what is taken once at the beginning is not a drift. Medians keep single samples, the last one too,
-/// from deciding.
+/// quarter is left out, since resources that are acquired once at the beginning are not a drift. Medians keep single samples
+/// from deciding, including the last one.
 #[must_use]
 pub fn quarters(samples: &[f64]) -> (f64, f64) {
     let quarter = samples.len().div_ceil(4);

@@ -1,4 +1,4 @@
-//! A room of the test kit for the binary that `HOLDFAST_BIN` names.
+//! A test's temporary folders and files (the test kit's `Room`), with the holdfast binary that `HOLDFAST_BIN` names.
 
 use std::ffi::{OsStr, OsString};
 use std::ops::Deref;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use holdfast_testkit::process::room;
 pub use holdfast_testkit::process::room::{SOON, once_within, until};
 
-/// The binary under test.
+/// Returns the path of the binary under test.
 ///
 /// # Panics
 /// If `HOLDFAST_BIN` is not set.
@@ -24,7 +24,7 @@ pub fn holdfast() -> &'static OsStr {
 pub struct Room(room::Room);
 
 impl Room {
-    /// A temporary room.
+    /// Creates the folders of a test.
     #[expect(clippy::new_without_default, reason = "it makes folders, which nothing does by default")]
     pub fn new() -> Self {
         Self(room::Room::of(holdfast()))

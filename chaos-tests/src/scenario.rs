@@ -1,4 +1,4 @@
-//! One scenario: what it covers, what it counts, and its record, which is written at the end, also after a panic.
+//! One scenario: the faults that it covers, its counts, and its record, which is written at the end, even after a panic.
 
 #![expect(clippy::disallowed_methods, reason = "processes are watched from outside, in real time")]
 
@@ -12,10 +12,10 @@ use holdfast_testkit::process::client::{Client, Verdict};
 use crate::record::{Record, percentile, timeline};
 use crate::room::Room;
 
-/// Most bytes that are read of a log: far more than a picture shows.
+/// Largest part of a log that is read, in bytes: far more than a picture shows.
 const TAIL_BYTES: u64 = 1024 * 1024;
 
-/// The end of a file, from the beginning of a line.
+/// Returns the end of a file, from the beginning of a line.
 fn tail(path: &Path) -> String {
     let read = || {
         let mut file = File::open(path)?;
@@ -32,7 +32,7 @@ fn tail(path: &Path) -> String {
     read().unwrap_or_default()
 }
 
-/// What a scenario does, as the name of its test says it.
+/// Describes the scenario by the name of its test.
 fn about() -> String {
     let thread = std::thread::current();
     let test = thread.name().and_then(|name| name.rsplit("::").next()).unwrap_or_default();
@@ -47,7 +47,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// A scenario of this name, which injects these faults of the catalogue.
+    /// Begins a scenario with this name, which injects these faults of the catalogue.
     pub fn new(name: &str, faults: &[&str]) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let record = Record {
@@ -79,7 +79,8 @@ impl Scenario {
         }
     }
 
-    /// Takes a picture of the session's end. Must be called before the client closes, because the log is removed with the room.
+    /// Draws a picture of the session's end. Must be called before the client closes, because the log is then removed with
+    /// the room.
     pub fn picture(&mut self, client: &Client, room: &Room) {
         self.record.timeline = timeline::of(&tail(client.log_file()), &tail(&room.editor_log()));
     }

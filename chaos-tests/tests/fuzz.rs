@@ -1,5 +1,5 @@
-//! The quick fuzz run: every target over its committed corpus and over mutations of it, the same ones each time. `make fuzz` runs
-//! the same targets under libFuzzer.
+//! The quick fuzz run: every target with its committed corpus and with mutations of it, which are the same each time. `make
+//! fuzz` runs the same targets under libFuzzer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use holdfast::protocol::framing::content_length::ContentLength;
 use holdfast::protocol::framing::lines::Lines;
 use holdfast::protocol::framing::{BadFrame, Framer};
 
-/// The seed of the mutations. It may be changed for another run, for no other reason.
+/// The seed of the mutations. Change it only to try other mutations.
 const SEED: u64 = 1;
-/// Most bytes of all committed inputs together.
+/// Largest size of all committed inputs together, in bytes.
 const CORPUS_MAX_BYTES: u64 = 200_000;
 
 fn corpora() -> PathBuf {
@@ -29,7 +29,7 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
     files.iter().map(|file| std::fs::read(file).expect("a file of ours")).collect()
 }
 
-/// The inputs of the quick run of one target, in order.
+/// Returns the inputs of the quick run of one target, in order.
 fn inputs(target: &Target, corpus: &[Vec<u8>]) -> impl Iterator<Item = Vec<u8>> {
     let mut mutator = Mutator::new(corpus, SEED, target.max_bytes);
     let mutated = (0..target.rounds).map(move |_| mutator.next_input());
@@ -97,22 +97,22 @@ fn the_same_seed_gives_the_same_inputs() {
     assert!(distinct.len() > 1000, "{} distinct inputs in 2000", distinct.len());
 }
 
-// ---- The oracles can fail --------------------------------------------------------------------------------------------
+// ---- The checks can fail ---------------------------------------------------------------------------------------------
 
 /// What is wrong with a decoder.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Wrong {
     /// Nothing: the wrapper itself breaks nothing.
     Nothing,
-    /// Loses a line feed that comes as a piece of its own.
+    /// Loses a line feed that arrives as a separate piece.
     LosesSingleBytes,
     /// Returns the second frame twice.
     DoublesAFrame,
-    /// Cuts the last byte of each frame.
+    /// Removes the last byte of each frame.
     CutsAFrame,
     /// Does not report a violation.
     HidesTheViolation,
-    /// Calls every end a clean one.
+    /// Reports that every stream may end where it ends.
     AlwaysAtBoundary,
 }
 
@@ -153,7 +153,7 @@ impl<F: Framer> Framer for Broken<F> {
     }
 }
 
-/// Returns the index of the first input of a quick run that the oracle rejects.
+/// Returns the index of the first input of a quick run for which the model and the wrong decoder differ.
 fn caught<F: Framer>(
     name: &str,
     make: impl Fn() -> F,

@@ -1,4 +1,4 @@
-//! The simulation: many seeds, and the proof that its checkers can fail.
+//! Runs the simulation with many seeds, and proves that its checkers can fail.
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +26,7 @@ const DIALECTS: [FakeDialect; 5] =
 const STORMS: u64 = 12;
 const STORM_DIALECTS: [FakeDialect; 4] =
     [FakeDialect::Uloop, FakeDialect::Holdfast, FakeDialect::Turbokettle, FakeDialect::Umcp];
-/// After this many failures a thread takes no more seeds.
+/// After this number of failures a thread runs no more seeds.
 const FAILURES_MAX: usize = 3;
 
 fn number(name: &str) -> Option<u64> {
@@ -108,7 +108,7 @@ fn every_seed(dialect: FakeDialect, share: u64) {
     }
     assert!(sums.failures.is_empty(), "{}", sums.failures.join("\n\n"));
     assert_eq!(sums.seeds, count);
-    // With few seeds some checker may have nothing to check, for example no stranger.
+    // With few seeds some checker may have nothing to check, for example because no foreign program appears.
     for (name, checks) in sums.checks.iter().filter(|_| count >= 200) {
         assert!(*checks > 0, "nothing was checked of {name}");
     }
@@ -121,7 +121,7 @@ fn dialect() -> FakeDialect {
     DIALECTS.into_iter().find(|dialect| report::word(*dialect) == named).unwrap_or_default()
 }
 
-/// `SEED=n`: runs one seed and prints its whole history. `DIALECT=umcp`: with an editor of that package. `SHORT=1`: also finds
+/// Runs the seed `SEED=n` and prints its whole history. `DIALECT=umcp`: with an editor of that package. `SHORT=1`: also finds
 /// the shortest plan that still fails.
 #[test]
 fn one_seed() {
@@ -169,7 +169,7 @@ fn a_quiet_run_breaks_nothing() {
     }
 }
 
-/// Each session is checked as a single one would be, and all of them together by the checkers for several.
+/// Each session is checked like a single one, and all of them together by the checkers for several sessions.
 #[test]
 fn twenty_sessions_and_three_editors_keep_every_promise() {
     if number("SEED").is_some() {
@@ -185,8 +185,8 @@ fn twenty_sessions_and_three_editors_keep_every_promise() {
     }
 }
 
-/// Once such a call was reserved for the ending connection, released, and forgotten until its limit. The healing resets the
-/// connection at the instant at which the client calls.
+/// Guards against an old bug: such a call was reserved for the ending connection, released, and then forgotten until its
+/// limit. When the faults end, the connection is reset at the instant at which the client calls.
 #[test]
 fn a_call_that_comes_as_the_connection_falls_is_sent_on_the_next_one() {
     for seed in 1..4 {
@@ -200,8 +200,9 @@ fn a_call_that_comes_as_the_connection_falls_is_sent_on_the_next_one() {
     }
 }
 
-/// Without a project, the answer of a compile and the end of its connection come at once. Once the next call was ordered in
-/// between, taken by no connection, and forgotten: the editor was ready and idle until the limit of each held call.
+/// Guards against an old bug. Without a project, the answer of a compilation and the end of its connection arrive together.
+/// The order for the next call came between them and no connection took it: the editor was ready and idle until each held
+/// call reached its limit.
 #[test]
 fn a_call_that_is_next_as_the_connection_ends_behind_an_answer_is_sent_on_the_next_one() {
     for seed in 1..4 {
@@ -222,7 +223,8 @@ fn a_call_that_is_next_as_the_connection_ends_behind_an_answer_is_sent_on_the_ne
     }
 }
 
-/// A refresh, a compile or the play button may end the domain without a message, so their answers wait for the reload.
+/// A refresh, a compilation or the play button may end the domain without a message, so their answers are withheld until the
+/// reload is over.
 #[test]
 fn an_answer_that_a_reload_may_follow_is_withheld_and_told_once() {
     let told = |dialect, acts: &[(u32, Act)]| {
@@ -249,13 +251,14 @@ fn an_answer_that_a_reload_may_follow_is_withheld_and_told_once() {
     for (dialect, acts) in [
         (FakeDialect::Umcp, &[compile][..]),
         (FakeDialect::Turbokettle, &[compile]),
-        // In fake Unity the play button does not reload the domain, as with some project settings; so a reload is planned.
+        // In the fake editor the play button does not reload the domain (as with some project settings), so the plan has a
+        // reload.
         (FakeDialect::UnityMcp, &[compile, (1100, Act::Reload(300))]),
     ] {
         let (line, after) = told(dialect, acts);
         assert!(line.contains(report::RELOADED) && after < RELOAD_GRACE, "{dialect:?} after {after:?}: {line}");
     }
-    // No domain reload follows, as there is nothing to compile, so the answer waits for the whole grace.
+    // There is nothing to compile, so no domain reload follows, and the answer waits for the whole grace period.
     for (dialect, acts) in [
         (FakeDialect::Turbokettle, &[(900, Act::CompileErrors(2900)), compile][..]),
         (FakeDialect::UnityMcp, &[compile]),
@@ -266,8 +269,8 @@ fn an_answer_that_a_reload_may_follow_is_withheld_and_told_once() {
     }
 }
 
-/// holdfast's own package reports the editor's state off the main thread. An editor that is frozen for longer than the limit of
-/// silence loses its connection, and the cause is silence, not a reload.
+/// holdfast's own package reports the editor's state from another thread than the main thread. An editor that is frozen for
+/// longer than the limit of silence loses its connection, and the cause is silence, not a reload.
 #[test]
 fn an_editor_that_is_frozen_for_long_is_silent_and_not_reloading() {
     let mut plan = Plan::quiet(7).in_dialect(FakeDialect::Holdfast);
@@ -304,7 +307,8 @@ fn an_answer_that_was_read_while_the_client_sleeps_is_told_although_the_editor_c
     assert!(history.0.iter().any(|entry| slept(&entry.what)), "{}", history.lines());
 }
 
-/// The client's roots leave the project whose editor runs. A call for the other project must not run in that editor.
+/// The client's roots change to a project without an editor. A call for that project must not run in the other project's
+/// editor.
 #[test]
 fn a_call_asked_in_a_project_without_an_editor_never_runs_in_the_one_that_is_there() {
     for dialect in [FakeDialect::Uloop, FakeDialect::Umcp, FakeDialect::Holdfast, FakeDialect::Turbokettle] {
@@ -323,10 +327,10 @@ fn a_call_asked_in_a_project_without_an_editor_never_runs_in_the_one_that_is_the
     }
 }
 
-/// A flood that is more than all queues and pipes hold, while the client reads nothing.
+/// A flood of pings that exceeds all queues and pipes, while the client does not read.
 const TOO_MUCH: [Step; 2] = [Step { at: 610, act: Act::PauseReading(2000) }, Step { at: 620, act: Act::Flood(12_000) }];
 
-/// With the flood on bounded pipes, the gateway stops reading stdin, and nothing is lost.
+/// With bounded pipes, the gateway stops reading stdin during the flood, and nothing is lost.
 #[test]
 fn a_flood_from_a_client_that_does_not_read_is_stopped_at_stdin() {
     let mut plan = Plan::quiet(7);
@@ -366,7 +370,7 @@ fn what_is_broken_at_the_seams_is_noticed_by_its_checker() {
     for (broken, name, (sessions, editors)) in runs {
         let mut plan = Plan { broken: Some(broken), sessions, editors, ..Plan::quiet(7) };
         if sessions != 2 {
-            // For faults that need a second connection.
+            // Some faults need a second connection.
             plan.steps.push(Step { at: 1500, act: Act::Reload(100) });
         }
         match broken {
@@ -384,8 +388,8 @@ fn what_is_broken_at_the_seams_is_noticed_by_its_checker() {
     Record::write_planted("planted-at-the-seams", about, planted.len()).expect("the record can be written");
 }
 
-/// The promises of a journal. Each is broken by an editor that does not keep it, on an occasion that the network or the client
-/// provides.
+/// Checks the promises of a journal: each is broken by an editor that misbehaves, on an occasion that the network or the
+/// client provides.
 #[test]
 fn an_editor_that_breaks_its_protocol_is_noticed() {
     let kept = "I2 journal-kept";
@@ -416,7 +420,7 @@ fn an_editor_that_breaks_its_protocol_is_noticed() {
             let noticed = verdicts.into_iter().filter(|verdict| !verdict.violations.is_empty());
             (noticed.map(|verdict| (verdict.name, verdict.violations)).collect::<Vec<_>>(), history)
         };
-        // Without the misconduct, the same occasion breaks nothing.
+        // Without the misbehaviour, the same occasion breaks no promise.
         let (noticed, history) = play(Some(Break::LateRequest).filter(|_| broken.delays_a_request()));
         assert!(noticed.is_empty(), "{broken:?} is no fault of the editor: {noticed:?}\n{}", history.lines());
         let (noticed, history) = play(Some(broken));
@@ -429,7 +433,7 @@ fn an_editor_that_breaks_its_protocol_is_noticed() {
     Record::write_planted("planted-in-the-editor", about, count).expect("the record can be written");
 }
 
-/// By the call's id the editor knows that it already has the call. That the second frame did not run says nothing of the first.
+/// The editor recognises the second frame by the call's id. That the second frame did not run says nothing about the first.
 #[test]
 fn a_call_that_comes_twice_runs_once_and_is_answered_with_its_own_outcome() {
     let plan = Plan { broken: Some(Break::DoubledRequest), ..Plan::quiet(7) }.in_dialect(FakeDialect::Holdfast);
@@ -439,8 +443,8 @@ fn a_call_that_comes_twice_runs_once_and_is_answered_with_its_own_outcome() {
     }
 }
 
-/// The gateway notices push messages that a partition swallowed by the number of the next one, and asks for the tool list again.
-/// The next one comes on a new connection, because TCP holds back what follows a lost packet.
+/// The gateway notices lost push messages by the number of the next one, and asks for the tool list again. The next one
+/// arrives on a new connection, because TCP holds back what follows a lost packet.
 #[test]
 fn push_messages_that_were_lost_are_noticed_by_their_numbers() {
     let steps =
@@ -455,7 +459,8 @@ fn push_messages_that_were_lost_are_noticed_by_their_numbers() {
     assert!(told("push_missed ") > 0, "{}", history.lines());
 }
 
-/// The editor reports itself what keeps it from working, off its main thread. The gateway does not guess it from silence.
+/// The editor itself reports, from another thread than its main thread, what keeps it from working. The gateway does not
+/// infer it from silence.
 #[test]
 fn the_status_tells_a_dialog_an_import_and_scripts_that_do_not_compile_apart() {
     let summary = |fault: Option<Act>| {

@@ -1,5 +1,6 @@
-//! Bad input from every side: flags, environment, files, stdin, the bridge, the push port. Each gets a clear error that names the
-//! fix. No session ends, no call is lost, and a peer that is not proven to be the editor receives nothing.
+//! Bad input from every side: flags, environment, files, stdin, the bridge, the push port. Each must be answered with a clear
+//! error that says what to do. No session ends, no call is lost, and a peer that is not proven to be the editor receives
+//! nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -271,7 +272,7 @@ async fn a_peer_that_is_no_bridge_costs_a_call_its_sending_and_nothing_else() {
         assert!(problem.is_some_and(|problem| is_named(&problem["says"].to_string())), "{peer:?}: {found}");
 
         let mut gateway = Server::start(&place, &["--port", &impostor.at(), "--patience", "6"]).await;
-        // A silent peer takes a moment to recognise, and calls of this client wait for one second only.
+        // It takes a moment to recognise a silent peer, and calls of this client wait for only one second.
         gateway.status_that("what the peer is", |status| is_named(&status.to_string())).await;
         let result = gateway.call("echo", json!({})).await;
         assert!(result["isError"] == true && words(&result).starts_with("Not executed: "), "{peer:?}: {result}");
@@ -381,7 +382,7 @@ async fn garbage_on_the_push_port_changes_nothing() {
     ];
     for bytes in garbage {
         let mut socket = TcpStream::connect(("127.0.0.1", push)).await.expect("the push port is open");
-        // The socket may be closed before everything is written.
+        // The gateway may close the socket before everything is written.
         let _ = within("room in the socket", socket.write_all(bytes)).await;
     }
     let mut many = Vec::new();

@@ -1,4 +1,5 @@
-//! The promises about a client's call: it is held, sent, answered, cancelled or given up, always truthfully and never twice.
+//! The promises about a client's call: it is held, sent, answered, cancelled or given up, the answer is always true, and no
+//! call runs twice.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -29,12 +30,12 @@ async fn a_plain_call_takes_the_requests_lock_three_times_at_most_and_the_calls_
         let id = gateway.client.call("echo", json!({"n": 1})).await;
         let (text, error) = gateway.client.text(&id).await;
         assert!(!error, "{text}");
-        // All work that follows the answer is done in this time.
+        // This leaves time for all work that follows the answer.
         sleep(Duration::from_millis(1)).await;
         let after = locked(&gateway);
         costs.push((after.0 - before.0, after.1 - before.1));
     }
-    // The first call also sets the timer of the deadlines, and the rest of the handshake runs beside it.
+    // The first call also sets the timer of the deadlines, and the rest of the handshake runs at the same time.
     costs.remove(0);
     assert!(costs.iter().all(|(requests, calls)| *requests <= 3 && *calls <= 4), "{costs:?}");
 }
@@ -92,7 +93,8 @@ async fn a_call_during_a_reload_is_held_with_progress_and_then_runs_once() {
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
-/// A client gives up a call without progress, and the cause "busy" would name a call ahead that does not exist.
+/// A client gives up a call without progress, so the held call must report some. The cause "busy" would name a preceding call
+/// that does not exist.
 #[tokio::test(start_paused = true)]
 async fn a_call_behind_a_list_that_is_asked_for_again_says_so_until_it_comes() {
     let (mut gateway, unity) = connected(UNKNOWN).await;
@@ -187,7 +189,7 @@ async fn held_calls_have_a_bound_of_their_bytes_and_what_is_too_large_for_the_ed
     let (text, error) = gateway.client.text(&large).await;
     assert!(error && text.starts_with("Not executed"), "{text}");
     assert!(began.elapsed() < Duration::from_secs(1), "it was held for {:?}", began.elapsed());
-    // Each call fits the editor; together they exceed what the gateway keeps.
+    // Each call is within the editor's limit, but together they exceed what the gateway keeps.
     let most = limits::OPEN_CALLS_MAX_BYTES / 1_000_000;
     let mut calls = Vec::new();
     for number in 0..most + 5 {
@@ -207,7 +209,7 @@ async fn held_calls_have_a_bound_of_their_bytes_and_what_is_too_large_for_the_ed
         let (text, error) = gateway.client.text(call).await;
         assert!(!error, "{text:.200}");
     }
-    // The ended calls have freed their bytes.
+    // The calls that ended no longer count towards the limit in bytes.
     gateway.client.ok("echo", json!({"text": "y".repeat(1_000_000)})).await;
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
@@ -236,7 +238,7 @@ async fn an_id_used_again_after_a_cancel_is_the_second_calls_alone_and_the_first
     };
     for id in 700..740 {
         let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
-        // Both are read at once, so the first call still waits for the session when its cancel arrives.
+        // The gateway reads the lines at once, so the first call still waits for the session when its cancel arrives.
         let (first, second) = (call(id, format!("first-{id}")), call(id, format!("second-{id}")));
         gateway.client.line(&format!("{first}\n{cancel}\n{second}")).await;
         let (text, error) = gateway.client.text(&json!(id)).await;
@@ -314,7 +316,7 @@ async fn ten_more_silent_minutes_end_the_connection_and_a_new_one_is_dialled() {
     let id = gateway.client.call("hold", json!({})).await;
     let (text, _) = gateway.client.text(&id).await;
     let call = call_id(&text);
-    // The call was due after RUNNING_MAX, when it was answered "still running"; the silence is measured from there.
+    // After RUNNING_MAX the call was due and was answered "still running"; the silence is measured from then on.
     let silence = limits::RUNNING_MAX + limits::SILENCE_MAX;
     sleep(limits::SILENCE_MAX - Duration::from_secs(5)).await;
     assert_eq!(unity.stats().accepts, 1, "not yet");

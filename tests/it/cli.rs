@@ -1,4 +1,4 @@
-//! The one-shot commands as a script uses them: stdout, stderr and the exit codes of the table.
+//! The commands that run once and exit, as a script uses them: stdout, stderr and the documented exit codes.
 
 use std::time::Duration;
 
@@ -256,12 +256,12 @@ async fn status_says_why_each_call_waits_and_what_became_of_it() {
         "{people}"
     );
 
-    // The editor is back: the first call runs, and the other one waits for it.
+    // The editor is back: the first call runs, and the other call waits for it.
     let busy = seen("the editor is busy", &|seen| seen["calls"]["open"][0]["state"] == "sent").await;
     assert_eq!(busy["calls"]["open"][0]["waits_for"], Value::Null, "{busy}");
     assert_eq!(busy["calls"]["open"][1]["waits_for"], "busy", "{busy}");
-    // The newest outage is first. If the settings were read a moment too early, there is another outage, for an editor of another
-    // session.
+    // The newest outage is the first in the list. If the settings were read a moment too early, there is another outage, for
+    // an editor of another session.
     let outages = busy["outages"].as_array().expect("a list");
     let outage = outages.iter().find(|outage| outage["why"] == "reload").unwrap_or_else(|| panic!("no reload: {busy}"));
     assert_eq!(outage["cause"], "reloading", "{busy}");

@@ -4,7 +4,7 @@
 use crate::binary::{Done, Place, Unity, finish, text};
 use serde_json::{Value, json};
 
-/// Runs a command whose stdout is a full disk.
+/// Runs a command that writes its stdout to a full disk.
 #[cfg(target_os = "linux")]
 async fn into_a_full_disk(place: &Place, words: &[&str]) -> Done {
     let mut command = place.command(words.iter().copied());
@@ -35,7 +35,7 @@ async fn what_cannot_be_written_is_told_and_never_counts_as_done() {
         assert_eq!(done.code, Some(74), "{words:?}: {done:?}");
         assert!(done.err.contains("could not be written to stdout (No space left on device"), "{words:?}: {done:?}");
     }
-    // Another failure of the command keeps its own exit code.
+    // If the command itself fails too, it keeps the exit code of that failure.
     let failed = into_a_full_disk(&place, &["call", "fail", "--json", "--port", &at]).await;
     assert_eq!(failed.code, Some(1), "{failed:?}");
     assert!(failed.err.contains("could not be written to stdout"), "{failed:?}");
@@ -177,7 +177,7 @@ async fn a_package_that_is_known_and_not_spoken_is_named() {
         assert!(call.code == Some(3) && call.err.contains(id) && call.err.contains("does not speak"), "{call:?}");
         let status = place.run(["status", "--project", text(&project)]).await.out;
         assert!(status.contains("none that holdfast supports") && status.contains(title), "{status}");
-        // Our own package can be installed beside it.
+        // Our own package can be installed in addition to it.
         let installed = place.run(["unity", "install", "--project", text(&project)]).await;
         assert_eq!(installed.code, Some(0), "{installed:?}");
         let doctor = place.run(["doctor", "--json", "--project", text(&project)]).await.json();
@@ -233,7 +233,7 @@ async fn an_empty_variable_is_one_that_is_not_set() {
         let done = finish(command, b"").await;
         assert_eq!((done.code, &*done.err), (Some(0), ""), "{name}: {done:?}");
     }
-    // All variables at once, for the server and for the commands that find a project by themselves.
+    // All variables are empty at once, for the server and for the commands that find a project by themselves.
     for words in [&["serve"][..], &["unity", "install", "--check"], &["doctor"]] {
         let mut command = place.command(words.iter().copied());
         command.current_dir(&project);
@@ -268,7 +268,7 @@ async fn flags_stand_before_or_behind_the_subcommand() {
     assert!(check.code == Some(1) && check.out.contains("is not installed"), "{check:?}");
     let nonsense = place.run(["--port", &at, "nonsense"]).await;
     assert!(nonsense.code == Some(2) && nonsense.err.contains("unrecognized subcommand 'nonsense'"), "{nonsense:?}");
-    // A flag that a subcommand does not take is still refused by name.
+    // A flag that a subcommand does not accept is still refused by name.
     let refused = place.run(["--port", &at, "setup", "--list"]).await;
     assert!(refused.code == Some(2) && refused.err.contains("--port"), "{refused:?}");
     unity.quit().await;
@@ -330,14 +330,14 @@ async fn help_is_for_people_and_colours_are_no_finding() {
     assert!(!done.out.contains("NO_COLOR"), "{done:?}");
 }
 
-/// Like [`Place::run`], in this folder.
+/// Does the same as [`Place::run`], in this folder.
 async fn run_in(place: &Place, folder: &std::path::Path, words: &[&str]) -> Done {
     let mut command = place.command(words.iter().copied());
     command.current_dir(folder);
     finish(command, b"").await
 }
 
-/// What `doctor` says about the project.
+/// Returns what `doctor` reports about the project.
 async fn of_the_project(place: &Place, folder: &std::path::Path) -> String {
     let found = run_in(place, folder, &["doctor", "--json"]).await.json();
     let found = found["findings"].as_array().expect("a list").iter().find(|one| one["about"] == "project").cloned();

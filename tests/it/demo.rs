@@ -1,4 +1,5 @@
-//! The demo as a person runs it: it ends well, says so, and leaves nothing behind, even when it is interrupted.
+//! The demo as a person runs it: it ends successfully, says so, and leaves no process or file behind, even when it is
+//! interrupted.
 
 use std::io::{BufRead as _, BufReader, Lines};
 use std::path::Path;
@@ -10,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::process::room::start;
 
-/// A demo in a separate folder, which distinguishes its children from those of other tests.
+/// Returns a demo's command with a separate temporary folder, which distinguishes its children from those of other tests.
 fn demo(folder: &TempDir, flags: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
     command.arg("demo").args(flags).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -26,7 +27,7 @@ fn run(folder: &TempDir, flags: &[&str]) -> (Output, String) {
     (output, text)
 }
 
-/// Number of processes whose command line contains the folder; `None` where the system cannot list them.
+/// Counts the processes whose command line contains the folder; `None` if the system cannot list them.
 fn processes_in(folder: &Path) -> Option<usize> {
     let folder = folder.to_str()?;
     let processes = std::fs::read_dir("/proc").ok()?.flatten();
@@ -64,7 +65,7 @@ fn the_demo_keeps_every_promise_and_leaves_nothing_behind() {
     }
     // The text of a lost call must not claim a return that has not happened.
     assert!(!text.contains("Unity is back"), "{text}");
-    // Not a terminal: no colours, and only ASCII.
+    // The output is not a terminal, so it has no colours, and only ASCII.
     assert!(text.bytes().all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)), "{text}");
     assert_nothing_left(&folder);
 }
@@ -77,7 +78,8 @@ fn the_demo_keeps_every_promise_with_each_package() {
             let (output, text) = run(&folder, &["--fast", "--dialect", dialect]);
             assert_eq!(output.status.code(), Some(0), "{dialect}: {text}");
             assert!(text.contains(" All 10 promises kept: 16 calls in "), "{dialect}: {text}");
-            // Only a package that keeps its answers across a reload can give one that was lost with the connection.
+            // Only a package that keeps its answers across a reload can still give an answer that was lost with the
+            // connection.
             assert_eq!(text.contains("count sugar: ok"), dialect == "holdfast", "{dialect}: {text}");
             assert_nothing_left(&folder);
         })
@@ -100,7 +102,8 @@ fn as_json_every_line_is_an_event_and_the_last_one_is_the_end() {
     assert_nothing_left(&folder);
 }
 
-/// Starts a demo and returns when its gateway and its Unity both run: the demo, the gateway's pid, and the unread lines.
+/// Starts a demo and waits until its gateway and its Unity both run. Returns the demo, the gateway's pid, and the lines that
+/// are not read yet.
 fn started(folder: &TempDir) -> (Child, i32, Lines<BufReader<ChildStdout>>) {
     let mut child = start(|| demo(folder, &["--json"]).spawn());
     let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
@@ -144,7 +147,7 @@ fn an_interrupted_demo_ends_its_children_and_removes_its_folder() {
     use nix::unistd::Pid;
 
     let folder = tempfile::tempdir().unwrap();
-    // The rest is not read: an interrupted demo ends without a reader.
+    // The rest of the output is not read: an interrupted demo must end without a reader.
     let (mut child, _, _lines) = started(&folder);
     kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1));

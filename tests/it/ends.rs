@@ -1,5 +1,5 @@
-//! No task ends unnoticed. A panic in a task of an actor is a failure of that actor, a panic outside of the tree is a failure of
-//! the program, and every end answers the open requests.
+//! No task ends unnoticed. A panic in a task of an actor counts as a failure of that actor, and a panic outside of the
+//! supervision tree as a failure of the program. In each case the open requests are answered.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -88,7 +88,7 @@ async fn a_panic_of_the_task_that_keeps_the_deadlines_ends_the_gateway_as_our_fa
     use tracing_subscriber::layer::SubscriberExt as _;
     quiet_sabotage();
     ask_every_log();
-    // Only the panicking task logs the answer of a call whose time is up.
+    // Only the task that is to panic logs the answer of a call whose time is up.
     let log = tracing_subscriber::registry().with(PanicAt("call_answered", false.into()));
     let _guard = tracing::subscriber::set_default(log);
     let mut gateway = gateway(Setup::default());

@@ -1,4 +1,4 @@
-//! Failures inside the exporter: it restarts, reports them, and nothing else is affected.
+//! Failures inside the exporter of metrics: it restarts and reports them, and nothing else is affected.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -31,7 +31,7 @@ fn counted() -> Config {
     Config { metrics: Some(([127, 0, 0, 1], METRICS_PORT).into()), ..Setup::default().config }
 }
 
-/// Places where a panic is planted.
+/// Where the exporter is made to panic on purpose.
 #[derive(Default)]
 struct Mines {
     accept: AtomicBool,
@@ -44,7 +44,7 @@ fn step_on(mine: &AtomicBool) {
     }
 }
 
-/// The simulated network, with planted panics on the accepting side.
+/// The simulated network, with deliberate panics on the side that accepts connections.
 struct Mined(Arc<MemoryNet>, Arc<Mines>);
 
 impl Net for Mined {
@@ -99,7 +99,7 @@ impl AsyncWrite for MinedStream {
     }
 }
 
-/// An exporter without an actor tree, so that nothing else reads the clock or accepts.
+/// An exporter without an actor tree, so that nothing else reads the clock or accepts connections.
 struct Alone {
     parts: Arc<Parts>,
     net: Arc<MemoryNet>,
@@ -125,7 +125,7 @@ impl Alone {
         Scrape::of(&self.parts)
     }
 
-    /// Checks the number of starts of the exporter so far; all but the first are restarts.
+    /// Checks how often the exporter was started so far; all starts but the first are restarts.
     fn lives(&self, starts: f64) {
         let (scrape, exporter) = (self.scrape(), ("actor", "exporter"));
         scrape.is("holdfast_actor_starts_total", &[exporter], starts);
@@ -141,7 +141,7 @@ impl Alone {
         socket
     }
 
-    /// Checks that the exporter serves and ticks.
+    /// Checks that the exporter answers and that its clock ticks.
     async fn is_whole(&self) {
         assert_eq!(answer(self.asks().await).await.0, 200);
         let before = self.scrape().sum("holdfast_runtime_lag_seconds_count", &[]);
@@ -151,7 +151,7 @@ impl Alone {
     }
 }
 
-/// Checks that a scrape that ran into a planted panic receives nothing.
+/// Checks that a scrape that met a deliberate panic receives nothing.
 async fn silence(mut socket: BoxStream) {
     let mut text = String::new();
     let _ = within("the end", socket.read_to_string(&mut text)).await;
@@ -218,7 +218,7 @@ async fn the_last_words_of_a_gateway_that_gave_up_say_so() {
     let mut gateway = crate::support::gateway(Setup { config, ..Setup::default() });
     let exporter = Exporter::start(&gateway.parts);
     gateway.client.open().await;
-    // Four ends of the session within a minute are too many. The tree is rebuilt three times.
+    // The session ends four times within a minute, which is too often. The tree is rebuilt three times.
     for tree in 1..=4 {
         for _ in 0..4 {
             let lives = gateway.sabotage.lives("session").len();

@@ -1,4 +1,4 @@
-//! Results are fitted to each client: the real binary, a fake editor, and clients that send their names.
+//! Results are made to fit each client: the real binary, a fake editor, and clients that send their names.
 
 use crate::binary::{Place, Server, Unity, text, words};
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ async fn images_and_sounds_pass_where_they_are_taken_and_lie_in_files_where_not(
     codex.end().await;
 }
 
-/// A project whose catalogue on disk was changed by `change`.
+/// Creates a project whose catalogue on disk was changed by `change`.
 async fn with_catalogue(place: &Place, change: impl Fn(&mut Vec<Value>)) -> std::path::PathBuf {
     let project = place.project("Castle");
     let unity = Unity::of(place, &project).await;
@@ -81,7 +81,7 @@ async fn with_catalogue(place: &Place, change: impl Fn(&mut Vec<Value>)) -> std:
     project
 }
 
-/// Waits for the tool list from disk, because a client that gets change notifications is answered before it is read.
+/// Waits for the tool list from disk, because a client that gets change notifications is answered before that list is read.
 async fn listed(server: &mut Server) {
     server.status_that("the list on disk", |status| status["tools"]["count"].as_u64() > Some(0)).await;
 }

@@ -1,5 +1,6 @@
-//! The rooms of `src/` from the inside out. Imports point inwards only, and form no circle: neither between rooms nor between the
-//! files of a room or a crate. `mod x;` does not count as an import, and code that only tests see is ignored.
+//! The order of the modules of `src/`. A module may import only modules before it in this order, and imports form no circle:
+//! neither between these modules nor between the files of a module or a crate. `mod x;` does not count as an import, and code
+//! for tests only is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +10,8 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree};
 
-/// The rooms from the inside out: each may import the rooms before it. A room is a file or a folder with this name.
+/// The top-level modules of `src/` in their order: each may import those before it. Each is a file or a folder with this
+/// name.
 const ROOMS: &[&str] = &[
     "limits",
     "protocol",
@@ -29,13 +31,13 @@ const ROOMS: &[&str] = &[
     "services",
     "cli",
 ];
-/// Imports that are forbidden although the imported room is further inside, with the reason.
+/// Imports that are forbidden although the order permits them, with the reason.
 const NOT_EVEN: &[(&str, &str, &str)] = &[
     ("services", "actors", "services read snapshots and never reach an actor"),
     ("services", "transport", "services are no client"),
 ];
 
-/// The files of a crate by the path of their module, and what each file imports and defines.
+/// The files of a crate, by the path of their module. Each entry lists what the file imports and defines.
 struct Sources {
     /// The folder of the files.
     root: PathBuf,
@@ -46,9 +48,9 @@ struct Sources {
 struct File {
     /// The file's path below the folder.
     path: String,
-    /// Paths that the file names, from the crate's root.
+    /// Paths that the file names, starting at the crate's root.
     named: BTreeSet<Vec<String>>,
-    /// Names that the file re-exports, and their source.
+    /// Names that the file re-exports, and where they come from.
     passed_on: BTreeMap<String, Vec<String>>,
     /// Modules from which the file re-exports everything.
     globs: Vec<Vec<String>>,
@@ -69,8 +71,8 @@ impl Sources {
         self.files.insert(module, reader.file);
     }
 
-    /// The file that a path leads to: the longest module in the path, or the file from which that module re-exports the next
-    /// name.
+    /// Returns the file that a path refers to: the file of the longest module in the path, or the file from which that module
+    /// re-exports the next name. `None` if the path has no known module.
     fn file_of(&self, path: &[String], depth: u8) -> Option<&File> {
         let length = (0..=path.len()).rev().find(|length| self.files.contains_key(&path[..*length]))?;
         let file = &self.files[&path[..length]];
@@ -83,7 +85,7 @@ impl Sources {
         Some(by_glob.into_iter().find(|file| file.defined.contains(name)).unwrap_or(file))
     }
 
-    /// The files that each file imports, with the path of the import.
+    /// Returns the files that each file imports, with the path of each import.
     fn imports(&self) -> BTreeMap<&str, BTreeMap<&str, String>> {
         let mut imports: BTreeMap<&str, BTreeMap<&str, String>> = BTreeMap::new();
         for file in self.files.values() {
@@ -96,7 +98,7 @@ impl Sources {
         imports
     }
 
-    /// All violations of the rules on imports.
+    /// Returns all violations of the rules on imports.
     fn findings(&self) -> Vec<String> {
         let imports = self.imports();
         let mut findings = Vec::new();
@@ -123,13 +125,13 @@ impl Sources {
     }
 }
 
-/// The index of a file's room in [`ROOMS`].
+/// Returns the index in [`ROOMS`] of the module that a file belongs to; `None` if it is not listed.
 fn place(path: &str) -> Option<usize> {
     let first = path.split('/').next().unwrap_or_default();
     ROOMS.iter().position(|room| *room == first.trim_end_matches(".rs"))
 }
 
-/// One circle for each group of files that import each other.
+/// Finds circles of imports: one for each group of files that import each other.
 fn circles(imports: &BTreeMap<&str, BTreeMap<&str, String>>) -> Vec<Vec<String>> {
     let next = |file: &str| imports.get(file).into_iter().flat_map(|targets| targets.keys().copied());
     let mut found: Vec<Vec<String>> = Vec::new();
@@ -165,7 +167,7 @@ fn circles(imports: &BTreeMap<&str, BTreeMap<&str, String>>) -> Vec<Vec<String>>
     found
 }
 
-/// The module of a file: `core/calls/mod.rs` and `core/calls.rs` are `core::calls`; `lib.rs` is the root.
+/// Returns the module of a file: `core/calls/mod.rs` and `core/calls.rs` are `core::calls`; `lib.rs` is the root.
 fn module_of(path: &str) -> Vec<String> {
     let mut module: Vec<String> = path.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     if module.last().is_some_and(|last| matches!(last.as_str(), "mod" | "lib")) {
@@ -197,7 +199,7 @@ impl Reader {
         self.file.defined.insert(name.to_string());
     }
 
-    /// A written path as a path from the crate's root; `None` if it belongs to another crate.
+    /// Turns a written path into a path from the crate's root; `None` if it belongs to another crate.
     fn absolute(&self, path: &[String]) -> Option<Vec<String>> {
         let mut base = self.module.clone();
         let mut rest = path;
@@ -218,7 +220,8 @@ impl Reader {
 
     fn name(&mut self, path: &[String]) {
         let relative = !matches!(path.first().map(String::as_str), Some("crate" | "self" | "super"));
-        // A path that begins with a name belongs to a module here, to another crate, or to a name that a `use` imported.
+        // A path that begins with a plain name refers to a module of this file, to another crate, or to a name that a `use`
+        // imported.
         if relative && path.len() < 2 {
             return;
         }
@@ -274,7 +277,8 @@ impl Reader {
         }
     }
 
-    /// Collects paths in a macro's tokens, which are not parsed: those that begin with `crate`, `self` or `super`.
+    /// Collects paths in a macro's tokens, which are not parsed. Only paths that begin with `crate`, `self` or `super` are
+    /// found.
     fn read_tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;
@@ -354,7 +358,7 @@ impl<'ast> Visit<'ast> for Reader {
     }
 }
 
-/// The files of a crate, without those that only tests use.
+/// Reads the files of a crate, without those that only tests use.
 fn sources(of_crate: &str) -> Sources {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(of_crate).join("src");
     let mut sources = Sources { root: root.clone(), files: BTreeMap::new() };
@@ -384,7 +388,8 @@ fn imports_point_inwards_and_form_no_circle() {
     assert!(findings.is_empty(), "{} findings\n{}", findings.len(), findings.join("\n"));
 }
 
-/// The one circle that is allowed: in this model the calls run the tools, and the tools report their progress through the calls.
+/// The only circle that is allowed: in this simulated editor the calls run the tools, and the tools report their progress
+/// through the calls.
 const CIRCLE_ALLOWED: (&str, &str) = ("fake-unity", "holdfast/");
 
 #[test]

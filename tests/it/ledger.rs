@@ -1,5 +1,6 @@
-//! The ledger's promises under any order of events: at most one answer a call, none after a cancel, nothing sent twice unless the
-//! call is repeatable, nothing claimed too late or for a closed connection, and every call settled at the end.
+//! The ledger's promises under any order of events: at most one answer for each call, none after a cancel; no call is sent
+//! twice unless it is repeatable; none is claimed too late or for a closed connection; and every call has its verdict at the
+//! end.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -17,7 +18,8 @@ use proptest::prelude::*;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-/// A step that some part takes with the ledger. Calls and connections are named by number; the ledger need not know the number.
+/// An operation on the ledger, as some part of the gateway would do it. Calls and connections are identified by number, and
+/// the number may be unknown to the ledger.
 #[derive(Debug, Clone)]
 enum Step {
     Accept {
@@ -101,7 +103,7 @@ fn step() -> impl Strategy<Value = Step> {
 struct Known {
     repeatable: bool,
     hold_limit: Option<Instant>,
-    /// Epochs of the claims that were not revoked, oldest first.
+    /// Epochs of the claims that were not withdrawn, oldest first.
     sent: Vec<Epoch>,
     answered: bool,
     cancelled: bool,
@@ -141,7 +143,7 @@ impl World {
         }
     }
 
-    /// Checks the ledger's settlements against what the test knows.
+    /// Checks the ledger's settlements against what the test knows about the calls.
     fn see(&mut self, settlements: Vec<Settlement>) {
         let numbers: BTreeMap<RequestKey, usize> =
             (0..self.calls.len()).map(|number| (request(number), number)).collect();
@@ -247,7 +249,7 @@ impl World {
                 }
             }
             Step::Revoke { call, epoch } => {
-                // Only a writer whose connection is still open can prove that it wrote nothing.
+                // Only a writer whose connection is still open can prove that it wrote no byte.
                 let Some(known) = self.calls.get_mut(usize::from(call)) else { return };
                 let epoch = epoch_of(epoch);
                 if known.answered || known.cancelled || !self.open.contains(&epoch) || known.sent.last() != Some(&epoch)
@@ -300,7 +302,7 @@ impl World {
                 self.see(settlements);
             }
             Step::Learn { call } => {
-                // Only a call whose result is being looked for can be learned.
+                // An outcome can be reported only for a call whose result is being looked for.
                 if self.ledger.recovering().iter().any(|(id, _)| *id == call_id(call.into())) {
                     let settlements = self.ledger.learn(call_id(call.into()), answer(false), now);
                     self.see(settlements);
@@ -331,7 +333,7 @@ impl World {
         }
     }
 
-    /// The task that wakes at a deadline: afterwards no deadline is due.
+    /// Does what the task does that wakes at a deadline. Afterwards no deadline may be due.
     fn sweep(&mut self) {
         let settlements = self.ledger.elapse(self.now);
         self.see(settlements);
@@ -365,7 +367,7 @@ proptest! {
     }
 }
 
-/// Without further events every call ends by itself, and the deadlines come to an end.
+/// Without further events every call ends by itself, and then there are no more deadlines.
 #[test]
 fn a_call_that_nobody_touches_any_more_ends_within_its_patience() {
     for sent in [false, true] {
@@ -390,7 +392,7 @@ fn a_call_that_nobody_touches_any_more_ends_within_its_patience() {
     }
 }
 
-/// A repeatable call that is sent again and outlasts its client stays open like any other: its late answer is kept.
+/// A repeatable call that was sent again stays open like any other when its client stops waiting: its late answer is kept.
 #[test]
 fn an_earlier_loss_does_not_end_a_call_that_was_sent_again() {
     let mut world = World::new();

@@ -1,4 +1,4 @@
-//! The link against ports of foreign peers, and clients that close stdin as soon as they have written.
+//! The link when foreign programs own the port, and clients that close stdin as soon as they have written.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -16,8 +16,8 @@ fn editor_of(project: &str) -> Owner {
     Owner { pid: 4711, name: "Unity".to_owned(), command_line }
 }
 
-/// Somebody else's editor listens on the named port. The gateway asks who it is, does not connect ten times a second, and finds
-/// the right editor as soon as it is there.
+/// The editor of another project listens on the named port. The gateway asks for its identity, does not connect ten times a
+/// second, and finds the right editor as soon as that one listens.
 #[tokio::test(start_paused = true)]
 async fn somebody_elses_editor_is_left_in_peace_and_the_right_one_is_found() {
     let project = tempfile::tempdir().unwrap();
@@ -51,8 +51,9 @@ async fn somebody_elses_editor_is_left_in_peace_and_the_right_one_is_found() {
     it.close().await;
 }
 
-/// The real packages close their connections before their listener. A gateway that reconnects at once meets the dying listener,
-/// and the port has no owner when the gateway looks it up. That says nothing about the next listener on the port.
+/// The real packages close their connections before their listener. A gateway that reconnects at once reaches the listener
+/// that is about to close, and the port has no owner when the gateway looks it up. That must not count against the next
+/// listener on the port.
 #[tokio::test(start_paused = true)]
 async fn a_listener_that_dies_while_its_owner_is_looked_up_bars_nobody() {
     let (_folder, mut it, unity) = of_project(old_package(), Duration::from_millis(3)).await;
@@ -69,7 +70,7 @@ async fn a_listener_that_dies_while_its_owner_is_looked_up_bars_nobody() {
     it.close().await;
 }
 
-/// The package listens on its port for a moment to see whether it is free.
+/// The package listens on its port for a moment only, to find out whether the port is free.
 #[tokio::test(start_paused = true)]
 async fn a_listener_that_only_flashes_bars_nobody() {
     let flash = Duration::from_millis(300);
@@ -85,7 +86,7 @@ async fn a_listener_that_only_flashes_bars_nobody() {
     it.close().await;
 }
 
-/// Versions before v0.41.1 do not announce a reload: a call right after a compilation must not run into it.
+/// Versions before v0.41.1 do not announce a reload. A call right after a compilation must still not be lost to the reload.
 #[tokio::test(start_paused = true)]
 async fn the_call_after_a_compile_is_not_lost_to_a_reload_that_nobody_announces() {
     let config = FakeUnityConfig { compile_gap: Duration::from_millis(100), ..old_package() };
@@ -98,8 +99,8 @@ async fn the_call_after_a_compile_is_not_lost_to_a_reload_that_nobody_announces(
     it.close().await;
 }
 
-/// Two projects are open, and the second editor found its port taken. Before v2.0 the package then listens on the next port and
-/// writes that port nowhere.
+/// Two projects are open, and the second editor found its port in use. Before v2.0 the package then listens on the next port,
+/// and writes that port to no file.
 #[tokio::test(start_paused = true)]
 async fn an_editor_that_moved_from_its_port_is_found_by_its_process_and_again_after_a_reload() {
     let project = tempfile::tempdir().unwrap();
@@ -134,12 +135,13 @@ async fn an_editor_that_moved_from_its_port_is_found_by_its_process_and_again_af
     it.close().await;
 }
 
-/// A version that announces nothing and cannot check for which editor a call is.
+/// Returns an editor of a version that announces nothing and cannot check which editor a call is for.
 fn old_package() -> FakeUnityConfig {
     FakeUnityConfig { package_version: "0.30.1".parse().unwrap(), port: PORT, ..editor() }
 }
 
-/// A gateway that found the editor by its project, on a machine that takes the time `look` to find the owner of a port.
+/// Starts a gateway that finds the editor by its project, on a machine that needs the time `look` to find the owner of a
+/// port.
 async fn of_project(
     config: FakeUnityConfig,
     look: Duration,
@@ -165,7 +167,7 @@ async fn of_project(
     (project, it, unity)
 }
 
-/// `printf '…' | holdfast`: the session answers every request that arrived before stdin ended.
+/// Plays `printf '…' | holdfast`: the session answers every request that arrived before stdin ended.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_asks_and_closes_at_once_is_answered() {
     let mut it = gateway(Setup::default());

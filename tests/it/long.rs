@@ -1,4 +1,4 @@
-//! Long lists: a thousand tools, one of them with a schema of 500 KB, and ten thousand calls on record.
+//! Long lists: a thousand tools, one of them with a schema of 500 KB, and ten thousand finished calls.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -24,14 +24,14 @@ fn long_list() -> FakeUnityConfig {
     FakeUnityConfig { tools: TOOLS, schema_bytes: SCHEMA_BYTES, ..editor() }
 }
 
-/// The listed names. Checks that the list is complete, and that the last tool has the long schema.
+/// Returns the listed names. Checks that the list is complete, and that the last tool has the long schema.
 async fn whole_list(gateway: &mut Gateway) -> BTreeSet<String> {
     let id = gateway.client.request("tools/list", json!({})).await;
     let list = gateway.client.result(&id).await;
     let tools = list["tools"].as_array().unwrap();
     let names: BTreeSet<String> = tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
     assert_eq!(names.len(), tools.len(), "a name is listed twice");
-    // Development-only tools are hidden, the gateway's own tools are listed too.
+    // Development-only tools are hidden, and the gateway's own tools are listed too.
     assert!((TOOLS - 20..=TOOLS + OWN).contains(&tools.len()), "{} tools", tools.len());
     let sizes = tools.iter().map(|tool| (tool["inputSchema"].to_string().len(), tool["name"].as_str()));
     let (longest, name) = sizes.max().unwrap();
@@ -115,7 +115,7 @@ async fn ten_thousand_calls_are_kept_and_found_and_the_next_one_pushes_the_oldes
     let finished = |gateway: &Gateway| gateway.parts.calls.ledger(|ledger, _| ledger.finished_records().count());
     for made in 2..=FINISHED_CALLS_MAX {
         gateway.client.call("echo", json!({"text": "x"})).await;
-        // Fewer than may be open at the same time.
+        // Ensures that fewer calls are open than may be at the same time.
         if made % 100 == 0 {
             until("they end", || finished(&gateway) == made).await;
         }

@@ -1,8 +1,8 @@
 //! Every test of the whole program, in one executable, so that the library is linked only once. Each suite is a module.
 //!
-//! There are three harnesses. [`support`] runs the product's own actors in this process, on a simulated network and a simulated
-//! machine. [`binary`] starts the real program and talks to it. [`process`] does the same under real faults, with the harness in
-//! `crates/testkit` that the chaos suite also uses.
+//! There are three harnesses. [`support`] runs the product's own actors in this process, on a simulated network and a
+//! simulated machine. [`binary`] starts the real program and talks to it. [`process`] also starts the real program, but
+//! causes real faults; its harness is in `crates/testkit`, and the chaos tests use it too.
 //!
 //! All suites share this process, so a change of global state by one suite affects the others. No suite changes the environment
 //! or the working directory (a lint refuses both), and global settings are made in [`support`].

@@ -1,5 +1,5 @@
-//! The promises about metrics: they agree with what the client saw, stay within their budget under any client, survive the parts
-//! that they measure, and can be read on this machine only.
+//! The promises about metrics: they agree with what the client saw, stay within their limits under any client, survive the
+//! failure of the parts that they measure, and can be read on this machine only.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -42,7 +42,7 @@ async fn what_is_counted_is_what_the_client_saw() {
     gateway.client.line("{ no JSON").await;
     Scrape::of(&gateway.parts).check();
 
-    // One call runs while the editor reloads, one waits for its return, one is cancelled meanwhile.
+    // One call runs while the editor reloads, one waits for the editor's return, and one is cancelled in the meantime.
     let mark = gateway.client.call("hold", json!({})).await;
     until("it runs", || Scrape::of(&gateway.parts).sum("holdfast_tool_calls_in_flight", &[]) == 1.0).await;
     let waiting = gateway.client.call("echo", json!({"text": "y"})).await;
@@ -64,7 +64,8 @@ async fn what_is_counted_is_what_the_client_saw() {
     scrape.is("holdfast_mcp_request_duration_seconds_count", &[call], 8.0);
     scrape.is("holdfast_mcp_invalid_messages_total", &[], 1.0);
     scrape.is("holdfast_mcp_session_info", &[("client", "claude_code"), ("protocol", "2025-06-18")], 1.0);
-    // Every request that was read is answered, cancelled or open. Every call has one verdict, counted by cause and by tool.
+    // Every request that was read is answered, cancelled or open. Every call has one verdict, which is counted by cause and
+    // by tool.
     let read = scrape.sum("holdfast_mcp_messages_total", &[("direction", "rx"), ("kind", "request")]);
     scrape.is("holdfast_mcp_requests_total", &[], read);
     scrape.is("holdfast_tool_calls_total", &[], 9.0);
@@ -74,7 +75,7 @@ async fn what_is_counted_is_what_the_client_saw() {
     scrape.is("holdfast_tool_calls_total", &[("verdict", "cancelled")], 1.0);
     scrape.is("holdfast_tool_calls_total", &[("verdict", "outcome_unknown"), ("cause", "reload")], 1.0);
     scrape.is("holdfast_tool_call_duration_seconds_count", &[], 8.0);
-    // The call that waited for the reload was sent late, and once.
+    // The call that waited for the reload was sent late, and only once.
     scrape.is("holdfast_tool_call_wait_seconds_count", &[], 8.0);
     scrape.is("holdfast_tool_call_resends_total", &[], 0.0);
     scrape.is("holdfast_unity_disconnects_total", &[("reason", "reload")], 1.0);
@@ -188,7 +189,7 @@ async fn connect(gateway: &Gateway) -> BoxStream {
     gateway.net.connect(METRICS_PORT).await.unwrap()
 }
 
-/// The status and the whole answer to these bytes.
+/// Sends these bytes. Returns the status and the whole answer.
 async fn ask(gateway: &Gateway, bytes: &str) -> (u16, String) {
     let mut socket = connect(gateway).await;
     socket.write_all(bytes.as_bytes()).await.unwrap();
@@ -228,7 +229,7 @@ async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
     cut.shutdown().await.unwrap();
     assert_eq!(answer(cut).await.0, 400);
 
-    // Connections that send no complete request keep their places for a while; the next one is refused.
+    // Connections that send no complete request are kept open for a while; one more connection is refused.
     let mut idle = Vec::new();
     let began = Instant::now();
     for _ in 0..SCRAPERS_MAX {
@@ -284,7 +285,7 @@ async fn without_the_flag_nothing_is_served_and_nothing_counted() {
     gateway.client.ping().await;
     assert_eq!(render(&*gateway.parts), "");
     assert!(gateway.net.connect(METRICS_PORT).await.is_err());
-    // The flight recorder keeps its steps all the same.
+    // The flight recorder keeps its steps even so.
     assert!(gateway.parts.env.events.timelines(Duration::MAX, 1).iter().any(|timeline| !timeline.steps.is_empty()));
     exporter.end(&gateway.parts, holdfast::core::shutdown::ShutdownReason::Signal).await;
     gateway.close().await;

@@ -1,4 +1,4 @@
-//! What the user configures beside the calls: rules on tools, and the audit of each call.
+//! What the user can configure: rules on tools, and the audit of each call.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -53,7 +53,7 @@ async fn connected(setup: Setup) -> (Gateway, FakeUnity) {
     (it, unity)
 }
 
-/// Calls a tool; returns the text and whether it is an error.
+/// Calls a tool. Returns the text of the result, and whether it is an error.
 async fn told(it: &mut Gateway, tool: &str, arguments: Value) -> (String, bool) {
     let id = it.client.call(tool, arguments).await;
     it.client.text(&id).await
@@ -66,7 +66,7 @@ fn lines(it: &Gateway) -> Vec<Value> {
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-/// Tool, event, verdict and cause of each line.
+/// Describes each line of the audit file by its tool, event, verdict and cause.
 fn story(it: &Gateway) -> Vec<String> {
     let text = |line: &Value, member: &str| line[member].as_str().unwrap_or("-").to_owned();
     let all = |line: &Value| ["tool", "event", "verdict", "cause"].map(|member| text(line, member)).join(" ");
@@ -270,7 +270,7 @@ async fn a_disk_that_does_not_answer_holds_a_call_no_longer_than_its_bound() {
     assert!(error && text.contains("writing took longer than"), "{text}");
     assert!(began.elapsed() < AUDIT_WRITE_MAX + Duration::from_secs(1));
     assert_eq!(unity.runs("slow"), 0);
-    // The end of the gateway does not wait for the file either.
+    // The end of the gateway does not wait for the audit file either.
     it.close().await;
 }
 

@@ -1,4 +1,4 @@
-//! A call runs only in the project that it is for, even if the client's roots come late, change, or fit several projects.
+//! A call runs only in the project that it is for, even if the client's roots arrive late, change, or match several projects.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -25,7 +25,7 @@ enum Roots<'a> {
     Never,
 }
 
-/// All answers after which a gateway that was started in the castle's folder keeps that project.
+/// All answers after which a gateway that was started in the folder of the project "Castle" keeps that project.
 const THE_CASTLE_STAYS: [Roots; 4] = [Roots::Are(&["Castle"]), Roots::Error, Roots::Are(&[]), Roots::Never];
 
 /// A folder with two Unity projects, and how often the gateway's client has answered `roots/list`.
@@ -36,7 +36,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// A gateway that is started in this project's folder, if any.
+    /// Starts a gateway in this project's folder, or in no particular folder if it is `None`.
     fn started_in(project: Option<&str>) -> Self {
         Self::with(|folder| Config { working_dir: project.map(|name| folder.join(name)), ..Config::default() })
     }
@@ -130,7 +130,7 @@ impl Stage {
         assert_eq!(status["editor"]["port"], port, "{status:#}");
     }
 
-    /// Checks that nothing in the status names an editor that takes calls, or this port.
+    /// Checks that the status names neither this port nor an editor that accepts calls.
     async fn is_not_ready_nor_at(&mut self, port: u16) {
         let status = self.status().await;
         assert_eq!(status["editor"]["ready"], false, "{status:#}");
@@ -159,7 +159,7 @@ async fn roots_that_change_lead_the_next_call_to_the_other_project() {
     stage.is_ready_at("Castle", CASTLE).await;
 
     stage.gateway.client.notify("notifications/roots/list_changed", json!({})).await;
-    // The wanted project is not known now: calls are held meanwhile, and no text says that an editor takes them.
+    // The wanted project is not known now: calls are held in the meantime, and no text says that an editor accepts them.
     let id = stage.gateway.client.call("count", json!({"key": "between"})).await;
     stage.is_not_ready_nor_at(CASTLE).await;
     sleep(Duration::from_millis(300)).await;
@@ -178,7 +178,7 @@ async fn roots_that_change_lead_the_next_call_to_the_other_project() {
     stage.count("back").await;
     assert_eq!((castle.runs("back"), other.runs("back")), (1, 0));
     stage.is_ready_at("Castle", CASTLE).await;
-    // The loss is not explained by the end of a process: both editors still run.
+    // The end of a process does not explain the loss: both editors still run.
     let status = stage.status().await;
     assert_eq!(status["editor"]["last_loss"]["why"], "project_changed", "{status:#}");
     assert!(!status.to_string().contains("process_gone"), "{status:#}");
@@ -217,7 +217,7 @@ async fn a_client_that_never_tells_its_roots_is_served_where_it_was_started() {
     stage.gateway.close().await;
 }
 
-/// A client without change notifications never gets another list than the first.
+/// A client without change notifications never gets another list than its first one.
 #[tokio::test(start_paused = true)]
 async fn the_first_list_of_a_client_that_never_tells_its_roots_is_whole() {
     for version in ["2025-06-18", "2025-11-25"] {
@@ -305,7 +305,7 @@ async fn what_was_sent_is_answered_before_the_former_editor_is_left() {
     let held = stage.gateway.client.call("count", json!({"key": "of the former"})).await;
     stage.change_roots(&["Other"]).await;
     let next = stage.gateway.client.call("count", json!({"key": "of the next"})).await;
-    // This call came while the roots named the other project, and was not sent yet.
+    // This call arrived while the roots named the other project, and was not sent yet.
     let (text, error) = stage.gateway.client.text(&held).await;
     assert!(error && text.starts_with("Not executed") && text.contains("another project"), "{text}");
     sleep(Duration::from_secs(5)).await;
@@ -356,7 +356,7 @@ async fn a_tool_that_the_former_projects_editor_lacks_is_asked_of_the_wanted_one
     assert!(!stage.gateway.client.text(&swap).await.1);
     stage.change_roots(&["Other"]).await;
     stage.gateway.ready().await;
-    // The other editor does not have this tool, and the first one has it.
+    // The other editor does not have this tool, but the first one has it.
     sleep(Duration::from_secs(2)).await;
     stage.change_roots(&["Castle"]).await;
     let known = stage.gateway.client.call("swapped", json!({"text": "here"})).await;
@@ -458,7 +458,7 @@ async fn of_several_projects_below_the_one_with_a_running_editor_is_used_and_kep
     assert!(!error, "{text}");
     assert_eq!(castle.runs("first"), 1);
     stage.is_ready_at("Castle", CASTLE).await;
-    // The session keeps this project when another one is opened, and also while its editor is away.
+    // The session keeps this project when another one is opened, and also while the project's editor is away.
     let other = stage.editor_of("Other", OTHER).await;
     castle.reload(Duration::from_secs(2)).await.unwrap();
     stage.count("second").await;
@@ -477,7 +477,7 @@ async fn several_projects_without_one_running_editor_are_a_question() {
     stage.open().await;
     stage.answer_roots(&[""]).await;
     is_asked_which(&mut stage, "nobody").await;
-    // A file that a crashed editor left; another process has its pid now.
+    // The file was left by an editor that crashed; another process has the editor's pid now.
     let pid = u32::from(CASTLE);
     stage
         .gateway
@@ -563,7 +563,7 @@ async fn a_first_call_waits_for_the_roots_and_no_longer() {
     for answer in THE_CASTLE_STAYS {
         let mut stage = Stage::started_in(Some("Castle"));
         let castle = stage.editor_of("Castle", CASTLE).await;
-        // The roots are asked for before the first survey has ended.
+        // The gateway asks for the roots before the first survey has ended.
         stage.gateway.host.slow(Duration::from_millis(20));
         stage.open().await;
         let asked = Instant::now();

@@ -1,4 +1,5 @@
-//! The promises to a client of the gateway, over in-memory pipes: when it is answered, truthfully, and never twice.
+//! The promises to a client of the gateway, over in-memory pipes: when it is answered, that the answer is true, and that it
+//! comes once.
 //!
 //! Time is paused: "at once" means that no time passed, and time passes only while every task waits for it.
 
@@ -60,7 +61,7 @@ async fn before_the_handshake_only_a_ping_is_served() {
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
-/// The first session may start late on an overloaded machine; that is not a failure.
+/// The first session may start late on an overloaded machine, which is not a failure.
 #[tokio::test(start_paused = true)]
 async fn a_first_session_that_starts_late_still_answers_the_handshake() {
     let setup = Setup::default();
@@ -175,7 +176,7 @@ async fn its_first_list_holds_the_tools_of_an_editor_that_runs_and_no_change_is_
     let tools = gateway.client.tools().await;
     assert!(tools.contains(&"echo".to_owned()), "{tools:?}");
     assert!(began.elapsed() < limits::TOOLS_WAIT_HEARING, "it took {:?}", began.elapsed());
-    // The editor may be quicker than the client's request.
+    // The editor may connect before the client asks for the list.
     let told = gateway.client.notifications("notifications/tools/list_changed").len();
     sleep(Duration::from_secs(5)).await;
     assert_eq!(gateway.client.notifications("notifications/tools/list_changed").len(), told, "the list was whole");
@@ -195,14 +196,14 @@ async fn its_first_list_holds_the_tools_of_an_editor_that_runs_and_no_change_is_
 #[tokio::test(start_paused = true)]
 async fn a_storm_of_changes_is_announced_a_few_times_at_most() {
     let setup = Setup::default();
-    // Slow enough for changes to arrive while a list is fetched.
+    // The editor is slow enough for changes to arrive while a list is fetched.
     let unity = unity(&setup.net, FakeUnityConfig { tick: Duration::from_millis(100), ..editor() }).await;
     let mut gateway = gateway(setup);
     gateway.client.open_async().await;
     gateway.ready().await;
     sleep(Duration::from_secs(1)).await;
     let before = gateway.client.notifications("notifications/tools/list_changed").len();
-    // The editor's start may have been announced as a change too.
+    // The editor's start may also have been announced as a change.
     let asked_before = unity.stats().list_requests;
     for number in 0..50 {
         unity.add_tool(&format!("late-{number}")).unwrap();
@@ -248,7 +249,8 @@ async fn without_an_editor_the_list_of_an_earlier_session_is_served_from_disk() 
     live.sort();
     known.sort();
     assert_eq!(known, live);
-    // A tool that is known only from disk is not refused: its call is held for the editor, in vain here.
+    // A call of a tool that is known only from disk is not refused at once. It is held for the editor, which does not come
+    // here.
     let (text, error) = {
         let id = gateway.client.call("echo", json!({})).await;
         gateway.client.text(&id).await
@@ -481,7 +483,7 @@ async fn a_blocked_stdout_stops_reading_and_nothing_else() {
         assert!(pings < 5000, "reading never stopped");
     }
     assert!(gateway.parts.client.outbox.is_blocked());
-    // Meanwhile the link still works: it survives a reload.
+    // In the meantime the link still works: it survives a reload.
     unity.reload(Duration::from_secs(1)).await.unwrap();
     unity.listening().await;
     gateway.ready().await;
@@ -507,7 +509,7 @@ async fn an_answer_that_was_read_is_kept_while_stdout_is_blocked_and_the_editor_
     until("it runs", || unity.stats().running == 1).await;
     while gateway.client.try_line(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#, Duration::from_secs(1)).await {}
     assert!(gateway.parts.client.outbox.is_blocked());
-    // The answer arrives while there is no room for it, and the editor is gone before there is room.
+    // The answer arrives while there is no room for it on stdout, and the editor is gone before there is room.
     unity.release();
     until("it is settled", || gateway.parts.calls.ledger(|ledger, _| ledger.counts()) == (0, 0)).await;
     unity.crash().await.unwrap();

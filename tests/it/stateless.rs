@@ -1,4 +1,4 @@
-//! The promises to a client of the stateless era (MCP 2026-07-28), over in-memory pipes, alone and beside a client with a
+//! The promises to a client of stateless MCP (2026-07-28), over in-memory pipes, alone and together with a client that uses a
 //! handshake.
 //!
 //! Time is paused: "at once" means that no time passed, and time passes only while every task waits for it.
@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep};
 const CHANGED: &str = "notifications/tools/list_changed";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
-/// The params with the `_meta` that this era requires.
+/// Adds the `_meta` that stateless MCP requires to the params of a request.
 fn said_by(client: &str, mut params: Value) -> Value {
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
@@ -59,12 +59,12 @@ fn subscription(line: &Value) -> &Value {
     &line["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
 }
 
-/// How many changes a subscription has announced.
+/// Counts the changes that a subscription has announced.
 fn changes(client: &Client, id: &Value) -> usize {
     client.notifications(CHANGED).iter().filter(|line| subscription(&line.value) == id).count()
 }
 
-/// A gateway and an editor, before any message of a client.
+/// Starts a gateway and an editor. No client has sent a message yet.
 async fn beside() -> (Gateway, holdfast_fake_unity::FakeUnity) {
     let setup = Setup::default();
     let unity = unity(&setup.net, editor()).await;
@@ -118,7 +118,7 @@ async fn each_request_is_of_the_era_that_it_says() {
     let (mut gateway, _unity) = beside().await;
     let client = &mut gateway.client;
     echoes(client, "without a handshake").await;
-    // Then a client with a handshake uses the same pipe, and both take turns.
+    // Then a client with a handshake uses the same pipe, and the two take turns.
     let opened = client.open_as("claude-code", "2025-06-18", json!({})).await;
     assert_eq!(opened["protocolVersion"], "2025-06-18");
     for round in 0..3 {
@@ -194,7 +194,7 @@ async fn changes_are_told_to_those_who_listen_and_to_nobody_else() {
     unity.add_tool("heard").unwrap();
     sleep(Duration::from_secs(5)).await;
     assert_eq!((changes(client, &a), changes(client, &b), changes(client, &deaf)), (1, 1, 0));
-    // A cancelled subscription announces no more changes and is not answered; its id is free.
+    // A cancelled subscription announces no more changes and is not answered, and its id may be used again.
     client.cancel(&a).await;
     unity.add_tool("half").unwrap();
     sleep(Duration::from_secs(5)).await;
@@ -295,7 +295,7 @@ async fn each_request_waits_as_long_as_the_client_that_it_names() {
     let (text, _) = gateway.client.text(&short).await;
     assert!(text.starts_with("Still running"), "{text}");
     assert!(began.elapsed() < Duration::from_secs(60));
-    // A patient client is answered when the gateway's own limit has passed, much later.
+    // A patient client gets its answer much later, when the gateway's own limit has passed.
     let began = Instant::now();
     let long = gateway.client.request("tools/call", said_by("claude-code", params("b"))).await;
     let (text, _) = gateway.client.text(&long).await;

@@ -1,7 +1,7 @@
-//! What the supervision tree promises when a part of it fails: the session goes on, nothing is answered twice or falsely,
-//! siblings are not affected, and a failure that cannot be fixed is escalated.
+//! What the supervision tree promises when a part of it fails: the session continues, no request is answered twice or
+//! falsely, siblings are not affected, and a failure that cannot be fixed ends the parent too.
 //!
-//! Failures are planted through the `Spawn` seam: the product's own actors, which fail in a chosen hook.
+//! Failures are caused on purpose through the `Spawn` seam: the product's own actors fail in a chosen hook.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -34,7 +34,7 @@ fn nudge(parts: &Parts, name: &str) -> bool {
     }
 }
 
-/// The id of the actor in a slot.
+/// Returns the id of the actor that is registered in a slot.
 fn seated(parts: &Parts, name: &str) -> Option<ActorId> {
     let addresses = &parts.addresses;
     match name {
@@ -47,7 +47,7 @@ fn seated(parts: &Parts, name: &str) -> Option<ActorId> {
     }
 }
 
-/// Waits until the latest incarnation runs and is in its slot.
+/// Waits until the latest incarnation of an actor runs and is registered in its slot.
 async fn alive(gateway: &Gateway, name: &str, lives: usize) {
     until(&format!("{name} in its life {lives}"), || {
         let known = gateway.sabotage.lives(name);
@@ -63,7 +63,7 @@ fn restarts(gateway: &Gateway, name: &str) -> u64 {
     gateway.parts.env.health.restarts().get(name).copied().unwrap_or(0)
 }
 
-/// A gateway with its link up, and the link's editor.
+/// Starts a gateway with its link up. Also returns the link's editor.
 async fn connected() -> (Gateway, FakeUnity) {
     let setup = Setup::default();
     let unity = unity(&setup.net, editor()).await;
@@ -77,7 +77,7 @@ async fn connected() -> (Gateway, FakeUnity) {
     (gateway, unity)
 }
 
-/// Lets one actor fail once and waits for its successor; returns the number of ends that were counted.
+/// Makes one actor fail once and waits for its successor. Returns the number of ends that were counted.
 async fn strike(gateway: &Gateway, name: &'static str, hook: Hook, fault: Fault) -> u64 {
     let lives = gateway.sabotage.lives(name).len();
     gateway.sabotage.plant(name, hook, fault);
@@ -90,7 +90,7 @@ async fn strike(gateway: &Gateway, name: &'static str, hook: Hook, fault: Fault)
             gateway.sabotage.cell(name).stop(None);
             1
         }
-        // Two ends: the one that makes a successor necessary, and that of the successor.
+        // There are two ends: the one that makes a successor necessary, and that of the successor.
         Hook::PreStart | Hook::PostStart => {
             gateway.sabotage.cell(name).kill();
             2
@@ -104,7 +104,7 @@ async fn strike(gateway: &Gateway, name: &'static str, hook: Hook, fault: Fault)
     ends
 }
 
-/// One cell of the matrix: a call runs in the editor, a second call is held behind it, and `name` fails.
+/// Tests one combination: a call runs in the editor, a second call is held behind it, and `name` fails.
 async fn cell(name: &'static str, hook: Hook, fault: Fault) {
     let (mut gateway, unity) = connected().await;
     let what = format!("{name} {hook:?} {fault:?}");
@@ -159,8 +159,8 @@ async fn whatever_hook_of_whatever_actor_fails_the_session_goes_on_and_every_ans
     }
 }
 
-/// The bridge asks discovery only once and then waits. Found by the simulation, where a call then waited for the bridge's own
-/// time limit.
+/// The bridge asks discovery only once and then waits, so discovery's successor must answer. The simulation found this: a
+/// call waited until the bridge's own time limit.
 #[tokio::test(start_paused = true)]
 async fn a_wish_that_falls_with_discovery_is_its_successors() {
     for hook in [Hook::Handle, Hook::PostStart] {
@@ -205,7 +205,7 @@ async fn a_supervisor_that_fails_itself_leaves_nothing_behind() {
         let (text, error) = gateway.client.text(&held).await;
         assert!(!error, "{fault:?}: {text}");
         assert_eq!(unity.runs("held"), 1, "{fault:?}");
-        // The fake editor notices the end of a connection when its call ends.
+        // The fake editor notices the end of a connection only when its call ends.
         unity.release();
         until("one connection is left", || unity.stats().connections == 1).await;
         assert_eq!(gateway.sabotage.id("session"), session, "{fault:?}");
@@ -245,7 +245,7 @@ async fn a_childs_clean_end_stops_no_supervisor() {
     assert_eq!(gateway.sabotage.id("link"), link, "the link supervises on");
     gateway.sabotage.cell("session").stop(None);
     alive(&gateway, "session", 2).await;
-    // The root has no name to look it up by. It still runs if nothing below it was rebuilt.
+    // The root cannot be looked up, because it has no name. That nothing below it was rebuilt shows that it still runs.
     assert_eq!(gateway.sabotage.id("link"), link, "the root supervises on");
     gateway.ready().await;
     assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"));
@@ -254,7 +254,7 @@ async fn a_childs_clean_end_stops_no_supervisor() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hundred_kills_of_each_actor_leave_a_whole_session_and_nothing_else() {
-    // More than the window of the restart intensity, divided by the restarts that it allows.
+    // The pause is longer than the time window of the restart limit divided by the number of restarts that it permits.
     for (names, spacing) in [(["registry", "discovery", "bridge", "push"].as_slice(), 7), (["session"].as_slice(), 21)]
     {
         for name in names {
@@ -308,7 +308,7 @@ async fn too_many_ends_of_leaves_restart_the_link_and_the_push_port_survives() {
         alive(&gateway, "discovery", kill + 1).await;
         gateway.client.ping().await;
     }
-    // Five ends are fixed in place; the sixth one within the window also ends the link.
+    // After five ends the child is started again in its place; the sixth one within the window also ends the link.
     assert_eq!(gateway.sabotage.lives("link").len(), 2);
     assert_eq!(restarts(&gateway, "link"), 1);
     assert_eq!(restarts(&gateway, "discovery"), 5);
@@ -406,7 +406,7 @@ async fn rebuilds_long_ago_do_not_count() {
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
-/// An actor that starts slowly may run before its supervisor knows its address.
+/// An actor that starts slowly may already run while its supervisor does not know its address.
 #[tokio::test(start_paused = true)]
 async fn what_is_sent_to_an_actor_that_is_just_starting_is_not_lost() {
     let sabotage = Sabotage::default();
@@ -418,21 +418,21 @@ async fn what_is_sent_to_an_actor_that_is_just_starting_is_not_lost() {
     for name in LEAVES {
         sabotage.slow(name, Duration::from_millis(500));
     }
-    // A call that arrives while the bridge starts.
+    // A call arrives while the bridge starts.
     sabotage.cell("bridge").kill();
     until("the bridge's successor runs", || sabotage.lives("bridge").len() == 2).await;
     let began = Instant::now();
     let call = gateway.client.call("echo", json!({"text": "early"})).await;
     let answer = gateway.client.answer(&call).await;
     assert!(answer.at - began < Duration::from_secs(2), "it waited {:?}", answer.at - began);
-    // A connection that comes up while the registry starts.
+    // A connection is established while the registry starts.
     sabotage.cell("bridge").kill();
     sabotage.cell("registry").kill();
     until("the registry's successor runs", || sabotage.lives("registry").len() == 2).await;
     let began = Instant::now();
     gateway.client.ok("echo", json!({"text": "listed"})).await;
     assert!(began.elapsed() < Duration::from_secs(5), "it waited {:?}", began.elapsed());
-    // A request that arrives while the session starts.
+    // A request arrives while the session starts.
     sabotage.cell("session").kill();
     until("the session's successor runs", || sabotage.lives("session").len() == 2).await;
     assert!(gateway.client.tools().await.contains(&"echo".to_owned()));
@@ -445,7 +445,7 @@ async fn what_is_sent_to_an_actor_that_is_just_starting_is_not_lost() {
 async fn a_list_that_is_lost_with_the_registry_blocks_no_call_and_lies_about_no_tool() {
     for (hook, fault) in [(Hook::Handle, Fault::Panic), (Hook::Handle, Fault::Err), (Hook::Handled, Fault::Panic)] {
         let setup = Setup::default();
-        // Slow enough to act between the list request and its answer.
+        // The editor is slow enough for the test to act between the list request and its answer.
         let config = FakeUnityConfig { tick: Duration::from_millis(100), ..editor() };
         let unity = unity(&setup.net, config).await;
         let mut events = unity.events();
@@ -464,7 +464,7 @@ async fn a_list_that_is_lost_with_the_registry_blocks_no_call_and_lies_about_no_
     }
 }
 
-/// The editor takes one message at a time: even if the registry ends, the next message waits for the answer.
+/// The editor accepts one message at a time: even if the registry ends, the next message waits for the answer.
 #[tokio::test(start_paused = true)]
 async fn a_registry_that_ends_while_its_list_is_on_the_wire_does_not_free_the_editors_place() {
     let (mut gateway, unity) = connected().await;
@@ -486,7 +486,7 @@ async fn a_registry_that_ends_while_its_list_is_on_the_wire_does_not_free_the_ed
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
-/// Two actors that end at the same time are both restarted, in whichever order the supervisor learns of the ends.
+/// Two actors that end at the same time are both restarted, in whichever order the supervisor receives their ends.
 #[tokio::test(start_paused = true)]
 async fn actors_that_end_together_are_all_restarted() {
     let pairs: Vec<(&str, &str)> =
@@ -513,7 +513,7 @@ async fn actors_that_end_together_are_all_restarted() {
     }
 }
 
-/// When a session ends, requests that it had received and that were not calls yet are answered; calls are left alone.
+/// When a session ends, the requests that it had received are answered, except those that had become calls.
 #[tokio::test(start_paused = true)]
 async fn what_a_dead_session_had_been_handed_is_answered_at_once_and_calls_are_left_alone() {
     let mut gateway = plain();

@@ -1,4 +1,4 @@
-//! The dialect of turbokettle/unity-mcp against the model of its editor, which shares no code with it.
+//! The dialect of turbokettle/unity-mcp, tested with a simulated editor that shares no code with it.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -34,7 +34,7 @@ fn facts(folder: &Path) -> ProjectFacts {
     Turbokettle.read_project(&Turbokettle.project_files().iter().map(|file| read(file.path)).collect())
 }
 
-/// A gateway's connection, built from the dialect alone.
+/// The gateway's end of a connection, which uses nothing but the dialect.
 struct Gateway {
     stream: BufReader<TcpStream>,
     number: u64,

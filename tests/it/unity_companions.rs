@@ -1,5 +1,5 @@
-//! The companions of Unity-MCP's editor: a log for each operation, the logger to which the editor posts, and the HTTP API of the
-//! package's documents.
+//! The services that Unity-MCP's documents name in addition to its own server: a log for each operation, the logger to which
+//! the editor posts, and the HTTP API.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -116,7 +116,7 @@ fn with_logger() -> Setup {
     setup
 }
 
-/// Sends a request as Unity's client writes it; returns the status and the answer.
+/// Sends a request in the form that Unity's client uses. Returns the status and the answer.
 async fn ask(net: &Arc<MemoryNet>, method: &str, path: &str, body: &str) -> (u16, Value) {
     ask_at(LOGGER, net, method, path, body).await
 }
@@ -177,7 +177,7 @@ async fn logging() -> (Gateway, FakeUnity, Companions) {
 async fn what_unity_posts_is_in_the_logs() {
     let (mut it, _unity, companions) = logging().await;
     let net = it.net.clone();
-    // As the package writes it when its server has started.
+    // The message that the package sends when its server has started.
     let said = r#"{"message":"HTTP server thread started","level":"INFO","timestamp":"2026-11-21T21:10:19.4473230Z"}"#;
     let (status, first) = ask(&net, "POST", "/logs/unity-http-setup", said).await;
     assert_eq!((status, &first["status"]), (200, &json!("success")));
@@ -196,7 +196,8 @@ async fn what_unity_posts_is_in_the_logs() {
     let details = ok(&mut it, "get_log_details", json!({"logId": first["logId"]})).await;
     assert_eq!(details["log"]["data"], serde_json::from_str::<Value>(said).unwrap());
 
-    // The same over HTTP, as the package's own server reads it, with the operation that the server would have logged itself.
+    // The same log over HTTP, in the form in which the package's own server reads it, with the operation that that server
+    // would have logged itself.
     let ran = ok(&mut it, "execute_code", json!({"code": "x"})).await;
     let (_, logs) = ask(&net, "GET", "/logs?limit=1", "").await;
     assert_eq!((&logs["status"], &logs["logs"][0]["data"]), (&json!("success"), &ran));
@@ -311,7 +312,7 @@ async fn an_editor_that_posts_no_logs_gets_no_listener() {
     it.close().await;
 }
 
-/// The simulated network. The logger's listener panics once when the flag is set.
+/// The simulated network. The listener of the logger panics once when the flag is set.
 struct Mined(Arc<MemoryNet>, Arc<AtomicBool>);
 
 impl Net for Mined {
@@ -422,7 +423,7 @@ async fn a_call_of_the_documents_api_is_a_call_like_any_other() {
     let (_, log) = fetch(&it, &format!("/api/log/{id}")).await;
     assert_eq!(log["log"], logs["logs"][0]);
 
-    // The session sees these calls, and still has its own answers for itself.
+    // The session sees these calls, and still fetches its own results with `get_result`.
     let calls = ok(&mut it, "holdfast_calls", json!({})).await;
     let seen: Vec<_> =
         calls["calls"].as_array().unwrap().iter().map(|call| (&call["tool"], &call["verdict"])).collect();
@@ -516,7 +517,7 @@ async fn without_unity_it_is_unavailable_and_nothing_ran() {
 #[tokio::test(start_paused = true)]
 async fn what_may_have_run_is_not_answered_as_something_to_be_sent_again() {
     let (it, unity, companions) = hopping().await;
-    // The main thread is not free, so the editor waits 100 ms before it answers; it is gone by then.
+    // The main thread is not free, so the editor waits 100 ms before it answers; by then the editor has crashed.
     unity.modal(true);
     let cut = async {
         until("the call is there", || it.parts.calls.ledger(|ledger, _| ledger.counts().1 == 1)).await;

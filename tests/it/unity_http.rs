@@ -1,5 +1,5 @@
-//! An editor that is an HTTP server: one connection for each request, no request is sent twice, and a call that was never sent is
-//! held again.
+//! An editor that is an HTTP server: each request has its own connection, no request is sent twice, and a call that was never
+//! sent is held again.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -68,7 +68,7 @@ async fn a_session_with_reloads_runs_every_call_once() {
         assert!(!error && status(&text) == "success", "{text}");
         assert_eq!(unity.runs(&key), 1);
 
-        // No request is under way, so only the next call notices the reload.
+        // No request is open, so only the next call notices the reload.
         unity.reload(Duration::from_secs(3)).await.unwrap();
         let (key, began) = (format!("held{round}"), Instant::now());
         let id = it.client.call("execute_code", count(&key)).await;
@@ -102,7 +102,7 @@ async fn an_editor_that_stands_still_under_a_call_is_given_up_and_found_again() 
     unity.freeze();
     let id = it.client.call("execute_code", count("frozen")).await;
     let (text, error) = it.client.text(&id).await;
-    // The editor is greeted on another connection first and does not answer, so nothing of the call has been sent.
+    // The editor is greeted first, on another connection, and does not answer. So no byte of the call has been sent.
     assert!(error && text.starts_with("Not executed") && text.contains("was not sent"), "{text}");
     unity.thaw();
     let id = it.client.call("execute_code", count("after")).await;
@@ -119,8 +119,8 @@ fn progress(it: &Gateway) -> Vec<String> {
     told.map(|line| line.value["params"]["message"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// A gateway whose client waits ten seconds for an answer, so that it is answered after five: before the silent editor is given
-/// up.
+/// Starts a gateway whose client waits ten seconds for an answer. The gateway answers it after five, before the silent editor
+/// is given up.
 async fn with_hasty_client(mut setup: Setup) -> Gateway {
     setup.config.patience = Some(HASTY);
     opened(setup).await
@@ -134,7 +134,7 @@ async fn a_call_before_which_the_editor_stood_still_was_not_sent_when_its_client
     let unity = unity(&setup.net, FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..editor() }).await;
     let mut it = with_hasty_client(setup).await;
     unity.freeze();
-    // The call's connection is up, but the editor is greeted on another connection first, and does not answer.
+    // The call's connection is established, but the editor is greeted first, on another connection, and does not answer.
     let began = Instant::now();
     let id = it.client.call_with_progress("execute_code", count("frozen"), "p").await;
     sleep(Duration::from_secs(1)).await;
@@ -163,7 +163,7 @@ async fn a_call_before_which_the_editor_stood_still_was_not_sent_when_its_client
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_connection_never_stood_was_not_sent_when_its_client_ends_waiting() {
     let mut setup = setup();
-    // Its answer is due while the connect may still succeed.
+    // The call's answer is due while the connect may still succeed.
     setup.config.patience = Some(PATIENCE_MARGIN + Duration::from_millis(1500));
     let unity = unity(&setup.net, FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..editor() }).await;
     let mut it = opened(setup).await;
@@ -204,7 +204,7 @@ enum Does {
     Writes(Vec<u8>),
     /// Writes these bytes one by one, with this pause after each.
     Dribbles(Vec<u8>, Duration),
-    /// Writes these bytes, but hangs up at once on the next connection after `arm`.
+    /// Writes these bytes, but closes the next connection after `arm` at once.
     HangsUpOnce(Vec<u8>),
     /// Writes these bytes; the ping with this number gets no answer, and its connection is closed after a second.
     CutsPing(Vec<u8>, usize),
@@ -212,8 +212,8 @@ enum Does {
     HangsOnPing(usize),
 }
 
-/// An HTTP server that answers `/ping`, and every other request as its script says, one request at a time. A connection without a
-/// request does not block the others. `asked` counts the requests other than pings.
+/// An HTTP server that answers `/ping`, and answers every other request as its script demands, one request at a time. A
+/// connection without a request does not block the others. `asked` counts the requests other than pings.
 struct Scripted {
     task: JoinHandle<()>,
     asked: Arc<AtomicUsize>,
@@ -245,7 +245,7 @@ impl Scripted {
                 accepted = listener.accept() => {
                     let (mut stream, _) = accepted.unwrap();
                     if armed.swap(false, Ordering::SeqCst) {
-                        // As with TCP, a write of the peer still succeeds.
+                        // As with TCP, the peer can still write without an error.
                         let _ = stream.shutdown().await;
                         gone.push(stream);
                     } else {
@@ -286,7 +286,7 @@ impl Scripted {
         }
     }
 
-    /// Makes the editor hang up on the next connection.
+    /// Makes the editor close the next connection at once.
     fn arm(&self) {
         self.armed.store(true, Ordering::SeqCst);
     }
@@ -302,7 +302,7 @@ impl Drop for Scripted {
     }
 }
 
-/// Reads a whole request; `None` if the connection ends before.
+/// Reads a whole request; `None` if the connection ends before that.
 async fn request(stream: &mut BoxStream) -> Option<String> {
     let mut bytes = Vec::new();
     loop {
@@ -323,14 +323,15 @@ fn response(body: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\nServer: Mono-HTTPAPI/1.0\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// Makes one call to an editor that answers as `does` says: the text, whether it is an error, and how often the editor was asked.
+/// Makes one call to an editor that answers as `does` demands. Returns the text, whether it is an error, and how often the
+/// editor was asked.
 async fn one_call(does: Does) -> (String, bool, usize) {
     let setup = setup();
     let editor = Scripted::start(&setup.net, does).await;
     let mut it = opened(setup).await;
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
     let (text, error) = it.client.text(&id).await;
-    // Long enough for a second request.
+    // This is long enough for a second request.
     sleep(Duration::from_secs(30)).await;
     it.close().await;
     (text, error, editor.asked())
@@ -411,11 +412,11 @@ async fn a_peer_that_hangs_up_before_it_is_asked_was_not_asked() {
         std::fs::create_dir(project.path().join(folder)).unwrap();
     }
     setup.config.project = Some(dunce::canonicalize(project.path()).unwrap());
-    // The editor hangs up while the gateway looks up the owner of the port.
+    // The editor closes the connection while the gateway looks up the owner of the port.
     setup.host.slow(Duration::from_millis(20));
     let editor = Scripted::start(&setup.net, Does::HangsUpOnce(response(RAN))).await;
     let mut it = opened(setup).await;
-    // By then the idle connection is up.
+    // By then the idle connection is established.
     sleep(Duration::from_secs(1)).await;
     editor.arm();
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
@@ -501,7 +502,8 @@ async fn requests_are_one_at_a_time_with_host_and_length() {
     it.close().await;
 }
 
-/// An HTTP server that answers every request with these bytes, and the number of its requests other than pings.
+/// Starts an HTTP server that answers every request with these bytes. Also returns the number of its requests other than
+/// pings.
 async fn foreign_peer(net: &Arc<MemoryNet>, says: Vec<u8>) -> (Arc<AtomicUsize>, JoinHandle<()>) {
     let listener = net.bind(PORT).await.unwrap();
     let asked = Arc::new(AtomicUsize::new(0));
@@ -535,8 +537,8 @@ async fn a_server_that_is_not_the_package_is_not_called() {
     task.abort();
 }
 
-/// The idle connection ends, and the next connect succeeds as before: only the greeting shows that the listener is another
-/// program.
+/// The idle connection ends, and the next connect succeeds as before. Only the greeting shows that the listener is now
+/// another program.
 #[tokio::test(start_paused = true)]
 async fn a_program_that_takes_the_port_between_two_calls_is_sent_none() {
     let setup = setup();
@@ -549,7 +551,7 @@ async fn a_program_that_takes_the_port_between_two_calls_is_sent_none() {
     until("the editor is gone", || editor.task.is_finished()).await;
     let (asked, task) = foreign_peer(&net, response("It works!")).await;
     let id = it.client.call("execute_code", json!({"code": "y"})).await;
-    // By then the call would have been sent.
+    // After this time the call would have been sent.
     sleep(Duration::from_secs(1)).await;
     assert_eq!(asked.load(Ordering::SeqCst), 0, "a stranger was sent a call");
     task.abort();

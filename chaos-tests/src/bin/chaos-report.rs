@@ -1,5 +1,6 @@
-//! Makes `report.json`, `junit.xml` and `report.html` from the records in `CHAOS_REPORT` (default `target/chaos-report`). Exits
-//! with 1 if a scenario failed, a record could not be read, or there is no record; with 2 if the report could not be made.
+//! Makes `report.json`, `junit.xml` and `report.html` from the records in the folder that `CHAOS_REPORT` names (default
+//! `target/chaos-report`). Exits with 1 if a scenario failed, a record could not be read, or there is no record; with 2 if
+//! the report could not be made.
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! What every dialect must keep, for any bytes from an editor, its push socket or its project's files.
+//! What every dialect must guarantee, whatever bytes come from an editor, its push socket or its project's files.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,8 @@ pub(super) fn raw(text: &[u8]) -> Option<Box<RawValue>> {
     RawValue::from_string(std::str::from_utf8(text).ok()?.to_owned()).ok()
 }
 
-/// A JSON object that may be a part of a message: one level less deep than a message may be.
+/// Reads a JSON object that may be part of a message: nested one level less than a message may be. Returns `None` for
+/// anything else.
 pub(super) fn object(text: &[u8]) -> Option<Box<RawValue>> {
     let text = std::str::from_utf8(text).ok()?.trim();
     let within = jsonrpc::depth_ok(text.as_bytes(), JSON_DEPTH_MAX - 1);
@@ -74,7 +75,7 @@ fn check_tool(tool: &EditorTool) {
     assert_eq!(serde_json::from_str::<EditorTool>(&kept).ok().as_ref(), Some(tool));
 }
 
-/// A tool with this schema and no other information.
+/// Makes a tool with this schema and no other information. Returns `None` if the schema is not one.
 pub(super) fn tool(name: &str, schema: &[u8]) -> Option<EditorTool> {
     serde_json::from_slice(schema).ok().map(|input_schema| EditorTool {
         name: name.to_owned(),
@@ -94,8 +95,8 @@ pub(super) fn tool(name: &str, schema: &[u8]) -> Option<EditorTool> {
     })
 }
 
-/// Reads a project's files, one field of the input for each. An empty field is a file that does not exist, `?` one that cannot be
-/// read.
+/// Reads a project's files; each field of the input is the content of one file. An empty field means that the file does not
+/// exist, `?` that it cannot be read.
 pub(super) fn facts(dialect: &dyn Dialect, input: &[u8]) -> ProjectFacts {
     let contents: [&[u8]; 10] = fields(input);
     let wanted = dialect.project_files();

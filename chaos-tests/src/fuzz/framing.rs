@@ -1,6 +1,7 @@
-//! The decoders of byte streams: however the bytes are split, a decoder finds what a plain reader of the whole stream finds.
+//! The decoders of byte streams. However the bytes are split, a decoder must find the same frames as a simple reader of the
+//! whole stream.
 //!
-//! The first byte of an input decides how the rest, the stream, is split.
+//! The first byte of an input decides how the rest of it, the stream, is split.
 
 use holdfast::limits::FRAME_HEADER_MAX_BYTES;
 use holdfast::protocol::framing::content_length::{self, ContentLength};
@@ -18,7 +19,7 @@ pub struct Found {
     pub frames: Vec<Vec<u8>>,
     /// The first violation.
     pub bad: Option<BadFrame>,
-    /// Whether the end of the stream cuts no frame.
+    /// Whether the stream may end here, which means that its end does not cut off a frame.
     pub at_boundary: bool,
 }
 
@@ -56,7 +57,8 @@ fn read(mut framer: impl Framer, pieces: &[&[u8]]) -> Found {
     found
 }
 
-/// Compares a framer with `model`, with the stream whole, in single bytes, and in the pieces that the input's first byte gives.
+/// Compares a framer with `model`, which reads the whole stream. The framer gets the stream whole, in single bytes, and in
+/// pieces that the input's first byte decides.
 pub fn check_framer<F: Framer>(input: &[u8], make: impl Fn() -> F, model: impl Fn(&[u8]) -> Found) {
     let Some((seed, stream)) = input.split_first() else { return };
     let meant = model(stream);
@@ -67,7 +69,7 @@ pub fn check_framer<F: Framer>(input: &[u8], make: impl Fn() -> F, model: impl F
     }
 }
 
-/// Content-Length frames.
+/// Checks the framer of Content-Length frames, and that an encoded frame is read back unchanged.
 pub fn content_length(input: &[u8]) {
     check_framer(input, || ContentLength::new(MAX), model_of_content_length);
     let body = input.get(..input.len().min(MAX)).unwrap_or_default();
@@ -75,7 +77,7 @@ pub fn content_length(input: &[u8]) {
     assert_eq!(written, Found { frames: vec![body.to_vec()], bad: None, at_boundary: true });
 }
 
-/// The oracle of `content_length`: a plain reader of the whole stream.
+/// The expected result of `content_length`, from a simple reader of the whole stream.
 pub fn model_of_content_length(stream: &[u8]) -> Found {
     let mut found = Found { frames: Vec::new(), bad: None, at_boundary: true };
     let mut rest = stream;
@@ -99,12 +101,13 @@ pub fn model_of_content_length(stream: &[u8]) -> Found {
     found
 }
 
-/// Returns the length of the header block that `bytes` begins with, and that of the body; `None` if the header is not whole.
+/// Returns the length of the header block at the start of `bytes`, and the length of the body. Returns `None` if the header
+/// is incomplete.
 fn model_header(bytes: &[u8]) -> Result<Option<(usize, usize)>, BadFrame> {
     let (mut from, mut length) = (0, None);
     loop {
         let rest = &bytes[from..];
-        // A header line, as far as it has come: printable ASCII and tabs, with a CR only before the LF.
+        // A header line as far as it has been received: printable ASCII and tabs, with a CR only before the LF.
         let end = rest.iter().position(|byte| *byte == b'\n' || !matches!(byte, b'\r' | b'\t' | b' '..=b'~'));
         let cr = rest.iter().position(|byte| *byte == b'\r').filter(|cr| end.is_none_or(|end| *cr < end));
         // `wrong` is the first byte that is not allowed at its place. `ends` is the CR that ends the line, if no byte is wrong.
@@ -149,8 +152,8 @@ fn model_header(bytes: &[u8]) -> Result<Option<(usize, usize)>, BadFrame> {
     }
 }
 
-/// Lines of the client's stdin, where a line that is too long is reported and skipped, and of the push socket, where it ends the
-/// stream.
+/// Checks how lines are read. On the client's stdin a line that is too long is reported and skipped; on the push socket it
+/// ends the stream.
 pub fn lines(input: &[u8]) {
     check_framer(input, || Lines::new(MAX), model_of_lines);
     let Some((seed, stream)) = input.split_first() else { return };
@@ -195,7 +198,7 @@ fn model_of_client_lines(stream: &[u8]) -> Vec<Line> {
     lines
 }
 
-/// The oracle of `Lines`: a plain reader of the whole stream.
+/// The expected result of `Lines`, from a simple reader of the whole stream.
 pub fn model_of_lines(stream: &[u8]) -> Found {
     let mut found = Found { frames: Vec::new(), bad: None, at_boundary: true };
     let mut lines: Vec<&[u8]> = stream.split(|byte| *byte == b'\n').collect();

@@ -14,7 +14,7 @@ use super::dialect::{
 };
 use super::fields;
 
-/// The credentials of the editor in the golden messages.
+/// The editor's credentials that the committed messages of the corpus were made with.
 fn credentials() -> Credentials {
     Credentials {
         project: "/projects/T\u{e4}st".to_owned(),
@@ -102,7 +102,7 @@ fn said_so(body: &Value) -> bool {
     body.get("error").is_some_and(|error| error.to_string().contains("Nothing of the call ran"))
 }
 
-/// The greeting: the replies to hello and to prove. No peer passes that does not know the token.
+/// Checks the greeting with the replies to hello and to prove. A peer that does not know the token must not pass.
 pub fn greeting(input: &[u8]) {
     let replies: [&[u8]; 2] = fields(input);
     let [Some(first), second] = replies.map(raw) else { return };
@@ -135,7 +135,8 @@ pub fn greeting(input: &[u8]) {
     );
 }
 
-/// The answer to a question for outcomes: accepted only if it has exactly the calls that were asked for, in the same order.
+/// Checks the answer to a question for outcomes. It may be accepted only if it has exactly the calls that were asked for, in
+/// the same order.
 pub fn outcomes(result: &[u8]) {
     let (Some(raw), Some(value)) = (raw(result), json(result)) else { return };
     let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -182,7 +183,7 @@ pub fn project(input: &[u8]) {
     }
 }
 
-/// A line of the push socket. A line without our token must be refused.
+/// Checks a line of the push socket. A line without our token must be refused.
 pub fn push(line: &[u8]) {
     let token = Secret::new("0badc0de0badc0de0badc0de0badc0de");
     if check_push(&Holdfast, line, &token) {
@@ -197,7 +198,7 @@ pub fn push(line: &[u8]) {
     }
 }
 
-/// Encodes a call. Fields: tool name, arguments, the tool's schema.
+/// Encodes a call. The fields of the input: tool name, arguments, the tool's schema.
 pub fn call(input: &[u8]) {
     let [name, arguments, schema]: [&[u8]; 3] = fields(input);
     let name = String::from_utf8_lossy(name);

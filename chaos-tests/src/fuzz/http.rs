@@ -1,5 +1,6 @@
-//! Both sides of HTTP: the decoder of an editor's responses, and the server that answers requests. Any split of the bytes gives
-//! the same result. The decoder reads what a plain writer wrote, and it accepts what the server answers.
+//! Both sides of HTTP: the decoder of an editor's responses, and the server that answers requests. However the bytes are
+//! split, the result must be the same. The decoder must read what a simple writer wrote, and must accept what the server
+//! answers.
 //!
 //! The first byte of an input decides how the rest is split.
 
@@ -77,7 +78,7 @@ const PIPE: usize = 256;
 /// Virtual time within which the server ends a connection after its peer has ended its side.
 const END_MAX: Duration = Duration::from_secs(30);
 
-/// A service that keeps the requests it received and answers each with its body.
+/// A service that records the requests that it receives, and answers each with the request's body.
 struct Echo {
     bodies: bool,
     asked: Mutex<Vec<Request>>,
@@ -103,7 +104,7 @@ impl http::Service for Echo {
     }
 }
 
-/// A listener with one connection.
+/// A listener that accepts one connection.
 struct Once(tokio::sync::Mutex<Option<BoxStream>>);
 
 impl Listener for Once {
@@ -121,7 +122,8 @@ impl Listener for Once {
     }
 }
 
-/// What the server did with a request: the bytes that it answered, the requests that the service received, and why it refused.
+/// What the server did with a request: the bytes of its answer, the requests that the service received, and why the server
+/// refused a request.
 #[derive(Debug, PartialEq, Eq)]
 struct Served {
     answer: Vec<u8>,
@@ -138,7 +140,7 @@ async fn serve(pieces: &[&[u8]], bodies: bool) -> Served {
     let (mut hear, mut say) = tokio::io::split(&mut near);
     let said = async {
         for piece in pieces {
-            // Fails if the server has already refused the request.
+            // This write fails if the server has already refused the request; that is allowed.
             let _ = say.write_all(piece).await;
             tokio::task::yield_now().await;
         }
@@ -154,7 +156,7 @@ async fn serve(pieces: &[&[u8]], bodies: bool) -> Served {
     Served { answer, asked, refused }
 }
 
-/// Serves a request, whole and in pieces.
+/// Serves a request, first whole and then in pieces, and compares the results.
 pub fn request(input: &[u8]) {
     let Some((seed, stream)) = input.split_first() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
@@ -164,8 +166,8 @@ pub fn request(input: &[u8]) {
         let single: Vec<&[u8]> = stream.chunks(1).collect();
         for pieces in [single, pieces(*seed, stream)] {
             let found = serve(&pieces, bodies).await;
-            // A head that comes in pieces is checked only when it is complete. A stream that ends before that is `CutOff` in
-            // pieces, and may be `NotHttp` in one piece.
+            // A head that arrives in pieces is checked only when it is complete. If the stream ends before that, it is
+            // `CutOff` when it arrives in pieces, but may be `NotHttp` when it arrives in one piece.
             if (&whole.refused[..], &found.refused[..]) == (&[Refused::NotHttp], &[Refused::CutOff]) {
                 assert!(found.answer.is_empty() && found.asked.is_empty(), "{found:?}");
                 continue;
@@ -176,8 +178,8 @@ pub fn request(input: &[u8]) {
     });
 }
 
-/// Checks that there is at most one answer, that our own decoder reads it to the last byte, and that the service received only a
-/// request that the rules allow.
+/// Checks that there is at most one answer, that our own decoder reads it to the last byte, and that the service received
+/// only requests that the rules allow.
 fn check_served(stream: &[u8], served: &Served) {
     let Served { answer, asked, refused } = served;
     assert!(asked.len() <= 1 && refused.len() <= 1, "{asked:?} {refused:?}");

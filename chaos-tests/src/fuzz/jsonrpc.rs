@@ -1,11 +1,11 @@
-//! The JSON-RPC layer: the parser and the scan for ids agree, and the layout of a message makes no difference.
+//! The JSON-RPC layer. The parser and the scan for ids must agree, and the layout of a message must make no difference.
 
 use holdfast::limits::JSON_DEPTH_MAX;
 use holdfast::protocol::jsonrpc::{self, IdScanner, Message};
 use serde_json::Value;
 
-/// Parses a line. A message that was read is written and read again without a change, and the scan finds the same id as the
-/// parser.
+/// Parses a line. A message that was read, written and read again must be unchanged, and the scan must find the same id as
+/// the parser.
 pub fn parse(line: &[u8]) {
     let mut scanner = IdScanner::new();
     scanner.push(line);
@@ -52,8 +52,8 @@ fn value(text: Option<&str>) -> Option<Value> {
     text.and_then(|text| serde_json::from_str(text).ok())
 }
 
-/// Scans a text. Any split gives the same result, and in a well-formed object the scan finds the members that a JSON parser
-/// finds.
+/// Scans a text for ids. Any split must give the same result, and in a well-formed object the scan must find the members that
+/// a JSON parser finds.
 pub fn scan(text: &[u8]) {
     let mut whole = IdScanner::new();
     whole.push(text);
@@ -70,7 +70,7 @@ pub fn scan(text: &[u8]) {
             (whole.saw_method(), whole.is_response(), whole.owes_answer())
         );
     }
-    // serde_json keeps the last of duplicate members. Which names occur is the same for both.
+    // If a member occurs twice, serde_json keeps the last one. Which names occur is the same for serde_json and the scan.
     if let Ok(Value::Object(members)) = serde_json::from_slice(text) {
         let outcome = members.contains_key("result") || members.contains_key("error");
         assert_eq!(whole.saw_method(), members.contains_key("method"));
@@ -85,7 +85,8 @@ pub fn scan(text: &[u8]) {
     }
 }
 
-/// Compacts a text. Its value and the spelling of its numbers stay, and a second compaction changes nothing.
+/// Compacts a text. Its value and the spelling of its numbers must stay the same, and a second compaction must change
+/// nothing.
 pub fn compact(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let short = jsonrpc::compact(&text);
@@ -93,7 +94,7 @@ pub fn compact(input: &[u8]) {
     if let Ok(value) = serde_json::from_str::<Value>(&text) {
         assert!(!short.contains(['\n', '\r', '\t']), "one line: {short:?}");
         assert_eq!(serde_json::from_str::<Value>(&short).ok(), Some(value));
-        // serde_json itself refuses deeper texts, so what it has parsed is within the limit.
+        // serde_json itself refuses texts that are nested deeper, so what it has parsed is within the limit.
         assert!(jsonrpc::depth_ok(text.as_bytes(), JSON_DEPTH_MAX));
     }
     let mut quoted = String::new();

@@ -1,8 +1,8 @@
-//! Fuzz targets: one list for the quick run (`tests/fuzz.rs`) and for libFuzzer (`fuzz/`, `make fuzz`).
+//! Fuzz targets: one list, both for the quick run (`tests/fuzz.rs`) and for libFuzzer (`fuzz/`, `make fuzz`).
 //!
-//! A target takes any bytes and panics if the product breaks a promise on them. "Does not panic" is the least that is checked:
-//! each target compares the product with a plain model of its promise, or with itself on the same bytes in another split, layout
-//! or order.
+//! A target accepts any bytes, and panics if the product breaks a promise for them. "Does not panic" is only the minimum:
+//! each target compares the product with a simple model of its promise, or with itself on the same bytes in another split,
+//! layout or order.
 
 mod dialect;
 pub mod framing;
@@ -23,9 +23,9 @@ pub struct Target {
     pub name: &'static str,
     /// Panics if the product breaks a promise on these bytes.
     pub run: fn(&[u8]),
-    /// Number of mutated inputs in the quick run: about a second in a debug build.
+    /// Number of mutated inputs in the quick run: they take about a second in a debug build.
     pub rounds: u32,
-    /// Longest input in bytes. Short inputs are enough here; the limits for large messages have tests of their own.
+    /// Longest input in bytes. Short inputs are enough here; other tests cover the limits for large messages.
     pub max_bytes: usize,
 }
 
@@ -66,10 +66,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "session", run: session::session, rounds: 300, max_bytes: 4096 },
 ];
 
-/// Separates the fields of an input that has several. JSON forbids this byte everywhere, and a text editor shows it.
+/// Separates the fields of an input that has several. JSON does not permit this byte anywhere, and a text editor shows it.
 pub const SEPARATOR: u8 = 0x1e;
 
-/// The fields of an input. Missing fields are empty.
+/// Splits an input into its fields. Missing fields are empty.
 fn fields<const N: usize>(input: &[u8]) -> [&[u8]; N] {
     let mut all = input.splitn(N, |byte| *byte == SEPARATOR);
     std::array::from_fn(|_| all.next().unwrap_or_default())

@@ -1,4 +1,5 @@
-//! Deterministic mutations for the quick run. Without coverage, a dictionary and splices find most of what coverage would find.
+//! Deterministic mutations for the quick run. Without coverage data, a dictionary and splices find most of what they would
+//! find with it.
 
 /// Byte strings that random bytes would not produce.
 const PIECES: [&[u8]; 56] = [
@@ -60,7 +61,7 @@ const PIECES: [&[u8]; 56] = [
     b"[[[[[[[[[[[[[[[[",
 ];
 
-/// Produces the inputs of a quick run: always the same ones for one seed and one corpus.
+/// Produces the inputs of a quick run: always the same inputs for the same seed and corpus.
 pub struct Mutator<'a> {
     corpus: &'a [Vec<u8>],
     dice: fastrand::Rng,
@@ -68,7 +69,7 @@ pub struct Mutator<'a> {
 }
 
 impl<'a> Mutator<'a> {
-    /// Mutations of this corpus, in inputs of up to `max_bytes`.
+    /// Creates a source of mutations of this corpus. Inputs have at most `max_bytes`.
     pub fn new(corpus: &'a [Vec<u8>], seed: u64, max_bytes: usize) -> Self {
         Self { corpus, dice: fastrand::Rng::with_seed(seed), max_bytes }
     }
@@ -77,7 +78,7 @@ impl<'a> Mutator<'a> {
         self.dice.choice(self.corpus).map_or(&[], Vec::as_slice)
     }
 
-    /// The next input: one of the corpus with one to eight changes, cut to `max_bytes`.
+    /// Returns the next input: an entry of the corpus with one to eight changes, cut to `max_bytes`.
     pub fn next_input(&mut self) -> Vec<u8> {
         let mut input = self.pick().to_vec();
         for _ in 0..self.dice.u8(1..=8) {

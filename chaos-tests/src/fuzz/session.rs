@@ -1,7 +1,7 @@
-//! The whole session: a client's bytes into a gateway that has no editor, until the client closes its end.
+//! A whole session: a client writes bytes to a gateway that has no editor, until the client closes its end.
 //!
-//! An input is what the client writes, line by line. A line that begins with `@` stands for a whole message or for a pause (see
-//! [`client_writes`]), so that mutations reach deep without spelling messages letter by letter.
+//! An input is what the client writes, line by line. A line that begins with `@` stands for a whole message or for a pause
+//! (see [`client_writes`]), so that mutations produce valid messages without spelling them letter by letter.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,7 +25,7 @@ use tokio::sync::mpsc;
 
 use crate::sim::net::now;
 
-/// Number of lines of an input that are played.
+/// Largest number of lines of an input that are played; the rest is ignored.
 const LINES_MAX: usize = 64;
 /// Capacity of the client's pipes in bytes. Small, so that both sides meet full pipes.
 const PIPE: usize = 512;
@@ -45,13 +45,13 @@ impl Net for NoNet {
     }
 }
 
-/// What a client does.
+/// One action of the client.
 enum Act {
     Write(Vec<u8>),
     Wait(Duration),
 }
 
-/// Turns a line of the input into what the client does:
+/// Turns a line of the input into actions of the client:
 ///
 /// - `@i VERSION NAME`: the handshake, as a client of this name.
 /// - `@c NAME ARGUMENTS`: a call under the next number.
@@ -100,8 +100,8 @@ fn client_writes(line: &[u8], next: &mut u64) -> Vec<Act> {
     }
 }
 
-/// What the gateway owes the client for everything it wrote: the number of answers for each id (as JSON, or `null`), and how many
-/// of them cancels may have taken back.
+/// The answers that the gateway must give for everything that the client wrote: how many for each id (as JSON, or `null`),
+/// and how many of them may be missing because of cancels.
 #[derive(Debug, Default)]
 pub struct Owed {
     answers: BTreeMap<String, usize>,
@@ -119,8 +119,8 @@ impl Owed {
             Ok(Message::Request { id, .. }) => *self.answers.entry(key(Some(&id))).or_default() += 1,
             Ok(Message::Notification { method, params }) if method == "notifications/cancelled" => {
                 let params: Option<Value> = params.and_then(|params| serde_json::from_str(params.get()).ok());
-                // Ids are not compared here, because a cancel may spell the same number in another way: each readable cancel
-                // excuses one missing answer.
+                // Ids are not compared here, because a cancel may spell the same number in another way. Each readable cancel
+                // permits one missing answer.
                 if params.is_none_or(|params| params.get("requestId").is_some()) {
                     self.cancels += 1;
                 }
@@ -131,7 +131,7 @@ impl Owed {
         }
     }
 
-    /// Compares stdout with the answers that are owed.
+    /// Compares stdout with the answers that the gateway must give.
     ///
     /// # Errors
     /// The first broken promise, as a sentence.
@@ -152,7 +152,7 @@ impl Owed {
                 (None, 1) => {}
                 _ => return Err(format!("{line}: neither an answer nor a message of its own")),
             }
-            // Ids are echoed byte for byte, so they are compared as they were written.
+            // Answers repeat ids byte for byte, so they are compared as the client wrote them.
             let id = match jsonrpc::parse(line.as_bytes()) {
                 Ok(Message::Response { id, .. }) => id.map_or("null".to_owned(), |id| id.as_json().to_owned()),
                 other => return Err(format!("{line}: read as {other:?}")),
@@ -179,7 +179,7 @@ pub fn session(input: &[u8]) {
     }
 }
 
-/// Plays a session. Returns the answers that were owed and the bytes of stdout.
+/// Plays a session. Returns the answers that the gateway must give, and the bytes of stdout.
 pub fn play(input: &[u8]) -> (Owed, Vec<u8>) {
     const { assert!(LINES_MAX * 2 < OPEN_REQUESTS_MAX) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();

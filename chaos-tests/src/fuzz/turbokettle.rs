@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::dialect::{check_frame, check_kept, check_loggable, check_tools, check_words, facts, json, object, tool};
 use super::fields;
 
-/// Decodes a line.
+/// Decodes a line of the editor.
 pub fn decode(line: &[u8]) {
     let Ok(inbound) = Turbokettle.decode(line) else { return };
     let Some(value) = json(line) else { return };
@@ -59,7 +59,7 @@ fn check_reply(reply: Reply, line: &Value) {
     }
 }
 
-/// Reads a tool list: the text in a reply's `data`.
+/// Reads a tool list, which is the text in a reply's `data`.
 pub fn tools(text: &[u8]) {
     let Ok(text) = std::str::from_utf8(text) else { return };
     let entries = |result: &Value| {
@@ -77,7 +77,7 @@ pub fn project(input: &[u8]) {
     assert!(facts.port.is_none() || facts.editor_pid.is_some(), "a port is its process's");
 }
 
-/// Encodes a call. Fields: tool name, arguments, the tool's schema.
+/// Encodes a call. The fields of the input: tool name, arguments, the tool's schema.
 pub fn call(input: &[u8]) {
     let [name, arguments, schema]: [&[u8]; 3] = fields(input);
     let name = String::from_utf8_lossy(name);
@@ -101,7 +101,7 @@ fn check_encoded(call: CallId, tool: &str, prepared: &PreparedCall) {
     ];
     for (order, cmd) in &orders {
         let frame = Turbokettle.encode(id, order).expect("a small message fits");
-        // The editor takes a lone CR as the end of a line too.
+        // The editor also treats a lone CR as the end of a line.
         assert!(!frame.contains(&b'\r'));
         let body = check_frame(&Turbokettle, &frame);
         let message: Value = serde_json::from_slice(&body).expect("our own line is JSON");

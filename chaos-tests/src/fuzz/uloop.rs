@@ -13,7 +13,7 @@ use super::dialect::{
 };
 use super::fields;
 
-/// uLoopMCP's dialect, for the checks of uMCP.
+/// uLoopMCP's dialect, which the checks of uMCP need too.
 pub(super) const DIALECT: Uloop = Uloop;
 
 /// Checks a reply of uLoopMCP or uMCP, read as a greeting and as an answer.
@@ -72,13 +72,13 @@ pub fn decode(body: &[u8]) {
     }
 }
 
-/// Number of entries in a tool list of uLoopMCP or uMCP.
+/// Returns the number of entries in a tool list of uLoopMCP or uMCP; `None` if it has no list.
 pub(super) fn entries(value: &Value) -> Option<usize> {
     let list = ["Tools", "Commands", "tools", "commands"].into_iter().find_map(|key| value.get(key));
     list.unwrap_or(value).as_array().map(Vec::len)
 }
 
-/// Reads a tool list, as the reply to each of the list methods in turn.
+/// Reads a tool list, as if it were the reply to each of the list methods in turn.
 pub fn tools(result: &[u8]) {
     (0..4).for_each(|step| check_tools(&Uloop, result, step, entries));
 }
@@ -96,7 +96,7 @@ pub fn push(line: &[u8]) {
     check_push(&Uloop, line, &Secret::default());
 }
 
-/// A compile's result file: `None` until the file is whole, and then what the editor wrote.
+/// Reads the result file of a compilation: `None` until the file is complete, and then what the editor wrote.
 pub fn result_file(bytes: &[u8]) {
     match Uloop.read_result_file(bytes) {
         None => {
@@ -115,7 +115,7 @@ pub fn result_file(bytes: &[u8]) {
                 assert!(text.contains(result.get()), "no byte of a result is touched");
             }
             assert!(result.get().starts_with('{'));
-            // No part of the file that the editor may have written so far is taken as whole.
+            // A shorter part of the file, as the editor may have written it so far, must never be accepted as complete.
             let end = text.trim_end().len();
             for cut in (0..end).rev().take(64) {
                 assert!(Uloop.read_result_file(&bytes[..cut]).is_none(), "whole after {cut} of {end} bytes");
@@ -124,7 +124,8 @@ pub fn result_file(bytes: &[u8]) {
     }
 }
 
-/// Encodes a call. Fields: tool name, arguments, the tool's schema, and the root of the project that the call is meant for.
+/// Encodes a call. The fields of the input: tool name, arguments, the tool's schema, the root of the project that the call is
+/// meant for.
 pub fn call(input: &[u8]) {
     let [name, arguments, schema, expected]: [&[u8]; 4] = fields(input);
     let name = String::from_utf8_lossy(name);

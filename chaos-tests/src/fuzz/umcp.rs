@@ -12,7 +12,7 @@ use super::dialect::{check_frame, check_kept, check_loggable, check_tools, check
 use super::uloop::{check_reply, entries};
 use super::{fields, uloop};
 
-/// Decodes a line.
+/// Decodes a line of the editor.
 pub fn decode(line: &[u8]) {
     let value = json(line);
     let unnamed = Umcp.read_unnamed(line);
@@ -37,19 +37,20 @@ pub fn decode(line: &[u8]) {
     }
 }
 
-/// Reads a tool list, as the reply to each of the list methods in turn.
+/// Reads a tool list, as if it were the reply to each of the list methods in turn.
 pub fn tools(result: &[u8]) {
     (0..4).for_each(|step| check_tools(&Umcp, result, step, entries));
 }
 
-/// Reads a project's files. The same files never count as both uMCP (lines) and uLoopMCP (frames).
+/// Reads a project's files. The same files must never be taken both for uMCP (which sends lines) and for uLoopMCP (which
+/// sends frames).
 pub fn project(input: &[u8]) {
     let lines = facts(&Umcp, input);
     let frames = facts(&uloop::DIALECT, input);
     assert!(!(lines.installed && frames.installed && lines.package_version.is_some()), "two protocols for one package");
 }
 
-/// Encodes a call. Fields: tool name, arguments, the tool's schema.
+/// Encodes a call. The fields of the input: tool name, arguments, the tool's schema.
 pub fn call(input: &[u8]) {
     let [name, arguments, schema]: [&[u8]; 3] = fields(input);
     let name = String::from_utf8_lossy(name);
@@ -81,7 +82,7 @@ fn check_encoded(call: CallId, tool: &str, prepared: &PreparedCall) {
     for order in &orders {
         let frame = match Umcp.encode(id, order) {
             Ok(frame) => frame,
-            // A message longer than one read of the editor is not sent.
+            // A message is not sent if it is longer than what the editor reads at once.
             Err(EncodeError::TooLarge { bytes, max }) => {
                 assert!(bytes > max && max == UMCP_REQUEST_MAX_BYTES);
                 continue;

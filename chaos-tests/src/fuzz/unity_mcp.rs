@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::dialect::{check_frame, check_loggable, check_words, facts, object};
 use super::fields;
 
-/// The paths of the package's HTTP server that the gateway asks for.
+/// The paths that the gateway requests from the package's HTTP server.
 const PATHS: [&str; 5] = [
     "/ping",
     "/api/CodeExecution/execute-code",
@@ -22,10 +22,10 @@ const PATHS: [&str; 5] = [
     "/api/CodeExecution/start-game",
     "/api/CodeExecution/stop-game",
 ];
-/// The id of the call that answers are read for.
+/// The id of the call to which the answers belong.
 const CALL: &str = "07070707-0707-4707-8707-070707070707";
 
-/// Reads an answer. Fields: the path (chosen by the length of the field), the status, the body.
+/// Reads an answer. The fields of the input: the path (chosen by the length of the field), the status, the body.
 pub fn answer(input: &[u8]) {
     let [path, status, body]: [&[u8]; 3] = fields(input);
     let path = PATHS[path.len() % PATHS.len()];
@@ -33,7 +33,8 @@ pub fn answer(input: &[u8]) {
     let body = String::from_utf8_lossy(body);
     let heard = Heard { number: 9, call: Some(CALL.into()), path: path.into(), status, server: None, body };
     let line = serde_json::to_vec(&heard).expect("texts and numbers");
-    // Always decodes: the body is a string inside the HTTP transport's line, so its own depth does not count.
+    // This must always decode: the body is a string inside the HTTP transport's line, so how deep the body is nested does not
+    // matter.
     let Ok(Inbound::Reply { number: 9, reply }) = UnityMcp.decode(&line) else { panic!("our own line is a reply") };
     let pong = status == 200 && heard.body.trim() == "pong";
     match UnityMcp.read_tools(&reply, 0) {
@@ -74,7 +75,7 @@ fn check_answer(reply: Reply, heard: &Heard<'_>) {
     assert!(heard.status == 200 || status == "error" && executed != Some(true), "{said}");
 }
 
-/// Decodes any bytes as a line of the HTTP transport.
+/// Decodes any bytes as if they were a line of the HTTP transport.
 pub fn decode(line: &[u8]) {
     match UnityMcp.decode(line) {
         Ok(Inbound::Reply { number, reply }) => {
@@ -90,13 +91,13 @@ pub fn decode(line: &[u8]) {
     }
 }
 
-/// Reads a project's files. No file names a port.
+/// Reads a project's files. No file of this package names a port.
 pub fn project(input: &[u8]) {
     let facts = facts(&UnityMcp, input);
     assert!(facts.port.is_none() && facts.expected.is_none());
 }
 
-/// Encodes a call as one HTTP request. Fields: tool name, arguments.
+/// Encodes a call as one HTTP request. The fields of the input: tool name, arguments.
 pub fn call(input: &[u8]) {
     let [name, arguments]: [&[u8]; 2] = fields(input);
     let name = String::from_utf8_lossy(name);

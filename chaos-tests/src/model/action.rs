@@ -8,7 +8,7 @@ use super::seam::name;
 use super::setting::{Broken, Kind, Setting};
 use super::world::{Bridge, Editor, Stage, World};
 
-/// Most questions for outcomes that may be under way at once: enough for one to be answered after another.
+/// The largest number of questions for outcomes that may be open at once: enough to ask again while the first is unanswered.
 const QUESTIONS_MAX: usize = 2;
 
 /// One event of the model.
@@ -32,13 +32,13 @@ pub enum Action {
     Offer,
     /// The registry asks for a list.
     AskList,
-    /// A task has waited too long for the link's permit.
+    /// A task has waited too long for the permit that one connection at a time may have.
     NoPermit(u8),
     /// A task has the permit, and its connect succeeds.
     Connect(u8),
     /// A task's connect fails.
     Refuse(u8),
-    /// A task takes the order to send a call, and reserves the next held call.
+    /// A task receives the order to send a call, and reserves the next held call.
     Take(u8),
     /// A task claims the call that it has prepared.
     Claim(u8),
@@ -46,23 +46,23 @@ pub enum Action {
     ClaimLate(u8),
     /// A task finds that the call that it has prepared can never be sent.
     Unsendable(u8),
-    /// A claimed call is written whole.
+    /// All bytes of a claimed call are written.
     Write(u8),
     /// No byte of a claimed call could be written; the connection ends.
     WriteNothing(u8),
-    /// A part of a claimed call is written; the connection ends.
+    /// Some bytes of a claimed call are written, and then the connection ends.
     Tear(u8),
     /// A task reads the next frame.
     Read(u8),
     /// A task reads the end of the stream.
     End(u8),
-    /// The connection breaks: what is on its way to the gateway is lost.
+    /// The connection breaks: messages on their way to the gateway are lost.
     Break(u8),
-    /// A task whose connection was hung up ends.
+    /// The task of a connection that was hung up ends.
     Fall(u8),
     /// The editor reads the next call. It runs the call at once, or queues it where it has a journal.
     EditorTakes(u8),
-    /// The greeting's answer is one of another program.
+    /// Another program answers the greeting.
     Misgreet(u8),
     /// The editor answers the call that it ran, and the task reads the answer.
     EditorReplies(u8),
@@ -70,13 +70,13 @@ pub enum Action {
     EditorTurnsAway(u8),
     /// The editor sends two answers to the call that it ran.
     EditorRepeats(u8),
-    /// The editor answers that it already has the call, which is running.
+    /// The editor answers that it already has the call, and that the call is running.
     EditorDoubles(u8),
     /// The editor announces a reload.
     EditorAnnounces(u8),
-    /// The editor announces that it quits, and is gone.
+    /// The editor announces that it quits, and then its process ends.
     EditorQuits(u8),
-    /// The editor runs a call that it read from a connection that the gateway has left.
+    /// The editor runs a call that it had read from a connection that the gateway has closed.
     RunAdrift(u8),
     /// The editor begins a reload, and its sockets close.
     Reload,
@@ -86,31 +86,31 @@ pub enum Action {
     Freeze,
     /// The editor works again.
     ComeBack,
-    /// The editor answers the call that it ran; the connection breaks, and the network keeps the answer.
+    /// The editor answers the call that it ran. The connection breaks, and the network keeps the answer for later delivery.
     Keep(u8),
     /// The network delivers the kept answer on another connection.
     Misdeliver(u8),
     /// The task is ordered to ask for outcomes.
     Ask(u8),
-    /// The question for outcomes was not answered for long, and is asked again.
+    /// The question for outcomes was not answered in time, and is asked again.
     AskAnew(u8),
-    /// The editor refuses a call because it is about to leave.
+    /// The editor refuses a call because it is about to reload or quit.
     EditorPostpones(u8),
-    /// A queued sending begins to run.
+    /// A queued call begins to run.
     Begins(u8),
-    /// A running sending ends, and no connection is left to answer it.
+    /// A running call ends, and no connection is left to answer it on.
     Ends(u8),
-    /// The editor reads a call from a connection that the gateway has left.
+    /// The editor reads a call from a connection that the gateway has closed.
     ReadLate(u8),
     /// A result file gives the outcome of a call.
     Learn(u8),
-    /// The list has come, and the registry crashes before it takes the list.
+    /// The list has arrived, and the registry crashes before it stores the list.
     LoseList(u8),
     /// The registry crashes.
     RegistryCrashes,
     /// The bridge's actor crashes.
     BridgeCrashes,
-    /// The supervisor settles what the ended bridge held.
+    /// The supervisor cleans up after the ended bridge: the calls that it had sent get their verdicts or are held again.
     Settle,
     /// The supervisor starts the bridge's successor.
     Succeed,
@@ -118,15 +118,15 @@ pub enum Action {
     Enlist,
     /// The gateway begins to end.
     Drain,
-    /// The bridge is told to stop.
+    /// The bridge is ordered to stop.
     TellStop,
     /// The supervision tree is ended.
     TakeDown,
-    /// No part of the gateway is left; open calls are settled.
+    /// No part of the gateway is left; open calls get their verdicts.
     Finish,
 }
 
-/// Describes an event for a person: who did what.
+/// Describes an event for a person who reads a failed check: who did what.
 pub fn describe(world: &World, action: Action) -> String {
     let (index, what) = match action {
         Action::Call(call) => return format!("the client calls {}", name(call)),
@@ -195,7 +195,8 @@ fn news(world: &World) -> String {
     format!("the bridge hears of {}: {}", news.epoch, event.split(" {").next().unwrap_or_default())
 }
 
-/// The cost of an action, 0 or 1: nothing for what a healthy world does, and for what ends a fault.
+/// Returns what an action costs of the budget of faults: 0 for what happens in a healthy world and for what ends a fault,
+/// otherwise 1.
 pub fn cost(world: &World, action: Action) -> u8 {
     let healthy = world.editor == Editor::Up;
     let line = |index: u8| world.lines.get(usize::from(index));
@@ -263,7 +264,7 @@ pub fn cost(world: &World, action: Action) -> u8 {
     u8::from(!free)
 }
 
-/// Whether a fault is the loss of a connection.
+/// Whether an action is a fault that loses a connection.
 fn is_loss(action: Action) -> bool {
     matches!(
         action,
@@ -271,7 +272,7 @@ fn is_loss(action: Action) -> bool {
     )
 }
 
-/// Collects every action that can happen in this state and that the budget of faults allows.
+/// Adds to `out` every action that can happen in this state and that the budget of faults allows.
 pub fn possible(world: &World, setting: &Setting, out: &mut Vec<Action>) {
     if world.stage == Stage::Ended {
         return;
@@ -296,7 +297,7 @@ pub fn possible(world: &World, setting: &Setting, out: &mut Vec<Action>) {
 fn client(world: &World, setting: &Setting, out: &mut Vec<Action>) {
     for (call, kind) in (0u8..).zip(&setting.calls) {
         if !world.accepted(call) && world.stage <= Stage::Draining {
-            // Calls are made in the order of their numbers: another order would differ in names only.
+            // Calls are made in the order of their numbers: another order would differ only in names.
             if call == 0 || world.accepted(call - 1) {
                 out.push(Action::Call(call));
             }
@@ -328,8 +329,8 @@ fn bridge(world: &World, setting: &Setting, out: &mut Vec<Action>) {
             if world.stop_under_way {
                 out.push(Action::HearStop);
             }
-            // At most two connection tasks live at once. What leads to a new connection (a retry, an offer) waits until an old
-            // task has ended.
+            // At most two connection tasks exist at once. What leads to a new connection (a retry, an offer) waits until an
+            // old task has ended.
             let crowded = world.lines.len() > 1;
             for timer in actor.armed.iter() {
                 let useful = match timer {
@@ -424,7 +425,7 @@ fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
     }
     if let Some(call) = line.running {
         let sending = (call, line.nths[usize::from(call)]);
-        // The call is still queued, or was dropped from the queue: the editor has no answer to it.
+        // The call is still queued or was dropped from the queue, so the editor has no answer to it.
         if setting.has_journal() && world.journal.find(sending) != Some(Status::Running) {
             return told(world, index, line, out);
         }
@@ -439,7 +440,7 @@ fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
     told(world, index, line, out);
 }
 
-/// What may come on a connection unasked: announcements, and a stray answer of another connection.
+/// Adds what the editor may send without a request: announcements, and a kept answer that belongs to another connection.
 fn told(world: &World, index: u8, line: &Line, out: &mut Vec<Action>) {
     if !line.hung_up {
         out.extend([Action::EditorAnnounces(index), Action::EditorQuits(index)]);
@@ -449,7 +450,7 @@ fn told(world: &World, index: u8, line: &Line, out: &mut Vec<Action>) {
     }
 }
 
-/// What the editor does by itself with calls that it has queued or begun.
+/// Adds what the editor does by itself with calls that it has queued or begun to run.
 fn journal(world: &World, setting: &Setting, out: &mut Vec<Action>) {
     if world.editor != Editor::Up || !setting.has_journal() {
         return;

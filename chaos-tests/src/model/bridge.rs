@@ -1,4 +1,4 @@
-//! The bridge's actor in the model's world: carries out the commands of the gateway's [`BridgeCore`].
+//! The bridge's actor in the model: carries out the commands of the gateway's [`BridgeCore`].
 
 use holdfast::core::bridge::{BridgeCore, Command, Step};
 use holdfast::core::exchange::Order;
@@ -11,7 +11,7 @@ use super::seam::said;
 use super::setting::{Broken, Setting};
 use super::world::{Actor, Bridge, News, Stage, Timers, World, Wrong};
 
-/// Starts a new incarnation of the bridge.
+/// Starts the bridge, the first time or as a successor of a crashed one.
 pub fn begin(world: &mut World, setting: &Setting) {
     let mut armed = Timers::default();
     if world.hope {
@@ -28,12 +28,12 @@ pub fn begin(world: &mut World, setting: &Setting) {
     }
 }
 
-/// Feeds an event to the bridge, if it lives.
+/// Feeds an event to the bridge, if it is alive.
 pub fn feed(world: &mut World, setting: &Setting, event: Event) {
     run(world, setting, event, |core, world| Some(core.feed(event, &mut world.ledger)));
 }
 
-/// Feeds an event of a connection to the bridge, if it lives.
+/// Feeds an event of a connection to the bridge, if it is alive.
 pub fn hear(world: &mut World, setting: &Setting, News { epoch, event }: News) {
     run(world, setting, event, |core, world| core.hear(Epoch(epoch), event, &mut world.ledger));
 }
@@ -48,7 +48,7 @@ fn run(
     if event == Event::StopRequested {
         world.ghost.stop_heard = true;
     }
-    // Settlements of this event may send messages to the bridge, which must find it alive.
+    // Settlements that follow from this event may send messages to the bridge, which must be alive to receive them.
     world.bridge = Bridge::Alive(actor.clone());
     let before = world.ledger.clone();
     let mut next = first(&mut actor.core, world);
@@ -130,7 +130,7 @@ fn order(world: &mut World, actor: &Actor, order: Order) {
     }
 }
 
-/// Hangs up every connection up to this epoch.
+/// Hangs up every connection whose epoch is not greater than this one.
 pub fn leave(world: &mut World, epoch: u64) {
     for line in world.lines.iter_mut().filter(|line| line.epoch() <= epoch) {
         line.hung_up = true;

@@ -1,5 +1,5 @@
-//! A walk over the whole graph of states. It gives the shortest way to a state, and the states from which a kind of state cannot
-//! be reached any more. (The checker's `eventually` does not see cycles; this walk does.)
+//! Searches the whole graph of states. Finds the shortest way to a state, and the states from which a kind of state cannot be
+//! reached any more. The checker's own `eventually` does not see cycles; this search does.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -9,17 +9,17 @@ use super::action::{Action, describe};
 use super::setting::Setting;
 use super::world::World;
 
-/// The states and steps of a setting. States are numbers, in the order in which the walk found them.
+/// The states and steps of a setting. A state is a number: states are counted in the order in which the search found them.
 #[derive(Debug)]
 pub struct Graph {
     setting: Setting,
-    /// From which state each state was first reached, and by which action; `None` for a start.
+    /// From which state each state was first reached, and by which action; `None` for a start state.
     via: Vec<Option<(u32, Action)>>,
-    /// Number of steps from a start to each state.
+    /// Number of steps from a start state to each state.
     depth: Vec<u16>,
     /// The steps, as (from, to).
     steps: Vec<(u32, u32)>,
-    /// The answers of each state to the questions: one bit for each question.
+    /// The answers to the questions for each state: one bit for each question.
     answers: Vec<u8>,
     /// Digests of the bridge and its connections' exchanges ([`World::parts`]).
     parts: HashSet<u64>,
@@ -31,7 +31,7 @@ pub struct Graph {
 pub type Question = fn(&World) -> bool;
 
 impl Graph {
-    /// Walks all states, and asks each up to eight questions.
+    /// Searches all states, and asks up to eight questions about each.
     ///
     /// # Panics
     /// If there are more than `most` states.
@@ -39,7 +39,7 @@ impl Graph {
         Self::search(setting, questions, most, |_| false).0
     }
 
-    /// Returns the shortest way to a state that breaks a promise, one line for each event.
+    /// Returns the shortest way to a state that breaks a promise, one line for each event; `None` if no state breaks it.
     ///
     /// # Panics
     /// If the model has no such promise, or there are more than `most` states.
@@ -109,7 +109,7 @@ impl Graph {
         number
     }
 
-    /// Number of states.
+    /// Returns the number of states.
     pub fn states(&self) -> usize {
         self.via.len()
     }
@@ -124,12 +124,12 @@ impl Graph {
         self.steps.len()
     }
 
-    /// Number of steps to the state that is farthest from a start.
+    /// Number of steps to the state that is farthest from a start state.
     pub fn depth(&self) -> u16 {
         self.depth.iter().copied().max().unwrap_or_default()
     }
 
-    /// Whether any state answers yes to a question.
+    /// Whether any state answers yes to the question with this number.
     pub fn meets(&self, question: u8) -> bool {
         (0..self.states()).any(|state| self.says(state, question))
     }
@@ -170,7 +170,7 @@ impl Graph {
         lost.filter_map(|state| u32::try_from(state).ok()).collect()
     }
 
-    /// Returns a shortest way to a state, one line for each event.
+    /// Returns the shortest way to a state, one line for each event.
     pub fn trace(&self, state: u32) -> Vec<String> {
         let mut actions = Vec::new();
         let mut at = state;
@@ -184,7 +184,7 @@ impl Graph {
     }
 }
 
-/// Describes a way, one line for each event: the event, and the world after it.
+/// Describes a way through the states, one line for each event: the event, and the world after it.
 pub fn tell(setting: &Setting, start: &World, actions: &[Action]) -> Vec<String> {
     let mut lines = vec![format!(" 0. {:<50} {start}", "start")];
     let mut world = start.clone();

@@ -1,22 +1,23 @@
-//! The journal of an editor with holdfast's own package (`unity/PROTOCOL.md`, section 7): the state of each sending.
+//! The journal that an editor with holdfast's own package keeps (`unity/PROTOCOL.md`, section 7). It has a state for each
+//! attempt to send a call, here called a sending.
 
 use std::collections::BTreeMap;
 
-/// A sending: the number of the call, and the number of this sending of it.
+/// One attempt to send a call: the number of the call, and the number of the attempt.
 pub type Sending = (u8, u8);
 
 /// The state of a sending in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// Read, but not begun.
+    /// The editor has read the call, but has not begun to run it.
     Queued,
-    /// Begun.
+    /// The call runs.
     Running,
-    /// Ended.
+    /// The call has ended.
     Done,
-    /// Begun, and cut by a reload.
+    /// The call was running when a reload interrupted it.
     Interrupted,
-    /// Has not run, and never will.
+    /// The call has not run, and never will.
     NotRun,
 }
 
@@ -26,22 +27,22 @@ pub struct Journal {
     /// The editor process that keeps the journal. Another process does not know its entries.
     pub process: u8,
     entries: BTreeMap<Sending, Status>,
-    /// Calls in sockets that the gateway has left: the editor may still read them.
+    /// Calls in sockets that the gateway has closed. The editor may still read them.
     pub late: Vec<Sending>,
 }
 
 impl Journal {
-    /// The state of a sending; `None` if the journal has no entry for it.
+    /// Returns the state of a sending; `None` if the journal has no entry for it.
     pub fn find(&self, sending: Sending) -> Option<Status> {
         self.entries.get(&sending).copied()
     }
 
-    /// The first sending of a call that is in this state.
+    /// Returns the first sending of a call that is in this state, if there is one.
     pub fn first(&self, call: u8, status: Status) -> Option<Sending> {
         self.entries.iter().find(|((of, _), is)| *of == call && **is == status).map(|(sending, _)| *sending)
     }
 
-    /// Reads a sending and queues it. Returns false if its id is already known: then the call is refused.
+    /// Reads a sending and queues it. Returns false if the journal already has it; then the call is refused.
     pub fn read(&mut self, sending: Sending) -> bool {
         let fresh = !self.entries.contains_key(&sending);
         if fresh {
@@ -50,12 +51,13 @@ impl Journal {
         fresh
     }
 
-    /// Puts a sending into another state.
+    /// Sets the state of a sending.
     pub fn moves(&mut self, sending: Sending, to: Status) {
         self.entries.insert(sending, to);
     }
 
-    /// Answers a question for the outcome of a sending. If `seals`, a sending that has not come yet can never run afterwards.
+    /// Answers a question for the outcome of a sending. If `seals`, a sending that the editor has not read yet can never run
+    /// afterwards.
     pub fn ask(&mut self, sending: Sending, seals: bool) -> Status {
         match self.find(sending) {
             Some(status) => status,
@@ -68,19 +70,20 @@ impl Journal {
         }
     }
 
-    /// Fences off older connections, as soon as a new connection of the same gateway is proven: what had not begun never runs.
+    /// Cuts off older connections, as soon as a new connection of the same gateway is proven: calls that had not begun never
+    /// run.
     pub fn fence(&mut self) {
         self.late.clear();
         self.each(Status::Queued, Status::NotRun);
     }
 
-    /// The domain unloads: calls that had not begun never run, and running ones are interrupted.
+    /// The domain unloads: calls that had not begun never run, and running calls are interrupted.
     pub fn reload(&mut self) {
         self.fence();
         self.each(Status::Running, Status::Interrupted);
     }
 
-    /// The process ends, and its journal with it.
+    /// Ends the process; its journal is lost. The next process begins with an empty one.
     pub fn end_process(&mut self) {
         *self = Self { process: self.process + 1, ..Self::default() };
     }

@@ -1,4 +1,4 @@
-//! A connection: the gateway's own [`Exchange`], the task that carries its bytes, the socket, and the editor's end.
+//! A connection: the gateway's own [`Exchange`], the task that reads and writes its bytes, the socket, and the editor's end.
 
 use std::collections::VecDeque;
 
@@ -17,23 +17,23 @@ pub enum Message {
     List,
     /// A call.
     Call(u8),
-    /// A question for the outcomes of calls, by its number.
+    /// A question for the outcomes of calls, with the number of the question.
     Outcomes(u8),
 }
 
-/// A message on its way to the gateway. The answer to a call is normally sent and read in one step, because an answer that the
-/// gateway never reads has no effect. Only messages that may be read late, twice or elsewhere have a frame.
+/// A message on its way to the gateway. The answer to a call is normally sent and read in one step, because an answer that
+/// the gateway never reads has no effect. Only a message that may be read late, twice or on another connection has a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Frame {
     /// The greeting's answer.
     Greeting,
     /// The tool list.
     List,
-    /// A second answer to a call.
+    /// A second answer to the same call.
     Again(u8),
-    /// An answer to a call of an older connection: its epoch, and the call.
+    /// An answer to a call that was sent on an older connection: that connection's epoch, and the call.
     Stray(u64, u8),
-    /// The outcomes of calls, as the answer to the question of this number.
+    /// The outcomes of calls, in answer to the question with this number.
     Outcomes(u8),
     /// The editor says that it is about to reload.
     Reload,
@@ -44,11 +44,11 @@ pub enum Frame {
 /// What the task is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Task {
-    /// Waiting for orders.
+    /// The task waits for orders.
     Idle,
-    /// Preparing a call that it has reserved: encodes it, records it, connects for it.
+    /// The task prepares a call that it has reserved: it encodes and records the call, and connects for it.
     Holding(u8),
-    /// About to write a call that it has claimed; no byte is written yet.
+    /// The task is about to write a call that it has claimed; no byte is written yet.
     Writing(u8),
 }
 
@@ -57,36 +57,36 @@ pub enum Task {
 pub struct Line {
     /// Decides what may be written, and what replies mean.
     pub exchange: Exchange,
-    /// The bridge has dropped its end. The task may still be in the middle of a step.
+    /// The bridge has closed its end. The task may still be in the middle of a step.
     pub hung_up: bool,
     /// The task has the link's permit, and the socket is open.
     pub open: bool,
     /// What the task is doing.
     pub task: Task,
-    /// Answers that the editor really owes, as bits: bit 0 the list, then the calls.
+    /// The answers that the editor really must still give, as bits: bit 0 for the list, the next bits for the calls.
     pub owed: u8,
     /// Messages on their way to the editor.
     pub out: VecDeque<Message>,
-    /// The call that the editor has taken and not answered.
+    /// The call that the editor has read and not answered.
     pub running: Option<u8>,
     /// Messages on their way to the gateway.
     pub back: VecDeque<Frame>,
-    /// The editor's end is closed. What is on its way to the gateway may still be read.
+    /// The editor's end is closed. Messages on their way to the gateway may still be read.
     pub peer_gone: bool,
-    /// The editor's goodbye was read.
+    /// The gateway has read the editor's announcement that it quits.
     pub left: bool,
-    /// The editor process that the connection was made to.
+    /// The number of the editor process at the other end of the connection.
     pub process: u8,
-    /// The sendings that each question on its way asks for.
+    /// The sendings that each open question asks about, with the number of the question.
     pub asked: VecDeque<(u8, Vec<Sending>)>,
-    /// The states in each answer on its way.
+    /// The states in each answer that is on its way to the gateway, with the number of the question.
     pub answers: VecDeque<(u8, Vec<(Sending, Status)>)>,
-    /// The number of the last sending of each call that this connection took.
+    /// For each call, the number of the last attempt to send it that used this connection.
     pub nths: [u8; MAX_CALLS],
 }
 
 impl Line {
-    /// A connection whose task was just spawned.
+    /// Creates a connection whose task was just spawned.
     pub fn new(epoch: u64) -> Self {
         Self {
             exchange: Exchange::new(Epoch(epoch)),
@@ -106,13 +106,13 @@ impl Line {
         }
     }
 
-    /// Number of the connection.
+    /// The epoch (the number) of the connection.
     pub fn epoch(&self) -> u64 {
         self.exchange.epoch().0
     }
 
-    /// The number of a message on the wire. The gateway counts up. Here messages with the same connection and meaning have the
-    /// same number, which keeps the graph finite.
+    /// Returns the number of a message on the wire. The gateway counts up. In the model, messages with the same connection
+    /// and meaning have the same number, which keeps the graph finite.
     pub fn number(epoch: u64, message: Message) -> u64 {
         let place = match message {
             Message::Greeting => 0,
@@ -123,7 +123,7 @@ impl Line {
         100 * epoch + place
     }
 
-    /// Whether the task may take its next order: it is idle and, over HTTP, has read the last response.
+    /// Whether the task may receive its next order: it is idle and, over HTTP, has read the last response.
     pub fn is_free(&self, setting: &Setting) -> bool {
         self.open && self.task == Task::Idle && !(setting.http && self.exchange.awaits_reply())
     }
@@ -141,7 +141,7 @@ impl Line {
         }
     }
 
-    /// The bit in `owed` of a message that takes a place at the editor; 0 if it takes none.
+    /// Returns the bit in `owed` of a message that takes up a slot at the editor; 0 if the message takes none.
     pub fn bit(message: Message) -> u8 {
         match message {
             Message::List => 1,
@@ -150,7 +150,7 @@ impl Line {
         }
     }
 
-    /// The editor closes its end: messages that it has not read, and the call that it runs, are gone.
+    /// The editor closes its end: messages that it has not read are lost, and so is the call that it runs.
     pub fn lose_peer(&mut self) {
         if self.open {
             self.peer_gone = true;
@@ -159,8 +159,8 @@ impl Line {
         }
     }
 
-    /// Answers the messages that wait at the editor, up to the next call. An editor without a journal answers nothing while a
-    /// call runs.
+    /// Answers the messages that wait at the editor, up to the next call. While a call runs, an editor without a journal
+    /// answers nothing.
     pub fn serve(&mut self, journal: &mut Journal, setting: &Setting) {
         let own = setting.has_journal();
         while let Some(message) = self.out.front().copied() {

@@ -1,4 +1,4 @@
-//! The promises, as properties of a state of the world.
+//! The promises that the model checks, as properties of a state of the world.
 
 use std::collections::VecDeque;
 
@@ -22,27 +22,27 @@ pub const ONE_ANSWER: &str = "never an answer twice";
 pub const AT_MOST_ONCE: &str = "never a resend after maybe-sent of a call that is not repeatable";
 /// A repeatable call runs at most [`SENDINGS_MAX`] times.
 pub const REPEATS_BOUNDED: &str = "a repeatable call runs at most three times";
-/// No call is claimed after the gateway began to end, and no connection is dialled after the bridge received the stop.
+/// After the gateway began to end, no call is claimed. After the bridge received the order to stop, no connection is opened.
 pub const NOTHING_AFTER_STOP: &str = "nothing is claimed or dialled after the stop";
-/// No call is claimed on a connection on which the editor's goodbye was read.
+/// After the editor's announcement that it quits was read on a connection, no call is claimed on that connection.
 pub const NOTHING_AFTER_GOODBYE: &str = "nothing is claimed for an editor that has said goodbye";
-/// A call that is answered "not executed" never runs, also not later.
+/// A call that is answered "not executed" has not run, and never runs later.
 pub const NOT_EXECUTED: &str = "an answer \"not executed\" means that it never ran";
 /// A call that the editor answered has run.
 pub const ANSWER_RAN: &str = "the editor's answer means that it ran";
-/// A frame of a connection that is over completes no call.
+/// A frame of a connection that has ended never completes a call.
 pub const EPOCH_FENCE: &str = "a frame of an old connection never completes a call";
-/// The editor never has more to do than its bridge takes at once, the tool list included.
+/// The editor never has more calls at once than its bridge accepts. The request for the tool list counts as one.
 pub const WINDOW: &str = "never more with the editor than its bridge takes";
-/// An outcome that the journal knows is asked for, not given up.
+/// If the journal knows the outcome of a call, the gateway asks for it instead of giving the call up.
 pub const JOURNAL_ASKED: &str = "what the journal knows is never unknown";
-/// The bridge's machine has a decision for every event that it meets.
+/// The bridge's machine has a decision for every event that it receives.
 pub const NO_SURPRISE: &str = "the machine is never surprised";
-/// Every call is settled when the gateway has ended.
+/// Every call has its verdict when the gateway has ended.
 pub const SETTLED_AT_END: &str = "every call is settled at the end";
 /// The bridge can become ready again from every state.
 pub const READY_AGAIN: &str = "ready is reachable from everywhere";
-/// The bridge can become ready again with every call settled, from every state.
+/// From every state, the bridge can become ready again with a verdict for every call.
 pub const SETTLED_AGAIN: &str = "ready with every call settled is reachable from everywhere";
 
 fn each(setting: &Setting, holds: impl Fn(usize, Kind) -> bool) -> bool {
@@ -54,12 +54,12 @@ pub fn ready(world: &World) -> bool {
     matches!(&world.bridge, Bridge::Alive(actor) if actor.core.state() == State::Ready)
 }
 
-/// Whether the bridge is ready and the client waits for nothing.
+/// Whether the bridge is ready and the client waits for no answer.
 pub fn ready_and_settled(world: &World) -> bool {
     ready(world) && !world.waits()
 }
 
-/// Whether nothing has been stopped.
+/// Whether the gateway runs: nobody has begun to stop it.
 pub fn running(world: &World) -> bool {
     world.stage == Stage::Running
 }

@@ -1,7 +1,7 @@
-//! The real ledger as the model uses it: its clock stands still, and only moves to a deadline.
+//! The real ledger as the model uses it. Its clock stands still, and moves only to a deadline.
 //!
-//! All operations happen at one instant; only [`Seam::elapse`] goes to the next deadline, and back. So every deadline may pass
-//! before or after every other event, which is more than real time allows.
+//! All operations happen at one instant; only [`Seam::elapse`] moves to the next deadline, and back. So every deadline may
+//! pass before or after every other event, which includes more orders than real time allows.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
@@ -45,7 +45,7 @@ pub fn answer() -> EditorAnswer {
     EditorAnswer { is_error: false, body: AnswerBody::Text("done".to_owned()) }
 }
 
-/// What the live tool list and the dialect give for a call when it is sent.
+/// Returns what the live tool list and the dialect say about a call when it is sent.
 pub fn terms(kind: Kind, key: Option<JournalKey>) -> Terms {
     let recovery = match kind {
         Kind::Journaled => key.map_or(Recovery::None, Recovery::Journal),
@@ -61,7 +61,7 @@ pub fn key((call, nth): Sending, process: u8) -> JournalKey {
     JournalKey { journal: process.to_string(), id: format!("{call}.{nth}"), seq: u64::from(nth) }
 }
 
-/// The sending that a journal's key names.
+/// Returns the sending that a journal's key names.
 pub fn sending(key: &JournalKey) -> Sending {
     let call = key.id.split('.').next().and_then(|call| call.parse().ok());
     (call.unwrap_or_default(), u8::try_from(key.seq).unwrap_or(u8::MAX))
@@ -72,7 +72,7 @@ pub fn sending(key: &JournalKey) -> Sending {
 pub enum Said {
     /// The client is answered.
     Answer(u8, Verdict),
-    /// A verdict that the client is not answered with: it cancelled, or has its answer already.
+    /// A call gets a verdict, but the client gets no answer, because it cancelled the call or has its answer already.
     Note(u8, Verdict),
     /// A late answer is kept for `holdfast_result`.
     KeepLate(u8),
@@ -80,7 +80,7 @@ pub enum Said {
     HeldAgain,
 }
 
-/// Reads settlements. Progress and withdrawals are left out.
+/// Translates settlements for the model. Progress and withdrawals are left out.
 pub fn said(settlements: Vec<Settlement>) -> Vec<Said> {
     let words = settlements.into_iter().filter_map(|settlement| match settlement {
         Settlement::Answer(answer) => Some(Said::Answer(number(answer.call), answer.verdict)),
@@ -92,7 +92,7 @@ pub fn said(settlements: Vec<Settlement>) -> Vec<Said> {
     words.collect()
 }
 
-/// The real ledger, shared between the states in which it is the same, with the epochs that are open in it.
+/// The real ledger, with the epochs that are open in it. States in which it is the same share it.
 #[derive(Debug, Clone)]
 pub struct Seam {
     ledger: Arc<Ledger>,
@@ -130,7 +130,7 @@ impl Seam {
         value
     }
 
-    /// Accepts a call of the client. The patience of a lower rank ends first.
+    /// Accepts a call of the client. A lower rank means a shorter patience.
     pub fn accept(&mut self, call: u8, rank: u8) -> Vec<Said> {
         let new = NewCall {
             id: id(call),
@@ -152,7 +152,7 @@ impl Seam {
         said(self.change(|ledger| ledger.cancel(request(call), now()).1))
     }
 
-    /// Begins the end of the gateway.
+    /// Begins to end the gateway: the ledger refuses calls from now on.
     pub fn drain(&mut self) -> Vec<Said> {
         said(self.change(|ledger| ledger.drain(now())))
     }
@@ -168,7 +168,7 @@ impl Seam {
         self.open.iter().max().copied()
     }
 
-    /// Removes an epoch from those that are open. The bridge's core has closed it in the ledger.
+    /// Removes an epoch from the open ones, after the bridge's core has closed it in the ledger.
     pub fn closed(&mut self, epoch: u64) {
         self.open.retain(|open| *open != epoch);
     }
@@ -189,19 +189,19 @@ impl Seam {
         self.ledger.next_deadline().unwrap_or_else(now)
     }
 
-    /// Whether the outcome of a call is looked for in a result file.
+    /// Whether a result file is being looked for that gives the outcome of this call.
     pub fn looks_for(&self, call: u8) -> bool {
         let in_file =
             |(found, how): &(CallId, Recovery)| *found == id(call) && matches!(how, Recovery::ResultFile { .. });
         self.ledger.recovering().iter().any(in_file)
     }
 
-    /// Whether the outcome of any call is looked for.
+    /// Whether the outcome of any call is being looked for.
     pub fn looks(&self) -> bool {
         !self.ledger.recovering().is_empty()
     }
 
-    /// A result file gives the outcome of a call.
+    /// A result file gives the outcome of a call to the ledger.
     pub fn learn(&mut self, call: u8) -> Vec<Said> {
         said(self.change(|ledger| ledger.learn(id(call), answer(), now())))
     }

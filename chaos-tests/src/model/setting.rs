@@ -1,18 +1,18 @@
-//! What is walked: the calls, the faults, and the seam that is broken on purpose.
+//! What the model checker tries: the calls, the number of faults, and the detail that is wrong on purpose.
 
-/// Most calls in a world.
+/// The largest number of calls in a world.
 pub const MAX_CALLS: usize = 3;
 
 /// The kind of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Changes something: at most once.
+    /// Changes something, so it may run at most once.
     Plain,
-    /// Declared repeatable.
+    /// The tool is declared repeatable.
     Repeatable,
-    /// The editor also writes its result into a file.
+    /// The editor also writes the call's result into a file.
     Reported,
-    /// Nothing can be learned of its outcome but that the editor came back.
+    /// The only sign of its outcome is that the editor came back.
     Inferred,
     /// The editor's journal knows its outcome.
     Journaled,
@@ -20,12 +20,12 @@ pub enum Kind {
     Reloading,
 }
 
-/// A seam that is broken on purpose. A promise must notice each of them.
+/// A detail that is wrong on purpose. The check of some promise must fail for each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Broken {
     /// Nothing is broken.
     Nothing,
-    /// Hanging up leaves the epoch open in the ledger.
+    /// Hanging up a connection leaves its epoch open in the ledger.
     EpochStaysOpen,
     /// The ledger lets a call be claimed again after its connection ended.
     ClaimsTwice,
@@ -33,66 +33,67 @@ pub enum Broken {
     WritesBeforeClaim,
     /// A late answer is sent to the client instead of being kept.
     LateAnswerDelivered,
-    /// A reply is matched by its call alone, although it is for an older connection.
+    /// A reply is matched by its call alone, even if it belongs to an older connection.
     OldFrameAccepted,
-    /// The supervisor starts a successor of the bridge while the old epoch is open and its tasks live.
+    /// The supervisor starts a successor of the bridge while the old epoch is open and the old tasks are alive.
     SuccessorTooEarly,
     /// A connection dials without the link's permit.
     DialsWithoutPermit,
-    /// The ledger is not told that the gateway ends.
+    /// The ledger is not notified that the gateway ends.
     DrainForgotten,
     /// A claim is withdrawn although some bytes were written.
     RevokesTorn,
     /// The bridge is not notified of a call that was accepted.
     WakeUpLost,
-    /// Nothing settles the calls that are left at the end.
+    /// Nothing gives a verdict to the calls that are left at the end.
     EndUnsettled,
-    /// The end of the registry frees the place of a list that the editor still owes.
+    /// When the registry ends, the slot of a list request is freed although the editor must still answer it.
     OldListCounts,
     /// The task of a connection that was hung up never ends.
     PermitLeaks,
-    /// A successor of the bridge is registered under its address only after it has looked for work.
+    /// A successor of the bridge is registered under the bridge's address only after it has looked for held calls.
     EnlistedTooLate,
-    /// A successor of the bridge looks for work although the gateway ends.
+    /// A successor of the bridge looks for held calls although the gateway is ending.
     SuccessorUnaware,
-    /// An answer of the journal is taken for the latest sending of the call, whichever sending it names.
+    /// An answer of the journal is applied to the latest attempt to send the call, even if it names another attempt.
     StaleOutcomeCounts,
-    /// The journal says of every sending that it did not run.
+    /// The journal answers for every attempt to send a call that it did not run.
     JournalDenies,
-    /// Late calls on an old connection are still read, and a question for an outcome does not seal the sending.
+    /// Late calls on an old connection are still read, and a question for an outcome does not keep a late sending from
+    /// running.
     NeitherFencedNorSealed,
-    /// A call whose outcome the journal knows is given up when its connection ends.
+    /// A call is given up when its connection ends, although the journal knows its outcome.
     JournalUnasked,
     /// The editor's reply that it already has a sending is taken as the answer to the call.
     DoubleCounts,
-    /// A call that cannot be sent keeps its place.
+    /// A call that cannot be sent keeps its slot at the editor.
     PlaceKept,
-    /// Only the bridge receives the editor's goodbye, not the connection's exchange.
+    /// Only the bridge receives the editor's announcement that it quits, not the connection's exchange.
     GoodbyeUnheard,
-    /// Replies are matched with calls in the order of the calls, not by their number.
+    /// Replies are matched with calls by their order, not by their number.
     RepliesInOrder,
 }
 
-/// What is walked.
+/// What one run of the model checker tries.
 #[derive(Debug, Clone)]
 pub struct Setting {
-    /// The client's calls. The patience of an earlier one ends first.
+    /// The client's calls. The patience for an earlier call ends first.
     pub calls: Vec<Kind>,
-    /// Number of calls that the bridge takes at once.
+    /// Number of calls that the bridge inside the editor accepts at once.
     pub window: u8,
     /// Number of faults that may happen.
     pub faults: u8,
-    /// Whether the only faults are losses of a connection.
+    /// Whether the only faults are the losses of a connection.
     pub losses_only: bool,
     /// Whether parts of the gateway may crash.
     pub crashes: bool,
     /// Whether the gateway may be stopped.
     pub stop: bool,
-    /// Whether the dialect speaks HTTP: each message is a request of its own, with its response.
+    /// Whether the dialect speaks HTTP: each message is a separate request, with its own response.
     pub http: bool,
-    /// Whether the bridge rests until the first call, because nobody needs the editor before.
+    /// Whether the gateway does not connect until the first call, because nothing needs the editor before.
     pub rests: bool,
-    /// The seam that is broken.
+    /// The detail that is wrong on purpose.
     pub broken: Broken,
 }
 

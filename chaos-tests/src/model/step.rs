@@ -67,8 +67,8 @@ impl Step<'_> {
             Action::Elapse => {
                 self.world.due = false;
                 let said = self.world.ledger.elapse();
-                // Giving up an outcome is right here: it was looked for as long as it may be. So `settle_all` must not check
-                // this.
+                // Giving up an outcome is allowed here, because the time to look for it is over. So `settle_all`, which would
+                // count that as a broken promise, is not called.
                 self.world.settle(self.setting.broken, said);
             }
             Action::Learn(call) => {
@@ -261,7 +261,7 @@ impl Step<'_> {
 
     // ---- a connection's task ----
 
-    /// Every free task carries out its next orders, except calls: those are actions of their own.
+    /// Every free task carries out its next orders, except calls, which are separate actions.
     fn write_what_waits(&mut self) {
         for index in 0..u8::try_from(self.world.lines.len()).unwrap_or(u8::MAX) {
             while self.line(index).open && !self.line(index).is_to_call() && self.is_free(index) {
@@ -291,21 +291,21 @@ impl Step<'_> {
         self.line(index).is_free(setting)
     }
 
-    /// Checks that the editor has no more to do than the window allows, the list included.
+    /// Notes a broken promise if the editor has more to do than the window allows. The list counts as one.
     fn watch_the_window(&mut self, index: u8) {
         if self.line(index).owed.count_ones() > u32::from(self.setting.window) {
             self.world.mark(Wrong::Window);
         }
     }
 
-    /// A task reports how it ended, and ends.
+    /// Sends the bridge the event with which a task ends, and ends the task.
     pub(super) fn end_with(&mut self, index: u8, event: Event) {
         let epoch = self.line(index).epoch();
         self.world.tell(epoch, event);
         self.fall(index);
     }
 
-    /// The task ends. Calls that it has written may still arrive, unless the editor closed its end.
+    /// Ends the task. Calls that it has written may still reach the editor, unless the editor closed its end.
     fn fall(&mut self, index: u8) {
         let line = self.world.lines.remove(usize::from(index));
         if line.open && !line.peer_gone {
@@ -320,7 +320,7 @@ impl Step<'_> {
         }
     }
 
-    /// The task takes the order to send a call, and reserves the next held call.
+    /// The task receives the order to send a call, and reserves the next held call.
     fn take(&mut self, index: u8) {
         self.line(index).exchange.next_order();
         let sent_before = |call: &u8| self.world.ghost.sent[usize::from(*call)] == 1;
@@ -382,7 +382,7 @@ impl Step<'_> {
         self.line(index).task = if self.broken(Broken::WritesBeforeClaim) { Task::Idle } else { Task::Writing(call) };
     }
 
-    /// Writes a whole call.
+    /// Writes all bytes of a call.
     fn put(&mut self, index: u8, call: u8) {
         if !self.setting.has_journal() {
             self.world.ghost.sent[usize::from(call)] += 1;
@@ -436,14 +436,14 @@ impl Step<'_> {
             Frame::Outcomes(question) => self.outcomes(index, question),
             Frame::Reload => self.leaves(index, LeaveReason::Reload),
             Frame::Quit => self.leaves(index, LeaveReason::Quit),
-            // The exchange has no open request of this number any more.
+            // The exchange no longer has an open request with this number.
             Frame::Again(call) => self.replied(index, call, epoch, None),
             // The number belongs to another connection.
             Frame::Stray(from, call) => self.replied(index, call, from, None),
         }
     }
 
-    /// Reads the list. Returns whether it was asked for.
+    /// Reads the list. Returns whether the exchange was waiting for one.
     fn list_came(&mut self, index: u8) -> bool {
         let line = self.line(index);
         line.owed &= !Line::bit(Message::List);
@@ -490,7 +490,7 @@ impl Step<'_> {
         }
     }
 
-    /// Asks for outcomes. If `anew`, the question before was not answered for long.
+    /// Asks for outcomes. `anew` means that the previous question was not answered in time.
     fn ask(&mut self, index: u8, anew: bool) {
         let line = self.line(index);
         let epoch = line.epoch();
@@ -556,7 +556,7 @@ impl Step<'_> {
         let (epoch, Some(Message::Call(call))) = (line.epoch(), line.out.pop_front()) else { return };
         line.owed &= !Line::bit(Message::Call(call));
         if refusal == Refusal::WrongEditor {
-            // The editor itself says that it ran nothing, so this sending does not count.
+            // The editor itself reports that it ran nothing, so this attempt does not count.
             self.world.ghost.sent[usize::from(call)] -= 1;
         }
         self.replied(index, call, epoch, Some(refusal));

@@ -36,12 +36,12 @@ impl Timers {
         self.0 |= 1 << timer as u16;
     }
 
-    /// Disarms a timer. Also for a timer that fires.
+    /// Disarms a timer, either on the bridge's order or because it fires.
     pub fn remove(&mut self, timer: Timer) {
         self.0 &= !(1 << timer as u16);
     }
 
-    /// The armed timers.
+    /// Returns the armed timers.
     pub fn iter(self) -> impl Iterator<Item = Timer> {
         Self::ALL.into_iter().filter(move |timer| self.0 & (1 << *timer as u16) != 0)
     }
@@ -50,11 +50,11 @@ impl Timers {
 /// One incarnation of the bridge's actor.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Actor {
-    /// The real core of the bridge. A connection is found by its epoch.
+    /// The real core of the bridge. It identifies a connection by its epoch.
     pub core: BridgeCore<()>,
-    /// Timers that may fire.
+    /// The timers that may fire.
     pub armed: Timers,
-    /// Whether other actors find it under the bridge's address.
+    /// Whether other actors find this actor under the bridge's address.
     pub enlisted: bool,
 }
 
@@ -78,7 +78,7 @@ pub enum Stage {
     Running,
     /// No new call is held; calls that were sent may still be answered.
     Draining,
-    /// The bridge was told to stop.
+    /// The bridge was ordered to stop.
     Told,
     /// The supervision tree is being ended.
     Falling,
@@ -95,29 +95,29 @@ pub struct News {
     pub event: Event,
 }
 
-/// What one step may do against a promise, noted when it happens.
+/// A broken promise that only shows during a step, noted when it happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wrong {
-    /// A connection was dialled, or a call claimed, after the end began.
+    /// A connection was opened, or a call claimed, after the end began.
     AfterStop = 1,
-    /// A frame of a connection that is over completed a call.
+    /// A frame of a connection that had ended completed a call.
     OldFrame = 2,
-    /// The editor was given more at once than its bridge takes.
+    /// The editor was given more at once than its bridge accepts.
     Window = 4,
     /// The bridge's machine has no decision for an event.
     Surprise = 8,
     /// An outcome was given up although the journal knew it.
     Guessed = 16,
-    /// A call was claimed after the editor's goodbye was read.
+    /// A call was claimed after the editor's announcement that it quits was read.
     AfterGoodbye = 32,
 }
 
-/// How a call ended, as far as the promises need it.
+/// How a call ended, in as much detail as the promises need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Word {
     /// The editor answered the call.
     Answered,
-    /// The editor answered with an error; the call need not have run.
+    /// The editor answered with an error; the call may or may not have run.
     Refused,
     /// The call did not run.
     NotExecuted,
@@ -139,12 +139,13 @@ impl From<Verdict> for Word {
     }
 }
 
-/// What the promises need and no part of the gateway knows.
+/// Facts that the promises need and that no part of the gateway knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Ghost {
     /// How often the editor ran each call.
     pub executions: [u8; MAX_CALLS],
-    /// How often bytes of each call may have left. Not counted with a journal, which may prove that a call is to be sent again.
+    /// How often bytes of each call may have been sent. Not counted with a journal, which may prove that a call must be sent
+    /// again.
     pub sent: [u8; MAX_CALLS],
     /// Number of answers to each call.
     pub answers: [u8; MAX_CALLS],
@@ -152,11 +153,11 @@ pub struct Ghost {
     pub words: [Option<Word>; MAX_CALLS],
     /// The calls that the client has made, as bits.
     pub accepted: u8,
-    /// The connections up to this epoch are over.
+    /// Every connection up to this epoch has ended.
     pub over: u64,
     /// A bridge's machine has received the order to stop.
     pub stop_heard: bool,
-    /// [`Wrong`] bits.
+    /// The [`Wrong`] values that were noted, as bits.
     pub wrong: u8,
 }
 
@@ -179,31 +180,31 @@ pub struct World {
     pub stop_under_way: bool,
     /// The connections whose tasks have not ended.
     pub lines: Vec<Line>,
-    /// How often each call is in a socket that the gateway has left: the editor may still run it.
+    /// How many sockets that the gateway has closed still hold each call: the editor may still run it.
     pub adrift: [u8; MAX_CALLS],
     /// The editor's journal.
     pub journal: Journal,
     /// The editor process that each call was last sent to.
     pub sent_to: [u8; MAX_CALLS],
-    /// An answer that the network has kept: its epoch and its call.
+    /// An answer that the network has kept for later: the epoch of its connection, and its call.
     pub stray: Option<(u64, u8)>,
     /// The editor.
     pub editor: Editor,
-    /// Discovery owes an answer.
+    /// Discovery must still answer the bridge.
     pub discovery_asked: bool,
-    /// The epoch of the connection that is greeted and not hung up.
+    /// The epoch of the connection that was greeted and is not hung up.
     pub linked: Option<u64>,
-    /// An editor was lost a moment ago, and did not quit.
+    /// An editor was lost a moment ago and had not announced that it quits, so it is expected back.
     pub hope: bool,
     /// The registry is about to ask for a list.
     pub registry_asks: bool,
-    /// How far the end has come.
+    /// How far the end of the gateway has come.
     pub stage: Stage,
-    /// Faults that may still happen.
+    /// Number of faults that may still happen.
     pub faults: u8,
     /// A deadline has passed, and the ledger has not handled it yet.
     pub due: bool,
-    /// What the promises need and no part of the gateway knows.
+    /// Facts that the promises need and that no part of the gateway knows.
     pub ghost: Ghost,
 }
 
@@ -212,13 +213,13 @@ pub struct World {
 pub enum Bridge {
     /// The actor runs.
     Alive(Actor),
-    /// The actor has crashed, and nothing is settled yet.
+    /// The actor has crashed, and its calls have not been cleaned up yet.
     Crashed,
-    /// What the actor held is settled; its tasks are ending.
+    /// The calls that the actor had sent have their verdicts or are held again; its tasks are ending.
     Settled,
 }
 
-/// Worlds are compared by their digest, as the walk does anyway.
+/// Worlds are compared by their digest, as the model checker does anyway.
 impl PartialEq for World {
     fn eq(&self, other: &Self) -> bool {
         self.digest() == other.digest()
@@ -226,14 +227,14 @@ impl PartialEq for World {
 }
 
 impl World {
-    /// A number that stands for this state.
+    /// Returns a hash that identifies this state.
     pub fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);
         hasher.finish()
     }
 
-    /// A digest of the bridge and its connections' exchanges alone.
+    /// Returns a hash of the bridge and its connections' exchanges alone.
     pub fn parts(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         if let Bridge::Alive(actor) = &self.bridge {
@@ -243,12 +244,12 @@ impl World {
         hasher.finish()
     }
 
-    /// Notes that something went wrong.
+    /// Notes a broken promise.
     pub fn mark(&mut self, wrong: Wrong) {
         self.ghost.wrong |= wrong as u8;
     }
 
-    /// Whether this went wrong.
+    /// Whether this was noted.
     pub fn is_wrong(&self, wrong: Wrong) -> bool {
         self.ghost.wrong & wrong as u8 != 0
     }
@@ -269,7 +270,7 @@ impl World {
         (0..3).any(|call| self.awaited(call))
     }
 
-    /// The living bridge, if it is registered under its address.
+    /// Returns the living bridge; `None` if it is not registered under its address.
     pub fn found(&self) -> Option<&Actor> {
         match &self.bridge {
             Bridge::Alive(actor) if actor.enlisted => Some(actor),
@@ -277,8 +278,8 @@ impl World {
         }
     }
 
-    /// A number for a new connection that nothing refers to any more. The gateway counts up. For the ledger a closed epoch is as
-    /// unknown as one that never was, so numbers may be used again, which keeps the graph finite.
+    /// Returns a number for a new connection that nothing refers to any more. The gateway counts up. To the ledger a closed
+    /// epoch is as unknown as one that never existed, so the model uses numbers again, which keeps the graph finite.
     pub fn next_epoch(&mut self) -> u64 {
         let lines = self.lines.iter().map(Line::epoch);
         let letters = self.news.iter().map(|news| news.epoch);
@@ -290,7 +291,7 @@ impl World {
         next
     }
 
-    /// Notes the verdicts of the ledger, and wakes the bridge for a call that is held again.
+    /// Records the verdicts of the ledger, and wakes the bridge for a call that is held again.
     pub fn settle(&mut self, broken: Broken, said: Vec<Said>) {
         for word in said {
             match word {
@@ -306,15 +307,15 @@ impl World {
                     self.ghost.answers[usize::from(call)] += 1;
                 }
                 Said::KeepLate(_) => {}
-                // A waking that is on its way is enough.
+                // One `CallsWaiting` message on its way is enough.
                 Said::HeldAgain if self.found().is_some() => self.wakings = self.wakings.max(1),
                 Said::HeldAgain => {}
             }
         }
     }
 
-    /// As [`settle`](World::settle), for events other than the clock's. Also checks that no outcome is given up that the journal
-    /// knows and somebody is left to ask for.
+    /// Does the same as [`settle`](World::settle), for events other than the clock's. Also notes a broken promise if an
+    /// outcome is given up that the journal knows and that could still be asked for.
     pub fn settle_all(&mut self, setting: &Setting, said: Vec<Said>) {
         for word in &said {
             let Said::Answer(call, Verdict::OutcomeUnknown(loss)) = word else { continue };
@@ -330,7 +331,7 @@ impl World {
         self.settle(setting.broken, said);
     }
 
-    /// Sends the bridge an event of a connection. A bridge that does not run gets nothing.
+    /// Sends the bridge an event of a connection. Does nothing if the bridge is not alive.
     pub fn tell(&mut self, epoch: u64, event: Event) {
         if matches!(&self.bridge, Bridge::Alive(_)) {
             self.news.push_back(News { epoch, event });

@@ -1,5 +1,5 @@
-//! A session of real processes as a timeline, read from the gateway's log of single steps (a lane for each of its machines, a bar
-//! for each call) and from the editor's own events.
+//! Draws a session of real processes as a timeline. The sources are the gateway's log at level `debug` (a lane for each of
+//! its state machines, a bar for each call) and the editor's own events.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,21 +7,21 @@ use std::time::Duration;
 use holdfast_timeline::{Call, Moment, Phase, Timeline, Tone, Verdict};
 use serde_json::Value;
 
-/// The gateway's machines, then the editor.
+/// The names of the lanes: the gateway's machines, then the editor.
 const LANES: [&str; 6] = ["session", "registry", "discovery", "push", "bridge", "Unity"];
 const GATEWAY: usize = 0;
 const BRIDGE: usize = 4;
 const UNITY: usize = 5;
-/// Length of the picture: the end of a session, where its faults are.
+/// Length of time in a picture: the end of a session, where its faults are.
 const STRETCH: Duration = Duration::from_secs(30);
-/// Most changes of state in a picture; more cannot be read.
+/// Largest number of changes of state in a picture; more would be unreadable.
 const CHANGES_MAX: usize = 120;
-/// Most bars of calls in a picture.
+/// Largest number of calls' bars in a picture.
 const CALLS_MAX: usize = 60;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// The time of day of a log line (`2026-11-22T02:10:08.123456Z`).
+/// Returns the time of day of a log line's stamp (`2026-11-22T02:10:08.123456Z`); `None` if it has another form.
 fn time_of_day(stamp: &str) -> Option<Duration> {
     let clock = stamp.split_once('T')?.1.strip_suffix('Z')?;
     let mut parts = clock.splitn(3, ':');
@@ -30,7 +30,8 @@ fn time_of_day(stamp: &str) -> Option<Duration> {
     Some(Duration::from_secs(hours * 3600 + minutes * 60) + Duration::try_from_secs_f64(seconds).ok()?)
 }
 
-/// The phase that a state of a machine is shown as. States that are neither at work, nor ended, nor frozen count as waiting.
+/// The phase that a machine's state is drawn as. States in which the machine neither works, has ended, nor is frozen are
+/// drawn as waiting.
 fn phase(machine: &str, state: &str) -> Phase {
     match (machine, state) {
         (_, "stopped" | "closed" | "empty") => Phase::Gone,
@@ -89,8 +90,8 @@ fn lines(log: &str, by_unity: bool) -> impl Iterator<Item = Said> {
     })
 }
 
-/// Draws the end of a session. `gateway` is its log at the level `debug`. `unity` has the editor's events, one JSON object a
-/// line, each with a `timestamp` in the form of the log. Returns `None` if there is nothing to show.
+/// Draws the end of a session. `gateway` is the gateway's log at level `debug`. `unity` has the editor's events, one JSON
+/// object on each line, with a `timestamp` in the format of the log. Returns `None` if there is nothing to show.
 #[must_use]
 pub fn of(gateway: &str, unity: &str) -> Option<Timeline> {
     let mut said: Vec<Said> = lines(gateway, false).chain(lines(unity, true)).collect();
@@ -116,7 +117,7 @@ struct Painter {
 }
 
 impl Painter {
-    /// Puts a lane into a phase. The lane begins with the last phase before the picture's first moment.
+    /// Puts a lane into a phase. If the change is before the first moment of the picture, the lane begins with this phase.
     fn enters(&mut self, lane: usize, at: Duration, phase: Phase) {
         let at = at.saturating_sub(self.begin);
         if let Some(lane) = self.timeline.lanes.get_mut(lane) {

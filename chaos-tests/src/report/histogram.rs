@@ -1,4 +1,4 @@
-//! Recovery times as an SVG histogram over a logarithmic axis, with the promised values.
+//! Draws recovery times as an SVG histogram over a logarithmic axis, with the promised values.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ const TOP: f64 = 34.0;
 const BOTTOM: f64 = 170.0;
 /// Number of bins for each factor of ten.
 const BINS_A_DECADE: f64 = 8.0;
-/// Left end of the axis in milliseconds. Shorter times count in the first bin.
+/// Left end of the axis in milliseconds. Shorter times are counted in the first bin.
 const LEAST: f64 = 1.0;
 /// Number of factors of ten on the axis: 1 ms to 100 s.
 const DECADES: f64 = 5.0;

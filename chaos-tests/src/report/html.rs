@@ -1,4 +1,4 @@
-//! The page for people: one file that loads nothing else, light and dark.
+//! Writes the report's page: one HTML file that loads nothing else, with a light and a dark appearance.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use crate::record::Record;
 
 const CSS: &str = include_str!("page.css");
 
-/// A number with narrow spaces between its thousands.
+/// Formats a number with narrow spaces between its thousands.
 fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -23,7 +23,7 @@ fn count(number: u64) -> String {
     out
 }
 
-/// A table of names and counts, with a bar for each.
+/// Writes a table of names and counts, with a bar for each. Writes nothing if there are no rows.
 fn table(out: &mut String, head: &str, rows: &BTreeMap<String, u64>) {
     if rows.is_empty() {
         return;
@@ -75,7 +75,7 @@ pub(super) const INVARIANTS: [(&str, &str); 19] = [
     ("I19", "grounded"),
 ];
 
-/// Sums up the checks of each invariant. Some have several checkers, each with its own name behind the id.
+/// Sums up the checks of each invariant. Several checkers may check one invariant: their names begin with the invariant's id.
 fn by_invariant(checks: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let mut sums = BTreeMap::new();
     for (checker, number) in checks {
@@ -152,8 +152,8 @@ fn scenario(out: &mut String, record: &Record) {
         out.push_str("</table>");
     }
     if !record.recoveries_ms.is_empty() {
-        // The targets count from the return of a listener. In the simulation packets vanish for seconds and the tree is rebuilt,
-        // which takes time too.
+        // The promised times count from the moment the editor listens again. In the simulation, packets vanish for seconds
+        // and the gateway's supervision tree is rebuilt, which takes more time.
         let targets = record.name != "sim";
         let _ = write!(
             out,

@@ -1,4 +1,5 @@
-//! JUnit's XML: a suite for each scenario, with a case for the scenario itself and one for each invariant that it checked.
+//! Writes JUnit's XML: a suite for each scenario, with a case for the scenario itself and one for each invariant that it
+//! checked.
 
 use std::fmt::Write as _;
 

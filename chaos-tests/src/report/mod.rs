@@ -14,19 +14,19 @@ use serde::Serialize;
 
 use crate::record::Record;
 
-/// Median of the recovery times, in milliseconds, that is promised while the editor is likely to return. Counted from the
-/// listener's return.
+/// The promised median of the recovery times, in milliseconds, for an editor that is likely to return. Counted from the
+/// moment the editor listens again.
 pub const RECOVERY_P50_MS: f64 = 50.0;
-/// 99th percentile of the same recovery times that is promised, in milliseconds.
+/// The promised 99th percentile of the same recovery times, in milliseconds.
 pub const RECOVERY_P99_MS: f64 = 250.0;
 
-/// The report's own JSON file, which is not a record.
+/// The name of the report's own JSON file, which is not a record.
 const OWN: &str = "report.json";
 
 /// One run of the suite.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
-    /// The commit that was tested, or empty.
+    /// The commit that was tested; empty if it is not known.
     pub commit: String,
     /// The records of the scenarios, sorted by the names of their files.
     pub records: Vec<Record>,
@@ -40,8 +40,8 @@ pub fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
 }
 
 impl Report {
-    /// Reads all records of a folder. A record that cannot be read becomes a scenario that failed; left out, it would look like
-    /// success.
+    /// Reads all records of a folder. A record that cannot be read becomes a failed scenario, because leaving it out would
+    /// look like success.
     pub fn read(folder: &Path, commit: &str) -> io::Result<Self> {
         let mut paths: Vec<_> = fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
         paths.sort();
@@ -66,7 +66,7 @@ impl Report {
         Ok(Self { commit: commit.to_owned(), records })
     }
 
-    /// Whether there is a record, and every scenario passed.
+    /// Whether there is at least one record, and every scenario passed.
     pub fn passed(&self) -> bool {
         !self.records.is_empty() && self.records.iter().all(|record| record.passed)
     }

@@ -35,7 +35,7 @@ fn folder(records: &[Record]) -> tempfile::TempDir {
     folder
 }
 
-/// Checks that tags close in the order in which they opened. That is enough for the XML that is written here.
+/// Checks that the tags are closed in the reverse order of their opening. That is enough for the XML that the report writes.
 fn assert_well_formed(xml: &str) {
     let mut open: Vec<&str> = Vec::new();
     for part in xml.split('<').skip(1) {
@@ -61,7 +61,7 @@ fn records_come_back_whole_and_the_three_files_are_written() {
     assert_eq!(report.records[0].recoveries_ms, [10.0, 20.0, 400.0], "sorted");
     assert!(report.records[1].timeline.is_some());
     report.write(folder.path()).expect("written");
-    // The next report does not take the files of this one for records.
+    // The files of this report are not read as records by the next report.
     assert_eq!(Report::read(folder.path(), "").expect("read").records.len(), 2);
     let html = fs::read_to_string(folder.path().join("report.html")).expect("a page");
     for part in [

@@ -1,4 +1,4 @@
-//! A simulated MCP client at the gateway's pipes.
+//! A simulated MCP client, connected to the gateway's stdin and stdout.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,10 +20,10 @@ use super::plan::{Act, Break, Plan, Tool};
 use super::{Phase, SLACK, other_project, project};
 use crate::history::{Ask, Event, IDS_OF_A_SESSION, Recorder};
 
-/// Longest wait for the editor after the healing, for the gateway's `roots/list`, and for what releases a starved call. A single
-/// answer may take twice as long.
+/// The longest wait for the editor after the faults have ended, for the gateway's `roots/list`, and for the answers that end
+/// the delay of a starved call. A single answer may take twice as long.
 const COMEBACK_MAX: Duration = Duration::from_secs(60);
-/// Number of answers that the first client must get before the starved session's call is written.
+/// Number of further answers that the first client must get before the call of the deliberately starved session is written.
 const STARVED_FOR: u32 = 8;
 
 #[derive(Default)]
@@ -31,7 +31,7 @@ struct Open {
     asks: BTreeMap<u64, Ask>,
     /// Whether each answered call succeeded, by the request's id.
     answers: BTreeMap<u64, bool>,
-    /// Ids that were used again, by the request that had the id first.
+    /// Ids that were used a second time, by the request that had the id first.
     reused: BTreeMap<u64, Reused>,
     paused_until: Duration,
     /// The id of the gateway's open `roots/list` request.
@@ -46,7 +46,7 @@ struct Reused {
     by: u64,
 }
 
-/// The client: writes what the plan says, and reads what comes.
+/// The client: writes what the plan demands, and reads the gateway's lines.
 pub struct Client<W> {
     plan: Arc<Plan>,
     recorder: Recorder,
@@ -58,21 +58,22 @@ pub struct Client<W> {
     place: Place,
 }
 
-/// The place of a client among the clients and editors of a run.
+/// Where a client belongs among the clients and editors of a run.
 #[derive(Clone)]
 pub struct Place {
     /// Number of the client.
     pub number: u8,
     /// The project of the client.
     pub project: PathBuf,
-    /// The next client. A fault that is planted between two sessions (`Break::StrayAnswer`) goes into its history.
+    /// The history of the next client. A deliberate fault that sends an answer to the wrong session (`Break::StrayAnswer`) is
+    /// recorded there.
     pub neighbour: Option<Recorder>,
-    /// Number of answers that the first client has had.
+    /// Number of answers that the first client has received.
     pub first_heard: watch::Sender<u32>,
 }
 
 impl Place {
-    /// The place of a client that is the only one.
+    /// Returns the place of a client that has no other clients in its run.
     pub fn alone() -> Self {
         Self { number: 0, project: project(), neighbour: None, first_heard: watch::Sender::default() }
     }
@@ -111,7 +112,8 @@ impl<W: AsyncWrite + Unpin> Client<W> {
 
     async fn write(&mut self, line: &str) {
         self.wire.sent(format!("{line}\n").as_bytes());
-        // A gateway that has ended reads nothing. The history shows what it owes.
+        // If the gateway has ended, nobody reads this, and writing fails. The checkers see in the history which answers are
+        // missing.
         let _ = self.output.write_all(line.as_bytes()).await;
         let _ = self.output.write_all(b"\n").await;
         let _ = self.output.flush().await;
@@ -146,7 +148,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
     async fn call(&mut self, tool: Tool, token: bool) -> u64 {
         let (id, message) = self.prepare_call(tool, token, None);
         if self.plan.broken == Some(Break::StarvedSession) && self.place.number == 1 {
-            // The line is kept back until the first client has had many more answers.
+            // The line is delayed until the first client has received `STARVED_FOR` more answers.
             let mut heard = self.place.first_heard.subscribe();
             let enough = *heard.borrow() + STARVED_FOR;
             let _ = tokio::time::timeout(COMEBACK_MAX, heard.wait_for(|heard| *heard >= enough)).await;
@@ -155,8 +157,8 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         id
     }
 
-    /// Writes a call, its cancel, and another call under the same id, all at once. MCP forbids to use an id again, but a sloppy
-    /// client does it, and the second call must get its own answer. Returns the number of the second call.
+    /// Writes a call, its cancel, and another call under the same id, all at once. MCP does not permit this use of an id, but
+    /// some clients do it, and the second call must get its own answer. Returns the number of the second call.
     async fn call_under_a_cancelled_id(&mut self) -> u64 {
         let (first, message) = self.prepare_call(Tool::Echo, false, None);
         let cancel = line::cancel(first);
@@ -175,8 +177,8 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         self.prepare(ask, line::call(name, arguments))
     }
 
-    /// Spells a call for the editor's package. Returns the tool, the arguments, a text that no other call has (or nothing), and
-    /// whether the call may be sent again. `$` stands for the call's number.
+    /// Translates a call for the editor's package. Returns the tool, the arguments, a text that no other call has (empty if
+    /// there is none), and whether the call may be sent again. `$` stands for the call's number.
     fn spelled(&self, tool: Tool) -> (&'static str, Value, &'static str, bool) {
         let code = |text: &str| json!({"code": text});
         match (self.plan.dialect, tool) {
@@ -193,7 +195,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
                 }
             },
             (FakeDialect::Turbokettle, Tool::Logs) => ("read_console_logs", json!({}), "", true),
-            // It only reads, but needs the main thread, so a reload loses it.
+            // This tool only reads, but it needs the main thread, so a reload loses the call.
             (FakeDialect::Turbokettle, Tool::Sleep(ms)) if ms % 3 == 0 => ("get_project_info", json!({}), "", true),
             (FakeDialect::Turbokettle, Tool::Compile) => {
                 ("execute_menu_item", json!({"path": "Assets/Refresh"}), "", false)
@@ -245,7 +247,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             let listen =
                 Ask { method: "subscriptions/listen", allowed: Duration::from_secs(24 * 3600), ..Ask::default() };
             let id = self.ask(listen, json!({"notifications": {"toolsListChanged": true}})).await;
-            // Its answer comes at the end of the session, so nobody waits for it.
+            // The answer arrives at the end of the session, so nobody waits for it.
             enter(&self.open).asks.remove(&id);
             return;
         }
@@ -261,7 +263,8 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         }
     }
 
-    /// Answers the gateway's `roots/list` request, which is open or still to come.
+    /// Waits for the gateway's `roots/list` request, if it is not open yet, and answers it. The root is the editor's project
+    /// or, if `here` is false, the other one.
     async fn tell_roots(&mut self, here: bool) {
         let asked = async {
             loop {
@@ -278,7 +281,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         self.write(&json!({"jsonrpc": "2.0", "id": id, "result": {"roots": roots}}).to_string()).await;
     }
 
-    /// Waits for the answer to a request, and returns whether it was a success; `None` if the answer takes too long.
+    /// Waits for the answer to a request. Returns whether it was a success, or `None` if the answer takes too long.
     async fn answer_to(&self, id: u64) -> Option<bool> {
         let wait = async {
             loop {
@@ -363,8 +366,8 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         }
     }
 
-    /// Plays the plan, checks that the editor's tools work again after the healing, and closes stdin. With `early_end` it closes
-    /// stdin at that time, without the check.
+    /// Plays the plan, checks that the editor's tools work again after the faults have ended, and closes stdin. If the plan
+    /// has an `early_end`, stdin is closed at that time, without the check.
     pub async fn run(mut self, mut phase: watch::Receiver<Phase>) {
         self.open_session().await;
         let plan = Arc::clone(&self.plan);
@@ -379,7 +382,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         } else {
             let _ = phase.wait_for(|phase| *phase != Phase::Running).await;
             if self.place.number > 0 {
-                // The order in which several clients are woken is not fixed, so each waits for a time of its own.
+                // The order in which several clients are woken is not fixed, so each waits for a different time.
                 sleep(SLACK / 10 * u32::from(self.place.number)).await;
             }
             self.come_back().await;
@@ -447,7 +450,7 @@ impl Reader {
         }
     }
 
-    /// Gives an answer under an id that was used again to the second request, unless it holds the text of the first.
+    /// If the id of an answer was used twice: gives the answer to the second request, unless it holds the text of the first.
     fn whose(&self, line: String) -> String {
         let Ok(mut message) = serde_json::from_str::<Value>(&line) else { return line };
         let id = message.get("id").and_then(Value::as_u64).filter(|_| message.get("method").is_none());
@@ -473,11 +476,11 @@ impl Reader {
             self.answered.notify_waiters();
         }
         self.lines += u32::from(is_answer);
-        // At the sixth answer the session is well under way.
+        // At the sixth answer the session has done some work.
         let nth = is_answer && self.lines == 6;
         match self.broken {
             Some(Break::DroppedAnswer) if nth => {
-                // The client itself goes on as if the answer had come.
+                // The client itself continues as if it had received the answer; only the history does not have it.
                 self.take(&message);
                 return;
             }

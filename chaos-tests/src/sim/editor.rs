@@ -1,4 +1,4 @@
-//! The editor's machine: the editor model, and the nemesis that breaks it and the network.
+//! The editor's machine: a simulated editor, and the nemesis, which breaks the editor and the network as the plan says.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,12 +23,12 @@ use crate::history::{Begun, Event, Recorder};
 const SETTINGS: &str = "UserSettings/UnityMcpSettings.json";
 const INSTANCE: &str = "Library/Holdfast/instance.json";
 const RECORD: &str = "Library/MCPInstance.json";
-/// How often calls of `hold` are released after the healing.
+/// How often calls of the tool `hold` are released after the faults have ended.
 const RELEASE_EVERY: Duration = Duration::from_millis(100);
-/// Longest wait for the model to carry out an order. The nemesis then goes on without it.
+/// The longest wait for the simulated editor to carry out an order. After that, the nemesis continues without it.
 const ORDER_MAX: Duration = Duration::from_secs(2);
 
-/// What the nemesis of one editor acts on.
+/// What the nemesis of one editor works with.
 #[derive(Clone)]
 pub struct Editor {
     /// The plan of this editor.
@@ -43,7 +43,7 @@ pub struct Editor {
     pub project: PathBuf,
     /// Faults of the proxy on the wire to this editor.
     pub wire: Wire,
-    /// Breaks actors of the gateway.
+    /// Breaks the gateway's actors.
     pub saboteur: Saboteur,
     /// The history of this editor.
     pub recorder: Recorder,
@@ -77,13 +77,13 @@ struct Running {
     totals: BTreeMap<String, u64>,
     seen: Runs,
     stranger: Option<JoinHandle<()>>,
-    /// For `spoil`: what the file that names the port held, and what was written in its place.
+    /// For `spoil`: the previous content of the file that names the port, and the content that replaced it.
     spoilt: Option<[Vec<u8>; 2]>,
     undo: mpsc::Sender<(u32, Undo)>,
 }
 
 impl Editor {
-    /// Plays the faults of the plan, heals them, and counts the runs of calls at the end.
+    /// Plays the faults of the plan, ends them all, and counts at the end how often each call ran.
     pub async fn run(self) {
         let (undo, mut undoing) = mpsc::channel(1024);
         let plan = Arc::clone(&self.plan);
@@ -120,7 +120,7 @@ impl Editor {
             }
         }
         running.heal().await;
-        // The healing has undone everything that was still to be undone.
+        // When the faults end, everything that was still to be undone is undone.
         let _ = phase.wait_for(|phase| *phase == Phase::Finish).await;
         running.gone(true).await;
         let totals = std::mem::take(&mut running.totals);
@@ -177,8 +177,8 @@ impl Running {
         host.set_process(pid, Liveness::Alive);
         let mut started = FakeUnity::start(config.clone(), net.clone()).await;
         if started.is_err() {
-            // The port is taken. An editor with a fixed port starts after the stranger on it has ended; any other takes another
-            // port.
+            // The port is taken. An editor with a fixed port first ends the foreign program on it, and starts then; any other
+            // editor uses another port.
             if plan.has_fixed_port() {
                 self.end_stranger().await;
             }
@@ -310,7 +310,7 @@ impl Running {
                 _ => Ok(()),
             }
         };
-        // An editor that has just ended refuses the order. That is not an error.
+        // An editor that has just ended refuses the order, which is not an error of the run.
         let _ = timeout(ORDER_MAX, order).await;
         match act {
             Act::Down(ms) | Act::Rst(ms) => self.later(ms, Undo::Up),
@@ -343,7 +343,8 @@ impl Running {
             Undo::Release => turmoil::release("gateway", self.of.machine),
             Undo::Repair => {
                 turmoil::repair("gateway", self.of.machine);
-                // Bytes are lost, which TCP would send again, or answer with a reset. turmoil does neither.
+                // A partition loses bytes. Real TCP would send them again or reset the connection; turmoil does neither, so
+                // the connections are reset here.
                 wire.reset_all();
             }
             Undo::Stranger => self.end_stranger().await,
@@ -366,7 +367,7 @@ impl Running {
         }
     }
 
-    /// The file that names the port; none for Unity-MCP.
+    /// Returns the path of the file that names the port; `None` for Unity-MCP.
     fn names_port(&self) -> Option<PathBuf> {
         let path = match self.of.plan.dialect {
             FakeDialect::Uloop | FakeDialect::Umcp => SETTINGS,
@@ -386,7 +387,7 @@ impl Running {
             return;
         }
         let Ok(found) = self.of.host.read(&path, usize::MAX) else { return };
-        // The file may be spoilt already. If an editor has written it since, what it holds now is good.
+        // The file may be spoilt already. If the editor has written it since then, its present content is good.
         let good = match self.spoilt.take() {
             Some([good, bad]) if bad == found => good,
             _ => found,
@@ -398,12 +399,12 @@ impl Running {
         self.spoilt = Some([good, bad]);
     }
 
-    /// Whether the port is in the user's settings, which exist also while nobody listens.
+    /// Whether the port is in the user's settings, which exist even while nothing listens.
     fn keeps_settings(&self) -> bool {
         matches!(self.of.plan.dialect, FakeDialect::Uloop | FakeDialect::Umcp)
     }
 
-    /// Undoes `spoil` for a file that is not the user's settings, unless the editor has written the file since.
+    /// Undoes `spoil` for a file other than the user's settings, unless the editor has written the file since then.
     fn restore(&mut self) {
         if let (Some(path), Some([good, bad])) = (self.names_port(), self.spoilt.take())
             && self.of.host.read(&path, usize::MAX).is_ok_and(|now| now == bad)
@@ -412,7 +413,7 @@ impl Running {
         }
     }
 
-    /// Writes the file that names the port as the package itself writes it.
+    /// Restores the file that names the port, as the package itself writes it.
     fn write_settings(&mut self) {
         if !self.keeps_settings() {
             return self.restore();
@@ -454,7 +455,7 @@ impl Running {
         turmoil::release("gateway", self.of.machine);
         turmoil::repair("gateway", self.of.machine);
         self.of.wire.heal();
-        // A partition that the healing ended early has lost bytes too.
+        // A partition that ended early has lost bytes too.
         self.of.wire.reset_all();
         self.end_stranger().await;
         self.start(false).await;
@@ -464,7 +465,8 @@ impl Running {
             unity.focus(true);
             unity.compile_error(false);
             unity.import(Duration::ZERO);
-            // A `hold` call that the gateway sends only now begins after the first release, so releases go on.
+            // A `hold` call that the gateway sends from now on begins after the first release, so calls are released again
+            // and again.
             let releasing = Arc::downgrade(&unity);
             tokio::spawn(async move {
                 while let Some(unity) = releasing.upgrade() {
@@ -478,7 +480,7 @@ impl Running {
             self.write_settings();
         }
         self.of.recorder.record(Event::Healed);
-        // A run with an early end may already be in a later phase.
+        // A run whose client closes stdin early may already be in a later phase.
         self.of.phase.send_if_modified(|phase| {
             let running = *phase == Phase::Running;
             if running {
@@ -489,7 +491,7 @@ impl Running {
     }
 }
 
-/// Follows an editor's events, and notes each run of a call when it begins.
+/// Follows an editor's events, and records each run of a call when the run begins.
 async fn follow(
     mut events: broadcast::Receiver<fake_unity::Event>,
     unity: std::sync::Weak<FakeUnity>,

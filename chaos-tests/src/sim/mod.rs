@@ -1,5 +1,5 @@
-//! The simulation: the real gateway, a model of an editor and a client, in one thread and in virtual time. The seed decides
-//! everything, so a failure can be replayed.
+//! The simulation: the real gateway with a simulated editor and a simulated client, in one thread and in virtual time. The
+//! seed decides everything, so a failure can be replayed.
 
 pub mod client;
 pub mod editor;
@@ -37,15 +37,15 @@ use crate::history::{Event, History, Recorder, Sizes};
 
 /// The first port of the first editor.
 const PORT: u16 = 8701;
-/// Number of ports that lead to each of several editors: some packages take a later port when they start.
+/// With several editors: the number of ports that lead to each. Some packages use a later port when they start.
 const PORTS_EACH: u16 = 100;
-/// Capacity in bytes of a pipe without a bound (`Break::EndlessInput`).
+/// Capacity in bytes of the pipe that stands for one without a bound (`Break::EndlessInput`).
 const PIPE_WITHOUT_BOUND: usize = 64 * 1024 * 1024;
 /// Longest virtual time of a run.
 const LONGEST: Duration = Duration::from_secs(400);
-/// One step of the simulated network. Timers are exact within a step; half as many steps cost half as much time.
+/// Length of one step of the simulated network. Timers are exact to one step; longer steps make a run cheaper.
 const TICK: Duration = Duration::from_millis(2);
-/// How often sizes of queues are sampled, in virtual time.
+/// How often the sizes of queues are measured, in virtual time.
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 
 /// How far a run has come.
@@ -57,7 +57,7 @@ pub enum Phase {
     Healed,
     /// The gateway has ended.
     Finish,
-    /// The editor's runs of calls are counted.
+    /// The editor has counted how often each call ran.
     Counted,
 }
 
@@ -80,7 +80,7 @@ fn folder(name: &str) -> PathBuf {
     holdfast::config::canonical(&project).unwrap_or(project)
 }
 
-/// Only the dialect of an editor's package.
+/// Returns the dialect of an editor's package, and no other.
 fn spoken(dialect: FakeDialect) -> Dialects {
     match dialect {
         FakeDialect::Uloop => dialect::ULOOP,
@@ -91,7 +91,7 @@ fn spoken(dialect: FakeDialect) -> Dialects {
     }
 }
 
-/// Runs a plan on a thread of its own, and returns its history.
+/// Runs a plan on a separate thread, and returns its history.
 pub fn run(plan: &Plan) -> History {
     let plan = Arc::new(plan.clone());
     let recorder = Recorder::new(turmoil::sim_elapsed);
@@ -136,12 +136,12 @@ fn world(plan: &Arc<Plan>, recorder: &Recorder) -> Result<(), String> {
         Ok(Err(error)) => Err(error.to_string()),
         Err(_) => Err("a panic".to_owned()),
     };
-    // A world that panicked may panic again when it is dropped.
+    // A simulation that panicked may panic again when it is dropped.
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(sim)));
     said
 }
 
-/// Fills a world with one client and one editor.
+/// Adds one client and one editor to the simulation, and the gateway.
 fn one(sim: &mut turmoil::Sim<'_>, plan: &Arc<Plan>, recorder: &Recorder, host: Arc<MemoryHost>) {
     let wire = Wire::default();
     wire.steer(|faults| (faults.broken, faults.speech) = (plan.broken, Speech(plan.dialect)));
@@ -184,7 +184,7 @@ async fn gateway(
     let config = Config {
         project: (!plan.by_flag && !plan.roots).then(project),
         ports: if plan.has_fixed_port() { vec![(PORT, PortSource::Flag)] } else { Vec::new() },
-        // Without a project there is no file that names the dialect.
+        // Without a project there is no file that names the dialect, so the dialect is given.
         dialects: if plan.by_flag { spoken(plan.dialect) } else { dialect::ALL },
         state_dir: Some(PathBuf::from("/simulated/state")),
         patience: Some(plan.patience),
@@ -211,7 +211,7 @@ async fn gateway(
         }
     };
     let ((), ()) = tokio::join!(running, client.run(phase.subscribe()));
-    // The pump has ended, and stdout with it; this reads what is still in the pipe.
+    // The gateway has ended, and so has its stdout; this reads what is still in the pipe.
     let _ = tokio::time::timeout(Duration::from_secs(60), reading).await;
     sampler.abort();
     phase.send_replace(Phase::Finish);

@@ -1,4 +1,5 @@
-//! The simulated network: turmoil's sockets, and around the gateway's connections a proxy that knows frames and bytes.
+//! The simulated network: turmoil's sockets, and a proxy around each connection of the gateway. The proxy can break frames
+//! and bytes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -22,7 +23,7 @@ use super::plan::Break;
 use super::speech::{Asked, NoFrame, Speech, frame};
 use crate::history::{Event, Recorder};
 
-/// Most frames of an ended connection that are kept for a replay.
+/// Largest number of frames of an ended connection that are kept for a replay.
 const OLD_FRAMES: usize = 4;
 
 /// The current virtual time.
@@ -30,12 +31,12 @@ pub fn now() -> Duration {
     turmoil::sim_elapsed().unwrap_or_default()
 }
 
-/// The faults of the wire, and the memory of the proxy.
+/// The faults on the wire, and what the proxy remembers.
 #[derive(Default)]
 pub struct Faults {
-    /// Most bytes of one read; 0 means no limit.
+    /// Largest number of bytes in one read; 0 means no limit.
     pub slice_read: usize,
-    /// Most bytes of one write; 0 means no limit.
+    /// Largest number of bytes in one write; 0 means no limit.
     pub slice_write: usize,
     /// Nothing is read before this time.
     pub read_paused_until: Duration,
@@ -45,17 +46,17 @@ pub struct Faults {
     pub cut_read: Option<usize>,
     /// The connection is reset after this many more bytes are written.
     pub cut_write: Option<usize>,
-    /// Number of frames, from the next one on, that come twice.
+    /// How many of the next frames are delivered twice.
     pub double: u32,
-    /// The next frame is late by this time.
+    /// The next frame is delayed by this time.
     pub late: Option<Duration>,
-    /// Every frame is late by less than this many milliseconds.
+    /// Every frame is delayed by less than this many milliseconds.
     pub jitter: u64,
-    /// Bytes that come before the next frame.
+    /// Bytes that are delivered before the next frame.
     pub garbage: Option<Vec<u8>>,
-    /// Frames of the last ended connection come before the next frame.
+    /// Whether frames of the last ended connection are delivered before the next frame.
     pub replay: bool,
-    /// The planted fault, if any.
+    /// The deliberate fault that a checker must notice, if any.
     pub broken: Option<Break>,
     /// The dialect on the wire.
     pub speech: Speech,
@@ -63,14 +64,14 @@ pub struct Faults {
     connections: u64,
     old_frames: VecDeque<Vec<u8>>,
     old_echo: Option<(u64, Value)>,
-    /// The frame of a call that was taken out, to be sent behind the question for its outcome.
+    /// The frame of a call that was taken out of the stream, to be sent after the question for its outcome.
     late_request: Option<Vec<u8>>,
-    /// Whether a frame was taken out already: one is enough.
+    /// Whether a frame was already taken out: this is done once only.
     was_late: bool,
     wakers: BTreeMap<(u64, bool), Waker>,
 }
 
-/// The faults, shared with those who change them.
+/// The faults, shared with the parts of the simulation that change them.
 #[derive(Clone, Default)]
 pub struct Wire(Arc<Mutex<Faults>>);
 
@@ -93,7 +94,7 @@ impl Wire {
         self.steer(|faults| faults.resets += 1);
     }
 
-    /// Ends every fault of the wire. The planted fault and what it remembers stay.
+    /// Ends every fault of the wire. The deliberate fault, and what the proxy remembers for it, stay.
     pub fn heal(&self) {
         self.steer(|faults| {
             *faults = Faults {
@@ -113,25 +114,26 @@ impl Wire {
 
 /// One machine's access to the network.
 pub struct SimNet {
-    /// The machine that connects lead to.
+    /// The machine that connections of this one lead to.
     pub peer: &'static str,
-    /// The proxy around connections, on the gateway's side.
+    /// For the gateway: the proxy around its connections.
     pub proxy: Option<(Wire, Recorder)>,
-    /// On the editor's side: the machine that lists bound ports, and the process that owns them.
+    /// For an editor: the machine that lists the bound ports, and the process that owns them.
     pub ports: Option<(Arc<MemoryHost>, Owner)>,
-    /// With several editors: the free ports of this one. The gateway sees the editors on one machine, so no port may be in use
-    /// twice.
+    /// With several editors: the ports that this editor may use. The gateway sees all editors on one machine, so no port may
+    /// be in use twice.
     pub free: Option<FreePorts>,
 }
 
-/// The free ports of one of several editors. Each bind takes the port after the last one, as an operating system does.
+/// The ports that one of several editors may use. Each bind uses the port after the previous one, as an operating system
+/// does.
 pub struct FreePorts {
     from: u16,
     given: AtomicU16,
 }
 
 impl FreePorts {
-    /// The free ports of an editor whose first port is `port`.
+    /// Returns the free ports of an editor whose first port is `port`.
     pub fn behind(port: u16) -> Self {
         Self { from: port + 1, given: AtomicU16::new(0) }
     }
@@ -212,18 +214,18 @@ struct Proxied {
     connection: u64,
     born: u64,
     speech: Speech,
-    /// Requests without an answer: their ids on the wire, and their names in the history.
+    /// Requests without an answer: the id on the wire, and the name in the history.
     open: Vec<(String, String)>,
-    /// Bytes of the peer that are not a whole frame yet.
+    /// Bytes from the editor that are not a complete frame yet.
     inbox: Vec<u8>,
     /// Bytes that the gateway reads next.
     outbox: VecDeque<u8>,
     eof: bool,
     cut: bool,
     raw: bool,
-    /// Bytes of the gateway that are not a whole frame yet.
+    /// Bytes from the gateway that are not a complete frame yet.
     written: Vec<u8>,
-    /// Bytes that the planted fault writes as well.
+    /// Additional bytes that the deliberate fault writes.
     extra: VecDeque<u8>,
     recent: VecDeque<Vec<u8>>,
     read_sleep: Option<Pin<Box<Sleep>>>,
@@ -259,7 +261,7 @@ impl Proxied {
         }
     }
 
-    /// Passes a whole frame of the editor on to the gateway, with the faults that are due.
+    /// Delivers a complete frame of the editor to the gateway, with the faults that are due.
     fn frame_in(&mut self, mut bytes: Vec<u8>) {
         let message = self.speech.message(&bytes);
         let what = match message.get("method").and_then(Value::as_str) {
@@ -300,8 +302,8 @@ impl Proxied {
             }
         }
         if faults.jitter > 0 {
-            // Not random: the frame's length and the connection's number decide, so that a plan without another fault changes
-            // little here.
+            // The delay is not random: the frame's length and the connection's number decide. So if other faults of a plan
+            // are removed, little changes here.
             let late = (bytes.len() as u64 * 7 + self.connection * 13) % faults.jitter;
             faults.read_paused_until = faults.read_paused_until.max(now() + Duration::from_millis(late));
         }
@@ -321,7 +323,7 @@ impl Proxied {
         }
     }
 
-    /// Notes what a frame of the editor says of sendings in its journal.
+    /// Records what a frame of the editor reports about calls in its journal.
     fn note_journal(&self, message: &Value, method: &str) {
         let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         for outcome in message.pointer("/result/outcomes").and_then(Value::as_array).into_iter().flatten() {
@@ -338,8 +340,8 @@ impl Proxied {
         }
     }
 
-    /// Names a request in the history, by its call and its number. Where the request does not name its call, the gateway's log
-    /// does, which has just reported what is sent next.
+    /// Chooses the name of a request in the history, which contains its call and its number. If the request does not name its
+    /// call, the gateway's log does: it has just reported what is sent next.
     fn open(&mut self, asked: &Asked) -> String {
         let own = |number: &dyn std::fmt::Display| format!("holdfast.{number}");
         let name = if self.speech.names_calls() {
@@ -355,13 +357,14 @@ impl Proxied {
         name
     }
 
-    /// Returns the name of the request that is answered under this id. Without an id it is the oldest request.
+    /// Returns the name of the request that an answer with this id belongs to. An answer without an id belongs to the oldest
+    /// request.
     fn close(&mut self, id: &str) -> String {
         let place = self.open.iter().position(|(open, _)| id.is_empty() || open == id);
         place.map_or_else(|| id.to_owned(), |place| self.open.remove(place).1)
     }
 
-    /// Notes the frames in what the gateway wrote.
+    /// Records the frames that the gateway wrote.
     fn note_written(&mut self, bytes: &[u8]) {
         self.written.extend_from_slice(bytes);
         while let Ok(Some(length)) = self.speech.length(&self.written) {
@@ -396,7 +399,8 @@ impl Proxied {
         }
     }
 
-    /// For a fault that delays a request: takes the frame of one call out of the stream, and resets the connection.
+    /// If the deliberate fault delays a request: takes the frame of one call out of the stream, and resets the connection.
+    /// Returns whether it did.
     fn is_to_be_late(&mut self, bytes: &[u8]) -> bool {
         let mut faults = self.wire.lock();
         let late = faults.broken.is_some_and(Break::delays_a_request)
@@ -422,7 +426,7 @@ impl Proxied {
         Poll::Ready(Ok(()))
     }
 
-    /// Waits while the wire is stopped in this direction. Fails if the connection is reset.
+    /// Waits while the wire is stopped in this direction. Returns an error if the connection is reset.
     fn poll_open(&mut self, cx: &mut Context<'_>, reading: bool) -> Poll<io::Result<()>> {
         loop {
             let until = {

@@ -1,4 +1,4 @@
-//! A history as a timeline: client, gateway, connection, Unity, and how each call ended.
+//! Draws a history as a timeline: client, gateway, connection, Unity, and how each call ended.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const CLIENT: usize = 0;
 const GATEWAY: usize = 1;
 const LINK: usize = 2;
 const UNITY: usize = 3;
-/// Most moments in a picture. Later ones are left out.
+/// Largest number of moments in a picture. Later ones are left out.
 const MOMENTS_MAX: usize = 400;
 
 fn verdict(said: Said) -> Verdict {
@@ -26,7 +26,7 @@ fn verdict(said: Said) -> Verdict {
     }
 }
 
-/// The id of the request that a line answers, and what the answer says.
+/// Returns the id of the request that a line answers, and what the answer says; `None` if the line is not an answer.
 fn answer(line: &str) -> Option<(u64, Said)> {
     let message: Value = serde_json::from_str(line).ok()?;
     if message.get("method").is_some() {
@@ -35,7 +35,7 @@ fn answer(line: &str) -> Option<(u64, Said)> {
     Some((message.get("id")?.as_u64()?, Said::of(&message)))
 }
 
-/// How often the calls of a run ended in each way.
+/// Counts how the calls of a run ended.
 pub fn verdicts(history: &History) -> BTreeMap<&'static str, u64> {
     let mut calls = BTreeMap::new();
     let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
@@ -60,7 +60,8 @@ pub fn verdicts(history: &History) -> BTreeMap<&'static str, u64> {
     counts
 }
 
-/// Whether a fault makes the editor unreachable or mute, and for how long, read from the debug text of the act.
+/// Returns the phase and the time for which a fault makes the editor unreachable or silent, read from the debug text of the
+/// fault; `None` for other faults.
 fn absence(fault: &str) -> Option<(Phase, Duration)> {
     let (name, rest) = fault.split_once('(')?;
     let ms = Duration::from_millis(rest.trim_end_matches(')').parse().ok()?);
@@ -76,11 +77,12 @@ struct Painter {
     timeline: Timeline,
     /// Index of a call's bar, by the id of its request.
     calls: BTreeMap<u64, usize>,
-    /// When the first frame of a call left, by the gateway's id of the call.
+    /// When the first frame of a call was sent, by the gateway's id of the call.
     left: BTreeMap<String, Duration>,
-    /// The calls that the gateway answered and the client has not read yet, in that order: the gateway's id, and the tool.
+    /// Calls that the gateway answered and the client has not read yet, in the order of the answers: the gateway's id, and
+    /// the tool.
     answered: Vec<(String, String)>,
-    /// When the editor is back from its absence.
+    /// When the editor returns from its absence.
     back: Option<Duration>,
 }
 

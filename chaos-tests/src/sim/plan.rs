@@ -1,5 +1,5 @@
-//! Turns a seed into a plan: what the client does, what breaks, and when. Each seed first draws the kinds of faults that it uses
-//! (swarm testing).
+//! Turns a seed into a plan: what the client does, what fails, and when. Each seed uses only some kinds of faults, which are
+//! drawn first (swarm testing).
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use holdfast_fake_unity::{FakeDialect, Misconduct};
 
 use super::saboteur::Hook;
 
-/// A fault that is planted to prove that its checker notices it.
+/// A deliberate fault, which proves that its checker notices it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Break {
     /// An answer never reaches the client.
@@ -18,27 +18,27 @@ pub enum Break {
     DoubledRequest,
     /// A reply of an ended connection completes a call of the current one.
     OldFrame,
-    /// A reply carries another call's result.
+    /// A reply has another call's result.
     SwappedReply,
-    /// A progress notification comes again after the answer.
+    /// A progress notification is delivered again after the answer.
     LateProgress,
-    /// A line that is not MCP comes on stdout, as if a library had printed it.
+    /// A line that is not MCP appears on stdout, as if a library had printed it.
     DirtyStdout,
     /// An answer reaches the client 30 seconds late.
     SlowAnswer,
-    /// The editor seems to have answered a call that it has just received, so that nothing bounds its work.
+    /// The editor seems to answer a call as soon as it receives it, so that nothing limits how many calls it works on.
     NoWindow,
-    /// The pipe to the gateway has no bound: it takes everything, whether it is read or not.
+    /// The pipe to the gateway has no bound: it accepts everything, even if the gateway does not read.
     EndlessInput,
     /// Whole frames are written into the log.
     LoggedFrame,
     /// The end of a call is missing from the log.
     LostLine,
-    /// The frame of a call reaches the editor on the next connection, behind the question for its outcome.
+    /// The frame of a call reaches the editor on the next connection, after the question for its outcome.
     LateRequest,
     /// An answer reaches another session's client.
     StrayAnswer,
-    /// A call of one session reaches the gateway only after many later ones of another.
+    /// A call of one session reaches the gateway only after many later calls of another session.
     StarvedSession,
     /// The editor breaks its own protocol.
     Editor(Misconduct),
@@ -47,7 +47,7 @@ pub enum Break {
 }
 
 impl Break {
-    /// How the editor breaks its own protocol, if it does.
+    /// Returns how the editor breaks its own protocol; `None` if it does not.
     pub fn misconduct(self) -> Option<Misconduct> {
         match self {
             Self::Editor(misconduct) | Self::LateRequestTo(misconduct) => Some(misconduct),
@@ -55,7 +55,7 @@ impl Break {
         }
     }
 
-    /// Whether the frame of a call comes late.
+    /// Whether the frame of a call is delivered late.
     pub fn delays_a_request(self) -> bool {
         matches!(self, Self::LateRequest | Self::LateRequestTo(_))
     }
@@ -66,7 +66,7 @@ impl Break {
 pub enum Tool {
     /// Returns a text that no other call has.
     Echo,
-    /// Counts the runs of its key, which no other call has.
+    /// Counts how often it runs with its key, which no other call has.
     Count,
     /// Answers after this many milliseconds.
     Sleep(u32),
@@ -86,11 +86,11 @@ pub enum Tool {
     Hold,
     /// Runs this many steps of 100 ms, sends progress, and continues after a reload. Only holdfast's own package has this tool.
     Steps(u32),
-    /// Is on no tool list.
+    /// A tool that is not on any tool list.
     Unheard,
 }
 
-/// A program that listens on the editor's port in its place.
+/// A foreign program that listens on the editor's port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stranger {
     /// Sends back what it receives.
@@ -101,11 +101,12 @@ pub enum Stranger {
     Silent,
 }
 
-/// An act of the client, or a fault. Times are in milliseconds. A fault that lasts ends after its time, or with the healing.
+/// An act of the client, or a fault. Times are in milliseconds. A fault with a duration ends after that time, or when all
+/// faults end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
     // ---- the client ----
-    /// A call; with a progress token or without.
+    /// A call, with a progress token if `true`.
     Call(Tool, bool),
     /// Many calls at once.
     Burst(u16, Tool),
@@ -126,15 +127,15 @@ pub enum Act {
     /// A line that is not a request, such as broken JSON or an unknown notification.
     Noise(u8),
     // ---- faults ----
-    /// The client reads nothing.
+    /// The client does not read.
     PauseReading(u32),
-    /// The editor crashes and starts again. Meanwhile a stranger may take its port.
+    /// The editor crashes and starts again. In the meantime a foreign program may use its port.
     Crash {
         /// Time until the editor starts again.
         down: u32,
-        /// Whether it starts on another port.
+        /// Whether the editor starts on another port.
         elsewhere: bool,
-        /// The stranger that takes the old port.
+        /// The foreign program that uses the old port.
         stranger: Option<Stranger>,
     },
     /// A domain reload.
@@ -145,9 +146,9 @@ pub enum Act {
     Down(u32),
     /// All connections are reset, and the bridge is gone for this time.
     Rst(u32),
-    /// The editor's process stands still, as between SIGSTOP and SIGCONT.
+    /// The editor's process is stopped, as between SIGSTOP and SIGCONT.
     Freeze(u32),
-    /// A modal dialog.
+    /// A modal dialog is open in the editor.
     Modal(u32),
     /// Assets are imported.
     Import(u32),
@@ -159,44 +160,44 @@ pub enum Act {
     ToolsChanged,
     /// This many push messages at once.
     PushStorm(u16),
-    /// The file that names the port names a wrong one.
+    /// The file that names the port has a wrong port.
     Stale(u32),
     /// The file that names the port is not JSON.
     Corrupt(u32),
-    /// Packets are held back.
+    /// Packets are delayed until the fault ends.
     HoldLink(u32),
-    /// Packets are lost; afterwards all connections are reset.
+    /// Packets are lost; at the end of the fault all connections are reset.
     Partition(u32),
     /// The editor vanishes without a FIN, and starts again after this time.
     HalfOpen(u32),
-    /// Frames of the editor are late by up to the first number of milliseconds.
+    /// Frames of the editor are delayed by up to the first number of milliseconds.
     Latency(u16, u32),
-    /// A read gives at most the first number of bytes.
+    /// A read returns at most the first number of bytes.
     SliceRead(u8, u32),
-    /// A write takes at most the first number of bytes.
+    /// A write accepts at most the first number of bytes.
     SliceWrite(u8, u32),
-    /// The gateway's socket gives nothing to read.
+    /// The gateway's socket returns nothing to read.
     PauseRead(u32),
-    /// The gateway's socket takes nothing.
+    /// The gateway's socket accepts no bytes.
     BlockWrite(u32),
     /// The connection is reset after this many more bytes are read.
     CutRead(u16),
     /// The connection is reset after this many more bytes are written.
     CutWrite(u16),
-    /// The next frame comes twice.
+    /// The next frame is delivered twice.
     DoubleReply,
-    /// The next frame is late by this time.
+    /// The next frame is delayed by this time.
     LateReply(u32),
-    /// Garbage comes before the next frame.
+    /// Garbage is delivered before the next frame.
     Garbage(u8),
-    /// Frames of the last connection come again.
+    /// Frames of the last connection are delivered again.
     Replay,
-    /// An actor of the gateway breaks.
+    /// An actor of the gateway fails.
     Strike(&'static str, Hook),
 }
 
 impl Act {
-    /// Whether the act is a fault, not an ordinary act of the client.
+    /// Whether the act is a fault, and not an ordinary act of the client.
     pub fn is_fault(self) -> bool {
         !matches!(
             self,
@@ -237,17 +238,18 @@ pub struct Plan {
     pub sessions: u8,
     /// Number of editors, each with its own project. Session n works in the project of editor n modulo this number.
     pub editors: u8,
-    /// The gateway gets the port by a flag and no project; else it gets the project, and finds the port in its files.
+    /// If true, the gateway gets the port by a flag and no project. Otherwise it gets the project, and finds the port in the
+    /// project's files.
     pub by_flag: bool,
-    /// The client declares roots, and only they name the project.
+    /// Whether the client declares roots, and only they name the project.
     pub roots: bool,
     /// Whether the editor has the push channel.
     pub push: bool,
     /// The package of the editor.
     pub dialect: FakeDialect,
-    /// Version of the package, where it makes a difference: uLoopMCP's or uMCP's.
+    /// Version of the package, if it makes a difference: for uLoopMCP and uMCP.
     pub version: (u16, u16, u16),
-    /// Whether the client honours changes of the tool list.
+    /// Whether the client acts on changes of the tool list.
     pub honours_changes: bool,
     /// Whether the client speaks MCP 2026-07-28, without a handshake, and subscribes to changes.
     pub stateless: bool,
@@ -255,22 +257,23 @@ pub struct Plan {
     pub patience: Duration,
     /// Least and greatest latency of a packet, in milliseconds.
     pub latency: (u64, u64),
-    /// Whether the editor runs from the start.
+    /// Whether the editor is running when the run starts.
     pub editor_first: bool,
     /// When the faults end, in milliseconds.
     pub heal_at: u32,
-    /// When the client closes stdin in the middle of everything, in milliseconds. With several clients only the first one does.
+    /// When the client closes stdin before the end of the plan, in milliseconds; `None` if it does not. With several clients
+    /// only the first one does.
     pub early_end: Option<u32>,
     /// What happens, sorted by time.
     pub steps: Vec<Step>,
-    /// The planted fault, if any.
+    /// The deliberate fault that a checker must notice, if any.
     pub broken: Option<Break>,
 }
 
 const ACTORS: [&str; 6] = ["discovery", "bridge", "push", "registry", "session", "link"];
 const HOOKS: [Hook; 6] = [Hook::PreStart, Hook::PostStart, Hook::Handle, Hook::Error, Hook::PostStop, Hook::Kill];
 const KINDS: u8 = 30;
-/// Most actors that a plan breaks: few enough that the gateway does not give up for good.
+/// The largest number of actors that a plan makes fail: few enough that the gateway does not give up and exit.
 const STRIKES_MAX: usize = 8;
 
 fn fault(kind: u8, dice: &mut fastrand::Rng) -> Act {
@@ -373,7 +376,7 @@ impl Plan {
             at += dice.u32(1..2 * spacing);
             steps.push(Step { at, act: doing(&mut dice) });
         }
-        // Now and then more calls than may be open at once.
+        // Some plans have more calls at once than may be open.
         let mut rare = fastrand::Rng::with_seed(seed);
         if rare.u8(..20) == 0 {
             let act = Act::Burst(rare.u16(257..400), Tool::Echo);
@@ -381,7 +384,7 @@ impl Plan {
         }
         steps.sort_by_key(|step| step.at);
         let fast = dice.u64(..3);
-        // Drawn from dice of their own, so that the seeds with one session and one editor keep the plans they had.
+        // A separate random generator draws these, so that the seeds with one session and one editor keep their plans.
         let mut many = fastrand::Rng::with_seed(seed ^ 0x0073_6573_7369_6f6e);
         let (sessions, editors) = if many.u8(..4) == 0 { (many.u8(1..=4), many.u8(1..=3)) } else { (1, 1) };
         Self {
@@ -394,7 +397,7 @@ impl Plan {
             dialect: FakeDialect::Uloop,
             version: [(0, 30, 1), (0, 65, 0), (2, 0, 0), (2, 1, 1)][dice.usize(..4)],
             honours_changes: dice.bool(),
-            // Not drawn from the dice, so that the seeds keep the plans they had.
+            // The seed decides this directly, so that the other random draws, and so the plans, stay the same.
             stateless: seed % 3 == 1,
             patience: Duration::from_secs(dice.u64(8..20)),
             latency: (fast, fast + dice.u64(1..20)),
@@ -406,16 +409,16 @@ impl Plan {
         }
     }
 
-    /// The plan of a seed for several sessions and editors. Each session does about as much, and each editor has about as many
-    /// faults, as it would alone.
+    /// Makes the plan of a seed for several sessions and editors. Each session does about as much, and each editor has about
+    /// as many faults, as in a plan for one.
     pub fn of_many(seed: u64, sessions: u8, editors: u8) -> Self {
         let mut plan = Self { sessions, editors, by_flag: false, early_end: None, ..Self::of(seed) };
         for more in 1..u64::from(sessions.max(editors)) {
             let faults = more < u64::from(editors);
             let other = Self::of(seed + (more << 32));
             let fits = |step: &Step| step.at + 100 < plan.heal_at;
-            // `STRIKES_MAX` holds for each of the plans alone: several sessions and links have more actors, and each tree counts
-            // its own ends.
+            // `STRIKES_MAX` applies to each of the combined plans alone: several sessions and links have more actors, and
+            // each supervision tree counts its own ends.
             plan.steps.extend(other.steps.into_iter().filter(fits).filter(|step| faults || !step.act.is_fault()));
         }
         plan.steps.sort_by_key(|step| step.at);
@@ -427,7 +430,8 @@ impl Plan {
         self.sessions > 1 || self.editors > 1
     }
 
-    /// The part of this plan that the client of this number plays. Every second client names its project by its roots.
+    /// Returns the part of this plan that the client with this number plays. Every second client names its project by its
+    /// roots.
     pub fn of_session(&self, number: u8) -> Self {
         let mut turn = 0;
         let mut steps = self.steps.clone();
@@ -440,7 +444,7 @@ impl Plan {
         Self { steps, early_end, roots: number % 2 == 1 && !self.stateless, ..self.clone() }
     }
 
-    /// The part of this plan that breaks the editor of this number, and the wire to it.
+    /// Returns the part of this plan that breaks the editor with this number, and the wire to it.
     pub fn of_editor(&self, number: u8) -> Self {
         let mut turn = 0;
         let mut steps = self.steps.clone();
@@ -451,7 +455,7 @@ impl Plan {
         Self { steps, ..self.clone() }
     }
 
-    /// The same plan for an editor with this package.
+    /// Returns the same plan for an editor with this package.
     pub fn in_dialect(self, dialect: FakeDialect) -> Self {
         let shown = |act| match (dialect, act) {
             (FakeDialect::Holdfast, Act::Call(Tool::Sleep(ms), token)) if ms % 2 == 0 => {
@@ -460,7 +464,7 @@ impl Plan {
             (_, other) => other,
         };
         let steps = self.steps.into_iter().map(|step| Step { act: shown(step.act), ..step }).collect();
-        // Without a project there is no instance file, and without that file neither a greeting nor a port.
+        // Without a project there is no instance file, which the gateway needs for the port and the greeting.
         let needs_project = matches!(dialect, FakeDialect::Holdfast | FakeDialect::Turbokettle);
         let version = if dialect == FakeDialect::Umcp {
             // The first version that lists its tools, the two that changed how lines are read, and the newest.
@@ -468,7 +472,7 @@ impl Plan {
         } else {
             self.version
         };
-        // Only the user can name the port of Unity-MCP, and only one port.
+        // Only the user can name the port of Unity-MCP, and can name only one.
         let (sessions, editors) = if dialect == FakeDialect::UnityMcp { (1, 1) } else { (self.sessions, self.editors) };
         let by_flag = self.by_flag && !needs_project;
         Self { dialect, by_flag, version, steps, sessions, editors, ..self }
@@ -480,7 +484,7 @@ impl Plan {
         self.by_flag || self.dialect == FakeDialect::UnityMcp || self.is_of_several()
     }
 
-    /// A plan with a steady client and no fault, to which a test adds its own steps.
+    /// Makes a plan with a steady client and no fault, to which a test adds its own steps.
     pub fn quiet(seed: u64) -> Self {
         let calls = (0..60).map(|n| Step {
             at: 100 + 50 * n,
@@ -500,7 +504,7 @@ impl Plan {
         }
     }
 
-    /// Describes the plan: a head, and one line for each step.
+    /// Describes the plan: its settings, then one line for each step.
     pub fn lines(&self) -> String {
         let mut text = format!(
             "seed {} {:?} sessions {} editors {} by_flag {} push {} version {:?} honours_changes {} stateless {} patience {:?} latency {:?} editor_first {} heal_at {} \

@@ -1,4 +1,4 @@
-//! What a run of many seeds reports at its end, and what a failure reports at once.
+//! What a run of many seeds reports at its end, and what it reports about a failure.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,20 +13,20 @@ use crate::checker::{self, Verdict};
 use crate::history::{Event, History};
 use crate::record::{Record, SEEDS};
 
-/// Number of seeds that are named because their recovery was slowest.
+/// Number of seeds with the slowest recovery that are named.
 const SLOWEST_SHOWN: usize = 12;
 
-/// The note in an answer that was withheld until the reload behind it was over.
+/// A text in an answer that was withheld until the following domain reload was over.
 pub const RELOADED: &str = "Unity was away after that";
 
-/// The value at a share (0 to 1) of sorted values.
+/// Returns the value at this share (0 to 1) of the sorted values.
 fn rank(sorted: &[Duration], share: f64) -> Duration {
     let last = sorted.len().saturating_sub(1);
     // The truncation gives the rank.
     sorted.get((last as f64 * share) as usize).copied().unwrap_or_default()
 }
 
-/// The name of a package's record.
+/// Returns the name of the record of a package's runs.
 pub fn name(dialect: FakeDialect) -> &'static str {
     match dialect {
         FakeDialect::Uloop => "sim",
@@ -59,13 +59,15 @@ pub struct Sums {
     pub faults: BTreeMap<String, u64>,
     /// Number of calls that ended in each way.
     pub verdicts: BTreeMap<&'static str, u64>,
-    /// Times from the healing until the editor was reached again.
+    /// Times from the end of the faults until the gateway reached the editor again.
     pub recoveries: Vec<Duration>,
-    /// Times from the healing until the first good answer.
+    /// Times from the end of the faults until the first successful answer.
     pub served: Vec<Duration>,
-    /// `recoveries` and `served` of the runs in which the gateway's tree was never gone after the healing.
+    /// `recoveries` and `served` of those runs in which the gateway's supervision tree was never missing after the faults had
+    /// ended.
     pub whole: [Vec<Duration>; 2],
-    /// The slowest runs: time until the editor was reached, time until the first good answer, time without a tree, and the seed.
+    /// The slowest runs: time until the editor was reached, time until the first successful answer, time without a
+    /// supervision tree, and the seed.
     pub slowest: Vec<(Duration, Option<Duration>, Duration, u64)>,
     /// Virtual time of all runs.
     pub simulated: Duration,
@@ -73,7 +75,7 @@ pub struct Sums {
     pub requests: u64,
     /// Number of answers that were withheld until a reload was over.
     pub reloads_told: u64,
-    /// The failures, in full.
+    /// The failures, each with its full description.
     pub failures: Vec<String>,
 }
 
@@ -137,7 +139,7 @@ impl Sums {
         self.failures.extend(other.failures);
     }
 
-    /// Makes the record of the runs, for the report.
+    /// Makes the record of these runs for the report.
     pub fn record(&self, dialect: FakeDialect, from: u64, took: Duration) -> Record {
         let mut faults: Vec<String> =
             self.faults.keys().flat_map(|name| catalogued(name)).map(|id| (*id).to_owned()).collect();
@@ -181,7 +183,7 @@ impl Sums {
         }
     }
 
-    /// Describes the runs for people.
+    /// Summarises the runs for people.
     pub fn text(&mut self) -> String {
         self.recoveries.sort();
         self.served.sort();
@@ -219,7 +221,7 @@ impl Sums {
     }
 }
 
-/// The ids of the fault catalogue that this kind of step stands for.
+/// Returns the ids in the fault catalogue that this kind of step covers.
 fn catalogued(name: &str) -> &'static [&'static str] {
     match name {
         "Crash" => &["P01", "P04", "N11"],
@@ -249,10 +251,11 @@ fn catalogued(name: &str) -> &'static [&'static str] {
     }
 }
 
-/// Number of seeds that are tried for a picture.
+/// Number of seeds that are tried to find a plan for a picture.
 const PICTURES_SOUGHT: u64 = 300;
 
-/// A plan that makes a good picture: a reload, a crash, and few enough calls to be seen.
+/// Finds a plan that makes a good picture: with a reload, a crash, and few enough calls to be seen. `None` if no seed has
+/// one.
 fn telling(from: u64) -> Option<Plan> {
     (from..from.saturating_add(PICTURES_SOUGHT)).map(Plan::of).find(|plan| {
         let has = |test: fn(&Act) -> bool| plan.steps.iter().any(|step| test(&step.act));
@@ -273,7 +276,7 @@ fn telling(from: u64) -> Option<Plan> {
     })
 }
 
-/// Describes a failure in full: the seed, the broken promise, the shortest plan found, its history, and how to run it again.
+/// Describes a failure: the seed, the broken promise, the shortest plan that was found, its history, and how to run it again.
 pub fn failure(plan: &Plan, verdicts: &[Verdict]) -> String {
     let mut text = String::new();
     for verdict in verdicts.iter().filter(|verdict| !verdict.violations.is_empty()) {

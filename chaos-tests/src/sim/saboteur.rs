@@ -1,4 +1,4 @@
-//! Breaks actors on command: the spawning seam puts the wrapper of the supervision tests around each of the gateway's own actors.
+//! Makes the gateway's actors fail on command. Each actor is spawned inside the same wrapper that the supervision tests use.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use holdfast_testkit::sabotage::{self, Fault, Sabotage};
 use ractor::{Actor, ActorCell, ActorRef, ActorStatus, SpawnErr};
 use tokio::task::JoinHandle;
 
-/// How an actor breaks.
+/// How an actor fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hook {
     /// A panic while it starts.
@@ -17,7 +17,7 @@ pub enum Hook {
     PostStart,
     /// A panic in its next message.
     Handle,
-    /// The next message ends with an error.
+    /// The next message is handled with an error.
     Error,
     /// A panic while it stops.
     PostStop,
@@ -25,7 +25,7 @@ pub enum Hook {
     Kill,
 }
 
-/// Spawns the gateway's actors in a wrapper, and breaks them.
+/// Spawns the gateway's actors in a wrapper, and makes them fail.
 #[derive(Clone, Default)]
 pub struct Saboteur {
     with: Sabotage,
@@ -33,7 +33,7 @@ pub struct Saboteur {
 }
 
 impl Saboteur {
-    /// Breaks an actor of this name.
+    /// Makes an actor of this name fail.
     pub fn strike(&self, actor: &'static str, hook: Hook) {
         let (at, fault) = match hook {
             Hook::PreStart => (Some(sabotage::Hook::PreStart), Fault::Panic),
@@ -46,7 +46,8 @@ impl Saboteur {
         if let Some(at) = at {
             self.with.plant(actor, at, fault);
         }
-        // A fault at the start or the end of an actor needs a running one to be ended. Of several actors each has its turn.
+        // If the fault is at the start or end of an actor, a running actor is ended to cause it. Actors of the same name take
+        // turns.
         let living: Vec<ActorCell> =
             self.with.lives(actor).into_iter().filter(|cell| cell.get_status() == ActorStatus::Running).collect();
         let turn = self.strikes.fetch_add(1, Ordering::Relaxed);
@@ -59,7 +60,7 @@ impl Saboteur {
         }
     }
 
-    /// Removes the faults that have not struck yet.
+    /// Removes the faults that have not happened yet.
     pub fn disarm(&self) {
         self.with.clear();
     }

@@ -1,5 +1,5 @@
-//! A world of several clients and editors, and one gateway that serves them all. Each client, and each editor with its wire, has
-//! its own part of the history.
+//! A simulation with several clients and editors, and one gateway that serves them all. Each client has its own part of the
+//! history, and so has each editor with its wire.
 
 use std::io;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ fn of_session(plan: &Plan, recorder: &Recorder, number: u8) -> Recorder {
     recorder.of(Part::Session(number, editor_of(plan, number)))
 }
 
-/// The network for the gateway: the port decides which editor's machine a connection leads to.
+/// The network of the gateway: the port decides to which editor's machine a connection leads.
 struct Machines(Vec<SimNet>);
 
 impl Net for Machines {
@@ -55,7 +55,7 @@ impl Net for Machines {
     }
 }
 
-/// Fills a world with the gateway and its clients, and with the editors.
+/// Adds the gateway, its clients and the editors to the simulation.
 pub(super) fn people(sim: &mut turmoil::Sim<'_>, plan: &Arc<Plan>, recorder: &Recorder, host: Arc<MemoryHost>) {
     let saboteur = Saboteur::default();
     let (mut phases, mut machines) = (Vec::new(), Vec::new());
@@ -129,7 +129,7 @@ async fn gateway(
         tokio::spawn(async move {
             let sampler = tokio::spawn(sample(Arc::clone(&session.client), mine_recorder.clone()));
             let ((), ()) = tokio::join!(ended(session, &mine_recorder), client.run(phase));
-            // The pump has ended, and stdout with it; this reads what is still in the pipe.
+            // The gateway has ended, and so has this session's stdout; this reads what is still in the pipe.
             let _ = tokio::time::timeout(Duration::from_secs(60), reading).await;
             sampler.abort();
         })

@@ -4,10 +4,10 @@ use super::plan::{Plan, Step};
 use super::run;
 use crate::checker;
 
-/// Most runs that shrinking takes.
+/// Largest number of runs for one search.
 const RUNS_MAX: usize = 150;
 
-/// Removes steps as long as the checker of the name `broken` still reports the broken promise.
+/// Removes steps of the plan as long as the checker with the name `broken` still reports its broken promise.
 pub fn shrink(plan: &Plan, broken: &str) -> Plan {
     let mut runs = 0;
     let mut fails = |steps: &[Step]| {

@@ -1,5 +1,5 @@
-//! Reads the bytes of a dialect for the proxy: where a frame ends, what it asks, what it answers. Written apart from the
-//! gateway's codecs, so that it shares no mistake with them.
+//! Reads the bytes of a dialect for the proxy: where a frame ends, what it asks, what it answers. It shares no code with the
+//! gateway's codecs, so that it does not share their mistakes.
 
 use holdfast_fake_unity::FakeDialect;
 use serde_json::Value;
@@ -8,14 +8,14 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Speech(pub FakeDialect);
 
-/// The bytes do not begin like a frame.
+/// The error for bytes that cannot be the beginning of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoFrame;
 
-/// What a whole frame of the gateway asks.
+/// What a complete frame of the gateway asks.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// The tool of a call, else the method.
+    /// The tool of a call, or else the method.
     pub method: String,
     /// The request's id as it is written; empty over HTTP.
     pub id: String,
@@ -26,7 +26,7 @@ pub struct Asked {
 }
 
 impl Speech {
-    /// Returns the length of the frame at the start of these bytes; `None` if it is not whole.
+    /// Returns the length of the frame at the start of these bytes; `None` if the frame is incomplete.
     ///
     /// # Errors
     /// [`NoFrame`] if the bytes cannot begin a frame.
@@ -40,7 +40,7 @@ impl Speech {
         }
     }
 
-    /// The message in a frame; null if the frame holds no JSON.
+    /// Returns the message in a frame; null if the frame has no JSON.
     pub fn message(self, frame: &[u8]) -> Value {
         let body = match self.0 {
             FakeDialect::Umcp | FakeDialect::Turbokettle => Some(frame),
@@ -91,7 +91,7 @@ impl Speech {
         }
     }
 
-    /// The id that a frame of the editor answers; empty if it names none.
+    /// Returns the id that a frame of the editor answers; empty if it names none.
     pub fn answered(self, message: &Value) -> String {
         id_of(message)
     }
@@ -106,8 +106,8 @@ impl Speech {
         !matches!(self.0, FakeDialect::Umcp | FakeDialect::UnityMcp)
     }
 
-    /// Whether the editor says that nothing of a request ran, and nothing will. holdfast's package says it in a field, uLoopMCP
-    /// from v2.0.0 on by the two refusals of `x-uloop`, turbokettle where it does not know the tool.
+    /// Whether the editor reports that nothing of a request ran or will run. holdfast's package reports it in a field,
+    /// uLoopMCP from v2.0.0 on by the two refusals of `x-uloop`, turbokettle when it does not know the tool.
     pub fn is_unrun(self, message: &Value) -> bool {
         let error = message.get("error").map(Value::to_string).unwrap_or_default();
         match self.0 {
@@ -122,8 +122,8 @@ impl Speech {
         }
     }
 
-    /// Whether a frame may come twice on its connection. The editor of uMCP before v0.18 sends errors without an id. Only their
-    /// order shows which request they answer, and TCP does not send anything twice.
+    /// Whether the proxy may deliver a frame twice on its connection. uMCP before v0.18 sends errors without an id: only
+    /// their order shows which request they answer, and real TCP never delivers anything twice.
     pub fn may_come_again(self, message: &Value) -> bool {
         match self.0 {
             FakeDialect::Umcp => message.get("method").is_some() || !self.answered(message).is_empty(),
@@ -131,8 +131,8 @@ impl Speech {
         }
     }
 
-    /// Whether a frame may come again on a later connection. Over HTTP it may not: only its connection ties a response to its
-    /// request.
+    /// Whether the proxy may deliver a frame again on a later connection. Not over HTTP, where only the connection shows
+    /// which request a response belongs to.
     pub fn may_be_replayed(self, message: &Value) -> bool {
         !self.asks_once() && self.may_come_again(message)
     }
@@ -151,7 +151,7 @@ fn framed(bytes: &[u8]) -> Result<Option<usize>, NoFrame> {
     Ok((bytes.len() >= end + 4 + length).then_some(end + 4 + length))
 }
 
-/// The length of a request or response whose head gives its length.
+/// Returns the length of a request or response whose head gives the length of the body.
 fn http(bytes: &[u8]) -> Result<Option<usize>, NoFrame> {
     let begins = |word: &[u8]| bytes.iter().zip(word).all(|(byte, letter)| byte == letter);
     if ![b"HTTP/1.1 ".as_slice(), b"GET /", b"POST /"].into_iter().any(begins) {
@@ -164,7 +164,7 @@ fn http(bytes: &[u8]) -> Result<Option<usize>, NoFrame> {
     Ok((bytes.len() >= end + 4 + length).then_some(end + 4 + length))
 }
 
-/// A Content-Length frame of this message.
+/// Encodes a message as a Content-Length frame.
 pub fn frame(message: &Value) -> Vec<u8> {
     let text = message.to_string();
     format!("Content-Length: {}\r\n\r\n{text}", text.len()).into_bytes()

@@ -10,7 +10,7 @@ use super::scenario::Scenario;
 use super::unity::Unity;
 use super::{Room, setting};
 
-/// The tools of the load, by the names that the package has for them.
+/// The names that a package has for the tools of the load.
 #[derive(Debug, Clone, Copy, Default)]
 enum Words {
     #[default]
@@ -43,12 +43,12 @@ impl Words {
         }
     }
 
-    /// Whether an answer only says that the call is queued. Such a call may be lost with its editor.
+    /// Whether an answer only reports that the call is queued. Such a call may be lost with its editor.
     fn is_queued(self, answer: &Answer) -> bool {
         matches!(self, Self::UnityMcp) && answer.body()["executed"].is_null()
     }
 
-    /// Waits for a good answer of the editor.
+    /// Waits for a successful answer of the editor.
     fn greet(self, client: &mut Client) {
         match self {
             Self::OfTests | Self::Turbokettle => client.echoes(),
@@ -133,12 +133,14 @@ impl Load {
         unknown
     }
 
-    /// Checks that a call with a good answer ran once, a call that was said not to have run never, and any other at most once.
+    /// Checks how often each call ran: once if its answer was a success, never if the answer says that it did not run, and
+    /// otherwise at most once.
     pub fn audit(&self, room: &Room, scenario: &mut Scenario) {
         let text = std::fs::read_to_string(room.count_file()).expect("counts");
         let mut runs: HashMap<String, u64> = HashMap::new();
         for line in text.lines() {
-            // A kill may leave half a line. The audit allows for its call: no answer says that it ran.
+            // A kill may leave an incomplete line, which is skipped. The check stays valid: no answer says that this call
+            // ran.
             if let Ok(line) = serde_json::from_str::<serde_json::Value>(line) {
                 *runs.entry(line["key"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
             }
@@ -155,7 +157,7 @@ impl Load {
     }
 }
 
-/// Whether a dialect is wanted: the one that `DIALECT` names, or all if it names none.
+/// Whether a dialect is to be tested: if `DIALECT` is set, only the one that it names.
 fn is_wanted(dialect: &str) -> bool {
     std::env::var("DIALECT").ok().filter(|wanted| !wanted.is_empty()).is_none_or(|wanted| wanted == dialect)
 }
@@ -195,8 +197,8 @@ fn an_editor_of_unity_mcp_killed_and_restarted_again_and_again_costs_no_call_its
     }
 }
 
-/// A call that had not begun is sent again, a call that ran gets its result, and only a call that a reload cut in the middle is
-/// unknown.
+/// A call that had not begun is sent again, a call that has ended gets its result, and only a call that a reload interrupted
+/// has an unknown outcome.
 #[test]
 fn an_editor_with_a_journal_that_reloads_again_and_again_tells_what_became_of_every_call() {
     if !is_wanted("holdfast") {
@@ -221,7 +223,7 @@ fn an_editor_with_a_journal_that_reloads_again_and_again_tells_what_became_of_ev
         unity.hear(mark, |event| event["event"] == "listening");
         client.echoes();
         let cut = load.settle(&client, &mut scenario);
-        // Counted calls run one at a time, so a reload can cut only one.
+        // Counted calls run one at a time, so a reload can interrupt only one.
         assert!(cut <= 1, "a reload cost {cut} calls");
         unknown += cut;
     }
@@ -263,8 +265,8 @@ fn kills(dialect: &str, name: &str, cycles: u64) {
         let listened = unity.listened();
         let waited: Vec<(u64, Instant)> = load.counted.iter().map(|call| (call.id, call.made)).collect();
         let unknown = load.settle(&client, &mut scenario);
-        // The editor has one call at a time, so a kill costs one at most: the call that runs, or one written before the end is
-        // seen.
+        // The editor has one call at a time, so a kill costs at most one: the call that is running, or one that was written
+        // before the gateway noticed the end.
         assert!(unknown <= 1, "a kill cost {unknown} calls");
         let good = waited
             .iter()

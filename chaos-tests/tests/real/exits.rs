@@ -1,4 +1,4 @@
-//! Ends stdin with nothing sent, `RUNS` times.
+//! Closes stdin of a gateway that has no open request, `RUNS` times, and measures how long the gateway takes to exit.
 
 use super::client::{self, Client};
 use super::scenario::Scenario;
@@ -12,7 +12,7 @@ fn the_end_of_stdin_with_nothing_sent_ends_it_every_time_and_leaves_no_process()
     let mut took = Vec::new();
     for run in 0..setting("RUNS", 50) {
         let mut client = Client::spawn(&room, client::command(&room));
-        // Every other time after the handshake, while the gateway is at work.
+        // Every second run closes stdin after the handshake, while the gateway is at work.
         if run % 2 == 1 {
             client.initialize();
         }

@@ -1,4 +1,4 @@
-//! More than anybody should send, on stdin and on the push port, while the gateway's memory is watched.
+//! Sends far more than any client or editor should, on stdin and on the push port, and watches the gateway's memory.
 
 use std::io::{BufWriter, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
@@ -14,13 +14,14 @@ use super::system::memory_kib;
 use super::unity::Unity;
 use super::{Room, setting, until};
 
-/// Most memory of the gateway. The promise is 64 MiB for the binary that people run: `MEMORY_MIB=64`, with HOLDFAST_BIN at a
-/// release build. A debug build copies where a release build moves, and stays below 1.5 times that (the default here).
+/// Returns the largest memory that the gateway may use. The promise is 64 MiB for the binary that people run: to check it,
+/// set `MEMORY_MIB=64` and let HOLDFAST_BIN name a release build. A debug build copies where a release build moves, and stays
+/// below 1.5 times that (the default here).
 fn ceiling_kib() -> u64 {
     setting("MEMORY_MIB", 96) * 1024
 }
 
-/// Runs `work` while it watches the memory of a process, and checks the maximum.
+/// Runs `work` while the memory of a process is measured, and checks the maximum.
 fn watched<T>(scenario: &mut Scenario, pid: u32, work: impl FnOnce() -> T) -> T {
     let stop = AtomicBool::new(false);
     let (value, most) = std::thread::scope(|scope| {
@@ -32,7 +33,7 @@ fn watched<T>(scenario: &mut Scenario, pid: u32, work: impl FnOnce() -> T) -> T 
             }
             most.max(memory_kib(pid))
         });
-        // A panic is caught, because the watch would never end otherwise.
+        // A panic is caught, because the thread that measures would otherwise never end.
         let value = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         stop.store(true, Ordering::Relaxed);
         (value, watch.join().expect("the watch ends"))
@@ -107,7 +108,7 @@ fn a_storm_of_pushes_costs_no_call_its_answer_and_no_memory() {
         socket.set_write_timeout(Some(Duration::from_millis(500))).expect("a timeout");
         let mut socket = BufWriter::with_capacity(64 * 1024, socket);
         let line = b"{\"type\":\"TOOLS_CHANGED\"}\n";
-        // The storm may end early: the gateway hangs up on such a peer, or does not read it for a while.
+        // The storm may end early: the gateway closes the connection of such a peer, or does not read from it for a while.
         while !stopped.load(Ordering::Relaxed) && socket.write_all(line).is_ok() {
             counter.fetch_add(1, Ordering::Relaxed);
         }

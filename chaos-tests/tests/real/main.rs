@@ -1,7 +1,7 @@
-//! The chaos suite with real processes: the real binary, and a fake editor as a process, killed, starved, slowed and restarted.
+//! Fault tests with real processes: the real gateway, and a fake editor that is killed, starved, slowed and restarted.
 //!
-//! The harness is [`holdfast_testkit::process`]. Added here are repetition, the faults of a bad network, and those of a machine
-//! that is short of something. Every scenario writes a [`chaos_tests::record::Record`].
+//! The harness is [`holdfast_testkit::process`]. These tests add repetition, the faults of a bad network, and the faults of a
+//! machine that lacks a resource. Every scenario writes a [`chaos_tests::record::Record`].
 
 #![allow(clippy::disallowed_types, reason = "thieves and shapers of connections are programs outside the runtime")]
 #![expect(

@@ -15,7 +15,8 @@ use super::system::memory_kib;
 use super::unity::Unity;
 use super::{Room, once_within, until};
 
-/// Makes counted calls through a shaped connection. Each succeeds and runs once; only the one at the reload may be unknown.
+/// Makes counted calls through a slowed connection. Each must succeed and run once; only the one at the reload may have an
+/// unknown outcome.
 fn all_good(name: &str, faults: &[&str], shape: Shape, calls: usize) {
     let mut scenario = Scenario::new(name, faults);
     let room = Room::new();
@@ -33,7 +34,7 @@ fn all_good(name: &str, faults: &[&str], shape: Shape, calls: usize) {
         let began = Instant::now();
         let answer = client.done("count", &json!({"key": key}));
         scenario.verdict(answer.verdict());
-        // The call after the order to reload may be written to the old connection, before its end is seen.
+        // The call after the order to reload may be written to the old connection before the gateway notices its end.
         let runs = room.runs(&key);
         let fits = match answer.verdict() {
             Verdict::Ok => runs == 1,
@@ -70,20 +71,21 @@ fn an_end_that_comes_late_does_not_cost_a_call() {
     all_good("slow-close", &["N16"], Shape { slow_end: Duration::from_millis(700), ..Shape::PLAIN }, 6);
 }
 
-/// Seconds that the client waits for an answer. The gateway answers each of its calls within 3.
+/// Seconds that the client waits for an answer. The gateway answers each call of such a client within 3 s.
 const IMPATIENT: u64 = 8;
-/// Those 3 s and some more, far below the client's own limit. On a busy machine a single answer may come later, but not every
-/// one.
+/// The gateway's 3 s and a margin, far below the client's own limit. On a busy machine a single answer may come later, but
+/// not all of them.
 const BY_ITS_DEADLINE: Duration = Duration::from_millis(4500);
 
-/// Waits for the answer to a call, which must come before the client gives up. Returns its verdict, and how long it took.
+/// Waits for the answer to a call, which must come before the client gives up. Returns the call's verdict, and how long the
+/// answer took.
 fn by_the_deadline(client: &Client, scenario: &mut Scenario, id: u64) -> (Verdict, Duration) {
     let began = Instant::now();
     let answer = client.answer(id);
     let took = began.elapsed();
     scenario.verdict(answer.verdict());
     scenario.record.checked("I1", 1);
-    // The deadline is 5 s before that, which leaves enough time on a busy machine.
+    // The gateway's deadline is 5 s before this limit, which leaves enough time on a busy machine.
     assert!(took < Duration::from_secs(IMPATIENT), "the client gave up before the answer came after {took:?}");
     scenario.record.checked("I11", 1);
     scenario.record.figure("answered_by_deadline_ms", took.as_secs_f64() * 1000.0);
@@ -97,9 +99,9 @@ fn awake(client: &mut Client, scenario: &mut Scenario) {
     scenario.record.figure("status_during_silence_ms", began.elapsed().as_secs_f64() * 1000.0);
 }
 
-/// The bridge answers only on its main thread and takes one call at a time, so while a call runs a hole in the network looks like
-/// a long import. So silence alone ends no connection for ten minutes (`SILENCE_MAX`, tested in virtual time in
-/// `tests/it/calls.rs`). Until then the gateway answers every call truthfully by its deadline.
+/// The bridge answers only on its main thread and accepts one call at a time, so while a call runs, a network that loses
+/// everything looks like a long import. Silence alone therefore ends no connection for ten minutes (`SILENCE_MAX`, tested in
+/// virtual time in `tests/it/calls.rs`). Until then the gateway answers every call truthfully by its deadline.
 #[test]
 fn a_connection_that_swallows_everything_costs_each_call_no_more_than_its_deadline() {
     let mut scenario = Scenario::new("black-hole", &["N01"]);
@@ -110,13 +112,13 @@ fn a_connection_that_swallows_everything_costs_each_call_no_more_than_its_deadli
     client.echoes();
     shaper.black_hole(true);
     scenario.record.injected("black hole");
-    // Nothing ran when the hole opened, so the next call is the first to be swallowed.
+    // No call was running when the network began to lose everything, so the next call is the first one that is lost.
     let swallowed = client.call("count", &json!({"key": "swallowed"}));
     let behind = client.call("count", &json!({"key": "behind"}));
     awake(&mut client, &mut scenario);
     assert_eq!(by_the_deadline(&client, &mut scenario, swallowed).0, Verdict::StillRunning);
     assert_eq!(by_the_deadline(&client, &mut scenario, behind).0, Verdict::NotExecuted);
-    // The editor's place stays taken until the connection ends.
+    // The editor's slot stays in use until the connection ends.
     let mut laters = Vec::new();
     once_within("the answer by the deadline", BY_ITS_DEADLINE, || {
         let key = format!("later{}", laters.len());
@@ -156,13 +158,13 @@ fn an_editor_that_dies_behind_a_silent_network_is_noticed_by_its_process() {
     let died = Instant::now();
     unity.kill();
     scenario.record.injected("SIGKILL of the editor");
-    // No end of the connection reaches the gateway, which looks every 2 s whether the process lives.
+    // The gateway does not see the end of the connection, but checks every 2 s whether the process is alive.
     let answer = client.answer(running);
     scenario.verdict(answer.verdict());
     scenario.record.figure("death_noticed_ms", died.elapsed().as_secs_f64() * 1000.0);
     assert_eq!(answer.verdict(), Verdict::Unknown, "{}", answer.0);
     shaper.black_hole(false);
-    // The next editor is found by its files, although the port of the flag leads nowhere.
+    // The gateway finds the next editor by its files, although nothing answers on the port that the flag names.
     let _next = Unity::of_project(&room, &["--quiet"]);
     client.echoes();
     assert_eq!(room.runs("running"), 0);
@@ -199,8 +201,8 @@ fn a_reply_that_trickles_costs_the_call_its_deadline_and_its_late_result_is_whol
     client.close(&room);
 }
 
-/// The system buffers a whole request (at most 1 MiB) before a write blocks, so here the call counts as sent. Writes that block
-/// are tested in the simulation (`BlockWrite`).
+/// The system buffers a whole request (at most 1 MiB) before a write blocks, so the gateway treats this call as sent. Writes
+/// that block are tested in the simulation (`BlockWrite`).
 #[test]
 fn a_peer_that_never_reads_costs_the_call_its_deadline_and_runs_it_once_when_it_reads_again() {
     let mut scenario = Scenario::new("never-reads", &["N17"]);
@@ -211,7 +213,7 @@ fn a_peer_that_never_reads_costs_the_call_its_deadline_and_runs_it_once_when_it_
     client.echoes();
     shaper.deaf(true);
     scenario.record.injected("peer that never reads");
-    // The shaper is already inside a read: what it reads now still goes through, before it stops.
+    // The shaper is already waiting in a read: it still passes on what it reads next, and stops then.
     client.echoes();
     let large = client.call("count", &json!({"key": "unread", "note": "x".repeat(900 * 1024)}));
     awake(&mut client, &mut scenario);
@@ -226,7 +228,7 @@ fn a_peer_that_never_reads_costs_the_call_its_deadline_and_runs_it_once_when_it_
     client.close(&room);
 }
 
-/// Starts a program that accepts every connection to a port. Returns its count of calls that were meant for Unity.
+/// Starts a program that accepts every connection to a port. Returns how many calls it received that were meant for Unity.
 fn thief_of(port: u16) -> Arc<AtomicUsize> {
     let mut thief = None;
     until("the port is free to steal", || {
@@ -252,7 +254,8 @@ fn thief_of(port: u16) -> Arc<AtomicUsize> {
     stolen
 }
 
-/// The editor dies, another program takes its port, calls are made, and the editor comes back on another port.
+/// Plays the death of an editor whose port is then used by another program: calls are made, and the editor returns on another
+/// port.
 fn port_is_stolen(name: &str, calls_at_once: bool) {
     let mut scenario = Scenario::new(name, &["N11", "N13"]);
     let room = Room::new();
@@ -279,8 +282,8 @@ fn port_is_stolen(name: &str, calls_at_once: bool) {
         let runs = room.runs(&format!("for-unity-{n}"));
         match answer.verdict() {
             Verdict::Ok => assert_eq!(runs, 1, "call {n}"),
-            // Written to the dead editor's connection before its end was seen. One at most, because the bridge takes one call at
-            // a time.
+            // This call was written to the dead editor's connection before the gateway noticed its end. There is at most one,
+            // because the bridge accepts one call at a time.
             Verdict::Unknown if calls_at_once => {
                 unknown += 1;
                 assert_eq!(runs, 0, "call {n}");
@@ -309,7 +312,7 @@ fn a_program_that_takes_the_editors_port_is_sent_no_call_that_was_made_as_the_ed
     port_is_stolen("port-stolen-at-once", true);
 }
 
-/// Every package is reached at 127.0.0.1. A program on the same port of `::1` is a stranger, whether an editor runs or not.
+/// Every package listens on 127.0.0.1. A program on the same port of `::1` is a foreign one, whether an editor runs or not.
 #[test]
 fn a_program_on_the_same_port_of_ipv6_is_never_dialled() {
     let mut scenario = Scenario::new("ipv6-stranger", &["N12"]);
@@ -330,7 +333,7 @@ fn a_program_on_the_same_port_of_ipv6_is_never_dialled() {
     let answer = client.answer(id);
     assert_eq!(answer.verdict(), Verdict::NotExecuted, "{}", answer.0);
     scenario.verdict(answer.verdict());
-    // A connection that nobody has accepted would still wait here.
+    // A connection that was made and not accepted would still be waiting here.
     let nobody = other.accept().expect_err("it was dialled");
     assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock);
     scenario.record.checked("I9", 1);

@@ -1,4 +1,4 @@
-//! A machine that is short of something: descriptors, disk, threads.
+//! A machine that lacks a resource: descriptors, disk space, threads.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -74,7 +74,7 @@ fn without_a_place_for_its_state_and_with_a_full_disk_for_its_log_it_serves() {
         let answer = client.done("count", &json!({"key": key}));
         scenario.verdict(answer.verdict());
         assert_eq!((answer.verdict(), room.runs(&key)), (Verdict::Ok, 1), "{}", answer.0);
-        // Too large for one answer, so the gateway would put it into a file.
+        // The result is too large for one answer, so the gateway would write it to a file.
         let big = client.done("big", &json!({"n": 9 * 1024 * 1024}));
         scenario.verdict(big.verdict());
         for invariant in ["I1", "I3", "I11"] {
@@ -112,7 +112,7 @@ fn on_a_disk_that_is_full_it_serves_and_a_result_that_fits_nowhere_is_told_as_ru
     std::fs::create_dir_all(&logs).expect("a folder");
     let mut command = Command::new("unshare");
     client::environment(&mut command, &room);
-    // Both places where the gateway writes have 64 KiB each, and a file fills them to the last byte.
+    // Both folders that the gateway writes to have 64 KiB each, and a file fills them to the last byte.
     let script = r#"for at in "$1" "$2"; do
         mount -t tmpfs -o size=64k none "$at" && ! cat /dev/zero 2>/dev/null >"$at/filling" && ! echo x 2>/dev/null >"$at/more" || exit 99
         rm -f "$at/more"
@@ -127,13 +127,13 @@ fn on_a_disk_that_is_full_it_serves_and_a_result_that_fits_nowhere_is_told_as_ru
         let answer = client.done("count", &json!({"key": key}));
         scenario.verdict(answer.verdict());
         assert_eq!((answer.verdict(), room.runs(&key)), (Verdict::Ok, 1), "{}", answer.0);
-        // Too large for one answer, so the gateway would put it into a file, for which there is no room.
+        // The result is too large for one answer, so the gateway would write it to a file, but there is no space.
         let big = client.done("big", &json!({"n": 9 * 1024 * 1024}));
         scenario.verdict(big.verdict());
         let said = big.text();
         assert!(said.starts_with("Executed, but"), "it ran: {said:.300}");
         scenario.record.notes.insert("a large result is answered".to_owned(), format!("{said:.300}"));
-        // A call that is made before the loss is seen could rightly be unknown.
+        // A call that is made before the gateway notices the loss could rightly have an unknown outcome.
         let losses = |client: &Client| client.log().matches(r#""event":"link_down""#).count();
         let before = losses(&client);
         unity.say("reload 50");
@@ -148,11 +148,11 @@ fn on_a_disk_that_is_full_it_serves_and_a_result_that_fits_nowhere_is_told_as_ru
     client.close(&room);
 }
 
-/// The id of a user without processes: the limit then counts only what the test starts.
+/// The id of a user without other processes, so that the limit counts only what the test starts.
 const NOBODY_ELSE: &str = "54321";
 
-/// The limit is set for the process, but counts all processes of its user. It does not apply to root, so root becomes another
-/// user.
+/// The limit is set for the process, but counts all processes of its user. It does not apply to root, so a test that runs as
+/// root starts the gateway as another user.
 #[test]
 fn without_threads_it_does_not_start_and_says_why_and_with_enough_it_serves() {
     let mut scenario = Scenario::new("few-threads", &["M08"]);
@@ -160,7 +160,7 @@ fn without_threads_it_does_not_start_and_says_why_and_with_enough_it_serves() {
     let (mut refused, mut served) = (0, 0);
     for limit in [1, 2, 3, 4, 5, 6, 7, 8, 10, 64] {
         let room = Room::new();
-        // The other user must be able to read the binary, and to write into its home.
+        // The other user must be able to read the binary, and to write to its home.
         let binary = room.path().join("holdfast");
         std::fs::copy(holdfast(), &binary).expect("a copy");
         for path in [room.path(), &room.home(), &binary] {

@@ -12,12 +12,13 @@ use super::system::memory_kib;
 use super::unity::Unity;
 use super::{Room, setting};
 
-/// What is sampled, and how far it may drift. Counts of the system vary by a few, as connections and threads begin and end.
-/// Memory has no bound over so short a time, because an allocator keeps what it once had.
+/// The values that are sampled, and how far each may drift. Some counts vary a little, as connections and threads begin and
+/// end. Memory has no bound over so short a time, because an allocator keeps what it once had.
 const KINDS: [(&str, f64); 4] = [("memory_kib", f64::INFINITY), ("descriptors", 3.0), ("threads", 3.0), ("tasks", 3.0)];
-/// From this length on, the drift is also given per hour. In a shorter run it mostly shows the start and the allocator.
+/// From this length of the run on, the drift is also given per hour. In a shorter run it mostly shows the start and the
+/// allocator.
 const SLOPE_FROM: Duration = Duration::from_secs(600);
-/// With fewer samples, quarters are not compared.
+/// With fewer samples than this, quarters are not compared.
 const SAMPLES_MIN: usize = 40;
 
 fn sample(client: &mut Client) -> [f64; 4] {
@@ -87,7 +88,7 @@ fn mixed_faults_for_a_while_leave_no_call_behind() {
             scenario.record.figure(&format!("{name}_{label}"), value);
         }
         if length >= SLOPE_FROM {
-            // The middles of the second and the last quarter are half of the run apart.
+            // The middles of the second and of the last quarter are half of the run apart.
             let per_hour = (late - early) / (length.as_secs_f64() / 2.0 / 3600.0);
             scenario.record.figure(&format!("{name}_drift_per_hour"), per_hour);
         }

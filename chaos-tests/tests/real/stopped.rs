@@ -11,9 +11,10 @@ use super::scenario::Scenario;
 use super::unity::Unity;
 use super::{Room, holdfast, once_within};
 
-/// Longer than the deadline of every call, about 3 s for a client that waits 8 s.
+/// How long the gateway is stopped: longer than the deadline of every call, which is about 3 s for a client that waits 8 s.
 const STOPPED: Duration = Duration::from_secs(5);
-/// Most time from SIGCONT to the last overdue answer. Shorter than a call's deadline, because overdue calls are answered at once.
+/// The longest time from SIGCONT to the last overdue answer. Shorter than a call's deadline, because overdue calls are
+/// answered at once.
 const AWAKE_AGAIN: Duration = Duration::from_secs(2);
 
 #[test]
@@ -23,7 +24,7 @@ fn a_gateway_that_was_stopped_beyond_every_deadline_answers_each_call_once_and_s
     let mut unity = Unity::start(&room, &[]);
     let mut client = Client::impatient(&room, 8, &["--port", &unity.port.to_string()]);
     client.echoes();
-    // First with the reply in the gateway's socket at SIGCONT, then with an editor that still owes the reply.
+    // First with the reply already in the gateway's socket at SIGCONT, then with an editor that has not replied yet.
     for reply_waits in [true, false] {
         let mut go = 0;
         once_within("what fell due", AWAKE_AGAIN, || {
@@ -50,7 +51,7 @@ fn a_gateway_that_was_stopped_beyond_every_deadline_answers_each_call_once_and_s
             let began = Instant::now();
             let verdict = client.answer(running).verdict();
             scenario.verdict(verdict);
-            // The system decides whether the gateway sees its clock or its socket first. Both answers are true.
+            // The system decides whether the gateway handles its clock or its socket first. Both answers are true.
             let fits = verdict == Verdict::StillRunning || (reply_waits && verdict == Verdict::Ok);
             assert!(fits, "{reply_waits}: {verdict:?}");
             for (key, id) in keys.iter().zip(held) {
@@ -65,7 +66,7 @@ fn a_gateway_that_was_stopped_beyond_every_deadline_answers_each_call_once_and_s
             if took < AWAKE_AGAIN {
                 scenario.record.checked("I11", 1);
             }
-            // The editor has one place, which is taken until the editor answers the call that it owes.
+            // The editor accepts one call at a time, so other calls wait until it answers the running one.
             unity.order("release");
             unity.hear(mark, ended);
             client.echoes();
@@ -76,7 +77,7 @@ fn a_gateway_that_was_stopped_beyond_every_deadline_answers_each_call_once_and_s
     client.close(&room);
 }
 
-/// Busy loops that end by themselves, or earlier when dropped.
+/// Busy loops that end by themselves, or when this is dropped.
 struct Spinners(Vec<Child>);
 
 impl Spinners {
@@ -92,7 +93,7 @@ impl Spinners {
 impl Drop for Spinners {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // `timeout` passes the signal on to the program that it runs.
+            // `timeout` forwards the signal to the program that it runs.
             let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).expect("a pid"));
             let _ = nix::sys::signal::kill(pid, Signal::SIGTERM);
             let _ = child.wait();
@@ -100,7 +101,7 @@ impl Drop for Spinners {
     }
 }
 
-/// Latency has no bound here, because the scheduler decides it. The figure is in the record.
+/// There is no bound on latency here, because the scheduler decides it. The figure is in the record.
 #[test]
 fn a_gateway_that_hardly_gets_a_processor_answers_every_call_within_its_deadline() {
     let mut scenario = Scenario::new("starved-of-processor", &["M07"]);

@@ -1,4 +1,4 @@
-//! Progress, cancels, parallel calls, and an editor that stands still.
+//! Progress, cancels, parallel calls, and an editor whose main thread does not run.
 
 use serde_json::json;
 
@@ -25,7 +25,7 @@ fn a_tools_progress_reaches_the_client_on_both_sides_of_a_reload() {
         stage.unity.hear(heard, |event| event["event"] == "reload_begun");
         let before = told(&stage);
         stage.unity.hear(heard, |event| event["event"] == "listening");
-        // The client itself checks with every message that progress rises and ends before the answer.
+        // The test's client checks with every message that progress rises and ends before the answer.
         until("progress after the reload", || told(&stage) > before + 1);
         let answer = stage.client.answer(id);
         assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
@@ -42,7 +42,7 @@ fn a_cancelled_call_stops_and_leaves_its_place_at_once_and_one_behind_it_never_r
         let mut stage = Stage::open(runtime, &[]);
         for (round, reload) in [false, true, false].into_iter().enumerate() {
             let key = |name: &str| format!("{name}{round}");
-            // Without a cancel, this call would keep its place for ever.
+            // Without a cancel, this call would keep its slot for ever.
             let held = stage.begun("count", &json!({"key": key("held"), "hold": true}));
             let never = stage.client.call("count", &json!({"key": key("never")}));
             stage.client.cancel(never);
@@ -70,7 +70,7 @@ fn calls_of_parallel_tools_overlap_beside_a_serial_one() {
     on_both("parallel", &["U10"], |runtime, scenario| {
         let mut stage = Stage::open(runtime, &[]);
         let mut open = vec![stage.begun("count", &json!({"key": "serial", "hold": true}))];
-        // None of these calls ends by itself, so when all have begun they overlap.
+        // None of these calls ends by itself, so once all have begun they run at the same time.
         for n in 0..6 {
             open.push(stage.client.call("wait", &json!({"key": format!("p{n}"), "ms": 600_000})));
         }
@@ -94,7 +94,7 @@ fn a_modal_dialog_an_import_and_a_lost_focus_keep_the_session_and_every_call() {
             stage.unity.say(still);
             scenario.record.injected(still);
             let id = stage.client.call("count", &json!({"key": still}));
-            // The bridge reports off the main thread how old the last frame is, and that no call runs.
+            // The bridge reports, from another thread than the main thread, how old the last frame is, and that no call runs.
             until("the dialog is told", || stage.heartbeat().contains("most likely a dialog is open"));
             assert!(!stage.client.is_answered(id));
             stage.unity.say(again);

@@ -1,4 +1,4 @@
-//! Calls of every kind, and the audit of their outcomes.
+//! Calls of every kind, and the check of their outcomes.
 
 use std::collections::HashMap;
 
@@ -12,13 +12,13 @@ use super::{Client, Room, Scenario, Verdict};
 enum Kind {
     /// Nothing: the call has not begun, or continues after the reload.
     Safe,
-    /// The reload cuts it: the true answer is that it began and has no result.
+    /// The reload interrupts it: the true answer is that it began and has no result.
     Cut,
-    /// Either of them, by chance.
+    /// Either of these, by chance.
     Either,
 }
 
-/// The load of a session.
+/// The load of one session.
 #[derive(Default)]
 pub struct Load {
     number: u64,
@@ -41,7 +41,7 @@ impl Load {
         self.open.push((key, id, kind));
     }
 
-    /// Makes serial calls, parallel calls, one that continues after reloads, and one that only reads.
+    /// Makes serial calls, parallel calls, a call that continues after reloads, and a call that only reads.
     pub fn some(&mut self, client: &mut Client) {
         self.counted(client, "count", Kind::Either, &json!({}));
         for ms in [1, 10, 40] {
@@ -51,7 +51,8 @@ impl Load {
         self.counted(client, "work", Kind::Safe, &json!({"ms": 5}));
     }
 
-    /// Makes a serial call and waits until it has begun. The next reload cuts it or, if `goes_on`, it continues afterwards.
+    /// Makes a serial call and waits until it has begun. The next reload interrupts it or, if `goes_on`, it continues
+    /// afterwards.
     pub fn under_way(&mut self, stage: &mut Stage, goes_on: bool) {
         let key = self.key();
         let (tool, arguments, kind) = if goes_on {
@@ -63,7 +64,7 @@ impl Load {
         self.open.push((key, id, kind));
     }
 
-    /// Waits for every answer, and checks that it fits what the reload did.
+    /// Waits for every answer, and checks that the answer fits what the reload did to the call.
     pub fn settle(&mut self, client: &Client, scenario: &mut Scenario) {
         for (key, id, kind) in self.open.drain(..) {
             let answer = client.answer(id);
@@ -81,14 +82,14 @@ impl Load {
             self.verdicts.insert(key, verdict);
         }
         for id in self.looks.drain(..) {
-            // Declared read-only, so the call is repeated until it succeeds.
+            // The tool is declared read-only, so the gateway repeats the call until it succeeds.
             let answer = client.answer(id);
             assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
             scenario.record.checked("I1", 1);
         }
     }
 
-    /// Checks with the editor's own counter that every counted call ran once, also those that a reload cut.
+    /// Checks with the editor's own counter that every counted call ran once, including those that a reload interrupted.
     pub fn audit(&self, room: &Room, scenario: &mut Scenario) {
         let text = std::fs::read_to_string(room.count_file()).expect("counts");
         let mut runs: HashMap<String, usize> = HashMap::new();

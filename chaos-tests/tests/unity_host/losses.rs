@@ -25,7 +25,7 @@ fn an_editor_killed_amid_calls_costs_what_was_under_way_and_nothing_else() {
                 assert_eq!(answer.verdict(), Verdict::Unknown, "{}", answer.0);
                 scenario.verdict(answer.verdict());
             }
-            // It waited behind a serial call, and had not even been sent.
+            // This call waited behind a serial call, and had not even been sent.
             assert_eq!(stage.client.answer(behind).verdict(), Verdict::Ok);
             assert_eq!(stage.client.done("count", &json!({"key": key("after")})).verdict(), Verdict::Ok);
             for name in ["beside", "held", "behind", "after"] {
@@ -39,7 +39,7 @@ fn an_editor_killed_amid_calls_costs_what_was_under_way_and_nothing_else() {
     });
 }
 
-/// Far longer than the silence after which the connection is given up.
+/// Far longer than the silence after which the gateway gives up the connection.
 const STOPPED_SECS: u64 = 12;
 
 #[test]
@@ -134,7 +134,7 @@ fn the_workers_of_an_editor_are_not_taken_for_it() {
                 assert_eq!(stage::stats(&mut worker)["sockets"], 0, "{flag} listens");
             }
             assert_eq!(stage.instance(), honest, "{flag} wrote the editor's file");
-            // A gateway that starts now finds the editor, not the worker.
+            // A gateway that starts now finds the editor, not the worker process.
             let mut client = stage::gateway(&stage.room, &[]);
             let key = format!("beside-{flag}");
             assert_eq!(client.done("count", &json!({"key": key})).verdict(), Verdict::Ok);
@@ -142,7 +142,7 @@ fn the_workers_of_an_editor_are_not_taken_for_it() {
             client.close(&stage.room);
             scenario.record.checked("I9", 1);
         }
-        // Without the editor, a gateway finds nobody to call.
+        // Without the editor, a gateway finds no editor to call.
         stage.unity.kill();
         let _worker = stage::worker(runtime, &stage.room, "importWorker");
         let mut client = stage::gateway(&stage.room, &[]);

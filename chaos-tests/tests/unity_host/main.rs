@@ -1,9 +1,9 @@
 //! The real gateway and the real Unity package. The C# code runs in the simulated editor, on Mono and on CoreCLR, in a domain
 //! that is really unloaded.
 //!
-//! The harness is [`holdfast_testkit::process`], with the simulated editor in place of the fake one: it takes the same orders,
-//! and writes each run of its counting tools to a file before it answers. Every scenario runs on both runtimes side by side, and
-//! writes a [`chaos_tests::record::Record`] for each.
+//! The harness is [`holdfast_testkit::process`], with the simulated editor in place of the fake one: it accepts the same
+//! orders, and writes each run of its counting tools to a file before it answers. Every scenario runs on both runtimes at the
+//! same time, and writes a [`chaos_tests::record::Record`] for each.
 
 #![allow(clippy::disallowed_types, reason = "strangers and proxies are programs outside the runtime")]
 #![cfg(unix)]

@@ -1,4 +1,4 @@
-//! A network between gateway and editor that is bad, cut or silent. With a journal, no cut costs a call its result.
+//! A slow, cut or silent network between gateway and editor. With a journal, a cut connection costs no call its result.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::shaper::{Shape, Shaper};
 use super::stage::{Runtime, Stage, on_both, words};
 use super::{Scenario, Verdict};
 
-/// Makes counted calls, serial and parallel in turn. Each succeeds and runs once.
+/// Makes counted calls, serial and parallel alternately. Each must succeed and run once.
 fn all_good(stage: &mut Stage, scenario: &mut Scenario, name: &str, calls: usize) {
     for n in 0..calls {
         let key = format!("{name}-{n}");
@@ -46,7 +46,8 @@ fn a_bad_network_slows_calls_and_reloads_and_nothing_else() {
                 words(["--port", &Shaper::start(port, shape).port.to_string()])
             });
             all_good(&mut stage, scenario, name, 6);
-            // A reload cuts a call that runs when it begins, on any network. So these calls are made after it has begun.
+            // A reload interrupts a call that is running when the reload begins, on any network. So these calls are made
+            // after it has begun.
             let heard = stage.unity.mark();
             stage.unity.order("reload 50");
             scenario.record.injected(name);

@@ -1,4 +1,4 @@
-//! Tools that are cut by a reload that they cause, and connections and gateways that fail meanwhile.
+//! Tools that a reload interrupts which they cause themselves, while connections and gateways fail.
 
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
@@ -106,7 +106,7 @@ fn a_gateway_killed_during_a_compile_takes_its_client_with_it_and_doubles_nothin
         stage.unity.hear(heard, |event| event["event"] == "listening");
         stage.client.echoes();
         assert_eq!(reloads(&mut stage), 2, "one compilation, one reload");
-        // Nobody waits for the dead gateway's calls any more, whether they had begun or not.
+        // Nobody awaits the answers to the dead gateway's calls any more, whether the calls had begun or not.
         assert_eq!(stage.client.done("count", &json!({"key": "after"})).verdict(), Verdict::Ok);
         assert_all_ran_at_most_once(&stage.room, &["beside", "held", "behind", "after"]);
         for invariant in ["I2", "I5", "I6"] {

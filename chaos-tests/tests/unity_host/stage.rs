@@ -1,4 +1,4 @@
-//! A simulated editor on one of Unity's two runtimes, a gateway, and a client.
+//! What a scenario runs: a simulated editor on one of Unity's two runtimes, a gateway, and a client.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
@@ -45,7 +45,8 @@ impl Runtime {
     }
 }
 
-/// Finds a program on the `PATH`. Programs here are started with an almost empty environment, which has no `PATH`.
+/// Returns the path of a program on the `PATH`; its name if there is none. Programs here are started with an almost empty
+/// environment, which has no `PATH`.
 fn found(program: &str) -> PathBuf {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let mut places = std::env::split_paths(&folders).map(|folder| folder.join(program));
@@ -54,7 +55,7 @@ fn found(program: &str) -> PathBuf {
 
 /// Runs a scenario on both runtimes at once, with a record for each.
 pub fn on_both(name: &str, faults: &[&str], story: fn(Runtime, &mut Scenario)) {
-    // A record takes its description from the name of its test, which is the name of the thread.
+    // A record gets its description from the name of its test, which is the name of the thread.
     let test = std::thread::current().name().unwrap_or_default().to_owned();
     std::thread::scope(|scope| {
         for runtime in [Runtime::Mono, Runtime::CoreClr] {
@@ -65,7 +66,7 @@ pub fn on_both(name: &str, faults: &[&str], story: fn(Runtime, &mut Scenario)) {
     });
 }
 
-/// The processes and the room of a scenario. They are dropped in this order: the gateway, the editor, the room.
+/// The processes and the folders of a scenario. They are dropped in this order: the gateway, the editor, the folders.
 pub struct Stage {
     pub client: Client,
     pub unity: Unity,
@@ -79,7 +80,7 @@ impl Stage {
         Self::with_gateway(runtime, flags, |_| Vec::new())
     }
 
-    /// As [`open`](Self::open), with more arguments for the gateway, which may depend on the editor's port.
+    /// Does the same as [`open`](Self::open), with more arguments for the gateway, which may depend on the editor's port.
     pub fn with_gateway(runtime: Runtime, flags: &[&str], more: impl FnOnce(u16) -> Vec<String>) -> Self {
         let room = Room::new();
         let unity = editor(runtime, &room, flags);
@@ -103,13 +104,13 @@ impl Stage {
         id
     }
 
-    /// The editor's counters of itself.
+    /// Returns the editor's counters of its own resources.
     pub fn stats(&mut self) -> Value {
         stats(&mut self.unity)
     }
 
-    /// The editor's counters as soon as they fit, or after a while as they are: a pool may keep something for some time without a
-    /// leak.
+    /// Returns the editor's counters as soon as they fit. Otherwise returns them as they are after `SOON`: a pool may keep
+    /// something for some time without a leak.
     pub fn settled_stats(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         let began = std::time::Instant::now();
         loop {
@@ -133,23 +134,23 @@ impl Stage {
         serde_json::from_str(&text).unwrap_or_default()
     }
 
-    /// Switches one of the user's settings on.
+    /// Turns on one of the user's settings.
     pub fn allow(&mut self, setting: &str) {
         let answer = self.client.done("allow", &json!({"setting": setting}));
         assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
     }
 
-    /// The current end of the gateway's log, as a place to read on from.
+    /// Returns the current end of the gateway's log, from which a later search may start.
     pub fn log_end(&self) -> u64 {
         std::fs::metadata(self.client.log_file()).map_or(0, |file| file.len())
     }
 
-    /// Waits until the gateway has logged this event after the place `from`.
+    /// Waits until the gateway has logged this event after the position `from` in the log.
     pub fn logged(&self, from: u64, event: &str) {
         until(event, || self.count_logged(from, event) > 0);
     }
 
-    /// How often the gateway has logged this event after the place `from`.
+    /// Counts how often the gateway has logged this event after the position `from` in the log.
     pub fn count_logged(&self, from: u64, event: &str) -> usize {
         let mut text = Vec::new();
         let mut log = std::fs::File::open(self.client.log_file()).expect("the gateway's log");
@@ -157,7 +158,7 @@ impl Stage {
         String::from_utf8_lossy(&text).matches(&format!(r#""event":"{event}""#)).count()
     }
 
-    /// Takes the picture and closes the session, which checks that each request has one answer and no process is left.
+    /// Draws the picture and closes the session. That checks that each request has one answer and no process is left.
     pub fn close(self, scenario: &mut Scenario) {
         scenario.picture(&self.client, &self.room);
         self.client.close(&self.room);
@@ -165,7 +166,7 @@ impl Stage {
     }
 }
 
-/// The file in which the package says how the editor is found.
+/// Returns the path of the file in which the package writes how to reach the editor.
 pub fn instance_file(room: &Room) -> PathBuf {
     room.project().join("Library/Holdfast/instance.json")
 }
@@ -183,7 +184,8 @@ pub fn editor(runtime: Runtime, room: &Room, flags: &[&str]) -> Unity {
     Unity::spawn(room, editor_command(runtime, room, flags))
 }
 
-/// Starts a process that Unity starts beside the editor, or an editor in a mode without a bridge: its package does not listen.
+/// Starts a process that Unity runs in addition to the editor, or an editor in a mode without a bridge: the package does not
+/// listen in either.
 pub fn worker(runtime: Runtime, room: &Room, flag: &str) -> Unity {
     Unity::launch(room, editor_command(runtime, room, &["--flag", flag]))
 }
@@ -191,26 +193,26 @@ pub fn worker(runtime: Runtime, room: &Room, flag: &str) -> Unity {
 fn editor_command(runtime: Runtime, room: &Room, flags: &[&str]) -> Command {
     let mut command = runtime.command();
     super::client::environment(&mut command, room);
-    // Without this variable, .NET opens a diagnostics socket of its own.
+    // Without this variable, .NET opens its own diagnostics socket.
     command.env("DOTNET_EnableDiagnostics", "0").env("TMPDIR", room.path());
     command.arg("--project").arg(room.project()).args(flags);
     command
 }
 
-/// The simulated editor's counters of itself.
+/// Returns the simulated editor's counters of its own resources.
 pub fn stats(unity: &mut Unity) -> Value {
     let mark = unity.mark();
     unity.order("stats");
     unity.hear(mark, |event| event["event"] == "stats")
 }
 
-/// Number of descriptors and of threads of a process.
+/// Counts the descriptors and the threads of a process.
 pub fn held_by(pid: u32) -> (usize, usize) {
     let count = |what: &str| std::fs::read_dir(format!("/proc/{pid}/{what}")).map_or(0, Iterator::count);
     (count("fd"), count("task"))
 }
 
-/// Makes owned words of a command line.
+/// Makes owned command-line arguments.
 pub fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()
 }

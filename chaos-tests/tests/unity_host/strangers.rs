@@ -1,4 +1,4 @@
-//! Strangers that play the editor, play the gateway, talk to the push port, or merely behave badly.
+//! Foreign programs that impersonate the editor or the gateway, send to the push port, or simply misbehave.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use super::stage::{self, Stage, instance_file, on_both, words};
 use super::wire::{Recorder, Wire, frame, take_frame};
 use super::{Verdict, until};
 
-/// A program that answers the messages of each connection with its replies in turn, and records what it receives.
+/// A program that answers each connection's messages with its replies, one after the other, and records what it receives.
 struct Impostor {
     port: u16,
     heard: Arc<Mutex<Vec<u8>>>,
@@ -55,7 +55,8 @@ fn messages(bytes: &[u8]) -> Vec<Value> {
     std::iter::from_fn(|| take_frame(&mut bytes)).collect()
 }
 
-/// The messages between the gateway and the editor on their first connection: to the editor, and to the gateway.
+/// Returns the messages between the gateway and the editor on their first connection: those to the editor, and those to the
+/// gateway.
 fn recorded(stage: &Stage, recorder: &Recorder) -> (Vec<Value>, Vec<Value>) {
     until("the greeting went by", || messages(&recorder.first().to_gateway).len() >= 2);
     let said = recorder.first();
@@ -82,7 +83,7 @@ fn a_stranger_that_plays_the_editor_gets_no_call_whatever_it_replays() {
         assert!(replies[0]["result"]["proof"].is_string() && replies[1]["result"]["proven"] == true, "{replies:?}");
         let mut lying = replies.clone();
         lying[0]["result"]["proof"] = json!("0".repeat(64));
-        // The recorded conversation again; one with a false proof; one without a proof; one of another protocol.
+        // Four impostors: the recorded conversation again; a false proof; no proof; another protocol.
         let plays = [
             replies,
             lying,
@@ -91,10 +92,11 @@ fn a_stranger_that_plays_the_editor_gets_no_call_whatever_it_replays() {
         ];
         for (number, replies) in plays.into_iter().enumerate() {
             let impostor = Impostor::start(replies);
-            // The port is named by the user, so only the proof keeps calls from the impostor.
+            // The user names this port, so only the proof keeps the calls from the impostor.
             let mut client = stage::gateway(&stage.room, &words(["--port", &impostor.port.to_string()]));
             let key = format!("call{number}");
-            // The editor's own port is in its instance file: that editor proves itself, and gets the call.
+            // The gateway finds the real editor's port in the instance file. That editor proves its identity, and gets the
+            // call.
             let answer = client.done("count", &json!({"key": key}));
             assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
             assert!(impostor.connections.load(Ordering::SeqCst) > 0, "it was never dialled");
@@ -108,7 +110,8 @@ fn a_stranger_that_plays_the_editor_gets_no_call_whatever_it_replays() {
             scenario.record.injected("a stranger that plays the editor");
             scenario.record.checked("I9", 1);
         }
-        // On the port in the instance file, a stranger does not even get a greeting, because the port belongs to another process.
+        // If the instance file names the port of a foreign program, that program does not even get a greeting, because the
+        // port belongs to another process.
         let impostor = Impostor::start(Vec::new());
         let honest = std::fs::read_to_string(instance_file(&stage.room)).expect("the file");
         let mut forged: Value = serde_json::from_str(&honest).expect("JSON");
@@ -161,7 +164,8 @@ fn a_stranger_on_the_push_port_has_no_effect() {
             assert_eq!(stage.count_logged(logged, effect), 0, "a stranger had an effect: {effect}");
         }
         scenario.record.checked("I9", 15);
-        // If the gateway believed that the editor quits, this cut would be taken for its end, and the journal would not be asked.
+        // If the gateway believed the forged message that the editor quits, it would take this cut for the editor's end, and
+        // would not ask the journal.
         let work = stage.begun("work", &json!({"key": "work", "ms": 50}));
         recorder.cut();
         let answer = stage.client.answer(work);
@@ -171,8 +175,8 @@ fn a_stranger_on_the_push_port_has_no_effect() {
             log.contains(r#""reason":"quit""#) || log.contains(r#""reason":"reload""#)
         };
         assert!(!announced(&stage), "a stranger's word was believed");
-        // With the token, an announced reload is believed, which proves that this test would notice it. The list is asked for
-        // after that message.
+        // With the token, the gateway believes an announced reload, which proves that this test would notice it. The gateway
+        // asks for the list after that message.
         until("the editor's own word is believed", || {
             until("it is back", || stage.client.done("echo", &json!({"text": "x"})).verdict() == Verdict::Ok);
             let before = stage.log_end();
@@ -207,7 +211,7 @@ fn a_gateway_that_does_not_know_the_token_runs_nothing() {
             }
             scenario.record.checked("I9", 1);
         }
-        // A real gateway that read another token: neither side believes the other until the file is right again.
+        // A real gateway that read another token: neither side accepts the other until the file is right again.
         let honest = std::fs::read_to_string(instance_file(&stage.room)).expect("the file");
         let mut forged: Value = serde_json::from_str(&honest).expect("JSON");
         forged["token"] = json!("f".repeat(64));
@@ -232,7 +236,7 @@ fn a_gateway_that_does_not_know_the_token_runs_nothing() {
     });
 }
 
-/// Far more bytes than a stranger may send in one message.
+/// Far more bytes than a foreign program may send in one message.
 const FLOOD_BYTES: usize = 64 << 20;
 
 #[test]

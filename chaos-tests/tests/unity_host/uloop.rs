@@ -1,4 +1,4 @@
-//! uLoopMCP's protocol against our package, spoken by the gateway, and by a client that does what uLoopMCP's own server does.
+//! Our package's uLoopMCP protocol, used by the gateway, and by a client that does what uLoopMCP's own server does.
 
 use serde_json::json;
 
@@ -55,7 +55,7 @@ fn a_client_of_uloops_own_kind_is_served_told_of_changes_and_of_the_end() {
         assert_eq!(client.ask("no-such-tool", &json!({}))["error"]["data"]["type"], "internal_error");
         stage.unity.say("addtool fresh");
         client.notified("notifications/tools/list_changed");
-        // The gateway beside this client is notified as well, and both are served.
+        // The gateway is notified in addition to this client, and the editor serves both.
         until("the new tool is listed", || stage.client.tools().contains(&"fresh".to_owned()));
         assert_eq!(client.ask("count", &json!({"key": "stock"}))["result"]["Runs"], 1);
         let heard = stage.unity.mark();

@@ -1,4 +1,4 @@
-//! A plain client of the editor's bridge, and a relay that records the bytes. Neither uses the gateway's own code.
+//! A simple client of the editor's bridge, and a relay that records the bytes. Neither uses the gateway's own code.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ pub fn frame(body: &Value) -> Vec<u8> {
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// Takes the first whole message from the front of some bytes.
+/// Removes the first complete message from the front of the bytes and returns it; `None` if there is none.
 pub fn take_frame(bytes: &mut Vec<u8>) -> Option<Value> {
     let header = bytes.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
     let text = String::from_utf8_lossy(&bytes[..header]).to_lowercase();
@@ -37,12 +37,12 @@ impl Wire {
         Self { stream, unread: Vec::new(), last_id: 0 }
     }
 
-    /// Sends bytes. Returns false if the bridge has ended the connection.
+    /// Sends bytes. Returns false if the bridge has closed the connection.
     pub fn send(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).is_ok()
     }
 
-    /// Sends a request and returns its answer. Other messages in between are dropped.
+    /// Sends a request and returns its answer. Drops other messages that arrive before it.
     pub fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.last_id += 1;
         let id = self.last_id;
@@ -58,7 +58,7 @@ impl Wire {
         }
     }
 
-    /// Waits for the next notification of this method. Other messages are dropped.
+    /// Waits for the next notification with this method. Drops other messages.
     pub fn notified(&mut self, method: &str) -> Value {
         loop {
             let message = self.next().unwrap_or_else(|| panic!("never told {method}"));
@@ -68,7 +68,7 @@ impl Wire {
         }
     }
 
-    /// The next message; `None` at the end of the connection.
+    /// Waits for the next message; `None` at the end of the connection.
     pub fn next(&mut self) -> Option<Value> {
         let mut part = [0; 16 * 1024];
         loop {
@@ -92,7 +92,7 @@ impl Wire {
     }
 }
 
-/// The bytes of one connection, by direction.
+/// The bytes of one connection, in each direction.
 #[derive(Debug, Default, Clone)]
 pub struct Said {
     pub to_editor: Vec<u8>,

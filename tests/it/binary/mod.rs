@@ -1,5 +1,5 @@
-//! The real binary in a separate place: its own HOME, state folder and working directory, an almost empty environment, and child
-//! processes that end with their handle. Every wait is bounded.
+//! The real binary in a separate environment: its own HOME, state folder and working directory, hardly any environment
+//! variables, and child processes that end when their handle is dropped. Every wait is bounded.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -14,7 +14,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::process::room::start;
 
-/// Longest wait for anything; only a broken binary reaches it.
+/// The longest wait for any event; only a broken binary reaches it.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits for a future, at most [`PATIENCE`].
@@ -53,10 +53,10 @@ impl Place {
         Self { folder }
     }
 
-    /// A path in the place; `below` has `/` between its parts.
+    /// Returns a path in the folder. `below` has `/` between its parts.
     pub fn path(&self, below: &str) -> PathBuf {
         let folder = dunce::canonicalize(self.folder.path()).expect("it exists");
-        // Part by part, because paths on Windows have no `/`.
+        // Joined part by part, because paths on Windows have no `/`.
         below.split('/').fold(folder, |path, part| path.join(part))
     }
 
@@ -68,7 +68,7 @@ impl Place {
         path
     }
 
-    /// A Unity project without an editor.
+    /// Creates a Unity project without an editor.
     pub fn project(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         for folder in ["Assets", "ProjectSettings", "UserSettings", "Library", "Packages", "Temp"] {
@@ -77,20 +77,20 @@ impl Place {
         path
     }
 
-    /// The variables that name the user's home on this system, and those without which no program starts.
+    /// The variables that name the user's home on this system, and those that every program needs to start.
     fn home(&self) -> Vec<(&'static str, std::ffi::OsString)> {
         let home = self.folder.path();
         let mut told = vec![("HOME", home.into())];
         if cfg!(windows) {
             told.extend([("USERPROFILE", home.into()), ("APPDATA", home.join("AppData").join("Roaming").into())]);
             told.push(("LOCALAPPDATA", home.join("AppData").join("Local").into()));
-            // Windows' socket library finds its files with this variable.
+            // Windows' socket library needs this variable to find its files.
             told.extend(std::env::var_os("SystemRoot").map(|root| ("SystemRoot", root)));
         }
         told
     }
 
-    /// The binary with these arguments, in a folder that is not a project.
+    /// Returns a command that runs the binary with these arguments, in a folder that is not a project.
     pub fn command<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
         command
@@ -161,17 +161,17 @@ impl Unity {
         self.port.to_string()
     }
 
-    /// Sends a steering line.
+    /// Sends the fake editor a command line.
     pub async fn say(&mut self, line: &str) {
         self.stdin.write_all(format!("{line}\n").as_bytes()).await.expect("it lives");
     }
 
-    /// The next line with this event.
+    /// Waits for the next line with this event.
     pub async fn hear(&mut self, event: &str) -> Value {
         self.hear_that(event, |line| line["event"] == event).await
     }
 
-    /// The next line for which `is` is true.
+    /// Waits for the next line for which `is` is true.
     pub async fn hear_that(&mut self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
         within(what, async {
             loop {
@@ -201,7 +201,7 @@ impl Unity {
 pub struct Server {
     child: Child,
     client: tasks::Client<ChildStdin, ChildStdout>,
-    /// How many messages have been returned or skipped.
+    /// Number of messages that have been returned or skipped.
     taken: usize,
 }
 
@@ -238,7 +238,7 @@ impl Server {
         self.client.bytes(&[line, b"\n"].concat()).await;
     }
 
-    /// The next answer; skips requests and notifications.
+    /// Waits for the next answer; skips requests and notifications.
     pub async fn answer(&mut self) -> Value {
         let taken = &mut self.taken;
         let next = |session: &mut Session<_>| {
@@ -283,7 +283,8 @@ impl Server {
         .await
     }
 
-    /// Closes stdin and waits for the end; returns the exit code and stderr. Fails if stdout broke a rule of MCP.
+    /// Closes stdin and waits until the gateway has ended. Returns the exit code and stderr. Fails if stdout broke a rule of
+    /// MCP.
     pub async fn end(mut self) -> (Option<i32>, String) {
         self.client.close_stdin().await;
         let mut stderr = self.child.stderr.take().expect("piped");

@@ -1,15 +1,15 @@
-//! The expected outcome of each moment for each dialect, as data. The tests compare it with the real outcome, and the documents
-//! are written from it.
+//! The expected outcome of each moment (a situation in a session) for each dialect, as data. The tests compare it with the
+//! real outcome, and a table in the documents is written from it.
 
 use serde_json::json;
 
 use super::moments;
 use super::stage::Call;
 
-/// What the moments need to know of a dialect.
+/// What the moments need to know about a dialect.
 pub struct Dialect {
     pub name: &'static str,
-    /// The package's name for readers.
+    /// The package's name in the documents.
     pub package: &'static str,
     /// A call that changes nothing.
     pub look: fn() -> Call,
@@ -17,13 +17,13 @@ pub struct Dialect {
     pub count: fn(&str) -> Call,
     /// A call that counts its runs and is not answered until `release`.
     pub hold: fn(&str) -> Call,
-    /// Whether the project's files do not name the port.
+    /// Whether no file of the project names the port.
     pub port_is_told_nowhere: bool,
     /// Whether the tool list is fixed by the package and never changes.
     pub has_a_fixed_list: bool,
     /// Whether the editor announces changes of its tools.
     pub tells_of_changes: bool,
-    /// Whether the package answers a call only after it is done.
+    /// Whether the package answers a call only when the call has ended.
     pub waits_for_answers: bool,
 }
 
@@ -49,7 +49,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The word in the table, and its meaning. Bold: a limit of the package itself.
+    /// The outcome's name in the table, and its meaning. A bold name marks a limit of the package itself.
     pub fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Answered => ("answered", "with the editor's own result"),
@@ -93,7 +93,7 @@ impl Outcome {
     }
 }
 
-/// A moment of a session.
+/// A situation in a session, and the function that plays it.
 pub struct Moment {
     pub name: &'static str,
     pub play: fn(&Dialect) -> Outcome,
@@ -137,7 +137,7 @@ const LIKE_ULOOP: Dialect = Dialect {
     waits_for_answers: true,
 };
 
-/// In the order in which the gateway looks for them.
+/// The dialects, in the order in which the gateway looks for them.
 pub const DIALECTS: [Dialect; 5] = [
     Dialect { name: "holdfast", package: "holdfast's own (`unity/`)", ..LIKE_ULOOP },
     Dialect { name: "turbokettle", package: "turbokettle/unity-mcp", tells_of_changes: false, ..LIKE_ULOOP },
@@ -161,7 +161,7 @@ pub struct Expected {
     pub outcome: Outcome,
 }
 
-/// Returns the [`Expected`] outcome.
+/// Returns what a moment must end with for a dialect, as data.
 pub fn expected(dialect: &str, moment: &str) -> Expected {
     let outcome = match (moment, dialect) {
         ("the session opens before the editor", _) => Outcome::Answered,

@@ -1,5 +1,6 @@
-//! One suite for every dialect: the same moments of a session, with the real binary and a fake editor that speaks the dialect.
-//! The expected outcomes are data ([`expected`]); the table in `docs/protocols.md` is written from them.
+//! The same tests for every dialect: each plays a moment (a situation in a session) with the real binary and a fake editor
+//! that speaks the dialect. The expected outcomes are data ([`expected`]); the table in `docs/protocols.md` is written from
+//! them.
 
 mod expected;
 mod moments;
@@ -11,7 +12,7 @@ use crate::process::room::{Room, until};
 
 use expected::{DIALECTS, MOMENTS, expected};
 
-/// Plays every moment on one dialect; reports all differences together.
+/// Plays every moment with one dialect, and reports all differences from the expected outcomes together.
 fn every_moment(name: &str) {
     let dialect = DIALECTS.iter().find(|dialect| dialect.name == name).expect("a dialect of the table");
     let mut differ = Vec::new();
@@ -50,7 +51,7 @@ fn uloop() {
     every_moment("uloop");
 }
 
-/// Each time the project is opened it has another package, while the client's session goes on.
+/// The project has another package each time it is opened, while the client's session continues.
 #[test]
 fn a_project_changes_its_package_under_a_running_session() {
     let room = Room::new();

@@ -1,4 +1,5 @@
-//! The moments of a session. Each returns its outcome in one word, and fails at once for what no dialect may do.
+//! The moments (situations in a session). Each returns its outcome, and fails at once if something happens that no dialect
+//! permits.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use super::{Room, until};
 use crate::process::client::{Client, Verdict};
 use crate::process::unity::Unity;
 
-/// The session opens before there is an editor, and the tools arrive when there is one.
+/// The session opens before there is an editor, and the tools appear when there is one.
 pub fn open(dialect: &Dialect) -> Outcome {
     let room = Room::new();
     for folder in ["Assets", "ProjectSettings"] {
@@ -19,7 +20,7 @@ pub fn open(dialect: &Dialect) -> Outcome {
     let project = room.project().display().to_string();
     let (mut client, unity);
     if dialect.port_is_told_nowhere {
-        // Start and end an editor, to get a port that is known beforehand.
+        // An editor is started and ended, to get a port that is known beforehand.
         let first = stage::start(dialect, &room);
         let port = first.port.to_string();
         drop(first);
@@ -38,7 +39,7 @@ pub fn open(dialect: &Dialect) -> Outcome {
     Outcome::Answered
 }
 
-/// The tool list is the editor's, and follows its changes.
+/// The tool list comes from the editor, and follows its changes.
 pub fn list(dialect: &Dialect) -> Outcome {
     let mut stage = Stage::set(dialect);
     let before = stage.client.tools();
@@ -89,12 +90,13 @@ pub fn reload_in_a_call(dialect: &Dialect) -> Outcome {
     Outcome::Unknown
 }
 
-/// Begins a call that is not answered yet; `None` if the package answers before a call is done.
+/// Begins a call and returns its id while it is not answered; `None` if the package answers before a call has ended.
 fn begin(stage: &mut Stage, dialect: &Dialect) -> Option<u64> {
     dialect.waits_for_answers.then(|| stage.hold(dialect, "cut"))
 }
 
-/// For a package that answers before a call is done: calls queued at a reload are lost, and their answer has said so.
+/// For a package that answers before a call has ended: calls that are queued at a reload are lost, and their answer has
+/// already said that they were not complete.
 fn queued(mut stage: Stage, dialect: &Dialect) -> Outcome {
     stage.unity.say("modal on");
     let id = stage.call(&(dialect.count)("cut"));
@@ -172,7 +174,8 @@ pub fn kill_in_a_call(dialect: &Dialect) -> Outcome {
 pub fn call_while_away(dialect: &Dialect) -> Outcome {
     let mut stage = Stage::set(dialect);
     stage.unity.say("reload 800");
-    // A call that is written before the gateway sees the end of the connection may be lost with it. That is another moment.
+    // A call that is written before the gateway notices the end of the connection may be lost with it; another moment covers
+    // that.
     until("the gateway sees it", || stage.client.log().contains(r#""event":"link_down""#));
     let id = stage.call(&(dialect.count)("held"));
     let answer = stage.client.answer(id);
@@ -181,7 +184,7 @@ pub fn call_while_away(dialect: &Dialect) -> Outcome {
     Outcome::Held
 }
 
-/// Two editors with a project each, and a gateway for each.
+/// Two editors, each with its own project and gateway.
 pub fn two_editors(dialect: &Dialect) -> Outcome {
     let mut stages = [Stage::set(dialect), Stage::set(dialect)];
     for (number, stage) in stages.iter_mut().enumerate() {
@@ -190,7 +193,7 @@ pub fn two_editors(dialect: &Dialect) -> Outcome {
         assert_eq!((stage.client.answer(id).verdict(), stage.room.runs(&key)), (Verdict::Ok, 1));
     }
     if dialect.port_is_told_nowhere {
-        // The port of the other editor with this editor's project: the port's owner is not the project's editor.
+        // The port of the other editor, with this editor's project: the owner of the port is not the project's editor.
         let [one, other] = &mut stages;
         let port = other.unity.port.to_string();
         let project = one.room.project().display().to_string();
@@ -223,7 +226,8 @@ pub fn cancel(dialect: &Dialect) -> Outcome {
     };
     stage.client.cancel(id);
     let behind = stage.call(&(dialect.count)("behind"));
-    // The place is free again at once, or when the editor has answered, which it cannot do before `release`.
+    // The editor's slot becomes free at once if the call can be withdrawn; otherwise when the editor has answered, which it
+    // cannot do before `release`.
     let withdrawn = stage.client.answered_before(behind, Duration::from_secs(3));
     stage.unity.say("release");
     assert_eq!((stage.client.answer(behind).verdict(), stage.room.runs("behind")), (Verdict::Ok, 1));
@@ -232,7 +236,7 @@ pub fn cancel(dialect: &Dialect) -> Outcome {
     if withdrawn { Outcome::Withdrawn } else { Outcome::Silent }
 }
 
-/// The client's patience ends before the call, and the result is fetched later.
+/// The client's patience ends before the call does, and the client fetches the result later.
 pub fn late_result(dialect: &Dialect) -> Outcome {
     let mut stage = Stage::impatient(dialect);
     let Some(id) = begin(&mut stage, dialect) else {

@@ -1,4 +1,4 @@
-//! The stage of a moment: an editor of a dialect, a gateway, and the calls that the editor has.
+//! What a moment is played with: an editor of a dialect, a gateway, and calls that the editor knows.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,8 @@ pub fn start(dialect: &Dialect, room: &Room) -> Unity {
     Unity::of_project(room, &["--dialect", dialect.name])
 }
 
-/// The flags that lead a gateway to the editor. The port is needed only for a package that writes it nowhere.
+/// Returns the flags with which a gateway finds the editor. The port is needed only for a package that does not write it to a
+/// file.
 pub fn flags(dialect: &Dialect, room: &Room, unity: &Unity) -> Vec<String> {
     let mut flags = vec!["--project".to_owned(), room.project().display().to_string()];
     if dialect.port_is_told_nowhere {
@@ -50,7 +51,7 @@ impl Stage {
         Self { room, unity, client }.ready()
     }
 
-    /// A stage whose client waits only a moment for each answer.
+    /// Creates a stage whose client waits only a moment for each answer.
     pub fn impatient(dialect: &Dialect) -> Self {
         let (room, unity) = editor(dialect);
         let client = Client::impatient(&room, 7, &words(&flags(dialect, &room, &unity)));

@@ -39,7 +39,7 @@ fn table() -> String {
     table
 }
 
-/// Checks that the document has the tested table; with `UPDATE_DOCS` writes it instead.
+/// Checks that the document has the table that these tests prove; with `UPDATE_DOCS` set, writes it instead.
 pub fn is_current() {
     let document = std::fs::read_to_string(DOCUMENT).expect("docs/protocols.md");
     let (before, rest) = document.split_once(BEGIN).expect("the table's beginning is marked");

@@ -1,4 +1,4 @@
-//! The documents for contributors: every path in them exists, and they list everything that they have to list.
+//! Checks the documents for contributors: every path in them exists, and they list everything that they must list.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,21 +7,21 @@ use super::{files_below, folders_of, relative, root};
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const CONTRIBUTING: &str = "CONTRIBUTING.md";
-/// Endings by which a word is recognised as the path of a file.
+/// Endings that show that a word is the path of a file.
 const ENDINGS: &[&str] = &[
     ".rs", ".md", ".toml", ".json", ".yaml", ".yml", ".py", ".sh", ".mjs", ".cs", ".html", ".c", ".lock", ".js",
     ".snap",
 ];
 /// Names that several files have, and words with a slash that are not paths.
 const NO_PATHS: &[&str] = &["tests.rs", "limits.rs", "subscriptions/listen", "tools/call"];
-/// Folders that are created by the commands in the text, and files of a Unity project.
+/// Folders that the commands in the text create, and files of a Unity project. They need not exist.
 const MADE: &[&str] = &["target/", ".tools/", "dist/", "tests/clients/node_modules/", "Library/", "fuzz/artifacts/"];
 
 fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).expect("the documents are readable").replace("\r\n", "\n")
 }
 
-/// The words of a text that are code, inline or in blocks, without the punctuation around them.
+/// Returns the words of a text that are code, inline or in blocks, without the punctuation around them.
 fn code_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut fenced = false;
@@ -37,14 +37,15 @@ fn code_words(text: &str) -> Vec<String> {
     words.iter().map(|word| word.trim_matches(|c: char| ",;()\"'".contains(c)).to_owned()).collect()
 }
 
-/// The link targets of a text that are in the repository.
+/// Returns the targets of a text's links that are in the repository.
 fn links(text: &str) -> Vec<String> {
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let paths = targets.map(|target| target.split('#').next().unwrap_or_default());
     paths.filter(|path| !path.is_empty() && !path.contains("://")).map(str::to_owned).collect()
 }
 
-/// Every path in a text. All paths are from the root, because a name without its folders cannot be found.
+/// Returns every path in a text. Paths must start at the root of the repository, because a name without its folders cannot be
+/// found.
 fn paths(text: &str) -> Vec<String> {
     let is_path = |word: &String| {
         let is_file = ENDINGS.iter().any(|ending| word.len() > ending.len() && word.ends_with(ending));
@@ -57,7 +58,7 @@ fn paths(text: &str) -> Vec<String> {
     words.chain(links(text)).collect()
 }
 
-/// The names in brackets behind a file that is said to contain them: (file, name).
+/// Finds the names in brackets after a file that is said to contain them, as pairs (file, name).
 fn names(text: &str) -> Vec<(String, String)> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut found = Vec::new();
@@ -74,7 +75,7 @@ fn names(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The documented targets of the `Makefile`.
+/// Returns the documented targets of the `Makefile`.
 fn targets() -> BTreeSet<String> {
     let makefile = read("Makefile");
     let documented = makefile.lines().filter_map(|line| line.split_once(": ").filter(|(_, rest)| rest.contains("## ")));
@@ -84,7 +85,7 @@ fn targets() -> BTreeSet<String> {
     targets
 }
 
-/// The targets that a text names.
+/// Returns the `make` targets that a text names.
 fn named_targets(text: &str) -> BTreeSet<String> {
     let words = code_words(text);
     let pairs = words.iter().zip(words.iter().skip(1)).filter(|(make, _)| *make == "make");
@@ -127,7 +128,7 @@ fn the_map_has_every_room_and_every_folder() {
     let rooms = fs::read_dir(root().join("src")).expect("folders of the repository are readable");
     let rooms = rooms.map(|entry| relative(&entry.expect("folders of the repository are readable").path()));
     let folders = folders_of("").into_iter().chain(folders_of("crates")).map(|path| relative(&path));
-    // Without build output, installed packages, hidden folders, and the folders whose content the map lists.
+    // Leaves out build output, installed packages, hidden folders, and the folders whose content the map lists.
     let others = ["dist", "chaos-report", "node_modules", "crates", "src"];
     let is_ours =
         |path: &String| !path.starts_with(['.']) && !path.starts_with("target") && !others.contains(&path.as_str());
@@ -169,7 +170,7 @@ fn every_suite_is_in_the_index_of_the_tests() {
 
 #[test]
 fn every_way_to_renew_a_generated_file_is_in_the_contributors_guide() {
-    // Assembled here, so that the search does not find this file.
+    // Joined from parts, so that the search does not find this file.
     let mark = ["UPD", "ATE_"].concat();
     let guide = read(CONTRIBUTING);
     let mut seen = BTreeSet::new();

@@ -1,9 +1,9 @@
-//! Project rules that no lint can check, checked on the source text: which layer may name what, what may be written to stdout,
-//! how long a file may be, and that no committed file has a path of a developer's machine.
+//! Rules of the project that no lint can check. They are checked on the source text: which layer may name what, which file
+//! may write to stdout, how long a file may be, and that no committed file has a path of a developer's machine.
 //!
-//! The purity rule: `protocol`, `fsm` and `core` know no runtime, clock, randomness, environment, file, socket or log, and never
-//! await. `core` may keep and compare moments that it is given. Comments, string literals and `#[cfg(test)]` items are ignored.
-//! Which of our crates a crate may use is checked in its manifest.
+//! The purity rule: `protocol`, `fsm` and `core` know no runtime, clock, randomness, environment, file, socket or log, and
+//! never await. `core` may keep and compare points in time that it receives. Comments, string literals and `#[cfg(test)]`
+//! items are ignored. Which of our crates a crate may use is checked in its manifest.
 
 mod documents;
 mod tokens;
@@ -15,7 +15,7 @@ use tokens::{Token, blank, crate_places, places, printing, tokens, without_tests
 
 const LINES_MAX: usize = 600;
 
-/// Crates that no pure file may name, with the reason.
+/// Crates that no file of the pure layers may name, with the reason.
 const IMPURE_CRATES: &[(&str, &str)] = &[
     ("tokio", "the runtime belongs to the shells"),
     ("holdfast_net", "sockets belong to the net seam"),
@@ -31,7 +31,7 @@ const IMPURE_CRATES: &[(&str, &str)] = &[
     ("fastrand", "the die comes in as a value"),
     ("getrandom", "the die comes in as a value"),
 ];
-/// Names of the standard library and the language that no pure file may use, with the reason.
+/// Names of the standard library and the language that no file of the pure layers may use, with the reason.
 const IMPURE: &[(&str, &str)] = &[
     ("Instant", "time comes in as a value"),
     ("SystemTime", "time comes in as a value"),
@@ -50,7 +50,7 @@ const IMPURE: &[(&str, &str)] = &[
     ("env!", "config reads the environment"),
     ("option_env!", "config reads the environment"),
 ];
-/// Impure names that `core` may use all the same: moments are values there.
+/// Names that are forbidden in the pure layers, but allowed in `core`: points in time are plain values there.
 const MOMENTS: &[&str] = &["Instant", "SystemTime"];
 /// Crates that only one file may use: (crate, file, what the other files use instead).
 const OWNED_CRATES: &[(&str, &str, &str)] = &[
@@ -59,11 +59,11 @@ const OWNED_CRATES: &[(&str, &str, &str)] = &[
 ];
 /// The only file that may print to stdout outside of the MCP stream.
 const PRINTER: &str = "src/cli/output.rs";
-/// The files that may read and write std's own handles: the one that waits where the handles do not block, and the fake editor,
-/// which only tests start.
+/// The files that may read and write std's own handles. One of them waits where the handles do not block; the other is the
+/// fake editor, which only tests start.
 const STDIO: &[&str] = &["src/platform/stdio.rs", "src/cli/fake_unity.rs"];
-/// The files that may start a task or a thread directly, and what notices a panic there. All other files use `Tasks::spawn` (a
-/// panic fails the actor) or `Health::spawn` (a panic ends the gateway).
+/// The files that may start a task or a thread directly, and what notices a panic in it. All other files use `Tasks::spawn`
+/// (a panic fails the actor) or `Health::spawn` (a panic ends the gateway).
 const SPAWNERS: &[(&str, &str)] = &[
     ("src/runtime/health.rs", "the watched helper itself"),
     ("src/transport/run.rs", "main joins the tree; the pumps are watched"),
@@ -79,7 +79,7 @@ const SPAWNERS: &[(&str, &str)] = &[
 ];
 /// Code that only tests and demonstrations start.
 const UNWATCHED: &[&str] = &["crates/fake-unity/", "crates/mcp-client/", TESTKIT, "src/cli/demo/"];
-/// Not a part of the program.
+/// The test kit, which is not a part of the program.
 const TESTKIT: &str = "crates/testkit/";
 /// Which of our crates, this package included, each crate in `crates/` may use; a crate that is not listed may use none.
 const KNOWN_CRATES: &[(&str, &[&str])] =
@@ -143,7 +143,7 @@ fn no_file_grows_beyond_what_a_reader_holds() {
 
 #[test]
 fn nothing_committed_names_a_machine() {
-    // Assembled here, so that the search does not find this file.
+    // Joined from parts, so that the search does not find this file.
     let marks =
         [["/wo", "rk/"], ["/ro", "ot/"], ["/home/", "runner"], ["C:\\Us", "ers\\runner"]].map(|parts| parts.concat());
     let mut read = 0;
@@ -161,7 +161,8 @@ fn nothing_committed_names_a_machine() {
     assert!(findings.is_empty(), "\n{}", findings.join("\n"));
 }
 
-/// Whether an absolute path begins in `line`. A longer path that contains the text (`network/`, `./work/`) does not count.
+/// Whether `line` contains an absolute path that begins with `mark`. A longer path that contains the mark (`network/`,
+/// `./work/`) does not count.
 fn names_path(line: &str, mark: &str) -> bool {
     line.match_indices(mark).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-/}$".contains(c)))
 }
@@ -176,12 +177,12 @@ fn is_core(path: &str) -> bool {
     path.starts_with("src/core/")
 }
 
-/// Whether a line imports only the runtime's type of a moment.
+/// Whether a line only imports the runtime's type for a point in time.
 fn names_a_moment(code: &str, line: usize) -> bool {
     code.lines().nth(line - 1).is_some_and(|text| text.trim() == "use tokio::time::Instant;")
 }
 
-/// The lines that call a function or method of this name without arguments: `x.name()`, `X::name()`.
+/// Returns the lines that call a function or method of this name without arguments: `x.name()`, `X::name()`.
 fn calls_of(tokens: &[Token], name: &str) -> Vec<usize> {
     let at = |index: usize| tokens.get(index).map_or("", |token| token.text.as_str());
     (1..tokens.len())
@@ -190,7 +191,7 @@ fn calls_of(tokens: &[Token], name: &str) -> Vec<usize> {
         .collect()
 }
 
-/// Every rule that the file `path` with the content `text` violates.
+/// Returns every violation of the rules in the file `path` with the content `text`.
 fn check(path: &str, text: &str) -> Vec<String> {
     let code = without_tests(&blank(text));
     let tokens = tokens(&code);
@@ -250,7 +251,7 @@ fn check(path: &str, text: &str) -> Vec<String> {
     findings
 }
 
-/// The crates of ours that a manifest names without permission, also if only for its tests.
+/// Returns the crates of ours that a manifest names without permission, even if only for its tests.
 fn foreign_crates(name: &str, manifest: &str) -> Vec<String> {
     let allowed = KNOWN_CRATES.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, known)| known);
     let mut named = Vec::new();
@@ -259,7 +260,7 @@ fn foreign_crates(name: &str, manifest: &str) -> Vec<String> {
     named.into_iter().map(|of| format!("crates/{name}/Cargo.toml: depends on {of}")).collect()
 }
 
-/// Every name in every table of dependencies: normal, for tests, for builds, and for one platform.
+/// Collects every name in every table of dependencies: normal, for tests, for builds, and for one platform.
 fn dependencies(table: &serde_json::Value, named: &mut Vec<String>) {
     for (key, value) in table.as_object().into_iter().flatten() {
         if key.ends_with("dependencies") {
@@ -272,7 +273,7 @@ fn dependencies(table: &serde_json::Value, named: &mut Vec<String>) {
     }
 }
 
-/// The lines that start a task or a thread directly.
+/// Returns the lines that start a task or a thread directly.
 fn spawning(tokens: &[Token]) -> Vec<usize> {
     let at = |index: usize| tokens.get(index).map_or("", |token| token.text.as_str());
     let spawns = |i: usize| matches!(at(i), "spawn" | "spawn_blocking" | "spawn_local" | "Builder");
@@ -280,7 +281,7 @@ fn spawning(tokens: &[Token]) -> Vec<usize> {
     (0..tokens.len()).filter(|&i| spawns(i) && of(i)).map(|i| tokens[i].line).collect()
 }
 
-/// The lines that use one of std's handles for anything but `is_terminal`.
+/// Returns the lines that use one of std's handles for any purpose other than `is_terminal`.
 fn std_handles(tokens: &[Token]) -> Vec<usize> {
     let at = |index: usize| tokens.get(index).map_or("", |token| token.text.as_str());
     (0..tokens.len())
@@ -290,14 +291,15 @@ fn std_handles(tokens: &[Token]) -> Vec<usize> {
         .collect()
 }
 
-/// Indices of the `.` of every `.borrow()`.
+/// Returns the indices of the `.` of every `.borrow()`.
 fn borrows(tokens: &[Token]) -> Vec<usize> {
     let is = |at: usize, text: &str| tokens.get(at).is_some_and(|token| token.text == text);
     let call = |at: &usize| ["borrow", "(", ")"].iter().enumerate().all(|(nth, text)| is(at + 1 + nth, text));
     (0..tokens.len()).filter(|at| is(*at, ".")).filter(call).collect()
 }
 
-/// The lines of a `.borrow()` whose guard is still alive when another one is taken: a guard lives to the end of its statement.
+/// Returns the lines of each `.borrow()` whose guard is still alive when another one is taken. A guard lives until the end of
+/// its statement.
 fn double_borrows(tokens: &[Token]) -> Vec<usize> {
     let places = borrows(tokens);
     let text = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
@@ -306,7 +308,7 @@ fn double_borrows(tokens: &[Token]) -> Vec<usize> {
         for at in start + 4..tokens.len() {
             match text(at) {
                 "(" | "[" | "{" => depth += 1,
-                // The end of a block, not of a literal or closure within the statement.
+                // This brace ends a block, not a literal or closure within the statement.
                 "}" if depth == 0 && !matches!(text(at + 1), ")" | "," | "." | "?" | ";" | "}") => return at,
                 ")" | "]" | "}" => depth -= 1,
                 ";" if depth <= 0 => return at,
@@ -329,7 +331,7 @@ fn relative(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).to_string_lossy().replace('\\', "/")
 }
 
-/// The Rust files of src/ and of every crate's src/, without whole test modules (`tests.rs`, `tests/`).
+/// Reads the Rust files of src/ and of every crate's src/, without files that are test modules (`tests.rs`, `tests/`).
 fn sources() -> Vec<(String, String)> {
     let crates = folders_of("crates");
     let places = crates.iter().map(PathBuf::as_path).chain([root()]).map(|place| place.join("src"));
@@ -347,14 +349,14 @@ fn sources() -> Vec<(String, String)> {
     files
 }
 
-/// The folders in a folder of the repository.
+/// Returns the folders directly in a folder of the repository.
 fn folders_of(place: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join(place)).expect("folders of the repository are readable");
     let paths = entries.map(|entry| entry.expect("folders of the repository are readable").path());
     paths.filter(|path| path.is_dir()).collect()
 }
 
-/// All files below `folder`, without build output, installed packages and git's own files.
+/// Returns all files below `folder`, without build output, installed packages and git's own files.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     const NOT_OURS: &[&str] = &["target", ".git", ".tools", "node_modules", "__pycache__", "Library", "Temp"];
     let mut found = Vec::new();

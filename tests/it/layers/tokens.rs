@@ -1,4 +1,4 @@
-//! The tokens of a source file, without comments, literals and code that only tests see.
+//! Splits a source file into tokens, without comments, literals and code for tests only.
 
 /// A token: an identifier (with a `!` behind it if a macro is called), or one other character.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +31,7 @@ pub(super) fn tokens(code: &str) -> Vec<Token> {
     found
 }
 
-/// The lines with `name`: an identifier, a macro (`name!`) or a path (`a::b`, also written `use a::{b, c}`).
+/// Returns the lines with `name`: an identifier, a macro (`name!`) or a path (`a::b`, also written `use a::{b, c}`).
 pub(super) fn places(tokens: &[Token], name: &str) -> Vec<usize> {
     match name.rsplit_once("::") {
         Some((parent, child)) => {
@@ -42,11 +42,11 @@ pub(super) fn places(tokens: &[Token], name: &str) -> Vec<usize> {
     }
 }
 
-/// Words that may precede a path of their own.
+/// Words that may be followed by a separate path.
 const KEYWORDS: &[&str] =
     &["use", "return", "in", "as", "dyn", "impl", "mut", "else", "break", "match", "if", "while", "for"];
 
-/// The lines that name a crate: at the head of a path, or in `extern crate`.
+/// Returns the lines that name a crate: at the beginning of a path, or in `extern crate`.
 pub(super) fn crate_places(tokens: &[Token], name: &str) -> Vec<usize> {
     let at = |index: usize| tokens.get(index).map_or("", |token| token.text.as_str());
     (0..tokens.len())
@@ -64,7 +64,8 @@ pub(super) fn crate_places(tokens: &[Token], name: &str) -> Vec<usize> {
         .collect()
 }
 
-/// The names directly below the path `parent`, also in braces: `std::{env, fs::File}` names `env` and `fs` of `std`.
+/// Returns the names directly below the path `parent`, with their lines, also in braces: `std::{env, fs::File}` names `env`
+/// and `fs` of `std`.
 fn members(tokens: &[Token], parent: &[&str]) -> Vec<(usize, String)> {
     let is = |index: usize, text: &str| tokens.get(index).is_some_and(|token| token.text == text);
     let mut found = Vec::new();
@@ -86,7 +87,7 @@ fn members(tokens: &[Token], parent: &[&str]) -> Vec<(usize, String)> {
     found
 }
 
-/// Indices of the tokens directly below the path that ends at `index`.
+/// Returns the indices of the tokens directly below the path that ends at `index`.
 fn below(tokens: &[Token], index: usize) -> Vec<usize> {
     let is = |index: usize, text: &str| tokens.get(index).is_some_and(|token| token.text == text);
     if !(is(index + 1, ":") && is(index + 2, ":")) {

@@ -1,4 +1,5 @@
-//! Audit and policy against the editor's own count: no run without its line in the audit, and no run of a denied tool.
+//! Audit and policy, compared with the editor's own count of runs: each run has its line in the audit, and no denied tool
+//! runs.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -24,20 +25,20 @@ fn lines(room: &Room) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"))).collect()
 }
 
-/// The audit's hash of the arguments with this key.
+/// Returns the hash that the audit has for arguments with this key.
 fn digest(key: &str) -> String {
     let arguments = json!({"key": key}).to_string();
     Sha256::digest(arguments.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The keys of the calls that the editor counted.
+/// Returns the keys of the calls that the editor counted.
 fn ran(room: &Room) -> BTreeSet<String> {
     let text = std::fs::read_to_string(room.count_file()).unwrap_or_default();
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     lines.filter_map(|line| line["key"].as_str().map(str::to_owned)).collect()
 }
 
-/// Checks that every run has its line.
+/// Checks that every run has its line in the audit.
 fn check(room: &Room) {
     let lines = lines(room);
     let sent = lines.iter().filter(|line| line["event"] == "sent");
@@ -56,7 +57,7 @@ fn every_run_is_recorded_whenever_the_gateway_or_the_editor_is_killed() {
     let port = proxy.port.to_string();
     for round in 0..8 {
         let before = ran(&room).len();
-        // Two gateways at once share the file.
+        // Two gateways write to the same file at once.
         let mut clients = [(); 2].map(|()| Client::open(&room, &["--port", &port]));
         for client in &mut clients {
             client.echoes();
@@ -66,7 +67,7 @@ fn every_run_is_recorded_whenever_the_gateway_or_the_editor_is_killed() {
                 client.call("count", &json!({"key": format!("a-{round}-{number}-{n}")}));
             }
         }
-        // In the middle of the twenty calls, each time at another point.
+        // The fault happens in the middle of the twenty calls, at another point in each round.
         until("some of them ran", || ran(&room).len() > before + round);
         if round % 2 == 1 {
             unity.kill();
@@ -115,7 +116,7 @@ fn nothing_that_is_denied_ever_runs_through_reloads_and_kills() {
                 proxy.lead_to(unity.port);
             }
         }
-        // The reset may cut this call; here it only has to end.
+        // The reset may cut this call off; its verdict does not matter here.
         client.done("echo", &json!({}));
     }
     for id in calls {
@@ -141,14 +142,15 @@ fn a_file_that_cannot_be_read_lets_nothing_through_and_says_where_it_is_wrong() 
     // A separate thread writes the log.
     until("the log says it", || client.log().contains("line 4"));
     client.close(&room);
-    // The one-shot commands report the same, and `doctor` too.
+    // The commands that run once and exit, such as `call` and `doctor`, report the same problem.
     for (arguments, code) in [(&["call", "echo"][..], 3), (&["doctor"], 1)] {
         let done = client::command(&room).args(arguments).args(["--port", &port]).output().expect("it runs");
         let said = [done.stdout, done.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
         assert_eq!(done.status.code(), Some(code), "{said}");
         assert!(said.contains(&place), "{said}");
     }
-    // After the fix and a restart: the flag replaces the file's allow list, and the file's deny list still applies.
+    // The configuration is fixed and the gateway is started again: the flag replaces the file's allow list, and the file's
+    // deny list still applies.
     configure(&room, "[policy]\nallow = ['echo']\n\ndeny = ['count']\n");
     let mut client = Client::open(&room, &["--port", &port, "--allow", "count,get-logs"]);
     let verdicts = ["count", "echo", "get-logs"].map(|tool| client.done(tool, &json!({"key": "k"})).verdict());

@@ -1,4 +1,5 @@
-//! A connection that ends after any byte: at most one run of every call, proven by the editor's own count, and an honest answer.
+//! A connection that ends after any byte. The editor's own count proves that each call ran at most once, and each answer must
+//! be true.
 
 use serde_json::json;
 
@@ -7,7 +8,7 @@ use super::proxy::{Act, Keep, Proxy};
 use super::unity::Unity;
 use super::{Room, until};
 
-/// Which message is cut, how much of it goes through, and whether the connections end with a reset.
+/// Which message is cut, how much of it is delivered, and whether the connections end with a reset.
 struct Cut {
     act: fn(Keep) -> Act,
     keep: Keep,
@@ -17,7 +18,7 @@ struct Cut {
 /// The outcome of a call.
 struct Outcome {
     key: String,
-    /// Number of bytes that went through; `of` is the number of all.
+    /// Number of bytes that were delivered; `of` is the length of the whole message.
     kept: usize,
     of: usize,
     verdict: Verdict,
@@ -46,7 +47,8 @@ impl Bench {
         let dials = self.proxy.dials();
         let verdict = self.client.done("count", &json!({"key": key})).verdict();
         assert!(self.proxy.is_done(), "the message never came by");
-        // A call written before the gateway sees the end of the connection would be lost without reaching the proxy.
+        // A call that is written before the gateway notices the end of the connection would be lost without reaching the
+        // proxy.
         until("it connects again", || self.proxy.dials() > dials && self.proxy.open() == 1);
         let of = self.proxy.length();
         let kept = match cut.keep {
@@ -56,7 +58,7 @@ impl Bench {
         Outcome { key, kept, of, verdict }
     }
 
-    /// Cuts after every byte, every second time with a reset.
+    /// Cuts a message after every byte, alternately without and with a reset.
     fn everywhere(&mut self, act: fn(Keep) -> Act) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
         let mut at = 0;
@@ -155,7 +157,7 @@ fn what_was_not_sent_when_the_bridge_went_down_is_sent_once_it_is_up() {
         bench.unity.say("up");
         for (n, id) in ids.into_iter().enumerate() {
             let answer = bench.client.answer(id);
-            // The gateway may have seen the end only after the first bytes. Only then is the outcome unknown.
+            // The gateway may have noticed the end only after it wrote the first bytes. Only then may the outcome be unknown.
             let key = format!("{verb}-{n}");
             match answer.verdict() {
                 Verdict::Ok => assert_eq!(bench.room.runs(&key), 1, "{key}"),

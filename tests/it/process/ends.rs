@@ -1,4 +1,4 @@
-//! How the gateway ends: quickly, with every answer that is due, and without leaving anything behind.
+//! How the gateway ends: quickly, with every answer that is still expected, and without leaving files or processes behind.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -11,9 +11,10 @@ use super::system::{memory_kib, runs};
 use super::unity::Unity;
 use super::{GOES, HOLDFAST, Room, SOON, once_within, until};
 
-/// A gateway with nothing to wait for ends before the time that a running call gets. The exact times are in the chaos report.
+/// A gateway that has nothing to wait for must end before the time that a running call gets. The exact times are in the chaos
+/// report.
 const AT_ONCE: Duration = DRAIN_MAX;
-/// A client that reads nothing does not get the time of one that reads slowly.
+/// A client that reads nothing does not get as much time as one that reads slowly.
 const UNREAD: Duration = Duration::from_secs(FLUSH_READING_MAX.as_secs() * 2 / 5);
 
 fn session(room: &Room) -> (Unity, Client) {
@@ -23,7 +24,7 @@ fn session(room: &Room) -> (Unity, Client) {
     (unity, client)
 }
 
-/// Another session with the same editor.
+/// Opens another session with the same editor.
 fn again(room: &Room, unity: &Unity) -> Client {
     let mut client = Client::open(room, &["--port", &unity.port.to_string()]);
     client.echoes();
@@ -33,7 +34,7 @@ fn again(room: &Room, unity: &Unity) -> Client {
 #[test]
 fn the_end_of_stdin_with_nothing_sent_is_the_end_at_once() {
     let room = Room::new();
-    // Before the first byte, and in the middle of a line.
+    // stdin ends before the first byte, and in the middle of a line.
     for share in [0, 30] {
         once_within("the end of what is no session yet", AT_ONCE, || {
             let mut client = Client::spawn(&room, client::command(&room));
@@ -86,7 +87,7 @@ fn the_end_of_stdin_lets_a_running_call_answer_for_a_moment() {
         let id = client.call("hold", &json!({}));
         unity.begun(mark, "hold");
         let held = client.call("count", &json!({"key": "held"}));
-        // The gateway has both calls: it reads in order, so its answer to the ping shows that.
+        // The gateway reads in order, so its answer to the ping shows that it has read both calls.
         let ping = client.ask("ping", &json!({}));
         client.answer(ping);
         client.close_stdin();
@@ -121,7 +122,8 @@ fn the_end_of_stdin_does_not_wait_for_a_call_that_never_ends() {
     client.check(&room);
 }
 
-/// Over HTTP a call waits at its connection until its first byte can be written. The end need not wait for such a call.
+/// Over HTTP a call waits at its connection until its first byte can be written. The gateway need not wait for such a call
+/// when it ends.
 #[test]
 fn the_end_of_stdin_does_not_wait_for_a_call_that_was_not_sent() {
     let room = Room::new();
@@ -204,8 +206,8 @@ fn a_signal_ends_it_with_every_answer_given() {
     assert!(room.run_records().is_empty(), "{:?}", room.run_records());
 }
 
-/// A gateway whose launcher, a shell, is the client's child; and the gateway's own pid. The test keeps both pipes open, as a
-/// grandchild would.
+/// Starts a gateway whose launcher, a shell, is the client's child. Returns the client, and the gateway's own pid. The test
+/// keeps both pipes open, as a grandchild would.
 #[cfg(unix)]
 fn launched(room: &Room, port: u16) -> (Client, u32) {
     let mut command = Command::new("/bin/sh");
@@ -221,12 +223,12 @@ fn launched(room: &Room, port: u16) -> (Client, u32) {
     (client, pid)
 }
 
-/// As on Unix, with `cmd`.
+/// Does the same as the Unix version, with `cmd` as the shell.
 #[cfg(not(unix))]
 fn launched(room: &Room, port: u16) -> (Client, u32) {
     let mut command = Command::new("cmd");
     client::environment(&mut command, room);
-    // `cmd` reads a word that begins with a slash as a switch.
+    // `cmd` takes a word that begins with a slash as an option.
     command.args(["/C", &HOLDFAST.replace('/', "\\"), "--port", &port.to_string()]);
     let client = Client::deaf(room, command);
     let pid = || {
@@ -248,7 +250,7 @@ fn a_parent_that_dies_is_noticed_though_the_pipe_stays_open() {
     client.initialize();
     client.echoes();
     client.kill();
-    // stdout ends with the last process that holds it.
+    // stdout ends with the last process that has it open.
     client.ended_within(SOON);
     until("the process is gone", || !runs(pid));
     assert!(room.run_records().is_empty(), "{:?}", room.run_records());
@@ -266,7 +268,7 @@ fn a_launcher_that_ends_takes_no_session_with_it_whose_client_lives() {
     let running = client.call("sleep", &json!({"ms": 1500}));
     unity.begun(mark, "sleep");
     client.kill();
-    // The gateway asks the client, and works on meanwhile and afterwards.
+    // The gateway asks the client with a ping, and continues to work before and after the answer.
     until("it asks whether the client lives", || client.asked_by_server("ping").is_some());
     let asked = client.asked_by_server("ping").expect("it asked");
     client.send(&json!({"jsonrpc": "2.0", "id": asked, "result": {}}));
@@ -293,7 +295,7 @@ fn a_client_that_goes_before_it_opens_a_session_leaves_no_orphan_though_its_end_
 fn a_client_that_closes_stdout_ends_it() {
     let room = Room::new();
     let mut client = Client::deaf(&room, client::command(&room));
-    // The gateway notices this without writing anything.
+    // The gateway notices the closed stdout without writing to it.
     drop(client.take_stdout());
     let (status, took) = client.ended_within(SOON);
     assert_eq!(status.code(), Some(0), "after {took:?}");
@@ -355,14 +357,14 @@ fn ends_behind_a_blocked_stdout() -> Duration {
     let opening =
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "deaf", "version": "1"}});
     let (_, mut text) = client.request_line("initialize", &opening);
-    // More answers than the pipe and the queue take; all requests fit.
+    // These are more answers than the pipe and the queue accept; the requests themselves fit.
     for _ in 0..1500 {
         text.push_str(&client.request_line("tools/list", &json!({})).1);
     }
     let mut stdin = client.take_stdin();
     let writer = std::thread::spawn(move || {
         use std::io::Write as _;
-        // Dropped at the end: stdin ends before most of it has been read.
+        // stdin is dropped here, before the gateway has read most of it.
         let _ = stdin.write_all(text.as_bytes());
     });
     let (status, took) = client.ended_within(SOON);
@@ -410,7 +412,7 @@ fn what_killed_gateways_left_is_gone_with_the_next_session() {
     let run = room.state().join("run");
     std::fs::create_dir_all(&run).expect("a folder");
     // Each gateway looks once for records that dead gateways left, and reads this file last. A gateway that was still looking
-    // would remove what the first killed gateway leaves.
+    // would remove the record of the first gateway that is killed here.
     let last = run.join("999999999.lock");
     let opened = || {
         std::fs::write(&last, "").expect("a file");
@@ -419,7 +421,7 @@ fn what_killed_gateways_left_is_gone_with_the_next_session() {
         client
     };
     let mut killed = [opened(), opened(), opened()];
-    // A record and a lock for each gateway.
+    // There is a record and a lock for each gateway.
     until("their records", || {
         room.run_records().iter().filter(|path| path.extension().is_some_and(|of| of == "json")).count() == 3
     });

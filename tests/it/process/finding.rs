@@ -1,5 +1,5 @@
-//! Finding the editor by its project: before it runs, while it reloads, after its port changed; and what compilations do to a
-//! call.
+//! Finding the editor by its project: before it runs, while it reloads, after its port has changed; and what compilations do
+//! to a call.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use super::proxy::{Act, Proxy};
 use super::unity::Unity;
 use super::{Room, once_within, until};
 
-/// A project that no editor has opened yet.
+/// Creates a project that no editor has opened yet.
 fn bare_project(project: &Path) {
     for folder in ["Assets", "ProjectSettings"] {
         std::fs::create_dir_all(project.join(folder)).expect("a folder");
@@ -41,7 +41,7 @@ fn an_editor_that_starts_after_the_gateway_is_found() {
         client.echoes();
         drop(unity);
         client.close(&room);
-        // Without an editor, the refusal must be quick too.
+        // Without an editor, the call must be refused quickly too.
         if to_say_so < Duration::from_secs(3) { took } else { Duration::MAX }
     });
 }
@@ -77,7 +77,7 @@ fn a_port_that_moved_is_followed_and_the_held_call_goes_there() {
         let mark = unity.mark();
         let before = losses(&client);
         unity.say("move 300");
-        // A call sent on the dying connection would rightly be unknown; this one is held.
+        // A call sent on the ending connection could rightly have an unknown outcome; this call is held instead.
         until("the loss is seen", || losses(&client) > before);
         let key = format!("moved {round}");
         let id = client.call("count", &json!({"key": key}));
@@ -104,7 +104,7 @@ fn a_call_that_the_editor_turns_away_is_sent_to_the_right_one() {
     let project = room.project().display().to_string();
     let mut client = Client::open(&room, &["--project", &project, "--port", &proxy.port.to_string()]);
     client.echoes();
-    // As after a reload whose files were read a moment too early.
+    // The editor refuses the call as it does after a reload whose files were read a moment too early.
     for message in [
         "Unity CLI Loop server session changed. Retry the command.",
         "Connected Unity instance belongs to a different project.",
@@ -115,7 +115,7 @@ fn a_call_that_the_editor_turns_away_is_sent_to_the_right_one() {
         assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
         assert_eq!((room.runs(&key), proxy.requests_with(&key)), (1, 2), "{message}");
     }
-    // The call is not repeated without end.
+    // The call is not repeated for ever.
     let key = "never-end";
     proxy.plan_times(9, key, Act::RefuseRequest("Connected Unity instance belongs to a different project."), false);
     let answer = client.done("count", &json!({"key": key}));
@@ -177,7 +177,7 @@ fn the_result_of_an_earlier_compile_of_the_same_id_is_not_taken_for_this_one() {
         let arguments = json!({"RequestId": "build-1", "WaitForDomainReload": true});
         let first = client.done("compile", &arguments);
         assert_eq!(first.verdict(), Verdict::Ok, "{}", first.0);
-        // As an earlier session left it, with the caller's id or by another server.
+        // An earlier session left this file, made with the caller's id or by another server.
         let file = room.project().join("Temp/uLoopMCP/compile-results/build-1.json");
         std::fs::write(&file, r#"{"Success":true,"Message":"the first"}"#).expect("the folder is there");
 
@@ -185,7 +185,7 @@ fn the_result_of_an_earlier_compile_of_the_same_id_is_not_taken_for_this_one() {
         let mark = unity.mark();
         let id = client.call("compile", &arguments);
         unity.begun(mark, "compile");
-        // Without its lock file, only the result's own name distinguishes the two.
+        // Without the lock file, only the name of the result file distinguishes the two compilations.
         until("it compiles", || std::fs::remove_file(room.project().join("Temp/compiling.lock")).is_ok());
         if killed {
             unity.kill();
@@ -214,7 +214,7 @@ fn a_compile_that_is_to_wait_for_its_reload_is_answered_when_that_is_over() {
     assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
     assert_eq!(unity.stats()["domain"].as_u64(), before.map(|domain| domain + 1), "the reload is over");
     assert!(answer.text().contains("Success") && !answer.text().contains("ProjectRoot"), "{}", answer.0);
-    // A failed compilation is followed by no reload, and is reported at once.
+    // No reload follows a failed compilation, and the failure is reported at once.
     unity.say("compile-error on");
     once_within("to tell of an error", Duration::from_secs(2), || {
         let began = Instant::now();

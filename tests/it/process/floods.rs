@@ -10,10 +10,11 @@ use super::client::Client;
 use super::system::memory_kib;
 use super::unity::Unity;
 
-/// More than two longest lines and a queue of answers take in a debug build. A line that was kept whole would take 64 MiB alone.
+/// More memory than two lines of the greatest length and a queue of answers need in a debug build. A line that was stored
+/// whole would need 64 MiB alone.
 const CEILING_KIB: u64 = 96 * 1024;
 
-/// Samples the memory of a process until it is stopped; returns the highest value.
+/// Measures the memory of a process until it is stopped, and returns the highest value.
 struct Watch {
     stop: Arc<AtomicBool>,
     thread: std::thread::JoinHandle<u64>,

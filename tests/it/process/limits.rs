@@ -8,7 +8,7 @@ use super::client::{self, Client, Verdict};
 use super::unity::Unity;
 use super::{HOLDFAST, Room, SOON, until};
 
-/// holdfast under a limit set by the shell's `ulimit`.
+/// Returns a command that runs holdfast under a limit set by the shell's `ulimit`.
 fn limited(room: &Room, limit: &str, words: &[&str]) -> Command {
     let mut command = Command::new("/bin/sh");
     client::environment(&mut command, room);
@@ -63,7 +63,7 @@ fn a_call_without_a_descriptor_for_its_connection_is_told_that_and_nothing_of_un
     let pid = Pid::from_raw(i32::try_from(client.pid()).expect("a pid"));
     let most =
         |most| prlimit(pid, Resource::Nofile, Rlimit { current: Some(most), maximum: Some(4096) }).expect("a limit");
-    // Open descriptors stay open, but no new one can be opened, even after one is closed.
+    // Descriptors that are open stay open, but no new one can be opened, even after one is closed.
     most(3);
     client.initialize();
     let answer = client.done("count", &json!({"key": "starved"}));
@@ -83,14 +83,14 @@ fn a_limit_on_the_size_of_files_is_a_write_error_like_any_other() {
     let room = Room::new();
     let unity = Unity::start(&room, &["--quiet"]);
     let port = unity.port.to_string();
-    // No byte can be written to a file: the record of the run, the catalogue and the log are lost, but the session is not.
+    // No byte can be written to a file: the gateway's record, the catalogue and the log are lost, but the session continues.
     let mut client = Client::spawn(&room, limited(&room, "-f 0", &["--port", &port]));
     client.initialize();
     client.echoes();
     client.close(&room);
 
-    // 4 KiB (dash counts blocks of 512 bytes, bash of 1024): at some point the record of a call fails, and then the call is not
-    // sent.
+    // Files are limited to 4 KiB (dash counts blocks of 512 bytes, bash of 1024). At some point the record of a call in the
+    // audit cannot be written, and then that call is not sent.
     let audit = room.path().join("audit.jsonl");
     let mut command = limited(&room, "-f 8", &["--port", &port, "--audit", &audit.display().to_string()]);
     command.env("HOLDFAST_LOG", "off");
@@ -113,7 +113,7 @@ fn a_limit_on_the_size_of_files_is_a_write_error_like_any_other() {
     );
     client.close(&room);
 
-    // A large result that cannot be written to its file is answered all the same.
+    // A large result that cannot be written to a file is still answered.
     let mut client = Client::spawn(&room, limited(&room, "-f 8", &["--port", &port]));
     client.initialize();
     for n in [7, 9] {
@@ -122,7 +122,7 @@ fn a_limit_on_the_size_of_files_is_a_write_error_like_any_other() {
     client.echoes();
     client.close(&room);
 
-    // The limit does not kill a command that only writes files either.
+    // A command that only writes files is not killed by the limit either.
     let setup = limited(&room, "-f 0", &["setup", "cursor"]).stdin(Stdio::null()).output().expect("it runs");
     assert!(setup.status.code().is_some_and(|code| code != 0), "{setup:?}");
 }

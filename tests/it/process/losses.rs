@@ -1,4 +1,4 @@
-//! The editor is lost: killed, stopped, reset, or it sends what no editor sends.
+//! The editor is lost: killed, stopped, reset, or it sends what a real editor never sends.
 
 use std::time::{Duration, Instant};
 
@@ -70,7 +70,7 @@ fn an_editor_killed_at_any_moment_runs_nothing_twice() {
             }
             other => panic!("{key}: {other:?}: {}", answer.0),
         }
-        // Zero if the call was written to a connection whose end the gateway had not seen yet.
+        // The number is zero if the call was written to a connection whose end the gateway had not noticed yet.
         assert!(proxy.requests_with(&format!("{key}\"")) <= 1, "{key} was sent again");
     }
     assert!(verdicts[0] >= 36, "a kill loses one call at the most: {verdicts:?}");
@@ -183,7 +183,7 @@ fn a_reply_that_comes_twice_is_given_once() {
     proxy.plan("twice-end", Act::DoubleReply, false);
     let answer = client.done("count", &json!({"key": "twice-end"}));
     assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
-    // Its duplicate came before the answer to this call; `close` finds any second answer.
+    // The duplicate of the earlier answer came before the answer to this call; `close` finds any second answer.
     client.echoes();
     client.close(&room);
 }
@@ -195,7 +195,8 @@ fn an_editor_that_crashes_again_and_again_is_not_besieged() {
     let proxy = Proxy::start(unity.port);
     let mut client = Client::open(&room, &["--port", &proxy.port.to_string()]);
     client.echoes();
-    // The port accepts and closes at once, repeatedly: a crash loop from the gateway's point of view.
+    // The port accepts connections and closes them at once, repeatedly. To the gateway this looks like an editor that crashes
+    // again and again.
     proxy.hang_up(true);
     let mark = unity.mark();
     let hold = client.call("hold", &json!({}));
@@ -208,7 +209,7 @@ fn an_editor_that_crashes_again_and_again_is_not_besieged() {
     std::thread::sleep(Duration::from_secs(2));
     until("it goes on dialing", || proxy.dials() >= before + 5);
     let (dials, passed) = (proxy.dials() - before, began.elapsed());
-    // Waits of 50 ms and then 100 ms, each shortened by a fifth at most; an arriving call cuts one of them short.
+    // The waits are 50 ms and then 100 ms, each shortened by a fifth at most; a call that arrives cuts one of them short.
     let most = 3 + passed.as_millis() / 80;
     assert!(u128::from(dials) <= most, "{dials} dials in {passed:?}");
     assert!(!client.is_answered(held));

@@ -1,4 +1,4 @@
-//! Metrics of the real binary, scraped as Prometheus does, at the address in the gateway's record.
+//! The metrics of the real binary, read as Prometheus reads them, at the address in the gateway's record.
 
 #![expect(clippy::disallowed_types, reason = "a scraper is played, from outside")]
 
@@ -24,7 +24,7 @@ fn record(room: &Room, client: &Client) -> Option<Value> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-/// The scrape address in this gateway's record.
+/// Waits for this gateway's record, and returns the address in it.
 pub fn target(room: &Room, client: &Client) -> String {
     until("a record", || record(room, client).is_some());
     let record = record(room, client).expect("it is there");
@@ -75,7 +75,7 @@ fn a_session_is_scraped_through_a_reload_and_leaves_its_last_words() {
     assert!(has(&before, "holdfast_fsm_state{machine=\"bridge\",state=\"ready\"} 1"), "{before}");
 
     unity.order("reload 300");
-    // Any number of scrapes while the editor is away, all of them complete.
+    // Metrics are read several times while the editor is away, and each answer must be complete.
     until("the loss", || has(&scrape(&target), "holdfast_unity_disconnects_total{reason=\"reload\"} 1"));
     let id = client.call("echo", &json!({"text": "held"}));
     until("the return", || has(&scrape(&target), "holdfast_unity_reloads_total{result=\"completed\"} 1"));
@@ -109,7 +109,7 @@ fn a_killed_gateway_leaves_a_record_that_the_next_one_reaps() {
     assert_ne!(dead, lives);
     killed.kill();
     killed.ended_within(super::SOON);
-    // A killed gateway cannot remove its record; any running gateway may do so before the next one starts.
+    // A killed gateway cannot remove its record. Any running gateway may remove it before the next one starts.
     assert!(TcpStream::connect(&dead).is_err());
     let next = Client::open(&room, &["--metrics"]);
     target(&room, &next);

@@ -1,7 +1,8 @@
-//! The real binary against a real fake editor under real faults: signals, sockets cut at chosen bytes, pipes that end or fill.
+//! The real binary with a real fake editor and real faults: signals, sockets that are cut at chosen bytes, pipes that end or
+//! fill up.
 //!
-//! The harness is [`holdfast_testkit::process`]. Its client checks every line of stdout against JSON-RPC, and that every id is
-//! answered once.
+//! The harness is [`holdfast_testkit::process`]. Its client checks that every line of stdout is valid JSON-RPC, and that
+//! every id is answered once.
 
 #![expect(
     clippy::disallowed_methods,

@@ -1,8 +1,8 @@
-//! The opening of each AI editor, replayed literally: its client name, the version and capabilities that it sends, how many
-//! copies it starts at once, in what environment and directory, and how it ends them.
+//! How each AI client opens its session, replayed literally: its name, the version and capabilities that it sends, how many
+//! copies of the server it starts at once, in which environment and directory, and how it ends them.
 //!
-//! What is known of each, and how reliably, is in its row of `src/protocol/mcp/clients/table.rs`. If a client's version or
-//! capability is not known, its opening has what its SDK sends.
+//! What is known about each client, and how reliably, is in its row of `src/protocol/mcp/clients/table.rs`. If a client's
+//! version or capability is not known, its opening has what its SDK sends.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ enum End {
     Group,
 }
 
-/// The era of the opening.
+/// The kind of MCP that the opening uses: with a handshake, or stateless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Era {
     Handshake,
@@ -68,14 +68,14 @@ const OPENINGS: [Opening; 19] = [
     Opening { name: "claude-code", version: "2.1.240", capabilities: r#"{"roots":{},"elicitation":{}}"#, ..PLAIN },
     // With negotiation turned on (MCP_PROTOCOL_NEGOTIATION=auto).
     Opening { name: "claude-code", version: "2.1.240", era: Era::Stateless, ..PLAIN },
-    // One start of the application starts both of these.
+    // One start of the application starts both of these sessions.
     Opening { name: "claude-ai", version: "0.1.0", end: End::Group, ..PLAIN },
     Opening { name: "local-agent-mode-holdfast", end: End::Group, ..PLAIN },
     Opening { name: "cursor-vscode", ..PLAIN },
     Opening {
         name: "cursor-vscode",
         sends: "2025-06-18",
-        // An old version of it sends booleans instead of objects.
+        // An old version of this client sends booleans instead of objects.
         capabilities: r#"{"tools":true,"prompts":true,"resources":true,"logging":false,"elicitation":{},"roots":{"listChanged":false}}"#,
         ..PLAIN
     },
@@ -138,7 +138,7 @@ impl Opening {
         self.capabilities().get("roots").is_some()
     }
 
-    /// The params as this client writes them.
+    /// Returns the params in the form that this client sends.
     fn params(&self, mut params: Value) -> Value {
         if self.era == Era::Stateless {
             params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
@@ -148,7 +148,8 @@ impl Opening {
         params
     }
 
-    /// Starts the gateway. A client that declares roots is asked for the project; other clients name it in their entry.
+    /// Starts the gateway. If the client declares roots, the gateway asks it for the project; otherwise the client's
+    /// configuration names the project.
     fn start(&self, room: &Room) -> Client {
         let mut command = Command::new(super::holdfast());
         client::bare(&mut command, room);
@@ -164,7 +165,7 @@ impl Opening {
         client
     }
 
-    /// Opens the session; returns how long that took.
+    /// Opens the session. Returns how long that took.
     fn open(&self, client: &mut Client) -> Duration {
         let began = Instant::now();
         match self.era {
@@ -205,7 +206,7 @@ impl Opening {
         tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
     }
 
-    /// Checks the tool list, a ping and a call. Returns whether the first list was complete, or the client gets change
+    /// Checks the tool list, a ping and a call. Returns whether the first list was complete or the client gets change
     /// notifications. Fails if a client that never asks again gets an incomplete list before [`TOOLS_WAIT`] has passed.
     fn works(&self, client: &mut Client) -> bool {
         let began = Instant::now();
@@ -236,7 +237,7 @@ impl Opening {
         whole
     }
 
-    /// Ends the session; returns how long that took.
+    /// Ends the session. Returns how long that took.
     fn end(&self, mut client: Client, room: &Room) -> Duration {
         match self.end {
             #[cfg(unix)]
@@ -253,8 +254,8 @@ impl Opening {
         took
     }
 
-    /// Runs as many copies as this client does. Returns how long the slowest took to open and to end, and whether each list was
-    /// complete.
+    /// Runs as many copies as this client does. Returns how long the slowest copy took to open and to end, and whether each
+    /// list was complete.
     fn run(&self, room: &Room) -> (Duration, Duration, bool) {
         let mut copies: Vec<Client> = (0..self.copies).map(|_| self.start(room)).collect();
         let opened = copies.iter_mut().map(|client| self.open(client)).max();
@@ -277,7 +278,7 @@ fn every_client_opens_as_many_copies_as_it_does_and_each_works_and_leaves_nothin
     let room = Room::new();
     let unity = Unity::of_project(&room, &["--quiet"]);
     for opening in &OPENINGS {
-        // On a busy machine it may take several tries until each is quick once.
+        // On a busy machine it may take several attempts until each step is quick once.
         let (mut opened, mut ended, mut whole) = (Duration::MAX, Duration::MAX, false);
         once_within(opening.name, Duration::from_secs(3), || {
             let go = opening.run(&room);
@@ -295,7 +296,7 @@ fn every_client_in_the_table_has_its_opening_here() {
     let replayed: Vec<&str> =
         OPENINGS.iter().map(|opening| holdfast::protocol::mcp::traits_of(opening.name).name).collect();
     for client in holdfast::protocol::mcp::clients::known_clients() {
-        // The names of some clients are unknown, and the Inspector opens by itself: see tests/clients/run.sh.
+        // The names of some clients are unknown, and the Inspector is tested with its own program: see tests/clients/run.sh.
         let told = client.names.is_empty() || client.label == "mcp_inspector";
         assert!(told || replayed.contains(&client.label), "{} is not replayed", client.label);
     }

@@ -1,4 +1,4 @@
-//! Unusual requests of a client: a reused id, batches, more than fits.
+//! Unusual requests of a client: a reused id, batches, more requests than the gateway accepts.
 
 use std::io::{BufRead, BufReader};
 
@@ -8,8 +8,8 @@ use super::Room;
 use super::client::{Client, Verdict, command};
 use super::unity::Unity;
 
-/// A client of this protocol version, and the read end of the gateway's stdout, because the client's own reader does not accept
-/// arrays.
+/// Starts a client with this protocol version. Also returns the read end of the gateway's stdout, because the client's own
+/// reader does not accept arrays.
 fn raw(room: &Room, version: &str, arguments: &[&str]) -> (Client, BufReader<std::process::ChildStdout>) {
     let mut command = command(room);
     command.args(arguments);
@@ -50,7 +50,7 @@ fn a_batch_of_2025_03_26_is_answered_as_one_array_and_without_what_wants_no_answ
         request(1, "ping", json!({})),
         count(2, "in a batch"),
         {"jsonrpc": "2.0", "method": "notifications/whatever"},
-        // Long enough for the cancel to arrive first.
+        // The call is long enough for the cancel to arrive before it ends.
         request(3, "tools/call", json!({"name": "sleep", "arguments": {"ms": 3000}})),
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}},
         request(4, "initialize", json!({})),
@@ -78,7 +78,8 @@ fn a_batch_of_2025_03_26_is_answered_as_one_array_and_without_what_wants_no_answ
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32600)), "{refused}");
     client.send(&json!([request(5, "ping", json!({}))]));
     assert_eq!(next(&mut stdout), json!([{"jsonrpc": "2.0", "id": 5, "result": {}}]));
-    // More than one line can hold: three results of 4 MB of text are sent in more than one array, each below the bound.
+    // The answers exceed the size of one line: three results of 4 MB of text are sent in several arrays, each below the
+    // limit.
     let big = |id| request(id, "tools/call", json!({"name": "big", "arguments": {"n": 4_000_000}}));
     client.send(&json!([big(6), big(7), big(8)]));
     let mut left = vec![json!(6), json!(7), json!(8)];
@@ -92,7 +93,7 @@ fn a_batch_of_2025_03_26_is_answered_as_one_array_and_without_what_wants_no_answ
     client.send(&json!([[request(9, "ping", json!({}))]]));
     let refused = next(&mut stdout)[0]["error"]["message"].to_string();
     assert!(refused.contains("not a JSON object"), "{refused}");
-    // More calls than may be open: each is answered all the same.
+    // The batch has more calls than may be open, but each must be answered.
     let batch = (100..1100).map(|id| if id % 2 == 0 { request(id, "ping", json!({})) } else { count(id, "many") });
     client.send(&Value::Array(batch.collect()));
     let mut left: std::collections::BTreeSet<u64> = (100..1100).collect();
@@ -141,7 +142,7 @@ fn a_client_that_hears_of_changes_gets_the_tools_of_a_running_editor_with_its_fi
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     let tools = client.tools();
     assert!(tools.contains(&"echo".to_owned()), "{tools:?}");
-    // The editor may be quicker than the client's request.
+    // The editor may connect before the client asks for the list.
     let told = client.notified("notifications/tools/list_changed");
     client.echoes();
     assert_eq!(client.notified("notifications/tools/list_changed"), told, "the list was whole");

@@ -1,4 +1,4 @@
-//! A room for the binary that cargo built for these tests.
+//! A test's temporary folders and files (the test kit's `Room`), with the binary that cargo built for these tests.
 
 use std::ops::Deref;
 

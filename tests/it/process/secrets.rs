@@ -1,4 +1,4 @@
-//! A planted secret must not be in anything that leaves the process, except answers to its client and calls to its editor.
+//! A known secret must not appear in anything that leaves the process, except answers to its client and calls to its editor.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::proxy::{Act, Proxy};
 use super::unity::Unity;
 use super::{Room, until};
 
-/// Part of arguments, results, errors and malformed lines.
+/// The secret, which is part of arguments, results, errors and malformed lines.
 const SECRET: &str = "CANARY-7f3a91c2";
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -40,7 +40,7 @@ fn seek(room: &Room, client: &Client, target: Option<&str>) {
 /// Makes calls with every kind of outcome, each with the secret in it.
 fn plant(client: &mut Client, unity: &mut Unity, proxy: &Proxy) {
     let secret = json!({"text": SECRET, "key": SECRET, "token": {"password": SECRET}});
-    // The secret is passed on and returned, so the search below is for something that was really there.
+    // The secret is sent to the editor and returned, so the search below is for a text that really was in the process.
     let echoed = client.done("echo", &secret);
     assert!(echoed.verdict() == Verdict::Ok && echoed.text().contains(SECRET), "{}", echoed.0);
     assert_eq!(client.done("fail", &secret).verdict(), Verdict::ToolError);
@@ -61,7 +61,7 @@ fn plant(client: &mut Client, unity: &mut Unity, proxy: &Proxy) {
     let id = client.ask("ping", &json!({}));
     client.write(format!("{{\"password\": \"{SECRET}\"\n[\"{SECRET}\"]\n{SECRET}\n").as_bytes()).expect("it reads");
     client.answer(id);
-    // Cancelled while it runs, and while it is held.
+    // One call is cancelled while it runs, the other while it is held.
     let mark = unity.mark();
     let running = client.call("hold", &secret);
     unity.begun(mark, "hold");
@@ -69,12 +69,12 @@ fn plant(client: &mut Client, unity: &mut Unity, proxy: &Proxy) {
     client.cancel(held);
     client.cancel(running);
     let after = client.call("echo", &secret);
-    // Repeated, because the editor reports that a hold has begun just before it can be released.
+    // Sent repeatedly, because the editor reports that a `hold` call has begun just before it can be released.
     until("the editor is free", || {
         unity.say("release");
         client.is_answered(after)
     });
-    // Cut off, and answered with what is not an answer.
+    // Answers that are cut off, not JSON, or for a call that does not exist.
     let body = format!("{{\"result\": \"{SECRET}\", ");
     let stray = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"holdfast.99999\",\"result\":{{\"Key\":\"{SECRET}\"}}}}");
     for (number, body) in [body.as_str(), SECRET, &stray].into_iter().enumerate() {
@@ -98,7 +98,7 @@ fn a_secret_in_calls_answers_and_errors_leaves_the_process_nowhere_else() {
     client.echoes();
     let target = target(&room, &client);
     plant(&mut client, &mut unity, &proxy);
-    // Wait until all calls have been counted.
+    // Waits until all calls have been counted.
     let counted = |line: &str| fetch(&target, "/metrics").lines().any(|known| known == line);
     until("the counts", || counted("holdfast_tool_calls_by_tool_total{tool=\"count\",verdict=\"outcome_unknown\"} 3"));
     let told: Value = serde_json::from_str(&fetch(&target, "/status.json")).expect("a status");

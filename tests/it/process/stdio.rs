@@ -12,10 +12,10 @@ use super::client::{self, Client};
 use super::unity::Unity;
 use super::{Room, until};
 
-/// Larger than all buffers between the two.
+/// Larger than all buffers between the gateway and the test together.
 const LARGE: usize = 1024 * 1024;
 
-/// A pair of sockets. The far end is the gateway's: non-blocking, with the smallest buffers of the system.
+/// Creates a pair of sockets. The gateway gets the far end: non-blocking, with the smallest buffers that the system permits.
 fn pair() -> (Stdio, OwnedFd) {
     let (near, far) = UnixStream::pair().expect("a pair");
     far.set_nonblocking(true).expect("a mode");
@@ -37,7 +37,7 @@ fn pipes_that_do_not_block_are_waited_for_in_both_directions() {
     let unity = Unity::start(&room, &["--quiet"]);
     let mut plain = Client::open(&room, &["--port", &unity.port.to_string()]);
     let mut client = Client::over(&room, command(&room, &unity), [pair(), pair()]);
-    // At this point there is nothing to read.
+    // When the gateway starts to read, there are no bytes yet.
     client.initialize();
     client.echoes();
     for text in ["x".repeat(LARGE / 2), "short".to_owned()] {
@@ -75,7 +75,8 @@ fn a_reader_of_a_stdout_that_does_not_block_may_take_its_time() {
         text.push_str(&format!("{line}\n"));
     }
     std::io::Write::write_all(&mut to, text.as_bytes()).expect("it reads");
-    // Each piece is much smaller than the waiting bytes, so nearly every write of the gateway finds a full buffer.
+    // Each piece that is read is much smaller than the bytes that wait, so nearly every write of the gateway finds a full
+    // buffer.
     let mut heard = Vec::new();
     let mut piece = [0; 701];
     let whole = |heard: &[u8]| heard.ends_with(b"}\n") && heard.len() > LARGE;
@@ -105,7 +106,7 @@ fn a_stderr_that_does_not_block_loses_no_line() {
     drop(command);
     let (mut stdin, stdout) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
     let mut answers = std::io::BufRead::lines(std::io::BufReader::new(stdout));
-    // Each call is logged, and nobody reads stderr meanwhile.
+    // Each call is logged, and nobody reads stderr in the meantime.
     const CALLS: usize = 200;
     for id in 0..=CALLS {
         let params = match id {
@@ -169,7 +170,7 @@ fn arguments_may_come_from_a_stdin_that_does_not_block() {
     let mut near = near;
     for part in [r#"{"te"#, r#"xt":"in two "#, r#"parts"}"#] {
         std::io::Write::write_all(&mut near, part.as_bytes()).expect("it reads");
-        // Then the gateway tries to read more, and there is nothing.
+        // After that the command tries to read more, and there are no bytes.
         until("it reads", || rustix::io::ioctl_fionread(&far).is_ok_and(|left| left == 0));
     }
     drop((near, far));

@@ -1,4 +1,4 @@
-//! Many calls at once while the editor reloads, crashes and starts again; two gateways on one editor.
+//! Many calls at once while the editor reloads, crashes and starts again; two gateways that use one editor.
 
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ fn two_gateways_on_one_editor_get_each_their_own_answers() {
         assert_eq!(room.runs(&key), 1, "{key}");
     }
     assert_eq!(unity.stats()["connections"], 2);
-    // Both lose their editor, and both find it again.
+    // Both gateways lose their editor, and both find it again.
     unity.say("reload 50");
     for client in &mut clients {
         client.echoes();

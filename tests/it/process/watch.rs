@@ -43,7 +43,7 @@ impl Watching {
         let drawn = Arc::clone(&screen);
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
-            // Ends with an error when both ends of the other side are closed.
+            // Reading ends with an error when no process has the other side of the terminal open.
             while let Ok(count @ 1..) = output.read(&mut buffer) {
                 drawn.lock().expect("no holder panics").process(&buffer[..count]);
             }
@@ -59,7 +59,7 @@ impl Watching {
         self.keys.write_all(keys.as_bytes()).expect("it lives");
     }
 
-    /// Checks that the command has ended well, and that the terminal is as before.
+    /// Checks that the command ended successfully, and that the terminal's settings are as before.
     fn gave_back(mut self) {
         let mut ended = None;
         until("its end", || {
@@ -134,7 +134,7 @@ fn status(room: &Room) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// `holdfast status` is the first thing that a person runs who wonders why nothing happens.
+/// `holdfast status` is the first command that a person runs who wonders why nothing happens.
 #[test]
 fn the_plain_status_shows_a_dialog_and_a_freeze() {
     let room = Room::new();

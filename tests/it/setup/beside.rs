@@ -1,4 +1,5 @@
-//! What may be next to our entry: entries of old servers, an older entry of ours; and the owner of the file.
+//! Other entries in the file that our entry is written to (of old servers, or an older one of ours), and the owner of the
+//! file.
 
 use std::fs;
 #[cfg(unix)]
@@ -10,7 +11,8 @@ use super::program_in;
 use super::table::CASES;
 use crate::binary::{Place, finish, text};
 
-/// Entries as the packages' windows and documents write them: the client, the content of its file, and the entry's key.
+/// Entries in the form in which the packages' windows and documents give them: the client, the content of its file, and the
+/// entry's key.
 const OLD: [(&str, &str, &str); 6] = [
     (
         "codex",
@@ -87,7 +89,8 @@ async fn an_old_servers_entry_is_named_and_replaced_and_the_rest_stays_byte_for_
         let again = place.run(["setup", client, "--replace"]).await;
         assert!(again.out.contains("is already set up") && !again.out.contains("twice"), "{client}: {again:?}");
 
-        // The old server's entry does not come back by itself. The backup stays, because only it still has that entry.
+        // The old server's entry is not restored automatically. The backup is kept, because only the backup still has that
+        // entry.
         let removed = place.run(["setup", client, "--remove"]).await;
         assert!(removed.code == Some(0) && removed.out.contains("The rest of "), "{client}: {removed:?}");
         let bare = fs::read_to_string(&path).expect("there");
@@ -172,7 +175,7 @@ async fn a_file_with_several_names_keeps_them_all() {
     assert_eq!(left, ["mcp.json"], "no temporary file and no copy is left");
 }
 
-/// Only root can give files away. As another user, this shows only that mode and owner stay the same.
+/// Only root can give files to another user. For other users, this test shows only that mode and owner stay the same.
 #[cfg(unix)]
 #[tokio::test]
 async fn who_owned_a_file_still_does() {
@@ -186,7 +189,7 @@ async fn who_owned_a_file_still_does() {
     let path = place.write(".cursor/mcp.json", "{}\n");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("ours");
     for given in [&home, &place.path(".cursor"), &path] {
-        // Refused for any user but root.
+        // The system refuses this for any user but root.
         let _ = chown(given, Some(12_345), Some(23_456));
     }
     let his = owner(&path);

@@ -1,5 +1,5 @@
-//! `holdfast setup` over the configurations of every client: real processes, files in a separate home, and parsers other than the
-//! program's.
+//! Tests `holdfast setup` with the configuration files of every client: real processes, files in a separate home, and parsers
+//! that are not the program's own.
 
 mod beside;
 mod odd;
@@ -15,24 +15,24 @@ use serde_json::Value;
 use reading::{read, without_entry};
 use table::{CASES, Case};
 
-/// The path of the program under test, as an entry has to name it.
+/// Returns the path of the program under test, in the form in which an entry has to name it.
 fn program() -> String {
     let path = dunce::canonicalize(env!("CARGO_BIN_EXE_holdfast")).expect("it was built");
     path.to_str().expect("Unicode").to_owned()
 }
 
-/// The program's path as this text has it: JSON and TOML double each backslash.
+/// Returns the program's path in the form in which this text has it: JSON and TOML double each backslash.
 fn program_in(text: &str) -> String {
     let escaped = program().replace('\\', r"\\");
     if text.contains(&escaped) { escaped } else { program() }
 }
 
-/// A path with the system's separators.
+/// Returns a path with the system's separators.
 fn native(path: &str) -> String {
     path.replace('/', std::path::MAIN_SEPARATOR_STR)
 }
 
-/// Every file below a folder, with its bytes.
+/// Returns every file below a folder, with its bytes.
 fn files(place: &Place) -> BTreeMap<String, Vec<u8>> {
     fn walk(folder: &Path, root: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
         for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -50,7 +50,7 @@ fn files(place: &Place) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Writes a case's file and sets the client up; returns the result and the file's new content.
+/// Writes a case's file and runs `setup` for its client. Returns the result and the file's new content.
 async fn set_up(place: &Place, case: &Case, content: &[u8]) -> (Done, Vec<u8>) {
     let file = place.write(case.file, content);
     let done = place.run(["setup", case.client]).await;
@@ -62,7 +62,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("UTF-8")
 }
 
-/// The layouts in which the same content may be in a file.
+/// Returns the same content in every layout that a file may have.
 fn layouts(case: &Case, content: &str) -> Vec<(&'static str, String)> {
     let mut layouts = vec![
         ("as it is", content.to_owned()),

@@ -1,4 +1,4 @@
-//! Files and folders that are not as they should be, and what `--list` and `doctor` report about them.
+//! Files and folders with something wrong, and what `--list` and `doctor` report about them.
 
 use serde_json::json;
 
@@ -168,7 +168,7 @@ async fn modes_are_kept_and_read_only_files_are_left_alone() {
     assert_eq!(mode(&new.path(CURSOR)), 0o600);
 }
 
-/// A folder in which not even root can create a file.
+/// Not even root can create a file in this folder.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_folder_that_takes_no_files_is_told_with_what_to_paste() {

@@ -11,13 +11,13 @@ mod parsers;
 use parsers::plain;
 pub use parsers::read;
 
-/// The content on one line, as a program writes it that does not care for human readers.
+/// Returns the content on one line, as a program writes it that does not format it for people.
 pub fn on_one_line(content: &str) -> String {
-    // A number of that length would be read as another number.
+    // Comments are removed first: on one line, a `//` comment would hide everything after it.
     plain(content).lines().map(str::trim).collect()
 }
 
-/// The meaning of a file without our entry; an empty map of servers counts as absent.
+/// Returns a file's parsed content without our entry. A map of servers that is empty then is removed too.
 pub fn without_entry(case: &Case, meaning: &Value) -> Value {
     let mut rest = meaning.clone();
     let map = rest.as_object_mut().expect("a map");

@@ -1,5 +1,5 @@
-//! Several clients and several editors in one process. Each call goes to the editor of its own session's project or to none, and
-//! a failure of one session or link does not affect the others.
+//! Several clients and several editors in one process. Each call is sent to the editor of its own session's project or to
+//! none, and a failure of one session or link does not affect the others.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -80,7 +80,7 @@ impl Stage {
         support::unity(&self.net, config).await
     }
 
-    /// A client over pipes of `pipe` bytes, started for `project` if there is one.
+    /// Connects a client over pipes of `pipe` bytes. Its session is started for `project`, if there is one.
     fn attach_over(&self, project: Option<usize>, pipe: usize) -> Caller {
         let (input, to_input) = tokio::io::duplex(pipe);
         let (output, from_output) = tokio::io::duplex(pipe);
@@ -95,21 +95,21 @@ impl Stage {
         caller
     }
 
-    /// A client that has opened a session for this project.
+    /// Connects a client and opens its session for this project.
     async fn named(&self, nth: usize) -> Caller {
         let mut caller = self.attach(Some(nth));
         caller.client.open().await;
         caller
     }
 
-    /// A client that has opened a session, declares roots, and has not answered `roots/list` yet.
+    /// Connects a client that declares roots, and opens its session. It has not answered `roots/list` yet.
     async fn rooted(&self) -> Caller {
         let mut caller = self.attach(None);
         caller.client.open_as(PATIENT, "2025-06-18", json!({"roots": {"listChanged": true}})).await;
         caller
     }
 
-    /// Answers the client's request `nth` for its roots.
+    /// Answers the `roots/list` request with the index `nth` with these folders.
     async fn answer_roots(&self, caller: &mut Caller, nth: usize, folders: &[PathBuf]) {
         until("roots/list", || caller.client.notifications("roots/list").len() > nth).await;
         let id = caller.client.notifications("roots/list")[nth].value["id"].clone();
@@ -117,7 +117,7 @@ impl Stage {
         caller.client.line(&json!({"jsonrpc": "2.0", "id": id, "result": {"roots": roots}}).to_string()).await;
     }
 
-    /// Ends everything, and checks that nothing is left.
+    /// Ends everything, and checks that no session or link is left.
     async fn end(self) {
         within("the end", self.several.end()).await;
         assert!(!self.parts.env.health.has_failed_task());
@@ -136,7 +136,7 @@ impl Caller {
         within("its end", self.session.ended.wait_for(Option::is_some)).await.unwrap().unwrap()
     }
 
-    /// Ends its session as a client does, by closing stdin.
+    /// Ends the client's session as a client does, by closing stdin.
     async fn close(mut self) -> ShutdownReason {
         self.client.close_stdin().await;
         let why = self.why().await;
@@ -180,7 +180,8 @@ async fn a_session_that_says_nothing_gets_the_only_editor_and_of_two_the_candida
     assert!(!named.count("named").await.1);
     let (text, error) = silent.count("only").await;
     assert!(!error, "{text}");
-    // With a second editor the choice would be a guess. The session is routed again with each request, so the call is refused.
+    // With a second editor the choice would be a guess. The session's project is chosen again for each request, so the call
+    // is refused.
     let second = stage.editor(1).await;
     let mut other = stage.named(1).await;
     assert!(!other.count("other").await.1);
@@ -204,7 +205,7 @@ async fn a_session_whose_roots_hold_no_project_never_gets_a_strangers_editor() {
     assert!(!named.count("named").await.1);
     let empty = tempfile::tempdir().unwrap();
     let mut rooted = stage.rooted().await;
-    // Called before the client's roots are known: the call waits for them, and is refused when they name no project.
+    // This call is made before the client's roots are known: it waits for them, and is refused because they name no project.
     let early = rooted.client.call("count", json!({"key": "early"})).await;
     stage.answer_roots(&mut rooted, 0, &[empty.path().to_path_buf()]).await;
     let (text, error) = rooted.client.text(&early).await;
@@ -248,7 +249,7 @@ async fn a_session_whose_roots_change_goes_elsewhere_and_what_it_held_is_refused
     stage.end().await;
 }
 
-/// The client has not sent its roots yet, so its calls belong to no link.
+/// The client has not sent its roots yet, so its calls do not belong to a link.
 #[tokio::test(start_paused = true)]
 async fn calls_that_wait_for_their_link_have_a_bound_of_their_bytes() {
     let stage = Stage::new();
@@ -282,7 +283,7 @@ async fn a_session_that_fails_too_often_ends_alone_and_so_does_a_link() {
     for (caller, key) in [(&mut bad, "bad"), (&mut good, "good"), (&mut far, "far")] {
         assert!(!caller.count(key).await.1, "{key}");
     }
-    // Until even the last rebuild of the session has failed.
+    // Kills the session until even its last rebuild has failed.
     while bad.session.ended.borrow().is_none() {
         if let Some(actor) = bad.session.client.actor.get() {
             actor.kill();

@@ -1,5 +1,5 @@
-//! Twenty clients, three editors, and failures of everything that can fail: sessions, links, bridges, editors, clients that
-//! leave. The checkers of the simulation compare what each client sent and received with the promises.
+//! Twenty clients, three editors, and failures of everything that can fail: sessions, links, bridges, editors, and clients
+//! that leave. The checkers of the simulation compare what each client sent and received with the promises.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const CALLERS: usize = 20;
 const STORM: Duration = Duration::from_secs(20);
 /// How long a client waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// After the end of the faults, the next call must be answered within this. It includes calls that are held behind another call.
+/// Time within which the next call must be answered after the end of the faults. It includes waiting behind another call.
 const RECOVERY_MAX: Duration = Duration::from_secs(10);
 
 /// What one client has sent so far, in the form that the checkers read.
@@ -37,7 +37,8 @@ impl Diary {
         self.entries.push(Entry { at: self.began.elapsed(), what });
     }
 
-    /// The whole session, with what its client received and how often each of its calls ran.
+    /// Ends the record of the session: adds what the client received, and returns it with the number of runs of the client's
+    /// calls.
     fn close(mut self, caller: &Caller, editors: &[FakeUnity]) -> (History, usize) {
         let heard = caller.client.lines();
         self.entries.extend(heard.iter().map(|line| {
@@ -62,8 +63,8 @@ impl Diary {
     }
 }
 
-/// The life of one client: it opens by name or by roots, sends calls and cancels until the storm is over, and then a call that
-/// must succeed.
+/// Plays one client: it opens a session with a project's name or with roots, sends calls and cancels until the faults end,
+/// and then a call that must succeed.
 async fn live(
     stage: &Stage,
     editors: &[FakeUnity],
@@ -83,7 +84,7 @@ async fn live(
         let hello = holdfast_mcp_client::line::handshake(name, "2025-06-18", capabilities);
         loop {
             let open = ask(&mut caller, &mut diary, "initialize", "", String::new(), hello.clone()).await;
-            // If the session fails during the opening, the answer says so, and the client begins again.
+            // If the session fails during the opening, the answer is an error, and the client opens another one.
             if caller.client.answer(&open).await.value.get("result").is_some() {
                 break;
             }
@@ -130,7 +131,7 @@ async fn live(
         assert_eq!(why, ShutdownReason::InputEnded);
         caller.client.ended().await;
         if !over {
-            // The calls that it had sent continue without it.
+            // The calls that the session had sent continue without it.
             sleep(PATIENCE).await;
         }
         let (history, runs) = diary.close(&caller, editors);
@@ -174,7 +175,7 @@ async fn call(caller: &mut Caller, diary: &mut Diary, tool: &'static str, payloa
     ask(caller, diary, "tools/call", tool, payload, params).await
 }
 
-/// Fails a random part now and then, until the storm is over.
+/// Makes a random part fail from time to time, until the faults end.
 async fn fail(stage: &Stage, editors: &[FakeUnity], seed: u64) {
     let mut dice = fastrand::Rng::with_seed(seed);
     let end = Instant::now() + STORM;

@@ -32,7 +32,7 @@ use sabotage::Sabotage;
 /// The editor's port, unless a test sets another.
 pub const PORT: u16 = 8700;
 
-/// The bound of every wait, on the test's clock: longer than any time that the gateway promises.
+/// The limit of every wait, on the test's clock: longer than any time that the gateway promises.
 pub const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Waits for a future, at most [`PATIENCE`].
@@ -132,7 +132,7 @@ impl Gateway {
         why
     }
 
-    /// As [`close`](Self::close), and returns the client, to look at what it received.
+    /// Does the same as [`close`](Self::close), and returns the client, so that a test can check what it received.
     pub async fn close_and_keep(mut self) -> Client {
         self.client.close_stdin().await;
         self.keep().await
@@ -157,7 +157,7 @@ pub async fn unity(net: &Arc<MemoryNet>, config: FakeUnityConfig) -> FakeUnity {
     FakeUnity::start(config, net.clone()).await.expect("the simulated port is free")
 }
 
-/// Keeps planted panics off stderr; other panics are still printed.
+/// Keeps deliberate panics off stderr; other panics are still printed.
 pub fn quiet_sabotage() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -171,9 +171,9 @@ pub fn quiet_sabotage() {
     });
 }
 
-/// Lets a test have a log of its own beside other tests. Each place in the code that logs is asked only once whether any log
-/// wants it. While the process has one log, the thread that comes first decides that, and its test may have no log. With several
-/// logs, each is asked.
+/// Lets a test have its own log while other tests run. Each log statement in the code is asked only once whether any log
+/// wants it. While the process has one log, the thread that reaches the statement first decides, and that thread's test may
+/// have no log. With several logs, each of them is asked.
 pub fn ask_every_log() {
     static LOGS: OnceLock<[tracing::Dispatch; 2]> = OnceLock::new();
     LOGS.get_or_init(|| [(); 2].map(|()| tracing::Dispatch::new(tracing::subscriber::NoSubscriber::new())));
@@ -182,12 +182,12 @@ pub fn ask_every_log() {
 /// Tolerance for the times that the gateway promises.
 pub const SLACK: Duration = Duration::from_millis(50);
 
-/// A client that is in no table: it ignores change notifications and waits 60 s.
+/// The name of a client that the gateway does not know: it ignores change notifications and waits 60 s.
 pub const UNKNOWN: &str = "nobody knows me";
-/// A client that honours change notifications and waits half an hour.
+/// The name of a client that acts on change notifications and waits half an hour.
 pub const PATIENT: &str = "claude-code";
 
-/// A gateway whose client has opened the session, connected to an editor with a live list.
+/// Returns a gateway whose client has opened the session, and which is connected to an editor with a live list.
 pub async fn connected(client: &str) -> (Gateway, FakeUnity) {
     let setup = Setup::default();
     let unity = unity(&setup.net, editor()).await;
@@ -197,7 +197,7 @@ pub async fn connected(client: &str) -> (Gateway, FakeUnity) {
     (gateway, unity)
 }
 
-/// How long the answer took.
+/// Returns how long the answer took.
 pub async fn took(gateway: &Gateway, id: &serde_json::Value, since: tokio::time::Instant) -> Duration {
     gateway.client.answer(id).await.at - since
 }

@@ -10,7 +10,7 @@ use tokio::io::AsyncReadExt as _;
 
 use super::within;
 
-/// One scrape: the value of every sample by its name and labels.
+/// One page of metrics: the value of every sample by its name and labels.
 pub struct Scrape(pub BTreeMap<String, f64>);
 
 impl Scrape {
@@ -30,7 +30,7 @@ impl Scrape {
         )
     }
 
-    /// The sum over all series of a metric that have these labels.
+    /// Returns the sum over all series of a metric that have these labels.
     pub fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let labels: Vec<String> = labels.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();
         let mut found = self
@@ -49,7 +49,7 @@ impl Scrape {
         assert!((sum - value).abs() < 1e-9, "{name} {labels:?} is {sum}, not {value}");
     }
 
-    /// Checks what must be true of every scrape.
+    /// Checks what must be true of every page of metrics.
     pub fn check(&self) {
         for machine in ["bridge", "discovery", "push", "registry", "session"] {
             self.is("holdfast_fsm_state", &[("machine", machine)], 1.0);
@@ -59,7 +59,7 @@ impl Scrape {
     }
 }
 
-/// The status, and the whole answer.
+/// Reads an answer. Returns its status, and the whole answer.
 pub async fn answer(mut socket: BoxStream) -> (u16, String) {
     let mut text = String::new();
     within("an answer", socket.read_to_string(&mut text)).await.unwrap();
@@ -67,7 +67,7 @@ pub async fn answer(mut socket: BoxStream) -> (u16, String) {
     (status, text)
 }
 
-/// A request for a page.
+/// Returns a request for a page.
 pub fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
 }

@@ -1,4 +1,4 @@
-//! The package in the binary, against the tree from which it was built.
+//! The package that is embedded in the binary, compared with the source files from which it was built.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ fn tree() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("unity")
 }
 
-/// The files of the tree that belong to the package, found without the build script.
+/// Returns the source files that belong to the package, found without the build script.
 fn belonging() -> BTreeSet<String> {
     let all = files(&tree()).into_keys();
     all.filter(|path| {
@@ -60,7 +60,7 @@ fn the_list_decides_about_everything_in_the_package() {
 fn what_belongs_in_is_whole_without_the_rest() {
     let files = belonging();
     let in_folder = |folder: &str| files.iter().any(|path| path.starts_with(&format!("{folder}/")));
-    // Unity would write a missing .meta, with another GUID in every project, and warns about one without its asset.
+    // Unity would create a missing .meta, with another GUID in every project. It warns about a .meta without its asset.
     for path in &files {
         match path.strip_suffix(".meta") {
             Some(asset) => assert!(files.contains(asset) || in_folder(asset), "{path} belongs to nothing"),

@@ -1,4 +1,4 @@
-//! An interrupted installation leaves the old or the new package, and the next run cleans up.
+//! An interrupted installation leaves either the old or the new package, and the next run cleans up.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ async fn an_unfinished_package_is_thrown_away() {
     let done = install(&place, &project, &[]).await;
     assert_eq!(done.code, Some(0), "{done:?}");
     assert_eq!(in_packages(&project), [NAME, "manifest.json"]);
-    // Also if there is nothing else to do, and if the request is refused.
+    // That also happens if there is nothing else to do, and if the request is refused.
     place.write("Castle/Packages/.holdfast-install~/new/Core/Bridge.cs", "// half");
     let done = install(&place, &project, &[]).await;
     assert!(done.code == Some(0) && done.out.contains("already installed"), "{done:?}");
@@ -51,7 +51,7 @@ async fn a_former_package_that_waits_is_put_back_and_then_replaced() {
     assert_eq!(in_packages(&project), [NAME, "manifest.json"]);
 }
 
-/// The user's changes in a package that was moved away are as safe as in its place.
+/// The user's changes are as safe in a package that was moved aside as in one in its folder.
 #[tokio::test]
 async fn a_former_package_with_somebodys_work_comes_back_with_it() {
     let place = Place::new();
@@ -79,7 +79,7 @@ async fn what_was_replaced_or_removed_and_not_yet_deleted_goes() {
         assert_eq!((done.code, files(&folder(&project))), (Some(0), fresh), "{left}: {done:?}");
         assert_eq!(in_packages(&project), [NAME, "manifest.json"], "{left}");
     }
-    // An interrupted removal counts as done.
+    // A removal that was interrupted is treated as done.
     let place = Place::new();
     let project = installed(&place).await;
     fs::create_dir(work(&project)).expect("writable");
@@ -126,8 +126,8 @@ async fn a_refused_write_leaves_the_older_package() {
     }
 }
 
-/// Kills at moments spread over a whole run. After each, one whole package exists; it is in its place, unless the system cannot
-/// exchange two folders.
+/// Kills the installation at moments spread over a whole run. After each kill, one complete package exists. It is in its
+/// folder, unless the system cannot exchange two folders.
 #[tokio::test]
 async fn a_kill_at_any_moment_leaves_one_whole_package() {
     const KILLS: u32 = 24;

@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 const NAME: &str = "dev.holdfast.unity";
 const RECORD: &str = ".holdfast-install.json";
 
-/// A project for Unity 2022.3.
+/// Creates a project for Unity 2022.3.
 fn castle(place: &Place) -> PathBuf {
     let project = place.project("Castle");
     fs::write(project.join("ProjectSettings/ProjectVersion.txt"), "m_EditorVersion: 2022.3.62f1\n").expect("writable");
@@ -35,7 +35,7 @@ async fn install(place: &Place, project: &Path, words: &[&str]) -> Done {
     place.run(all.into_iter().chain(words.iter().copied())).await
 }
 
-/// A project in which the package was just installed.
+/// Creates a project and installs the package in it.
 async fn installed(place: &Place) -> PathBuf {
     let project = castle(place);
     let done = install(place, &project, &[]).await;
@@ -43,7 +43,7 @@ async fn installed(place: &Place) -> PathBuf {
     project
 }
 
-/// Every file below a folder, by its path with `/`; links are not followed.
+/// Reads every file below a folder. The keys are paths with `/`. Links are not followed.
 fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     each(root, &mut |path, name| {
@@ -54,7 +54,7 @@ fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// The modification times of a folder and of everything below it.
+/// Returns the modification times of a folder and of everything below it.
 fn times(root: &Path) -> BTreeMap<String, SystemTime> {
     let mut found = BTreeMap::from([(".".to_owned(), root.metadata().expect("there").modified().expect("known"))]);
     each(root, &mut |path, name| {
@@ -100,7 +100,7 @@ fn age(project: &Path) {
     fs::write(folder.join(RECORD), record.to_string()).expect("writable");
 }
 
-/// The names in `Packages/`.
+/// Returns the names in `Packages/`.
 fn in_packages(project: &Path) -> Vec<String> {
     let entries = fs::read_dir(project.join("Packages")).expect("a folder");
     let mut names: Vec<String> =
@@ -120,7 +120,7 @@ async fn the_project_is_found_from_a_folder_in_it() {
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(folder(&project).join("package.json").is_file());
     assert_eq!(in_packages(&project), [NAME, "manifest.json"]);
-    // The output has the package's folder, what was there before, the next step, and what Unity has to fetch.
+    // The output must name the package's folder, what was there before, the next step, and what Unity has to download.
     for said in [
         "Holdfast for Unity 0.1.0 is installed.",
         text(&folder(&project)),
@@ -292,7 +292,7 @@ async fn check_tells_people_and_programs_how_it_stands() {
         "{people:?}"
     );
 
-    // A user's file beside ours is not an error.
+    // A file that the user added to our folder is not an error.
     place.write(&format!("Castle/Packages/{NAME}/Editor/Mine.cs"), "// mine\n");
     let added = check().await;
     let said = added.json();
@@ -344,14 +344,14 @@ async fn doctor_tells_how_the_package_stands_and_the_fix() {
     assert!(level == "note" && says.contains("manifest.json already brings"), "{level}: {says}");
 }
 
-/// Only root can give files away. As another user, this shows only that the package keeps its owner.
+/// Only root can give files to another user. For other users, this test shows only that the package keeps its owner.
 #[cfg(unix)]
 #[tokio::test]
 async fn who_owns_the_project_owns_the_package() {
     use std::os::unix::fs::{MetadataExt as _, chown};
     let place = Place::new();
     let project = castle(&place);
-    // Refused for any user but root.
+    // The system refuses this for any user but root.
     let _ = chown(project.join("Packages"), Some(12_345), Some(23_456));
     let owner = |path: &Path| {
         let meta = fs::metadata(path).expect("there");

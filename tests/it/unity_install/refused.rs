@@ -8,7 +8,7 @@ use super::{NAME, RECORD, age, castle, files, folder, in_packages, install, inst
 use crate::binary::text;
 use crate::binary::{Done, Place};
 
-/// Checks a refusal: exit code 1, these words, and no change of a byte or a time.
+/// Checks that a command is refused: exit code 1, these words in the output, and no change to any file or modification time.
 async fn is_refused(place: &Place, project: &Path, words: &[&str], says: &[&str]) -> Done {
     let before = (files(project), times(project));
     let done = install(place, project, words).await;
@@ -90,7 +90,7 @@ async fn a_manifest_is_read_as_unity_reads_it() {
     let project = castle(&place);
     place.write("Castle/Packages/manifest.json", "{\"dependencies\": {");
     is_refused(&place, &project, &[], &["manifest.json cannot be understood"]).await;
-    // Accepted: the very folder of the package, a byte order mark, no dependencies, no manifest.
+    // These are accepted: the package's own folder as the dependency, a byte order mark, no dependencies, no manifest.
     for manifest in [
         &format!(r#"{{"dependencies":{{"{NAME}":"file:{NAME}"}}}}"#),
         &format!(r#"{{"dependencies":{{"{NAME}":"file:./{NAME}"}}}}"#),
@@ -147,7 +147,7 @@ async fn a_folder_of_somebody_else_is_kept() {
         let done = install(&place, &project, &["--force"]).await;
         assert_eq!((done.code, in_packages(&project).len()), (Some(0), 2), "{done:?}");
     }
-    // A file instead of the folder.
+    // There is a file in place of the package's folder.
     let place = Place::new();
     let project = castle(&place);
     place.write(&format!("Castle/Packages/{NAME}"), "x");
@@ -162,7 +162,7 @@ async fn a_folder_of_somebody_else_is_kept() {
 async fn links_are_not_followed() {
     use std::os::unix::fs::symlink;
     let place = Place::new();
-    // Somebody else's folder, which looks like an installed package.
+    // The folder belongs to another project and looks like an installed package.
     let outside = installed(&place).await;
     age(&outside);
     let kept = (files(&outside), times(&outside));
@@ -182,7 +182,8 @@ async fn links_are_not_followed() {
         }
         assert_eq!((files(&outside), times(&outside)), kept, "{linked}");
     }
-    // A link inside the package counts as the user's change, and the link itself is replaced.
+    // A link inside the package is treated as a change by the user. With `--force` the link itself is replaced, not the file
+    // that it leads to.
     let other = Place::new();
     let project = installed(&other).await;
     let file = folder(&project).join("Core/Bridge.cs");
@@ -196,7 +197,7 @@ async fn links_are_not_followed() {
     assert_eq!((files(&outside), times(&outside)), kept);
 }
 
-/// A clone as ParrelSync makes it, with its own Library, beside the original.
+/// Creates a clone next to the original, as ParrelSync makes it, with its own Library.
 #[cfg(unix)]
 fn cloned(project: &Path) -> std::path::PathBuf {
     let clone = project.with_file_name("Castle_clone_0");
