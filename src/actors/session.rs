@@ -31,7 +31,7 @@ use crate::protocol::dialect::PackageTool;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::mcp::request::Filter;
-use crate::protocol::mcp::stateless::{self, Caller};
+use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{
     self, CallTool, ClientInfo, ClientProfile, GatewayTool, Initialize, Notification, ProtocolVersion, Request,
 };
@@ -78,8 +78,8 @@ struct NewRequest {
     asked: Asked,
     hold: Hold,
     id: RequestId,
-    /// The caller, for a request of the stateless era.
-    caller: Option<Arc<Caller>>,
+    /// The requester, for a request of the stateless era.
+    requester: Option<Arc<Requester>>,
     call: CallTool,
     /// When the call began to wait for a link; `None` if it did not wait.
     since: Option<Instant>,
@@ -176,10 +176,10 @@ impl SessionActor {
 
     fn delivered(&self, state: &mut State, message: Delivered) {
         match message {
-            Delivered::Request { hold, id, caller, method, params } => {
+            Delivered::Request { hold, id, requester, method, params } => {
                 // A request that was cancelled while it waited here gets no answer and is not begun.
                 if hold.is_open() {
-                    self.request(state, hold, id, caller, &method, params.as_deref());
+                    self.request(state, hold, id, requester, &method, params.as_deref());
                 }
             }
             Delivered::Notification { method, params } => self.notification(state, &method, params.as_deref()),
@@ -192,23 +192,24 @@ impl SessionActor {
         state: &mut State,
         hold: Hold,
         id: RequestId,
-        caller: Option<Arc<Caller>>,
+        requester: Option<Arc<Requester>>,
         method: &str,
         params: Option<&RawValue>,
     ) {
         let outbox = &self.seat.client.outbox;
-        let profile = caller
+        let profile = requester
             .as_ref()
-            .map_or_else(|| self.seat.client.handshake().profile_by_handshake(), |caller| caller.profile);
+            .map_or_else(|| self.seat.client.handshake().profile_by_handshake(), |requester| requester.profile);
         let key = hold.key();
         let asked = Asked { key, profile };
-        let request = match &caller {
+        let request = match &requester {
             None => mcp::parse_request(method, params),
             Some(_) => stateless::parse_request(method, params),
         };
-        if let (Some(caller), Ok(Request::ListTools | Request::CallTool(_) | Request::Listen(_))) = (&caller, &request)
+        if let (Some(requester), Ok(Request::ListTools | Request::CallTool(_) | Request::Listen(_))) =
+            (&requester, &request)
         {
-            self.opened_by(state, caller);
+            self.opened_by(state, requester);
         }
         match request {
             Err(error) => {
@@ -230,18 +231,18 @@ impl SessionActor {
                 self.feed(state, &Event::ListRequested);
             }
             Ok(Request::CallTool(call)) => {
-                state.call = Some(NewRequest { asked, hold, id, caller, call, since: None });
+                state.call = Some(NewRequest { asked, hold, id, requester, call, since: None });
                 self.feed(state, &Event::CallRequested);
             }
         }
     }
 
     /// Opens the session, if it is not open. Without a handshake the first request for tools does that.
-    fn opened_by(&self, state: &mut State, caller: &Caller) {
+    fn opened_by(&self, state: &mut State, requester: &Requester) {
         if self.seat.client.handshake().opened {
             return;
         }
-        let kind = self.opened(caller.client.clone(), caller.profile, false);
+        let kind = self.opened(requester.client.clone(), requester.profile, false);
         self.feed(state, &Event::Opened(kind));
     }
 
@@ -445,7 +446,7 @@ impl SessionActor {
     }
 
     fn accept(&self, new: NewRequest) {
-        let NewRequest { asked, hold, id, caller, call, since } = new;
+        let NewRequest { asked, hold, id, requester, call, since } = new;
         let Asked { key, profile } = asked;
         if let Some(tool) = GatewayTool::from_name(&call.name) {
             self.seat.tools().run(&self.tasks, asked, tool, &call.arguments);
@@ -484,7 +485,7 @@ impl SessionActor {
             arguments: call.arguments.into(),
             progress_token: call.progress_token,
             trace: call.trace.map(Arc::new),
-            requester: caller.map(|caller| Arc::new(caller.client.clone())).or_else(|| self.requester()),
+            requester: requester.map(|requester| Arc::new(requester.client.clone())).or_else(|| self.requester()),
             parallel,
             patience: profile.client.patience.saturating_sub(since.map_or(Duration::ZERO, |since| since.elapsed())),
             profile,

@@ -26,7 +26,7 @@ use crate::platform::stdio::WriteAtOnce;
 use crate::protocol::ids::{RequestKey, SessionId};
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::request::Filter;
-use crate::protocol::mcp::stateless::{self, Caller};
+use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{Method, ServerInfo};
 use crate::runtime::enter;
 use crate::telemetry::events::Events;
@@ -149,14 +149,14 @@ impl Outbox {
     }
 
     /// Opens a request: from here on the request gets exactly one answer, the queue has room for that answer, and the request's
-    /// key identifies it. `caller` is set for a request of the stateless era. [`Hold::pass`] passes the request to the next
+    /// key identifies it. `requester` is set for a request of the stateless era. [`Hold::pass`] passes the request to the next
     /// holder.
     ///
     /// # Errors
     /// [`NotOpened`] if the id is open already or too many requests are; the request must be answered with
     /// [`reject`](Outbox::reject).
-    pub fn open(&self, id: &RequestId, method: Method, caller: Option<Arc<Caller>>) -> Result<Hold, NotOpened> {
-        self.lock().open(id, method, caller, Instant::now())
+    pub fn open(&self, id: &RequestId, method: Method, requester: Option<Arc<Requester>>) -> Result<Hold, NotOpened> {
+        self.lock().open(id, method, requester, Instant::now())
     }
 
     /// Passes an open request back to the session, because it is no longer a call.
@@ -194,13 +194,13 @@ impl Outbox {
     /// Answers an open request with a result (JSON on one line). Returns false and writes nothing if the request is not open.
     pub fn answer(&self, key: RequestKey, result_json: &str) -> bool {
         let short = result_json.len() <= STDOUT_AT_ONCE_MAX_BYTES;
-        self.settle(key, Outcome::Ok, short, |open| result_line(&open.id, result_json, open.caller.is_some()))
+        self.settle(key, Outcome::Ok, short, |open| result_line(&open.id, result_json, open.requester.is_some()))
     }
 
     /// As [`answer`](Self::answer), but `write` puts the result straight into the line. `bytes` is its approximate size.
     pub fn answer_with(&self, key: RequestKey, bytes: usize, write: impl FnOnce(&mut String)) -> bool {
         self.settle(key, Outcome::Ok, bytes <= STDOUT_AT_ONCE_MAX_BYTES, |open| {
-            if open.caller.is_none() {
+            if open.requester.is_none() {
                 return jsonrpc::response_with(&open.id, bytes, write);
             }
             let mut json = String::with_capacity(bytes);

@@ -29,7 +29,7 @@ pub async fn run<S: Spawn>(
     mut quit: mpsc::Receiver<ShutdownReason>,
 ) -> ShutdownReason {
     let (stop, stopping) = watch::channel(false);
-    let sweeper = parts.env.health.spawn("deadlines", Arc::clone(&parts.calls).sweep());
+    let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&parts.calls).run_deadlines());
     let mut tree = tokio::spawn(Tree::of_stdio(parts).run(spawn, stopping));
     let mut tree_runs = true;
     let Pumps { mut input, mut output } = pumps;
@@ -73,7 +73,7 @@ pub async fn run<S: Spawn>(
         parts.env.events.stdout_not_read(parts.client.outbox.counts().queued);
     }
     let _ = timeout(FLUSH_MAX, parts.calls.audit.written()).await;
-    for task in [sweeper, input, output] {
+    for task in [deadlines, input, output] {
         task.abort();
     }
     if parts.env.health.has_failed_task() { ShutdownReason::Exhausted } else { why }

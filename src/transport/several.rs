@@ -205,7 +205,7 @@ async fn tend_links<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch::Recei
 /// Runs one link until the gateway ends or the link fails too often. Then closes the link and moves each of its sessions to the
 /// session's link that leads to no project.
 async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, stopping: watch::Receiver<bool>) {
-    let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&link.calls).sweep());
+    let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&link.calls).run_deadlines());
     Tree::of_link(Arc::clone(&link)).run(spawn, stopping).await;
     link.calls.close_epochs(Loss::Shutdown);
     let sessions = link.attached.all();

@@ -23,7 +23,7 @@ use crate::limits::{
 use crate::link::Links;
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::jsonrpc::{self, Fault, Invalid, Message, RequestId, RpcError};
-use crate::protocol::mcp::stateless::{self, Caller};
+use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{self, Method, Notification, ProtocolVersion, Request, ToolResult};
 use crate::runtime::environment::Environment;
 use crate::runtime::mailbox::Permit;
@@ -121,15 +121,15 @@ struct Intake {
 
 impl Intake {
     async fn line(&self, line: Line) -> Then {
-        let front = &self.with.client.outbox;
+        let outbox = &self.with.client.outbox;
         self.with.client.heard.fetch_add(1, Ordering::Relaxed);
-        front.room().await;
+        outbox.room().await;
         let bytes = match line {
             Line::Whole(bytes) => bytes,
             Line::TooLong { id, request, .. } => {
                 self.with.env.events.bad_line(Fault::TooLong.into());
                 if request {
-                    front.reject(id.as_ref(), &Invalid { id: None, fault: Fault::TooLong }.to_error());
+                    outbox.reject(id.as_ref(), &Invalid { id: None, fault: Fault::TooLong }.to_error());
                 }
                 return Then::GoOn;
             }
@@ -169,15 +169,15 @@ impl Intake {
                 return Then::GoOn;
             }
         };
-        let front = &self.with.client.outbox;
-        let batch = front.begin_batch();
+        let outbox = &self.with.client.outbox;
+        let batch = outbox.begin_batch();
         let mut then = Then::GoOn;
         for (nth, member) in members.into_iter().enumerate() {
             // A line may have very many members: let other tasks run from time to time, and wait here too while stdout is
             // blocked.
             if nth % OPEN_REQUESTS_MAX == OPEN_REQUESTS_MAX - 1 {
                 tokio::task::yield_now().await;
-                front.room().await;
+                outbox.room().await;
             }
             match jsonrpc::parse(member.as_bytes()) {
                 Err(Invalid { id, fault: Fault::Batch }) => {
@@ -186,7 +186,7 @@ impl Intake {
                 Err(invalid) => self.invalid(&invalid, Some(batch)),
                 Ok(Message::Request { id, method, .. }) if method == "initialize" => {
                     let error = RpcError::invalid_request("`initialize` must not be part of a batch; send it alone");
-                    front.reject_member(batch, Some(&id), &error);
+                    outbox.reject_member(batch, Some(&id), &error);
                 }
                 Ok(message) => {
                     if self.message(message, member.len(), Some(batch)).await == Then::End {
@@ -195,7 +195,7 @@ impl Intake {
                 }
             }
         }
-        front.end_batch(batch);
+        outbox.end_batch(batch);
         then
     }
 
@@ -207,13 +207,13 @@ impl Intake {
         });
         let message = match message {
             Message::Request { id, method, params } => {
-                let caller = self.caller(&method, params.as_deref());
-                let stateless = matches!(caller, Ok(Some(_)));
-                let Some(hold) = self.open(&id, &method, caller.as_ref().ok().and_then(Clone::clone), batch) else {
+                let requester = self.requester(&method, params.as_deref());
+                let stateless = matches!(requester, Ok(Some(_)));
+                let Some(hold) = self.open(&id, &method, requester.as_ref().ok().and_then(Clone::clone), batch) else {
                     return Then::GoOn;
                 };
-                let caller = match caller {
-                    Ok(caller) => caller,
+                let requester = match requester {
+                    Ok(requester) => requester,
                     Err(error) => {
                         self.with.client.outbox.answer_error(hold.key(), &error);
                         return Then::GoOn;
@@ -231,7 +231,7 @@ impl Intake {
                     self.with.client.outbox.answer(hold.key(), "{}");
                     return if method == "ping" { Then::GoOn } else { Then::End };
                 }
-                Delivered::Request { hold, id, caller, method, params }
+                Delivered::Request { hold, id, requester, method, params }
             }
             Message::Notification { method, params } => {
                 if let Notification::Cancelled { id, .. } = mcp::parse_notification(&method, params.as_deref()) {
@@ -246,22 +246,28 @@ impl Intake {
         Then::GoOn
     }
 
-    /// Returns the caller of a request of the stateless era; `None` for a request of a version with a handshake.
-    fn caller(&self, method: &str, params: Option<&RawValue>) -> Result<Option<Arc<Caller>>, RpcError> {
+    /// Returns the requester of a request of the stateless era; `None` for a request of a version with a handshake.
+    fn requester(&self, method: &str, params: Option<&RawValue>) -> Result<Option<Arc<Requester>>, RpcError> {
         let said = stateless::client_of(method, params)?;
         Ok(said.map(|(version, client)| {
             let profile = self.with.env.config.profile_of(version, &client.name);
-            Arc::new(Caller { client, profile })
+            Arc::new(Requester { client, profile })
         }))
     }
 
-    fn open(&self, id: &RequestId, method: &str, caller: Option<Arc<Caller>>, batch: Option<BatchKey>) -> Option<Hold> {
-        let front = &self.with.client.outbox;
-        let profile = caller.as_ref().map(|caller| caller.profile);
-        match front.open(id, Method::from_name(method), caller) {
+    fn open(
+        &self,
+        id: &RequestId,
+        method: &str,
+        requester: Option<Arc<Requester>>,
+        batch: Option<BatchKey>,
+    ) -> Option<Hold> {
+        let outbox = &self.with.client.outbox;
+        let profile = requester.as_ref().map(|requester| requester.profile);
+        match outbox.open(id, Method::from_name(method), requester) {
             Ok(hold) => {
                 if let Some(batch) = batch {
-                    front.join_batch(hold.key(), batch);
+                    outbox.join_batch(hold.key(), batch);
                 }
                 Some(hold)
             }
@@ -281,7 +287,7 @@ impl Intake {
                         &ToolResult::error(text),
                         &profile.unwrap_or_else(|| self.with.client.handshake().profile_by_handshake()),
                     );
-                    front.reject_with_result(id, &result, profile.is_some());
+                    outbox.reject_with_result(id, &result, profile.is_some());
                 } else {
                     self.reject(batch, Some(id), &RpcError::internal(text));
                 }

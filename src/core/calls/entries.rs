@@ -175,7 +175,7 @@ impl Entries {
     }
 
     /// Removes the entries whose calls have ended and have no place at the editor.
-    pub(super) fn sweep(&mut self) {
+    pub(super) fn remove_ended(&mut self) {
         while let Some(position) = self.index.over.first().and_then(|place| self.position_of(*place)) {
             self.remove(position);
         }

@@ -116,7 +116,7 @@ impl Ledger {
         let Some(index) = self.entries.position_of_request(request) else { return (false, Vec::new()) };
         let mut out = Vec::new();
         self.feed(index, &Event::CancelledByClient, None, now, &mut out);
-        self.entries.sweep();
+        self.entries.remove_ended();
         (true, out)
     }
 
@@ -159,7 +159,7 @@ impl Ledger {
         });
         out.extend(self.give_up_elsewhere(now));
         self.refuse_held_at_the_end(now, &mut out);
-        self.entries.sweep();
+        self.entries.remove_ended();
         out
     }
 
@@ -274,7 +274,7 @@ impl Ledger {
                 entry.sent = None;
             }
             self.refuse_held_at_the_end(now, &mut out);
-            self.entries.sweep();
+            self.entries.remove_ended();
         }
         out
     }
@@ -316,7 +316,7 @@ impl Ledger {
         if let Some(mut entry) = self.entries.get_mut(index) {
             entry.epoch = None;
         }
-        self.entries.sweep();
+        self.entries.remove_ended();
         (true, out)
     }
 
@@ -341,7 +341,7 @@ impl Ledger {
             }
         }
         self.refuse_held_at_the_end(now, &mut out);
-        self.entries.sweep();
+        self.entries.remove_ended();
         (true, out)
     }
 
@@ -456,7 +456,7 @@ impl Ledger {
         let mut out = Vec::new();
         if let Some(index) = self.position(call) {
             self.feed(index, event, body, now, &mut out);
-            self.entries.sweep();
+            self.entries.remove_ended();
         }
         out
     }
@@ -468,7 +468,7 @@ impl Ledger {
                 self.feed(index, &event, None, now, &mut out);
             }
         }
-        self.entries.sweep();
+        self.entries.remove_ended();
         out
     }
 

@@ -22,7 +22,7 @@ use crate::limits::{
 use crate::protocol::ids::{RequestKey, SessionId};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::request::Filter;
-use crate::protocol::mcp::stateless::{self, Caller};
+use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{ClientProfile, Method};
 
 /// Why a request is not opened.
@@ -62,7 +62,7 @@ pub struct Open {
     /// The request's method.
     pub method: Method,
     /// Who made the request, if the request itself says so (stateless era).
-    pub caller: Option<Arc<Caller>>,
+    pub requester: Option<Arc<Requester>>,
     /// When the request was opened.
     pub since: Instant,
 }
@@ -133,7 +133,7 @@ impl Requests {
 
     // ---- the table ----
 
-    /// Opens a request, which then gets exactly one answer. `caller` is who made the request, if it is one of the stateless era.
+    /// Opens a request, which then gets exactly one answer. `requester` is who made the request, if it is one of the stateless era.
     ///
     /// # Errors
     /// Returns [`NotOpened`] if the request was not added to the table.
@@ -141,7 +141,7 @@ impl Requests {
         &mut self,
         id: &RequestId,
         method: Method,
-        caller: Option<Arc<Caller>>,
+        requester: Option<Arc<Requester>>,
         now: Instant,
     ) -> Result<Hold, NotOpened> {
         if self.keys.contains_key(id) {
@@ -153,7 +153,7 @@ impl Requests {
         let key = self.next_key();
         let hold = Hold::new(key);
         let open =
-            Open { id: id.clone(), batch: None, hold: hold.clone(), subscription: None, method, caller, since: now };
+            Open { id: id.clone(), batch: None, hold: hold.clone(), subscription: None, method, requester, since: now };
         self.open.insert(key, open);
         self.keys.insert(id.clone(), key);
         Ok(hold)

@@ -194,7 +194,7 @@ async fn a_late_result_is_kept_as_its_client_takes_it() {
     let state = tempfile::tempdir().unwrap();
     let parts = parts(Config { state_dir: Some(state.path().to_path_buf()), ..Config::default() });
     parts.client.with_handshake(|client| client.profile = of_client("codex-mcp-client"));
-    tokio::spawn(Arc::clone(&parts.calls).sweep());
+    tokio::spawn(Arc::clone(&parts.calls).run_deadlines());
     let call = sent_call_of(&parts, 1, of_client("codex-mcp-client"));
     parts.calls.shared.settled().await;
     answered(&parts, call, "y\n".repeat(40_000));
@@ -214,7 +214,7 @@ async fn a_late_result_is_kept_as_its_client_takes_it() {
 #[tokio::test(start_paused = true)]
 async fn what_has_lasted_too_long_is_ended_by_the_clock() {
     let parts = parts(Config::default());
-    tokio::spawn(Arc::clone(&parts.calls).sweep());
+    tokio::spawn(Arc::clone(&parts.calls).run_deadlines());
     sent_call(&parts, 1);
     let began = Instant::now();
     parts.calls.shared.settled().await;

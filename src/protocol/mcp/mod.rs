@@ -8,7 +8,7 @@
 mod client_profile;
 pub mod clients;
 pub mod fit;
-pub mod gateway_tools;
+pub mod gateway_tool_schemas;
 pub mod handshake;
 mod names;
 pub mod notify;
@@ -22,7 +22,7 @@ pub mod tools;
 pub use client_profile::{Audience, ClientProfile};
 pub use clients::{ClientTraits, traits_of};
 pub use fit::{LeftOut, cut_text, fits, left_out};
-pub use gateway_tools::{GatewayCall, GatewayTool};
+pub use gateway_tool_schemas::{GatewayCall, GatewayTool};
 pub use handshake::{INSTRUCTIONS, ProtocolVersion, ServerInfo, initialize_result};
 pub use notify::{progress, tools_list_changed};
 pub use request::{CallTool, ClientInfo, Initialize, Method, Notification, Request, parse_notification, parse_request};

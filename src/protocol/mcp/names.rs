@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::limits::TOOL_NAME_MAX_BYTES;
 
-use super::gateway_tools::GatewayTool;
+use super::gateway_tool_schemas::GatewayTool;
 use crate::protocol::text::cut;
 
 /// Returns the listed name of each of these names, in the same order. The input names must be distinct; then the listed names are

@@ -25,7 +25,7 @@ const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// The sender of a request of this era.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
+pub struct Requester {
     /// The client's description of itself; empty fields if it gives none.
     pub client: ClientInfo,
     /// The profile that the answer is written for.

@@ -15,7 +15,7 @@ use crate::protocol::jsonrpc::RpcError;
 
 use super::client_profile::{Audience, ClientProfile};
 use super::clients::ClientTraits;
-use super::gateway_tools::GatewayTool;
+use super::gateway_tool_schemas::GatewayTool;
 use super::handshake::ProtocolVersion;
 use super::request::invalid;
 use super::{names, schema, stateless};

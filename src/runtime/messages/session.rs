@@ -9,7 +9,7 @@ use crate::fsm::registry::Source;
 use crate::fsm::session::{Likelihood, Timer};
 use crate::protocol::dialect::PackageTool;
 use crate::protocol::jsonrpc::RequestId;
-use crate::protocol::mcp::stateless::Caller;
+use crate::protocol::mcp::stateless::Requester;
 use crate::runtime::mailbox::Permit;
 use crate::survey::Survey;
 
@@ -22,8 +22,8 @@ pub enum Delivered {
         hold: Hold,
         /// The request's id, as the client wrote it.
         id: RequestId,
-        /// The caller, for a request of the stateless era.
-        caller: Option<Arc<Caller>>,
+        /// The requester, for a request of the stateless era.
+        requester: Option<Arc<Requester>>,
         /// The method's name.
         method: String,
         /// The parameters, if there are any.

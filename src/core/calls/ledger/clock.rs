@@ -46,7 +46,7 @@ impl Ledger {
             self.report_progress(index, now, &mut out);
         }
         self.refuse_held_at_the_end(now, &mut out);
-        self.entries.sweep();
+        self.entries.remove_ended();
         out
     }
 

@@ -51,7 +51,7 @@ impl Ledger {
         }
         let mut out = Vec::new();
         self.feed(index, &Event::ReplyWithheld, None, now, &mut out);
-        self.entries.sweep();
+        self.entries.remove_ended();
         (true, out)
     }
 
@@ -128,7 +128,7 @@ impl Ledger {
             self.feed(index, &Event::OutcomeLearned { error: answer.is_error }, Some(answer), now, out);
         }
         if told {
-            self.entries.sweep();
+            self.entries.remove_ended();
             self.go_on(out);
         }
     }

@@ -118,6 +118,6 @@ impl Ledger {
             entry.sent = None;
         }
         self.refuse_held_at_the_end(now, out);
-        self.entries.sweep();
+        self.entries.remove_ended();
     }
 }
