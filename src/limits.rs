@@ -385,6 +385,9 @@ pub const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// measured in pieces of [`STDOUT_WRITE_MAX_BYTES`]: a client that reads less than about 430 kB/s is treated as one that reads
 /// nothing.
 pub const FLUSH_MAX: Duration = Duration::from_millis(150);
+/// How long a one-shot command waits at its end for disk writes that have begun, such as the catalogue. On a busy disk one write
+/// can take a second; no client kills a command that is slow to end, as clients do with a session.
+pub const COMMAND_WRITES_MAX: Duration = Duration::from_secs(5);
 /// How long the last answers may take to be written while the client keeps reading. The official SDKs end a server four seconds
 /// after they closed its stdin; a client that waits longer passes the answers to a slow program.
 pub const FLUSH_READING_MAX: Duration = Duration::from_secs(10);

@@ -20,7 +20,7 @@ use crate::actors::gateway::Plain;
 use crate::actors::parts::Parts;
 use crate::config::Config;
 use crate::core::shutdown::ShutdownReason;
-use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, FLUSH_MAX, ONE_SHOT_PIPE_BYTES};
+use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, COMMAND_WRITES_MAX, ONE_SHOT_PIPE_BYTES};
 use crate::net::Tcp;
 use crate::platform::host::RealHost;
 use crate::protocol::framing::lines::{Line, LineDecoder};
@@ -203,7 +203,7 @@ pub fn block_on(arguments: &EditorArgs, work: impl Future<Output = Exit>) -> Exi
     };
     let exit = runtime.block_on(work);
     // Lets disk writes that have begun finish. `serve` has a thread that blocks on stdin; a command has no such thread.
-    runtime.shutdown_timeout(FLUSH_MAX);
+    runtime.shutdown_timeout(COMMAND_WRITES_MAX);
     drop(logs);
     exit.into()
 }
