@@ -27,13 +27,14 @@ pub struct LinkView {
     pub target: Option<Target>,
     /// The process and domain of that target's editor, as far as they are known.
     pub editor: EditorIdentity,
-    /// The foreign peer met in the editor's place; `None` once the editor is met.
+    /// The peer at the editor's port that did not answer as the editor; `None` once the editor is greeted, or nothing listens
+    /// there any more.
     pub foreign_peer: Option<ForeignPeer>,
-    /// Connections that were greeted so far.
+    /// Number of connections that were greeted so far.
     pub connections: u64,
     /// The last heartbeat and when it arrived; only while an editor is connected that sends heartbeats.
     pub heartbeat: Option<(Heartbeat, Instant)>,
-    /// The last outages (times when a greeted connection ended), oldest first; at most [`OUTAGES_MAX`].
+    /// The last outages (times without a connection, after a greeted one ended), oldest first; at most [`OUTAGES_MAX`].
     pub outages: VecDeque<Outage>,
 }
 
@@ -64,8 +65,8 @@ impl LinkView {
         self.outages.push_back(Outage { at: Instant::now(), loss, cause: None, back_after: None });
     }
 
-    /// Ends the last outage, if it has not ended yet. What the editor's return shows about the outage (`back`) overrides the
-    /// cause that was assumed.
+    /// Ends the last outage, if it has not ended yet. If what the editor's return shows (`back`) contradicts the cause that was
+    /// assumed, it replaces that cause.
     pub fn is_back(&mut self, back: Return) {
         let Some(outage) = self.outage() else { return };
         outage.back_after = Some(outage.at.elapsed());

@@ -74,7 +74,7 @@ fn without_a_place_for_its_state_and_with_a_full_disk_for_its_log_it_serves() {
         let answer = client.done("count", &json!({"key": key}));
         scenario.verdict(answer.verdict());
         assert_eq!((answer.verdict(), room.runs(&key)), (Verdict::Ok, 1), "{}", answer.0);
-        // The result is too large for one answer, so the gateway would write it to a file.
+        // The result is too large for one answer, so the gateway tries to write it to a file.
         let big = client.done("big", &json!({"n": 9 * 1024 * 1024}));
         scenario.verdict(big.verdict());
         for invariant in ["I1", "I3", "I11"] {
@@ -86,7 +86,8 @@ fn without_a_place_for_its_state_and_with_a_full_disk_for_its_log_it_serves() {
     drop(unity);
 }
 
-/// Returns how a command may mount a file system: as root, or as root of its own user namespace; `None` if neither works.
+/// Returns the options with which `unshare` lets a command mount a file system: as root, or as root of a new user namespace.
+/// `None` if neither works.
 fn mounting() -> Option<&'static [&'static str]> {
     let ways: [&[&str]; 2] = [&["--mount"], &["--map-root-user", "--mount"]];
     ways.into_iter().find(|way| {
@@ -127,7 +128,7 @@ fn on_a_disk_that_is_full_it_serves_and_a_result_that_fits_nowhere_is_told_as_ru
         let answer = client.done("count", &json!({"key": key}));
         scenario.verdict(answer.verdict());
         assert_eq!((answer.verdict(), room.runs(&key)), (Verdict::Ok, 1), "{}", answer.0);
-        // The result is too large for one answer, so the gateway would write it to a file, but there is no space.
+        // The result is too large for one answer, so the gateway tries to write it to a file, but there is no space.
         let big = client.done("big", &json!({"n": 9 * 1024 * 1024}));
         scenario.verdict(big.verdict());
         let said = big.text();
@@ -151,8 +152,8 @@ fn on_a_disk_that_is_full_it_serves_and_a_result_that_fits_nowhere_is_told_as_ru
 /// The id of a user without other processes, so that the limit counts only what the test starts.
 const NOBODY_ELSE: &str = "54321";
 
-/// The limit is set for the process, but counts all processes of its user. It does not apply to root, so a test that runs as
-/// root starts the gateway as another user.
+/// The limit on threads (`prlimit --nproc`) is set for one process, but counts all threads of its user. It does not
+/// apply to root, so a test that runs as root starts the gateway as another user.
 #[test]
 fn without_threads_it_does_not_start_and_says_why_and_with_enough_it_serves() {
     let mut scenario = Scenario::new("few-threads", &["M08"]);

@@ -1,7 +1,7 @@
 //! The tools that the official conformance suite calls, as a Unity project would register them.
 //!
-//! The results are those that the suite's scenarios expect. A simulated package whose protocol has content blocks sends all of
-//! them. Any other sends only the text.
+//! The results are those that the suite's scenarios expect. A simulated package whose protocol has content blocks sends the text
+//! and the blocks. Any other sends only the text.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ pub(crate) fn text(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the content blocks of a tool's result.
+/// Returns the content blocks of a tool's result other than its text.
 pub(crate) fn blocks(name: &str) -> Vec<Object> {
     let image = || Object::new().text("type", "image").text("data", PNG).text("mimeType", "image/png");
     let sound = || Object::new().text("type", "audio").text("data", WAV).text("mimeType", "audio/wav");

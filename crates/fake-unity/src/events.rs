@@ -58,7 +58,7 @@ pub enum Event {
     /// A tool call ended: its reply was written, or was discarded because of
     /// [`FakeUnity::lose_answer`](super::FakeUnity::lose_answer).
     CallEnded {
-        /// Number of the connection.
+        /// Number of the connection on which the call came; 0 for a call that continued after a reload.
         connection: u64,
         /// The tool's name.
         tool: String,

@@ -20,6 +20,6 @@ use tokio::time::Instant;
 
 /// Access to the ledger, which is behind a lock in the gateway and part of the state in the model checker.
 pub trait LedgerAccess {
-    /// Runs one short operation at the current time and returns its value.
+    /// Runs one short operation on the ledger, with the current time, and returns its value.
     fn with<T>(&mut self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T;
 }

@@ -67,7 +67,7 @@ pub type ProjectFiles = BTreeMap<&'static str, FileState>;
 pub struct ProjectFacts {
     /// Whether the package is part of the project, according to the files.
     pub installed: bool,
-    /// Whether only a record of an editor shows the package as installed. A crashed editor may have left that record behind.
+    /// Whether the only sign of the package is a file that a running editor writes, which a crashed editor may have left behind.
     pub by_record: bool,
     /// The package's version, if the files name it.
     pub package_version: Option<String>,
@@ -75,8 +75,8 @@ pub struct ProjectFacts {
     pub port: Option<(u16, &'static str)>,
     /// The process id of the project's editor.
     pub editor_pid: Option<u32>,
-    /// A second process id that a file names: of an ended editor that left its file behind, or of a new one whose other file is
-    /// not written yet.
+    /// A different process id, named by another file. Either one of the two files was left behind by an editor that has ended, or
+    /// a new editor has not yet written both of its files.
     pub other_pid: Option<u32>,
     /// The Unity version of the editor.
     pub editor_version: Option<String>,

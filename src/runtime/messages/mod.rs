@@ -1,5 +1,5 @@
-//! The messages of all actors. They are kept outside of the actors' modules, so that any actor can send to any other without
-//! importing it.
+//! The messages that the actors receive, except for supervisors. They are kept outside of the actors' modules, so that any actor
+//! can send to any other without importing it.
 
 pub mod bridge;
 pub mod discovery;

@@ -19,11 +19,11 @@ pub struct Request {
     pub body: Bytes,
 }
 
-/// Why a request is not answered.
+/// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Refused {
-    /// It is not a request of HTTP/1, or its target is not a path of this server.
+    /// It is not a request of HTTP/1, or its target is not a valid path of this server.
     NotHttp,
     /// The client closed the connection before the request was complete.
     CutOff,
@@ -31,7 +31,7 @@ pub enum Refused {
     HeadTooLarge,
     /// The body is longer than the rules allow.
     BodyTooLarge,
-    /// It has a body but no `Content-Length`.
+    /// It has a `Transfer-Encoding` header, or is a `POST` without `Content-Length`.
     NoLength,
     /// The service does not answer this method.
     BadMethod,
@@ -66,7 +66,7 @@ impl Request {
         self.path()?.split('/').skip(1).map(|part| decoded(part).ok_or(Refused::NotHttp)).collect()
     }
 
-    /// Returns the number that the query has under this name; `None` if there is none.
+    /// Returns the number that the query has under this name; `None` if the name is missing or its first value is not a number.
     pub fn number(&self, name: &str) -> Option<u64> {
         let mut pairs = self.target.query()?.split('&').filter_map(|pair| pair.split_once('='));
         pairs.find(|(known, _)| *known == name).and_then(|(_, value)| value.parse().ok())

@@ -19,7 +19,8 @@ namespace Holdfast
         void Stop();
     }
 
-    /// <summary>The user's settings for this project. Main thread. A change is saved and takes effect at once.</summary>
+    /// <summary>The user's settings for this project. Main thread. A change is saved at once.</summary>
+    /// <remarks>It also takes effect at once, unless the member says otherwise.</remarks>
     public interface IProjectChoices
     {
         /// <summary>The port to listen on; 0 means any. Takes effect at the next start of the bridge.</summary>
@@ -37,7 +38,7 @@ namespace Holdfast
         /// <summary>Names of the tools for which the user has set a permission.</summary>
         IReadOnlyList<string> NamedTools { get; }
 
-        /// <summary>Turns a switch on or off.</summary>
+        /// <summary>Turns one security setting on or off.</summary>
         void SetSwitch(SecuritySettings setting, bool on);
 
         /// <summary>Sets the permission of one tool.</summary>

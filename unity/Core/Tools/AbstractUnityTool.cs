@@ -9,7 +9,7 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>Parameters that every tool has.</summary>
+    /// <summary>Base class for a tool's parameters, with those that most tools share. A tool need not use it.</summary>
     public class BaseToolSchema
     {
         /// <summary>
@@ -19,7 +19,10 @@ namespace Holdfast
         public virtual int TimeoutSeconds { get; set; } = 15;
     }
 
-    /// <summary>Members that every tool's result has. They are filled in after the tool has returned.</summary>
+    /// <summary>
+    /// Base class for a tool's result, with the times of the run, which are filled in after the tool has returned. A tool
+    /// need not use it.
+    /// </summary>
     public class BaseToolResponse
     {
         /// <summary>When the tool began, in local time without a zone.</summary>

@@ -27,7 +27,7 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(15);
 const WRITE_BYTES: usize = 64 * 1024;
 /// How long a closing connection is still read, so that its client gets to read why it ends.
 const DRAIN_TIME: Duration = Duration::from_millis(200);
-/// Longest id of a call or a gateway, and longest name, in bytes.
+/// Longest id of a call or a gateway, longest name, and longest endpoint and token for push messages, in bytes.
 pub(crate) const NAME_MAX_BYTES: usize = 256;
 /// Maximum number of calls in one `holdfast/outcome` request.
 const QUESTIONS_MAX: usize = 512;
@@ -328,7 +328,7 @@ impl HoldfastFace {
     }
 
     fn call(&self, editor: &Arc<Editor>, connection: u64, gateway: String, request: &Request) -> Result<(), Refusal> {
-        // A call without an id could not be answered, so it is ignored.
+        // A call whose request has no JSON-RPC id could not be answered, so it is ignored.
         let Some(id) = request.id.clone() else { return Ok(()) };
         let params = &request.params;
         let call = params.text("callId", 1, NAME_MAX_BYTES)?;
@@ -440,8 +440,8 @@ async fn write(
     }
 }
 
-/// Writes a part of a message. Returns false if it fails or takes longer than [`WRITE_TIMEOUT`]; time in which the editor is
-/// frozen does not count.
+/// Writes a part of a message. Returns false if it fails or takes longer than [`WRITE_TIMEOUT`]. If the editor is frozen when
+/// the time is up, the time starts again.
 async fn write_part(editor: &Editor, writer: &mut Writer, part: &[u8]) -> bool {
     let mut writing = std::pin::pin!(writer.write(part));
     loop {

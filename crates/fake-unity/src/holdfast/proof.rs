@@ -1,4 +1,4 @@
-//! Computes how each side proves that it knows the token. The token itself is never sent.
+//! Computes the proofs by which each side shows that it knows the token. The token itself is never sent.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};

@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// Replaces the values of `description` and `Description`, because those texts are our own.
+/// Replaces the values of `description` and `Description`, because the simulation has texts of its own there.
 fn without_words(json: &str) -> String {
     let mut text = String::new();
     let mut rest = json;
@@ -17,7 +17,7 @@ fn without_words(json: &str) -> String {
     text + rest
 }
 
-/// Returns the entry of a tool in the list, as it is sent.
+/// Returns the entry of a tool in the list as it is sent, but with its descriptions replaced.
 async fn entry(client: &mut Client, tool: &str) -> String {
     client.call("1", "get-tool-details", r#"{"IncludeDevelopmentOnly":true}"#).await;
     let text = client.reply_text().await;

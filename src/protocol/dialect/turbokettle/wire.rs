@@ -1,4 +1,4 @@
-//! Encodes orders into lines and decodes lines into replies.
+//! Encodes each [`Order`] as a line, and decodes lines into replies.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -16,10 +16,10 @@ use crate::limits::TURBOKETTLE_REQUEST_MAX_BYTES;
 pub(super) const NO_REGISTRY: &str = "Tool registry not initialized";
 /// The package's error while it starts and has not registered the ping yet.
 const NO_PING: &str = "Ping handler not registered";
-/// The code in place of an error code: the package has none.
+/// The value used as error code, because the package sends none.
 const NO_CODE: i64 = 0;
 
-/// Encodes this order as a line. The members have the same order as those of the package's own server.
+/// Encodes an [`Order`] as a line. Its members come in the same sequence as in lines from the package's own server.
 pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
     let rest = match order {
         Order::Greeting { .. } | Order::Heartbeat => r#""cmd":"ping""#.to_owned(),

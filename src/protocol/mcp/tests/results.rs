@@ -140,7 +140,7 @@ fn an_error_keeps_the_editors_words() {
 
 #[test]
 fn text_and_structure_together_stay_small_enough_to_go_inline() {
-    // 2.5 MiB of quotes: escaping doubles them in the text, and with the structured copy the result would exceed the bound.
+    // 2.4 MiB of quotes: escaping doubles them in the text, and with the structured copy the result would exceed the bound.
     let big = format!(r#"{{"a":"{}"}}"#, r#"\""#.repeat(RESULT_INLINE_MAX_BYTES / 5));
     let result = json(&big);
     assert!(result.structured.is_none());

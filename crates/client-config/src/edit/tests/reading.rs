@@ -1,4 +1,5 @@
-//! Reads configurations with parsers that this crate does not use. `tests/setup` of holdfast includes this file too.
+//! Reads configurations with parsers that this crate does not use.
+//! `tests/it/setup/reading.rs` of holdfast includes this file too.
 
 use serde_json::Value;
 
