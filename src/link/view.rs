@@ -65,8 +65,8 @@ impl LinkView {
         self.outages.push_back(Outage { at: Instant::now(), loss, cause: None, back_after: None });
     }
 
-    /// Ends the last outage, if it has not ended yet. If what the editor's return shows (`back`) contradicts the cause that was
-    /// assumed, it replaces that cause.
+    /// Ends the last outage, if it has not ended yet. What the editor's return shows (`back`) supplies a missing cause, and
+    /// replaces an assumed one that it contradicts.
     pub fn is_back(&mut self, back: Return) {
         let Some(outage) = self.outage() else { return };
         outage.back_after = Some(outage.at.elapsed());

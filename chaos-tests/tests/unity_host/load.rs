@@ -74,7 +74,7 @@ impl Load {
             let fits = match verdict {
                 Verdict::Ok => kind != Kind::Cut,
                 Verdict::Unknown => {
-                    kind != Kind::Safe && answer.text().contains("had begun the call when a domain reload cut it")
+                    kind != Kind::Safe && answer.text().contains("interrupted the call after it had begun")
                 }
                 _ => false,
             };

@@ -5,9 +5,9 @@
 //! with comments, TOML or YAML), and what an entry looks like. [`Places`] finds the paths in one environment. A [`Plan`]
 //! is a planned change of one file, which can be shown; [`make`] carries it out. [`Standing`] is the setup state of a client.
 //!
-//! Before an edit is written, its result is parsed and checked. A file is replaced as a whole, or written in
-//! place if a replacement would lose its owner or its other hard links. A copy of its first state
-//! stays next to it until the entry is removed. A file that cannot be parsed is never written.
+//! Before an edit is written, its result is parsed and checked. A file is replaced as a whole, or written in place if a
+//! replacement would lose its owner or its other hard links. It also keeps its mode. A copy of its first state stays next to it
+//! until the entry is removed. A file that cannot be parsed is never written.
 //!
 //! ```
 //! use holdfast_client_config::{Launch, named, snippet};

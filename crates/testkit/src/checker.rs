@@ -12,7 +12,7 @@ mod several;
 
 use holdfast_fake_unity::FakeDialect;
 
-pub use self::recovery::{reached, rebuilding, served};
+pub use self::recovery::{NOT_LISTED, reached, rebuilding, served};
 use self::run::Run;
 pub use self::run::{PIPE, SLACK, Said, Verdict};
 use crate::history::History;

@@ -303,6 +303,13 @@ mod tests {
         assert!(text.contains("was sent, but the editor says") && !text.contains("was not sent"), "{text}");
     }
 
+    /// The simulation finds calls that were held in vain by these words.
+    #[test]
+    fn a_call_whose_list_never_came_is_answered_in_the_words_that_the_simulation_looks_for() {
+        let text = verdict(&answer(Verdict::NotExecuted(Cause::Listing), Audience::Agent));
+        assert!(text.contains(holdfast_testkit::checker::NOT_LISTED), "{text}");
+    }
+
     #[test]
     fn every_text_says_whether_it_ran_and_what_to_do_and_never_to_kill_unity() {
         for audience in [Audience::Agent, Audience::Person] {

@@ -9,7 +9,7 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>Base class for a tool's parameters, with those that most tools share. A tool need not use it.</summary>
+    /// <summary>Base class for a tool's parameters, with a time limit. A tool need not use it.</summary>
     public class BaseToolSchema
     {
         /// <summary>

@@ -8,6 +8,9 @@ use holdfast_fake_unity::FakeDialect;
 use super::run::{Answer, Run, SLACK, Said, Verdict, answered_id, text_of};
 use crate::history::{Event, History, field};
 
+/// The words of the answer to a call that was held because the tool list did not come. A test of the texts compares them.
+pub const NOT_LISTED: &str = "did not send its tool list";
+
 /// Returns the time from the end of all faults to the first whole frame from the editor: the time that the gateway itself needs,
 /// without the calls that then wait in its queue. If the editor reports that its listener started later, the time counts from
 /// there. `None` if no frame came.
@@ -121,7 +124,7 @@ pub(super) fn recovery(run: &Run<'_>, shared: bool) -> Verdict {
     for (id, (at, ask)) in run.asks.iter().filter(|(_, (at, _))| healed_at.is_some_and(|healed| *at >= healed)) {
         // A healthy editor lists its tools at once. This answer shows that the gateway did not notice that a call waited for the
         // list.
-        let forgotten = |answer: &Answer| text_of(&answer.result).contains("tool list could not be had");
+        let forgotten = |answer: &Answer| text_of(&answer.result).contains(NOT_LISTED);
         let good = !run.answers.get(id).is_some_and(|answers| answers.iter().any(forgotten));
         verdict.look(good, || format!("#{id} ({}), asked at {at:?}, was held in vain beside a ready editor", ask.tool));
     }

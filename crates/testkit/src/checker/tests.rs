@@ -374,7 +374,7 @@ fn recovery_rejects_never_late_and_a_failure_afterwards() {
     let relapse =
         vec![Event::Healed, Event::Recovered(Duration::ZERO), ask(1, "echo", "a"), got(1, "Not executed: lost", true)];
     assert_eq!(broken(relapse), ["I5 recovery"]);
-    let said = "Not executed: Unity's tool list could not be had within 7.0 s.";
+    let said = "Not executed: Unity did not send its tool list within 7.0 s.";
     let forgotten = vec![Event::Healed, ask(1, "echo", "a"), got(1, said, true), Event::Recovered(Duration::ZERO)];
     assert_eq!(broken(forgotten), ["I5 recovery"]);
 }
