@@ -68,7 +68,7 @@ fn read_arguments(given: Option<&str>) -> Result<String, String> {
     let example = r#"give a JSON object such as '{"Name":"value"}', quoted for your shell, or @FILE, or - for stdin"#;
     match serde_json::from_str::<&RawValue>(text) {
         Err(error) => Err(format!("{from} is not JSON ({error}); {example}")),
-        Ok(raw) if !raw.get().starts_with('{') => Err(format!("{from} is JSON, but no object; {example}")),
+        Ok(raw) if !raw.get().starts_with('{') => Err(format!("{from} is JSON, but not an object; {example}")),
         Ok(raw) => Ok(raw.get().to_owned()),
     }
 }

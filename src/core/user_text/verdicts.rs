@@ -25,8 +25,8 @@ pub fn verdict(answer: &Answer) -> String {
                 Audience::Person => format!("do not repeat it: look in Unity whether it has finished. Call id {call}"),
             };
             format!(
-                "Still running: Unity has had `{tool}` for {} and has not answered yet. It may be compiling, importing, or waiting \
-                 for a dialog in the editor. The tool ran or is running, so {next}.",
+                "Still running: Unity has not answered `{tool}` after {}. It may be compiling, importing, or waiting for a dialog in \
+                 the editor. The call was sent and may have run, so {next}.",
                 seconds(answer.took)
             )
         }
