@@ -24,6 +24,9 @@ use crate::protocol::ids::CallId;
 use crate::protocol::mcp::ClientTraits;
 use crate::protocol::text::clean;
 
+/// The progress of a call that was sent. Whether its tool has begun is not known: the editor may queue the call or be frozen.
+pub const SENT: &str = "sent to Unity, no answer yet";
+
 /// Added to "no editor" if the project has no package that holdfast speaks to.
 pub const NO_PACKAGE: &str =
     "No Unity package that holdfast supports is in the project: `holdfast unity install` installs holdfast's own.";
@@ -40,7 +43,7 @@ pub fn looked_for(loss: Loss) -> &'static str {
 /// Returns, as a phrase, why a call waits or the editor is away.
 pub fn cause(cause: Cause) -> String {
     let phrase = match cause {
-        Cause::Connecting => "connecting to Unity",
+        Cause::Connecting => "not connected to Unity yet",
         Cause::Reloading => "Unity is reloading its domain",
         Cause::Compiling => "Unity is compiling scripts",
         Cause::Starting => "Unity's bridge is starting",
@@ -86,9 +89,9 @@ pub fn foreign_peer(foreign_peer: &ForeignPeer, now: Instant) -> String {
     }
     let owner = owner.as_deref().map(|owner| format!(", {owner}")).unwrap_or_default();
     match what {
-        Some(what) => format!("On port {port} listens somebody else{owner}: {}.", clean(what).trim_end_matches('.')),
+        Some(what) => format!("Somebody else listens on port {port}{owner}: {}.", clean(what).trim_end_matches('.')),
         None => format!(
-            "On port {port}{owner} there was no answer for {}: a busy editor, or another program.",
+            "On port {port}{owner}, there was no answer for {}: a busy editor, or another program.",
             seconds(now.saturating_duration_since(*since) + SILENCE_NAMED_AFTER)
         ),
     }
@@ -213,7 +216,7 @@ impl std::fmt::Display for Still {
         let span = seconds(self.span());
         match self {
             Self::Silent(_) => write!(f, "it has not said anything for {span}"),
-            Self::MainThread(_) => write!(f, "its main thread stands still for {span}"),
+            Self::MainThread(_) => write!(f, "its main thread has stood still for {span}"),
             Self::Call(tool, _) => write!(f, "it has had `{}` for {span} and has not answered", clean(tool)),
         }
     }
@@ -317,7 +320,7 @@ mod tests {
         assert!(says(Heartbeat { state: EditorState::Compiling, ..old }).contains("compiles"));
         assert!(says(Heartbeat { compile_errors: true, ..at_rest }).contains("do not compile"));
         let begun = Heartbeat { frame_age: Duration::from_millis(2500), running: 1, ..at_rest };
-        assert_eq!(says(begun), "its main thread stands still for 3.5 s");
+        assert_eq!(says(begun), "its main thread has stood still for 3.5 s");
         assert_eq!(says(Heartbeat { running: 0, ..begun }), "it is ready");
         assert_eq!(heartbeat(at_rest, Duration::from_secs(4)), "it has not said anything for 4.0 s");
         assert_eq!(says(Heartbeat { state: EditorState::Playing, ..at_rest }), "it is in play mode");

@@ -64,8 +64,7 @@ impl Answers {
         let guest = self.guests.take(answer.request);
         if guest.is_none() && answer.verdict == Verdict::NotExecuted(Cause::UnknownTool) {
             if let Some(client) = self.attached.get(answer.request.session) {
-                let published = self.tools.published.borrow();
-                let error = published.catalogue.unknown_tool(&answer.tool, answer.profile.audience);
+                let error = self.tools.published.borrow().catalogue.unknown_tool(&answer.tool, answer.profile.audience);
                 client.outbox.answer_error(answer.request, &error);
             }
             return;

@@ -111,7 +111,7 @@ async fn a_call_behind_a_list_that_is_asked_for_again_says_so_until_it_comes() {
         let of_it = progress.iter().filter(|line| line.value["params"]["progressToken"] == token);
         of_it.map(|line| line.value["params"]["message"].as_str().unwrap_or_default().to_owned()).collect()
     };
-    assert_eq!(said("first"), ["running in Unity"], "nothing was in its way");
+    assert_eq!(said("first"), ["sent to Unity, no answer yet"], "nothing was in its way");
     let told = said("held");
     assert!(
         told.len() > 5

@@ -203,7 +203,7 @@ fn locks(look: &Look) -> Vec<Finding> {
     let mut findings: Vec<Finding> = files
         .filter_map(|file| {
             let age = age(&project.join(file.path))?;
-            let said = format!("{} is there since {}", file.path, user_text::seconds(age));
+            let said = format!("{} has been there for {}", file.path, user_text::seconds(age));
             Some(match (alive, age > LOCK_FILE_OLD) {
                 (true, _) if busy.is_none() => Finding::ok("lock files", said),
                 (true, false) => Finding::ok("lock files", format!("{said}, and the editor lives")),

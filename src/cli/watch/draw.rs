@@ -21,7 +21,7 @@ const COLUMNS_MIN_WIDTH: u16 = 110;
 /// Below this height, a gateway is drawn without frame and gaps, and its calls are drawn first.
 const COMPACT_BELOW_HEIGHT: u16 = 16;
 /// Below this width, no sparkline is drawn.
-const STRIP_MIN_WIDTH: u16 = 8;
+const SPARKLINE_MIN_WIDTH: u16 = 8;
 
 /// The user's choice of what is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -291,7 +291,7 @@ impl Screen<'_> {
         for timeline in &gateway.timelines {
             self.machine(pen, timeline, gateway.age(self.now).as_secs(), state, sparkline_width);
         }
-        if pen.left() > 6 && sparkline_width >= STRIP_MIN_WIDTH {
+        if pen.left() > 6 && sparkline_width >= SPARKLINE_MIN_WIDTH {
             pen.line(&[(10, "", DIM), (0, "█ works  ▒ on its way  X trouble  - at rest", DIM)]);
         }
     }
@@ -303,7 +303,7 @@ impl Screen<'_> {
         let y = pen.area.y + pen.row;
         let full = pen.left() == 0;
         pen.line(&[(10, &timeline.machine, PLAIN), (state, &text, style)]);
-        if full || sparkline_width < STRIP_MIN_WIDTH {
+        if full || sparkline_width < SPARKLINE_MIN_WIDTH {
             return;
         }
         let parts = columns(&timeline.sparkline, behind, usize::from(sparkline_width));
@@ -346,7 +346,7 @@ impl Screen<'_> {
         let for_how_long = age(gateway.grown(call.accepted_ms_ago, self.now));
         let (text, tone) = match call.waits_says.as_ref().or(call.waits_for.as_ref()) {
             Some(cause) => (format!("waiting: {}", words(cause)), Tone::Waiting),
-            None if call.state == "sent" => ("runs in Unity".to_owned(), Tone::Good),
+            None if call.state == "sent" => ("sent to Unity".to_owned(), Tone::Good),
             None => (words(&call.state), Tone::Unsure),
         };
         let style = pen.tone(tone);

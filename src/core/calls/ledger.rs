@@ -575,7 +575,7 @@ impl Ledger {
         let leaves = self.entries.get(index).is_some_and(|entry| self.is_about_to_leave(entry));
         let Some(mut entry) = self.entries.get_mut(index).filter(|entry| !entry.settled) else { return };
         let message = match (entry.state(), cause) {
-            (State::Sent, _) => "running in Unity".to_owned(),
+            (State::Sent, _) => user_text::SENT.to_owned(),
             _ if entry.withheld.is_some() => "answered; waiting for the reload that may follow".to_owned(),
             (State::Recovering, _) => user_text::looked_for(entry.machine.machine().known_loss()).to_owned(),
             (_, Some(cause)) => {

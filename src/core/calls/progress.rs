@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::types::ProgressNews;
+use crate::core::user_text;
 use crate::limits::PROGRESS_EVERY;
 
 /// The parts that one unit has. Once the tool has reported its own progress, [`Progress::beat`] adds one part.
@@ -70,7 +71,7 @@ impl Progress {
         }
         // An infinite total cannot be written in JSON.
         let total = total.map(|total| rounded(base + total)).filter(|total| total.is_finite() && *total >= progress);
-        let words = message.clone().unwrap_or_else(|| "running in Unity".to_owned());
+        let words = message.clone().unwrap_or_else(|| user_text::SENT.to_owned());
         self.tool = Some(Measure { base, done, total, message });
         Some(self.tell(progress, words, now))
     }

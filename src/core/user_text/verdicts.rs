@@ -198,12 +198,12 @@ fn next(answer: &Answer, cause: Cause) -> &'static str {
             "That is the user's decision: do not look for a way around it, and do not repeat the call. Use another tool, or ask the \
              user to change the rule."
         }
-        (Cause::Policy, Person) => "To allow it, change the rule; `holdfast doctor` shows where it is.",
+        (Cause::Policy, Person) => "To allow it, change that rule.",
         (Cause::Audit, Agent) => {
-            "Ask the user to make the audit file writable (holdfast_status names it), or to run without --audit; the same call works \
+            "Ask the user to make the audit file writable (holdfast_status names it), or to switch the audit off; the same call works \
              then."
         }
-        (Cause::Audit, Person) => "Make the audit file writable, or run without --audit, then try again.",
+        (Cause::Audit, Person) => "Make the audit file writable, or switch the audit off, then try again.",
         (Cause::Overload, Agent) => "Wait for some of them to be answered, then make the same call again.",
         (Cause::ShuttingDown, Agent) => "Call again in a new session.",
         (

@@ -14,7 +14,7 @@ pub(super) const LOCK: &str = "Packages/packages-lock.json";
 /// The longest accepted version text, such as `6000.0.23f1`, in bytes.
 const VERSION_MAX_BYTES: usize = 64;
 /// How to renew [`INSTANCE`]: Unity writes the file when it opens the project, and at no other time.
-const INSTANCE_MEND: &str = "name the editor's port with --port (HOLDFAST_PORT) until Unity writes the file again, as it does when it opens the project";
+const INSTANCE_FIX: &str = "name the editor's port with --port (HOLDFAST_PORT) until Unity writes the file again, as it does when it opens the project";
 const PACKAGES_FIX: &str = "open the project in Unity, whose Package Manager shows and fixes it";
 
 /// A file whose content is read.
@@ -76,10 +76,10 @@ pub(super) fn version_text(file: &Value, member: &str) -> Option<String> {
 
 /// Reads Unity's own record of its editor into `facts`.
 pub(super) fn read_instance(files: &ProjectFiles, facts: &mut ProjectFacts) {
-    let Some(instance) = json(files, INSTANCE, INSTANCE_MEND, &mut facts.problems) else { return };
+    let Some(instance) = json(files, INSTANCE, INSTANCE_FIX, &mut facts.problems) else { return };
     match pid(&instance, "process_id") {
         Some(pid) => facts.editor_pid = Some(pid),
-        None => facts.problems.push(format!("{INSTANCE} names no process_id: {INSTANCE_MEND}.")),
+        None => facts.problems.push(format!("{INSTANCE} names no process_id: {INSTANCE_FIX}.")),
     }
     facts.editor_version = version_text(&instance, "version");
 }

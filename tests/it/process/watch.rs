@@ -145,7 +145,8 @@ fn the_plain_status_shows_a_dialog_and_a_freeze() {
     let id = client.call("echo", &json!({"text": "x"}));
     until("the dialog is shown", || {
         let shown = status(&room);
-        shown.contains("but its main thread stands still for") && shown.contains("dialog is open in the Unity window")
+        shown.contains("but its main thread has stood still for")
+            && shown.contains("dialog is open in the Unity window")
     });
     unity.say("modal off");
     client.answer(id);

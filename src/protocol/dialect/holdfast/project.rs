@@ -13,7 +13,7 @@ const PACKAGES: [(&str, &str); 1] = [("dev.holdfast.unity", EMBEDDED)];
 /// Unity's own lock file. It exists while the project is open, and a crash leaves it behind. Watched for changes, never used as
 /// proof.
 const UNITY_LOCK: &str = "Temp/UnityLockfile";
-const BRIDGE_MEND: &str = "press Stop and then Start in Unity's Window > Holdfast, which writes it again";
+const BRIDGE_FIX: &str = "press Stop and then Start in Unity's Window > Holdfast, which writes it again";
 
 /// The files that [`read`] looks at.
 pub(super) const FILES: &[ProjectFile] =
@@ -24,7 +24,7 @@ pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
     let mut facts = ProjectFacts::default();
     unity::read_package(files, &PACKAGES, &mut facts);
     unity::read_instance(files, &mut facts);
-    if let Some(bridge) = json(files, BRIDGE, BRIDGE_MEND, &mut facts.problems) {
+    if let Some(bridge) = json(files, BRIDGE, BRIDGE_FIX, &mut facts.problems) {
         facts.installed = true;
         read_bridge(&bridge, &mut facts);
     }
@@ -46,7 +46,7 @@ fn read_bridge(bridge: &Value, facts: &mut ProjectFacts) {
     let (project, nonce, token) = (text("project"), text("nonce"), text("token"));
     let (Some(pid), false, true, true) = (pid(bridge, "pid"), project.is_empty(), is_hex(nonce, 32), is_hex(token, 64))
     else {
-        facts.problems.push(format!("{BRIDGE} lacks pid, project, nonce or token: {BRIDGE_MEND}."));
+        facts.problems.push(format!("{BRIDGE} lacks pid, project, nonce or token: {BRIDGE_FIX}."));
         return;
     };
     facts.other_pid = facts.editor_pid.filter(|other| *other != pid);
@@ -58,7 +58,7 @@ fn read_bridge(bridge: &Value, facts: &mut ProjectFacts) {
         // The bridge does not listen: the editor reloads its domain, or the user stopped the bridge.
         Some(0) => {}
         Some(port) => facts.port = Some((port, BRIDGE)),
-        None => facts.problems.push(format!("{BRIDGE} has an invalid port (0 to 65535): {BRIDGE_MEND}.")),
+        None => facts.problems.push(format!("{BRIDGE} has an invalid port (0 to 65535): {BRIDGE_FIX}.")),
     }
     facts.activity = match text("state") {
         "compiling" => Some(Activity::Compiling),

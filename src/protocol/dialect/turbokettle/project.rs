@@ -12,7 +12,7 @@ const PACKAGES: [(&str, &str); 1] = [("com.turbokettle.unity-mcp", EMBEDDED)];
 /// Unity's own lock file. It exists while the project is open, and a crash leaves it behind. Watched for changes, never used as
 /// proof.
 const UNITY_LOCK: &str = "Temp/UnityLockfile";
-const BRIDGE_MEND: &str =
+const BRIDGE_FIX: &str =
     "let the Unity Editor reload its scripts, as after a change of one, and the package writes the file again";
 
 /// The files that [`read`] looks at.
@@ -36,7 +36,7 @@ fn bridge(files: &ProjectFiles, problems: &mut Vec<String>) -> Option<Value> {
     let bytes = match files.get(BRIDGE)? {
         FileState::Content(bytes) => bytes,
         FileState::Unreadable(why) => {
-            problems.push(why.told(BRIDGE, BRIDGE_MEND));
+            problems.push(why.told(BRIDGE, BRIDGE_FIX));
             return None;
         }
         FileState::Missing | FileState::Present => return None,
@@ -48,11 +48,11 @@ fn bridge(files: &ProjectFiles, problems: &mut Vec<String>) -> Option<Value> {
 fn read_bridge(bridge: &Value, facts: &mut ProjectFacts) {
     let port = bridge.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
     let Some(port) = port.filter(|port| *port > 0) else {
-        facts.problems.push(format!("{BRIDGE} has an invalid port (1 to 65535): {BRIDGE_MEND}."));
+        facts.problems.push(format!("{BRIDGE} has an invalid port (1 to 65535): {BRIDGE_FIX}."));
         return;
     };
     let Some(own) = pid(bridge, "pid") else {
-        facts.problems.push(format!("{BRIDGE} names no pid: {BRIDGE_MEND}."));
+        facts.problems.push(format!("{BRIDGE} names no pid: {BRIDGE_FIX}."));
         return;
     };
     facts.by_record = !facts.installed;
@@ -66,7 +66,7 @@ fn read_bridge(bridge: &Value, facts: &mut ProjectFacts) {
             facts.problems.push(format!(
                 "{BRIDGE} is of process {own}, but the project's editor is process {editor} ({INSTANCE}): an editor that \
                  crashed left one of them behind, or a process of Unity's that imports assets has written over it. If it stays \
-                 so, {BRIDGE_MEND}."
+                 so, {BRIDGE_FIX}."
             ));
         }
     }

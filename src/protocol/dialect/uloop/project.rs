@@ -59,7 +59,7 @@ pub(in crate::protocol::dialect) fn read(files: &ProjectFiles, era: Era) -> Proj
         facts.installed = false;
         facts.problems.push(problem);
     }
-    if let Some(settings) = json(files, SETTINGS, SETTINGS_MEND, &mut facts.problems) {
+    if let Some(settings) = json(files, SETTINGS, SETTINGS_FIX, &mut facts.problems) {
         read_settings(&settings, &mut facts);
     }
     // Only v2 checks the identity in a call. Its settings file stays in place if the user returns to an older version.
@@ -79,7 +79,7 @@ pub(in crate::protocol::dialect) fn read(files: &ProjectFiles, era: Era) -> Proj
     facts
 }
 
-const SETTINGS_MEND: &str = "set the port again in the package's window in Unity, which writes the file, or name it with --port (HOLDFAST_PORT)";
+const SETTINGS_FIX: &str = "set the port again in the package's window in Unity, which writes the file, or name it with --port (HOLDFAST_PORT)";
 
 /// Reads `customPort`, the port on which the package listens. `isServerRunning` is not used, because the file outlives the editor
 /// that wrote it.
@@ -90,7 +90,7 @@ fn read_settings(settings: &Value, facts: &mut ProjectFacts) {
             Some(port) if port > 0 => facts.port = Some((port, SETTINGS)),
             _ => facts
                 .problems
-                .push(format!("{SETTINGS} has a customPort that is no port (1 to 65535): {SETTINGS_MEND}.")),
+                .push(format!("{SETTINGS} has a customPort that is no port (1 to 65535): {SETTINGS_FIX}.")),
         },
     }
     let text = |name: &str| settings.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
