@@ -9,7 +9,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::gateway_args::EditorArgs;
-use super::one_shot::{self, OneShot};
+use super::one_shot::{self, GatewayGone, OneShot};
 use super::{Exit, output};
 use crate::config::Config;
 use crate::fsm::call::Verdict;
@@ -92,7 +92,7 @@ async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
     let patience = std::time::Duration::from_secs(arguments.timeout) + PATIENCE_MARGIN;
     let mut one_shot = match OneShot::open(Config { patience: Some(patience), ..config }).await {
         Ok(one_shot) => one_shot,
-        Err(gone) => return internal(&gone.to_string()),
+        Err(gone) => return ended(gone, None),
     };
     if GatewayTool::from_name(&arguments.tool).is_some_and(|tool| tool != GatewayTool::WaitReady) {
         // All gateway tools except `holdfast_wait_ready` answer at once. The request `tools/list` is answered only when the
@@ -115,7 +115,7 @@ async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
     let exit = match answered {
         Ok(Ok(result)) => tell(arguments, &result, verdict, refused_there),
         Ok(Err(error)) => refused(arguments, &error),
-        Err(gone) => internal(&gone.to_string()),
+        Err(gone) => ended(gone, record.map(|(verdict, _)| verdict)),
     };
     one_shot.close().await;
     exit
@@ -213,6 +213,22 @@ fn refused(arguments: &CallArgs, error: &RpcError) -> Exit {
         -32602..=-32600 => Exit::Usage,
         _ => Exit::Internal,
     }
+}
+
+/// Prints that the gateway ended before it answered. `call`: the ledger's record of the call, if there is one, with its verdict.
+fn ended(gone: GatewayGone, call: Option<Option<Verdict>>) -> Exit {
+    let (fate, exit) = match (gone, call) {
+        (GatewayGone::Failed, _) => return internal(&gone.to_string()),
+        (GatewayGone::Interrupted, None | Some(Some(Verdict::NotExecuted(_)))) => {
+            ("nothing was sent to Unity", Exit::NotExecuted)
+        }
+        (GatewayGone::Interrupted, Some(Some(verdict))) => ("the call was sent to Unity", exit_of(verdict)),
+        (GatewayGone::Interrupted, Some(None)) => {
+            ("the call may have run, so look for its effect in Unity", Exit::Unknown)
+        }
+    };
+    output::complain(&format!("holdfast call: {gone}; {fate}."));
+    exit
 }
 
 fn internal(what: &str) -> Exit {

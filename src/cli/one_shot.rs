@@ -5,6 +5,7 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -14,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::gateway_args::{EditorArgs, bad_project};
 use super::resources::runtime;
-use super::serve::{log_panics, watch_signals};
+use super::serve::{log_panics, signalled};
 use super::{Exit, output};
 use crate::actors::gateway::Plain;
 use crate::actors::parts::Parts;
@@ -32,10 +33,16 @@ use crate::transport::run::{self, Pumps};
 /// The progress token of the one call that a one-shot command makes.
 const PROGRESS_TOKEN: &str = "\"p\"";
 
-/// The gateway ended before it answered, which is a bug of ours.
+/// Why the gateway ended before it answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the gateway of this command ended before it answered; please report this")]
-pub struct GatewayGone;
+pub enum GatewayGone {
+    /// A signal ended this command.
+    #[error("interrupted by a signal")]
+    Interrupted,
+    /// A bug of ours.
+    #[error("the gateway of this command ended before it answered; please report this")]
+    Failed,
+}
 
 /// A gateway in this process, with its MCP client.
 pub struct OneShot {
@@ -46,6 +53,7 @@ pub struct OneShot {
     lines: LineDecoder,
     gateway: JoinHandle<ShutdownReason>,
     requests: u64,
+    interrupted: Arc<AtomicBool>,
 }
 
 impl OneShot {
@@ -69,7 +77,14 @@ impl OneShot {
         let (to, input) = tokio::io::duplex(ONE_SHOT_PIPE_BYTES);
         let (output, from) = tokio::io::duplex(ONE_SHOT_PIPE_BYTES);
         let (quit, quitting) = mpsc::channel(4);
-        parts.env.health.spawn("signals", watch_signals(quit.clone()));
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let (signalled, flag, quit_by_signal) = (signalled(), Arc::clone(&interrupted), quit.clone());
+        parts.env.health.spawn("signals", async move {
+            if signalled.await.is_some() {
+                flag.store(true, Ordering::Relaxed);
+                let _ = quit_by_signal.send(ShutdownReason::Signal).await;
+            }
+        });
         let gateway = tokio::spawn({
             let parts = Arc::clone(&parts);
             async move {
@@ -80,14 +95,14 @@ impl OneShot {
             }
         });
         let lines = LineDecoder::new(CLIENT_MESSAGE_MAX_BYTES);
-        let mut one_shot = Self { parts, to, from, lines, gateway, requests: 0 };
+        let mut one_shot = Self { parts, to, from, lines, gateway, requests: 0, interrupted };
         let hello = json!({
             "protocolVersion": ProtocolVersion::LATEST.label(),
             "capabilities": {},
             "clientInfo": {"name": name, "version": env!("CARGO_PKG_VERSION")},
         });
         let opened = one_shot.request("initialize", &hello.to_string(), &mut |_| {}).await?;
-        opened.map_err(|_| GatewayGone)?;
+        opened.map_err(|_| one_shot.gone())?;
         let line = jsonrpc::notification("notifications/initialized", None);
         one_shot.send(&line).await?;
         Ok(one_shot)
@@ -134,9 +149,13 @@ impl OneShot {
         loop {
             while let Some(line) = self.lines.next_line() {
                 // The gateway writes no line that is longer than the decoder's limit.
-                let Line::Whole(bytes) = line else { return Err(GatewayGone) };
+                let Line::Whole(bytes) = line else { return Err(self.gone()) };
                 match jsonrpc::parse(&bytes) {
                     Ok(Message::Response { id, outcome }) if id.as_ref() == Some(&asked) => {
+                        // A gateway that was told to end answers what is open with an error.
+                        if outcome.is_err() && self.gone() == GatewayGone::Interrupted {
+                            return Err(GatewayGone::Interrupted);
+                        }
                         return Ok(outcome.map(|result| self.parts.calls.answers.take_whole().unwrap_or(result)));
                     }
                     Ok(Message::Notification { method, params }) if method == "notifications/progress" => {
@@ -149,14 +168,18 @@ impl OneShot {
             }
             match self.from.read(&mut buffer).await {
                 Ok(count @ 1..) => self.lines.push(buffer.get(..count).unwrap_or_default()),
-                _ => return Err(GatewayGone),
+                _ => return Err(self.gone()),
             }
         }
     }
 
+    fn gone(&self) -> GatewayGone {
+        if self.interrupted.load(Ordering::Relaxed) { GatewayGone::Interrupted } else { GatewayGone::Failed }
+    }
+
     async fn send(&mut self, line: &str) -> Result<(), GatewayGone> {
         let line = format!("{line}\n");
-        self.to.write_all(line.as_bytes()).await.map_err(|_| GatewayGone)
+        self.to.write_all(line.as_bytes()).await.map_err(|_| self.gone())
     }
 
     /// Closes the session as a client does, and waits until the gateway has ended.

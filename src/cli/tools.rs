@@ -8,7 +8,7 @@ use holdfast_client_config::CLIENTS;
 use serde_json::{Value, json};
 
 use super::gateway_args::EditorArgs;
-use super::one_shot::{self, OneShot};
+use super::one_shot::{self, GatewayGone, OneShot};
 use super::{Exit, output};
 use crate::actors::parts::Parts;
 use crate::config::Config;
@@ -62,13 +62,16 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
             let answer = one_shot.request("tools/list", "{}", &mut |_| {}).await;
             let seen = Seen::of(&one_shot.parts, client);
             one_shot.close().await;
-            answer.ok().and_then(Result::ok).map(|_| seen)
+            answer.and_then(|listed| listed.map_err(|_| GatewayGone::Failed)).map(|_| seen)
         }
-        Err(_) => None,
+        Err(gone) => Err(gone),
     };
-    let Some(seen) = listed else {
-        output::complain("holdfast tools: the gateway of this command ended before it answered; please report this");
-        return Exit::Internal;
+    let seen = match listed {
+        Ok(seen) => seen,
+        Err(gone) => {
+            output::complain(&format!("holdfast tools: {gone}"));
+            return if gone == GatewayGone::Interrupted { Exit::NotExecuted } else { Exit::Internal };
+        }
     };
     if arguments.json {
         output::line(&seen.as_json(arguments.dropped).to_string());

@@ -1,9 +1,12 @@
 //! How the gateway ends: quickly, with every answer that is still expected, and without leaving files or processes behind.
 
+use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use holdfast::limits::{DRAIN_MAX, FLUSH_READING_MAX};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::json;
 
 use super::client::{self, Client, Verdict};
@@ -471,4 +474,22 @@ fn a_home_that_is_relative_gives_notes_that_name_whole_paths() {
     let place = dunce::canonicalize(room.path()).expect("a folder").join("home");
     assert!(text.contains(&place.display().to_string()), "{text:.600}");
     client.close(&room);
+}
+
+/// Neither "a bug of holdfast" nor a wrong usage: a person pressed Ctrl-C, or a CI job was cancelled.
+#[test]
+fn a_command_that_a_signal_ends_says_so_wherever_it_is() {
+    let room = Room::new();
+    for lines in 1..=12 {
+        let mut command = client::command(&room);
+        command.args(["call", "count", "{}", "--timeout", "20", "--log", "trace"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut log = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let mut said: Vec<String> = log.by_ref().take(lines).map(|line| line.expect("UTF-8")).collect();
+        kill(Pid::from_raw(i32::try_from(child.id()).expect("a pid")), Signal::SIGTERM).expect("it is a child of ours");
+        said.extend(log.map(|line| line.expect("UTF-8")));
+        let status = child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(3), "after {lines} lines: {status}\n{}", said.join("\n"));
+        assert!(!said.concat().contains("please report"), "{}", said.join("\n"));
+    }
 }
