@@ -1,12 +1,9 @@
 //! How the gateway ends: quickly, with every answer that is still expected, and without leaving files or processes behind.
 
-use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use holdfast::limits::{DRAIN_MAX, FLUSH_READING_MAX};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use serde_json::json;
 
 use super::client::{self, Client, Verdict};
@@ -477,8 +474,14 @@ fn a_home_that_is_relative_gives_notes_that_name_whole_paths() {
 }
 
 /// Neither "a bug of holdfast" nor a wrong usage: a person pressed Ctrl-C, or a CI job was cancelled.
+#[cfg(unix)]
 #[test]
 fn a_command_that_a_signal_ends_says_so_wherever_it_is() {
+    use std::io::{BufRead as _, BufReader};
+
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+
     let room = Room::new();
     for lines in 1..=12 {
         let mut command = client::command(&room);
