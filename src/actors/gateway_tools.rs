@@ -207,10 +207,7 @@ impl GatewayTools {
                 self.client.outbox.answer(asked.key, &json);
                 return;
             }
-            Lookup::Unknown => ToolResult::error(format!(
-                "No call {call} is on record. Call ids are given in \"still running\" and \"outcome unknown\" answers and in \
-             holdfast_calls; records are kept for this session only. Nothing was sent to Unity by asking."
-            )),
+            Lookup::Unknown => ToolResult::error(user_text::no_such_call(call, self.env.config.audience)),
             Lookup::Open(record) => ToolResult::text(user_text::not_finished(
                 call,
                 &record.tool,
@@ -260,9 +257,12 @@ impl GatewayTools {
         if ready {
             ToolResult::text(format!("Ready after {waited}. {text}"))
         } else {
-            let next = match self.env.config.audience {
-                Audience::Agent => "Ask the user to look at Unity, or wait again; holdfast_status has the details.",
-                Audience::Person => "Look at Unity, or wait again; `holdfast doctor` says more.",
+            let unnamed = matches!(state.availability, Availability::Absent(Cause::Ambiguous));
+            let next = match (self.env.config.audience, unnamed) {
+                (Audience::Agent, false) => "Ask the user to look at Unity, or wait again; holdfast_status has the details.",
+                (Audience::Person, false) => "Look at Unity, or wait again; `holdfast doctor` says more.",
+                (Audience::Agent, true) => "Ask the user which project is meant, to be named with --project; holdfast_status lists them.",
+                (Audience::Person, true) => "Name the project with --project; `holdfast doctor` lists them.",
             };
             ToolResult::error(format!("Not ready after {waited}. {text} {next}"))
         }

@@ -17,6 +17,7 @@ use crate::fsm::cause::Cause;
 use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MAX, CLIENT_LINE_MAX_BYTES, PATIENCE_MARGIN};
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::mcp::GatewayTool;
+use crate::protocol::text::nearest;
 
 /// Flags of `holdfast call`.
 #[derive(Debug, Clone, Args)]
@@ -30,7 +31,7 @@ pub struct CallArgs {
     pub json_output: bool,
     /// Longest wait for the answer, in seconds. A call that was sent is waited for two minutes at the most, or as long as its
     /// own TimeoutSeconds says.
-    #[arg(long, value_name = "SECONDS", default_value_t = CALL_TIMEOUT.as_secs(), value_parser = clap::value_parser!(u64).range(1..=CALL_TIMEOUT_MAX.as_secs()))]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value_t = CALL_TIMEOUT.as_secs(), value_parser = clap::value_parser!(u64).range(1..=CALL_TIMEOUT_MAX.as_secs()))]
     pub timeout: u64,
     /// Which editor.
     #[command(flatten)]
@@ -46,6 +47,10 @@ pub fn run(arguments: &CallArgs) -> ExitCode {
             return Exit::Usage.into();
         }
     };
+    if let Some(fix) = refused_at_once(&arguments.tool, &json) {
+        output::complain(&format!("holdfast call: {}. Nothing was sent to Unity.", fix.trim_end_matches('.')));
+        return Exit::Usage.into();
+    }
     one_shot::run(&arguments.editor, |config| call(arguments, json, config))
 }
 
@@ -73,6 +78,22 @@ fn read_arguments(given: Option<&str>) -> Result<String, String> {
     }
 }
 
+/// Returns why a call is refused before any editor is looked for: it names no tool, or gives one of holdfast's own tools wrong
+/// arguments.
+fn refused_at_once(tool: &str, json: &str) -> Option<String> {
+    if tool.trim().is_empty() {
+        return Some("the tool's name is empty; `holdfast tools` lists the names".to_owned());
+    }
+    let arguments: &RawValue = serde_json::from_str(json).ok()?;
+    GatewayTool::from_name(tool)?.parse_arguments(arguments).err()
+}
+
+/// Returns the tool of holdfast's own that a misspelt name most likely means.
+fn own_tool_meant(name: &str) -> Option<&'static str> {
+    let own = GatewayTool::ALL.iter().map(|tool| tool.name());
+    nearest(name, own).filter(|meant| name.starts_with("holdfast_") && *meant != name)
+}
+
 fn bounded(from: impl std::io::Read, name: &str) -> Result<String, String> {
     let mut bytes = Vec::new();
     from.take(CLIENT_LINE_MAX_BYTES as u64 + 1)
@@ -87,6 +108,11 @@ fn bounded(from: impl std::io::Read, name: &str) -> Result<String, String> {
 }
 
 async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
+    // The mistake itself was printed with the other problems of the configuration.
+    if config.policy.refusal_of_all().is_some() {
+        output::complain("holdfast call: while that mistake may hide a rule, no tool may be called. Nothing was sent to Unity.");
+        return Exit::Usage;
+    }
     // No client is waiting that would give up earlier, so the answer may take the whole time: the margin, which the gateway
     // subtracts from a client's patience, is added to it here.
     let patience = std::time::Duration::from_secs(arguments.timeout) + PATIENCE_MARGIN;
@@ -182,6 +208,12 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refus
             "holdfast call: this was a one-shot call, so nothing is left to fetch its result from: look for its effect in Unity, \
              and give it longer next time (--timeout, or the tool's own TimeoutSeconds).",
         );
+    }
+    if let Some(Verdict::NotExecuted(cause)) = verdict
+        && cause != Cause::UnknownTool
+        && let Some(meant) = own_tool_meant(&arguments.tool)
+    {
+        output::complain(&format!("holdfast call: did you mean holdfast's own tool `{meant}`?"));
     }
     match verdict {
         Some(Verdict::ToolError) if refused_there => Exit::NotExecuted,

@@ -190,7 +190,7 @@ impl EditorArgs {
             match text.trim().parse::<u16>() {
                 Ok(port @ 1..) => ports.push((port, source)),
                 _ => complaints.push(format!(
-                    "{name} is \"{}\", which is no port (1 to 65535), and is not used; correct it or remove it",
+                    "{name} is \"{}\", which is not a port (1 to 65535), and is not used; correct it or remove it",
                     clean(&text)
                 )),
             }
@@ -244,7 +244,7 @@ impl EditorArgs {
         let mut of_variable = |name: &str| -> Vec<Pattern> {
             let text = match std::env::var(name) {
                 Err(std::env::VarError::NotUnicode(_)) => {
-                    grave.push(format!("{name} is no UTF-8 text"));
+                    grave.push(format!("{name} is not UTF-8 text"));
                     complaints.push(format!("{name} is no UTF-8 text; correct it or remove it"));
                     String::new()
                 }

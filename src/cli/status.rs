@@ -116,15 +116,16 @@ fn print_gateway(gateway: &Value) {
     let still = text(gateway, "/editor/still/says").map(|says| format!(", but {}", clean(says))).unwrap_or_default();
     let works = still.is_empty() || gateway.pointer("/editor/still/may_work").and_then(Value::as_bool) == Some(true);
     let tone = if ready && works { Tone::Good } else { Tone::Bad };
-    let shown = toned(&format!("{state}{why}{still}"), tone);
-    row("editor", &format!("{shown}, since {}{port}", span(gateway, "/editor/since_ms")));
+    let shown = toned(&format!("{state}{why} for {}{still}", span(gateway, "/editor/since_ms")), tone);
+    row("editor", &format!("{shown}{port}"));
     if let Some(says) = text(gateway, "/editor/pulse/says") {
         row("heartbeat", &clean(says));
     }
-    row(
-        "tools",
-        &format!("{} from {}", number(gateway, "/tools/count"), clean(text(gateway, "/tools/from").unwrap_or("?"))),
-    );
+    let tools = match number(gateway, "/tools/count") {
+        0 => "none known".to_owned(),
+        count => format!("{count} from {}", clean(text(gateway, "/tools/from").unwrap_or("?"))),
+    };
+    row("tools", &tools);
     for line in gateway.pointer("/policy").and_then(Value::as_array).into_iter().flatten() {
         row("policy", &clean(line.as_str().unwrap_or_default()));
     }
@@ -155,14 +156,17 @@ fn print_gateway(gateway: &Value) {
             Some(millis) => format!("back after {}", user_text::seconds(Duration::from_millis(millis))),
             None => "not back yet".to_owned(),
         };
-        row("lost", &format!("{}, {} ago, {back}", clean(why), span(gateway, "/editor/last_loss/ago_ms")));
+        // The cause is what was learned later, for example that the process has ended.
+        let cause = text(gateway, "/editor/last_loss/cause").filter(|cause| *cause != why);
+        let cause = cause.map(|cause| format!(" ({})", clean(&cause.replace('_', " ")))).unwrap_or_default();
+        row("lost", &format!("{}{cause}, {} ago, {back}", clean(why), span(gateway, "/editor/last_loss/ago_ms")));
     }
     for problem in gateway.pointer("/problems").and_then(Value::as_array).into_iter().flatten() {
         row("problem", &toned(&clean(problem.as_str().unwrap_or_default()), Tone::Bad));
     }
 }
 
-/// Describes an open call: the tool, its state, its age, and what it waits for.
+/// Describes an open call: the tool, its state, when the client made it, and what it waits for.
 fn call_line(call: &Value) -> String {
     let tool = clean(text(call, "/tool").unwrap_or("?"));
     let state = clean(text(call, "/state").unwrap_or("?"));
@@ -170,7 +174,7 @@ fn call_line(call: &Value) -> String {
         Some(cause) => format!(", waiting: {}", clean(&cause.replace('_', " "))),
         None => String::new(),
     };
-    format!("{tool}: {state} for {}{waits}", span(call, "/accepted_ms_ago"))
+    format!("{tool}: {state}, made {} ago{waits}", span(call, "/accepted_ms_ago"))
 }
 
 fn print_here(look: &Look) {
@@ -194,10 +198,12 @@ fn print_here(look: &Look) {
                     (true, false) => "none that holdfast supports".to_owned(),
                 },
             );
-            let doing = survey.facts.activity.map(|activity| format!(", {}", <&str>::from(activity)));
+            // What an editor that has ended was doing last is no news.
+            let activity = survey.facts.activity.filter(|_| look.editor != Some(Liveness::Dead));
+            let doing = activity.map(|activity| format!(", {}", <&str>::from(activity)));
             let (words, tone) = match (survey.facts.editor_pid, look.editor) {
                 (Some(pid), Some(Liveness::Alive)) => (format!("runs (pid {pid})"), Tone::Good),
-                (Some(pid), Some(Liveness::Dead)) => (format!("is gone (pid {pid} was left behind)"), Tone::Bad),
+                (Some(pid), Some(Liveness::Dead)) => (format!("is gone (its files still name pid {pid})"), Tone::Bad),
                 (Some(pid), _) => (format!("may run (pid {pid})"), Tone::Plain),
                 (None, _) => ("not running, according to the project's files".to_owned(), Tone::Plain),
             };

@@ -264,11 +264,14 @@ impl Reader {
                 }
             },
             Ok(Err(_)) => {
-                told.add(true, None, "it is no UTF-8 text", "save it as UTF-8");
+                told.add(true, None, "it is not UTF-8 text", "save it as UTF-8");
                 None
             }
             Err(error) => {
-                let fix = "let this user read it, and let it be a plain file of at most 256 KiB";
+                let fix = match error.kind() {
+                    io::ErrorKind::NotFound => "create it, or name the right file",
+                    _ => "let this user read it, and let it be a plain file of at most 256 KiB",
+                };
                 told.add(true, None, &format!("it cannot be read ({error})"), fix);
                 None
             }

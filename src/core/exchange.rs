@@ -16,10 +16,11 @@ use std::collections::{BTreeMap, VecDeque};
 use tokio::time::Instant;
 
 use crate::core::calls::{ClaimRefused, HeldCall, Ledger, Sending, Settlement, Terms};
+use crate::core::user_text;
 use crate::fsm::bridge::Event;
 use crate::fsm::cause::Cause;
 use crate::limits::{CANCELS_MAX, OUTCOMES_ASKED_EVERY, OUTCOMES_ASKED_MAX};
-use crate::protocol::dialect::{EditorAnswer, JournalKey, LeaveReason, Met, Recovery, Refusal};
+use crate::protocol::dialect::{AnswerBody, EditorAnswer, JournalKey, LeaveReason, Met, Recovery, Refusal};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::policy::Grounds;
 
@@ -410,7 +411,7 @@ impl Exchange {
         (call, after): (CallId, After),
         refusal: Option<Refusal>,
         names_it: bool,
-        answer: EditorAnswer,
+        mut answer: EditorAnswer,
         ledger: &mut Ledger,
         now: Instant,
     ) -> Answered {
@@ -430,8 +431,14 @@ impl Exchange {
                 let (known, settlements) = ledger.turned_away(call, self.epoch, answer, now);
                 return Answered { known, settled: Settled { settlements, events: Vec::new() }, hang_up: true };
             }
+            Some(Refusal::WrongEditor) => {
+                ledger.says_unrun(call);
+                if let AnswerBody::Text(says) = &answer.body {
+                    answer.body = AnswerBody::Text(user_text::wrong_editor(says));
+                }
+            }
             Some(Refusal::Final) => ledger.says_unrun(call),
-            Some(Refusal::WrongEditor | Refusal::Double) | None => {}
+            Some(Refusal::Double) | None => {}
         }
         let (known, settlements) = if after.reload && !answer.is_error {
             ledger.withhold(call, self.epoch, answer, now)

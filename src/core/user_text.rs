@@ -21,7 +21,7 @@ use crate::limits::{
 };
 use crate::protocol::dialect::{AnswerBody, EditorAnswer, EditorState, Heartbeat};
 use crate::protocol::ids::CallId;
-use crate::protocol::mcp::ClientTraits;
+use crate::protocol::mcp::{Audience, ClientTraits};
 use crate::protocol::text::clean;
 
 /// The progress of a call that was sent. Whether its tool has begun is not known: the editor may queue the call or be frozen.
@@ -112,10 +112,19 @@ pub fn quoted(path: &Path) -> String {
     if text.contains(char::is_whitespace) { format!("\"{text}\"") } else { text }
 }
 
+/// Returns the text for a call that an editor refused because it has another project open. `says`: the editor's own words.
+pub fn wrong_editor(says: &str) -> String {
+    format!(
+        "Not executed: the editor on that port has another project open, and refused the call before anything ran. Name the right \
+         project with --project, or its editor's port with --port. The editor said: {}",
+        clean(says)
+    )
+}
+
 /// The text for a request beyond `OPEN_REQUESTS_MAX`.
 pub fn overload() -> String {
     format!(
-        "Not executed: {OPEN_REQUESTS_MAX} requests are open, more are not kept. Nothing was sent to Unity. Wait for some of them \
+        "Not executed: {OPEN_REQUESTS_MAX} requests are open, and holdfast takes no more at once. Nothing was sent to Unity. Wait for some of them \
          to be answered, then make the same request again."
     )
 }
@@ -132,7 +141,7 @@ pub fn too_many_bytes(most: usize) -> String {
 /// The text for a subscription beyond `SUBSCRIPTIONS_MAX`.
 pub fn too_many_subscriptions() -> String {
     format!(
-        "{SUBSCRIPTIONS_MAX} requests of subscriptions/listen are open, more are not kept. Cancel one of them, or use it: each \
+        "{SUBSCRIPTIONS_MAX} requests of subscriptions/listen are open, and holdfast takes no more. Cancel one of them, or use it: each \
          hears of every change it asked for."
     )
 }
@@ -266,6 +275,21 @@ pub fn unkept(why: &str) -> EditorAnswer {
          effect in the project, or ask for less at once."
     );
     EditorAnswer { is_error: true, body: AnswerBody::Text(text) }
+}
+
+/// Returns what `holdfast_result` says about a call id that it does not know.
+pub fn no_such_call(call: CallId, audience: Audience) -> String {
+    let why = match audience {
+        Audience::Agent => {
+            "Call ids are given in \"still running\" and \"outcome unknown\" answers and in holdfast_calls; records are kept for \
+             this session only"
+        }
+        Audience::Person => {
+            "Records are kept for one session only, and each `holdfast call` is a session of its own: only an AI client can \
+             fetch the result of an earlier call"
+        }
+    };
+    format!("No call {call} is on record. {why}. Nothing was sent to Unity by asking.")
 }
 
 /// Returns what `holdfast_result` says about a call that is not finished. `state` is the label of the call's machine.

@@ -73,7 +73,7 @@ pub enum BadPattern {
     TooLong,
     /// The text after `@` is not the name of an annotation.
     #[error(
-        "\"{0}\" is no annotation; there are @read-only, @destructive, @idempotent and @open-world, each also with ! before it"
+        "\"{0}\" is not an annotation; use @read-only, @destructive, @idempotent or @open-world, each also with ! before it"
     )]
     NoAnnotation(String),
     /// A `!` before a name; only annotations can be negated.
@@ -234,7 +234,7 @@ impl Policy {
     /// Why every tool is refused: the first reason given to [`Policy::refuse_all`]. `None` if the rules can be read.
     pub fn refusal_of_all(&self) -> Option<Grounds> {
         let why = self.unusable.first()?;
-        Some(Grounds { rule: None, says: format!("the policy cannot be read, so nothing is allowed ({why})") })
+        Some(Grounds { rule: None, says: format!("what guards the calls has a mistake, so nothing is allowed ({why})") })
     }
 
     /// Why this tool may not be called; `None` if it may. `name` is the name that clients see, `own` the name in the editor.

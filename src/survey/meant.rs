@@ -113,10 +113,14 @@ fn among(host: &dyn Host, config: &Config, found: Vec<PathBuf>, cut: bool, forme
     } else if running.is_empty() {
         "fit, and none of them is known to have a running editor".to_owned()
     } else {
-        format!("fit, and {} of them have a running editor", running.len())
+        format!("fit, and the first {} of these have a running editor", running.len())
     };
-    let problem = user_text::candidates(&found).map(|listed| format!("Several Unity projects {why}. {listed}"));
-    Meant { ambiguous: found, problem, ..Meant::default() }
+    // Only the first few are named to people, so those with a running editor come first.
+    let running: Vec<PathBuf> = running.into_iter().cloned().collect();
+    let others = found.into_iter().filter(|project| !running.contains(project));
+    let ambiguous: Vec<PathBuf> = running.iter().cloned().chain(others).collect();
+    let problem = user_text::candidates(&ambiguous).map(|listed| format!("Several Unity projects {why}. {listed}"));
+    Meant { ambiguous, problem, ..Meant::default() }
 }
 
 /// Whether an editor of this project is running: its process is alive and is shown to own one of the ports that a survey finds.

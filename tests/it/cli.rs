@@ -252,7 +252,7 @@ async fn status_says_why_each_call_waits_and_what_became_of_it() {
     assert_eq!(waits["outages"][0]["back_after_ms"], Value::Null, "{waits}");
     let people = place.run(["status"]).await.out;
     assert!(
-        people.contains("echo: held for ") && people.contains(", waiting: Unity is reloading its domain"),
+        people.contains("echo: held, made ") && people.contains(", waiting: Unity is reloading its domain"),
         "{people}"
     );
 

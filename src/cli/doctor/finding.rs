@@ -88,8 +88,8 @@ mod tests {
                 "write it anew.",
             ),
             (
-                "NAME is \"a; b: c\", which is no port: correct it",
-                "NAME is \"a; b: c\", which is no port",
+                "NAME is \"a; b: c\", which is not a port: correct it",
+                "NAME is \"a; b: c\", which is not a port",
                 "correct it",
             ),
             (

@@ -42,7 +42,7 @@ fn what_is_wrong_is_told_with_file_line_key_and_fix() {
         ("[policy]\nzzz = 1\n", "FILE, line 2: [policy] has no key \"zzz\"; remove it: its keys are allow, deny", true),
         (
             "[policy]\nallow = ['a',\n '@reed-only']\n",
-            "FILE, line 3: [policy] allow: \"@reed-only\" is no annotation",
+            "FILE, line 3: [policy] allow: \"@reed-only\" is not an annotation",
             true,
         ),
         (

@@ -66,7 +66,7 @@ fn happened(answer: &Answer, cause: Cause) -> String {
         Cause::Crashed => "the Unity Editor's process ended without notice (it crashed or was killed)".into(),
         Cause::ProcessGone => "the Unity Editor's process has ended (it was closed, or it crashed)".into(),
         Cause::Closed => "the Unity Editor was closed, or its bridge was switched off".into(),
-        Cause::NotRunning => "no Unity Editor with a bridge is running for this project".into(),
+        Cause::NotRunning => "no Unity Editor with a bridge was found running".into(),
         Cause::BridgeDown => format!("Unity is running, but its bridge did not listen within {waited}"),
         Cause::WrongPeer => "what listens on Unity's port is not a Unity bridge".into(),
         Cause::WrongProject => "the editor on that port has another project open".into(),
@@ -94,7 +94,7 @@ fn happened(answer: &Answer, cause: Cause) -> String {
         Cause::Listing => format!("Unity did not send its tool list within {waited}"),
         Cause::UnknownTool => "Unity's live tool list has no such tool".into(),
         Cause::TooLarge => "the request is larger than Unity's bridge accepts".into(),
-        Cause::Policy if is_broken_policy(answer) => grounds("the policy cannot be read"),
+        Cause::Policy if is_broken_policy(answer) => grounds("what guards the calls has a mistake"),
         Cause::Policy => grounds("a policy rule forbids it"),
         Cause::Audit => grounds("the audit log cannot be written"),
         Cause::Overload => "too many requests are open".into(),
@@ -142,10 +142,12 @@ fn next(answer: &Answer, cause: Cause) -> &'static str {
             "Open the project in Unity, then try again. `holdfast doctor` says where holdfast looked."
         }
         (Cause::BridgeDown, Agent) => {
-            "Ask the user to look at the bridge's window in Unity (server stopped, or another port), then call again."
+            "If Unity is compiling or reloading, call holdfast_wait_ready, then make the same call again. If not, ask the user to look at \
+             the bridge's window in Unity (server stopped, or another port)."
         }
         (Cause::BridgeDown, Person) => {
-            "Look at the bridge's window in Unity (server stopped, or another port), then try again."
+            "If Unity is compiling or reloading, try again, or wait longer with --timeout. If not, look at the bridge's window in Unity \
+             (server stopped, or another port)."
         }
         (Cause::WrongPeer, Agent) => {
             "Another program uses the port. Ask the user to run `holdfast doctor`, which names it, and to set the right port."
@@ -189,10 +191,10 @@ fn next(answer: &Answer, cause: Cause) -> &'static str {
             "Send less at once, for example by writing the content to a file in the project and passing its path."
         }
         (Cause::Policy, Agent) if is_broken_policy(answer) => {
-            "Do not repeat the call: ask the user to fix the policy (`holdfast doctor` shows what is wrong, and where)."
+            "Do not repeat the call: ask the user to correct that mistake (`holdfast doctor` shows it too)."
         }
         (Cause::Policy, Person) if is_broken_policy(answer) => {
-            "Fix the policy first; `holdfast doctor` shows what is wrong, and where."
+            "Correct that mistake first; `holdfast doctor` shows it too."
         }
         (Cause::Policy, Agent) => {
             "That is the user's decision: do not look for a way around it, and do not repeat the call. Use another tool, or ask the \
@@ -213,7 +215,7 @@ fn next(answer: &Answer, cause: Cause) -> &'static str {
     }
 }
 
-/// Whether the policy forbids the call because the policy cannot be read, and not by one of its rules.
+/// Whether the call is forbidden because the policy or the audit is configured wrongly, and not by a rule of the policy.
 fn is_broken_policy(answer: &Answer) -> bool {
     answer.refused.as_ref().is_some_and(|refused| refused.grounds.rule.is_none())
 }

@@ -90,7 +90,7 @@ fn read_settings(settings: &Value, facts: &mut ProjectFacts) {
             Some(port) if port > 0 => facts.port = Some((port, SETTINGS)),
             _ => facts
                 .problems
-                .push(format!("{SETTINGS} has a customPort that is no port (1 to 65535): {SETTINGS_FIX}.")),
+                .push(format!("{SETTINGS} has a customPort that is not a port (1 to 65535): {SETTINGS_FIX}.")),
         },
     }
     let text = |name: &str| settings.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
