@@ -73,7 +73,7 @@ pub enum BadPattern {
     TooLong,
     /// The text after `@` is not the name of an annotation.
     #[error(
-        "\"{0}\" is not an annotation; use @read-only, @destructive, @idempotent or @open-world, each also with ! before it"
+        "\"{0}\" is not an annotation; there are @read-only, @destructive, @idempotent and @open-world, each also with ! before it"
     )]
     NoAnnotation(String),
     /// A `!` before a name; only annotations can be negated.
@@ -363,7 +363,7 @@ mod tests {
         for (text, says) in [
             ("", "empty"),
             ("@readonly", "@read-only"),
-            ("!@", "no annotation"),
+            ("!@", "not an annotation"),
             ("!compile", "other list"),
             (" compile", "spaces"),
             ("a\u{7}", "control"),

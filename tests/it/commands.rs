@@ -116,6 +116,26 @@ async fn a_tool_of_holdfasts_own_is_answered_when_the_editor_was_met() {
     assert_eq!((status.code, &status.json()["editor"]["ready"]), (Some(0), &json!(false)));
 }
 
+#[tokio::test]
+async fn a_mistake_of_the_caller_is_told_at_once_and_needs_no_editor() {
+    let place = Place::new();
+    let nobody = place.project("Empty");
+    for (words, told) in [
+        (&["call", "holdfast_result"][..], "call_id"),
+        (&["call", "holdfast_calls", r#"{"limit":0}"#], "`limit`"),
+        (&["call", " "], "name is empty"),
+        (&["call", "compile", "--timeout", "-1"], "-1"),
+        (&["call", "compile", "--config", "none.toml"], "create it, or name the right file"),
+    ] {
+        let done = place.run(words.iter().copied().chain(["--project", text(&nobody)])).await;
+        assert_eq!((done.code, &*done.out), (Some(2), ""), "{words:?}: {}", done.err);
+        assert!(done.err.contains(told), "{words:?}: {}", done.err);
+    }
+    let misspelt = place.run(["call", "holdfast_stats", "--timeout", "1", "--project", text(&nobody)]).await;
+    assert_eq!(misspelt.code, Some(3));
+    assert!(misspelt.err.contains("did you mean holdfast's own tool `holdfast_status`?"), "{}", misspelt.err);
+}
+
 fn says(findings: &Value, level: &str, words: &str) -> bool {
     let list = findings["findings"].as_array().expect("a list");
     list.iter().any(|one| {

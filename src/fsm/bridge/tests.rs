@@ -690,3 +690,12 @@ fn away_project_changed_forgets_how_the_former_editor_ended() {
     it.feed(&Event::ProjectChanged);
     assert_eq!((it.state(), availability(&it).cause()), (State::Seeking, Some(Cause::Connecting)));
 }
+
+#[test]
+fn an_editor_that_dies_in_a_reload_before_the_first_connection_is_not_said_to_reload() {
+    let reloading = Evidence { activity: Some(Activity::Reloading), ..ALIVE };
+    let it = new(&[Event::Wanted, offered(1, reloading), REFUSED]);
+    assert_eq!(availability(&it), Availability::Coming(Cause::Reloading));
+    let it = fed(it, &[offered(1, Evidence { activity: Some(Activity::Reloading), ..DEAD }), REFUSED]);
+    assert_eq!(availability(&it).cause(), Some(Cause::NotRunning));
+}
