@@ -259,9 +259,13 @@ impl GatewayTools {
         } else {
             let unnamed = matches!(state.availability, Availability::Absent(Cause::Ambiguous));
             let next = match (self.env.config.audience, unnamed) {
-                (Audience::Agent, false) => "Ask the user to look at Unity, or wait again; holdfast_status has the details.",
+                (Audience::Agent, false) => {
+                    "Ask the user to look at Unity, or wait again; holdfast_status has the details."
+                }
                 (Audience::Person, false) => "Look at Unity, or wait again; `holdfast doctor` says more.",
-                (Audience::Agent, true) => "Ask the user which project is meant, to be named with --project; holdfast_status lists them.",
+                (Audience::Agent, true) => {
+                    "Ask the user which project is meant, to be named with --project; holdfast_status lists them."
+                }
                 (Audience::Person, true) => "Name the project with --project; `holdfast doctor` lists them.",
             };
             ToolResult::error(format!("Not ready after {waited}. {text} {next}"))

@@ -109,8 +109,10 @@ fn bounded(from: impl std::io::Read, name: &str) -> Result<String, String> {
 
 async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
     // The mistake itself was printed with the other problems of the configuration.
-    if config.policy.refusal_of_all().is_some() {
-        output::complain("holdfast call: while that mistake may hide a rule, no tool may be called. Nothing was sent to Unity.");
+    if config.policy.refusal_of_all().is_some() && GatewayTool::from_name(&arguments.tool).is_none() {
+        output::complain(
+            "holdfast call: while that mistake may hide a rule, no tool may be called. Nothing was sent to Unity.",
+        );
         return Exit::Usage;
     }
     // No client is waiting that would give up earlier, so the answer may take the whole time: the margin, which the gateway

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -13,9 +13,11 @@ use super::output::{Tone, toned};
 use super::{Exit, one_shot, output, watch};
 use crate::config::Config;
 use crate::core::user_text;
-use crate::platform::host::Liveness;
+use crate::limits::RUN_RECORD_OLD;
+use crate::platform::host::{Host as _, Liveness, RealHost};
 use crate::protocol::text::clean;
 use crate::storage::instance_record;
+use crate::telemetry::flight::seconds;
 
 /// Flags of `holdfast status`.
 #[derive(Debug, Clone, Args)]
@@ -104,6 +106,10 @@ fn print_gateway(gateway: &Value) {
         clean(client),
         span(gateway, "/gateway/up_ms")
     ));
+    if let Some(age) = age_if_old(gateway, RealHost.now()) {
+        let text = format!("written {} ago and not renewed since: what follows may be over", user_text::seconds(age));
+        row("record", &toned(&text, Tone::Bad));
+    }
     row("project", &clean(text(gateway, "/project").unwrap_or("not known")));
     let ready = gateway.pointer("/editor/ready").and_then(Value::as_bool) == Some(true);
     let why =
@@ -166,6 +172,13 @@ fn print_gateway(gateway: &Value) {
     }
 }
 
+/// Returns the age of a record that its gateway has failed to renew in time.
+fn age_if_old(gateway: &Value, now: SystemTime) -> Option<Duration> {
+    let written = gateway.get("written_at").and_then(Value::as_f64)?;
+    let age = Duration::try_from_secs_f64(seconds(now) - written).ok()?;
+    (age > RUN_RECORD_OLD).then_some(age)
+}
+
 /// Describes an open call: the tool, its state, when the client made it, and what it waits for.
 fn call_line(call: &Value) -> String {
     let tool = clean(text(call, "/tool").unwrap_or("?"));
@@ -226,5 +239,20 @@ fn print_here(look: &Look) {
     }
     for problem in &survey.facts.problems {
         row("problem", &toned(problem, Tone::Bad));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_that_was_not_renewed_is_said_to_be_old() {
+        let at = |seconds: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let record = json!({"written_at": 1000.0});
+        assert_eq!(age_if_old(&record, at(1000) + RUN_RECORD_OLD), None);
+        assert_eq!(age_if_old(&record, at(1060)), Some(Duration::from_secs(60)));
+        assert_eq!(age_if_old(&record, at(900)), None, "the clock was set back");
+        assert_eq!(age_if_old(&json!({}), at(1060)), None, "a record of an older version");
     }
 }

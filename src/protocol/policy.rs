@@ -234,7 +234,10 @@ impl Policy {
     /// Why every tool is refused: the first reason given to [`Policy::refuse_all`]. `None` if the rules can be read.
     pub fn refusal_of_all(&self) -> Option<Grounds> {
         let why = self.unusable.first()?;
-        Some(Grounds { rule: None, says: format!("what guards the calls has a mistake, so nothing is allowed ({why})") })
+        Some(Grounds {
+            rule: None,
+            says: format!("what guards the calls has a mistake, so nothing is allowed ({why})"),
+        })
     }
 
     /// Why this tool may not be called; `None` if it may. `name` is the name that clients see, `own` the name in the editor.

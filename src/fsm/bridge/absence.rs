@@ -220,9 +220,8 @@ impl Absence {
                 Past::Connected { cut_off: true, .. } if evidence.announces == Some(true) => Some(Cause::Crashed),
                 Past::Connected { .. } => Some(Cause::ProcessGone),
                 // An editor that was seen at work has ended before the first connection.
-                Past::NeverConnected => {
-                    matches!(self.cause, Cause::Compiling | Cause::Reloading | Cause::Starting).then_some(Cause::NotRunning)
-                }
+                Past::NeverConnected => matches!(self.cause, Cause::Compiling | Cause::Reloading | Cause::Starting)
+                    .then_some(Cause::NotRunning),
             },
             (Sign::Alive | Sign::Unknown, Some(Activity::Compiling)) => Some(Cause::Compiling),
             (Sign::Alive | Sign::Unknown, Some(Activity::Reloading)) => Some(Cause::Reloading),

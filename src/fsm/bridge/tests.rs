@@ -696,6 +696,6 @@ fn an_editor_that_dies_in_a_reload_before_the_first_connection_is_not_said_to_re
     let reloading = Evidence { activity: Some(Activity::Reloading), ..ALIVE };
     let it = new(&[Event::Wanted, offered(1, reloading), REFUSED]);
     assert_eq!(availability(&it), Availability::Coming(Cause::Reloading));
-    let it = fed(it, &[offered(1, Evidence { activity: Some(Activity::Reloading), ..DEAD }), REFUSED]);
+    let it = fed(it, &[offered(1, Evidence { activity: Some(Activity::Reloading), ..DEAD })]);
     assert_eq!(availability(&it).cause(), Some(Cause::NotRunning));
 }
