@@ -290,7 +290,7 @@ namespace Holdfast
                 call.Gateway = entry.Gateway;
                 call.Seq = entry.Seq;
                 call.WantsProgress = true;
-                call.TimeoutMs = 0;
+                call.TimeoutMs = Limits.ToolTimeoutSeconds * 1000;
                 call.Resumed = Json.Parse(entry.Kept!);
                 call.Ended = (ended, outcome) =>
                 {

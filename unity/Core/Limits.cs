@@ -65,6 +65,11 @@ namespace Holdfast
         public const int DrainTime = 200;
 
         /// <summary>
+        /// Maximum time for all these reads together, since a client may send a byte now and then for as long as it likes.
+        /// </summary>
+        public const int DrainTotal = 2_000;
+
+        /// <summary>
         /// Maximum number of bytes that are read and ignored after a broken frame, before the connection is closed.
         /// </summary>
         public const int DrainBytes = Mib;
@@ -132,13 +137,16 @@ namespace Holdfast
         public const int WakeEvery = 10;
 
         /// <summary>
+        /// Pause between two signals while a call runs and nothing waits for the main thread: the frames of a screen with 60 Hz.
+        /// The time limits of calls are checked as often.
+        /// </summary>
+        public const int WakeWhileBusy = 16;
+
+        /// <summary>
         /// If an editor was woken and has run no frame for this long, it may be minimised. Even a busy editor runs a frame now
         /// and then.
         /// </summary>
         public const int FrameMissed = 1_000;
-
-        /// <summary>Interval at which the time limits of calls are checked. The limits are whole seconds.</summary>
-        public const int DeadlineEvery = 100;
 
         /// <summary>How long the editor is kept awake after the last work, since the next call usually follows at once.</summary>
         public const int WakeTail = 250;
@@ -244,6 +252,12 @@ namespace Holdfast
         /// <summary>How long to wait for a reload after a successful compilation. After that, no reload is expected.</summary>
         public const int ReloadAfterCompile = 2_000;
 
+        /// <summary>
+        /// If Unity says for this long that it compiles while no compilation runs, something else holds the reload back. Unity
+        /// itself reloads within a frame or two.
+        /// </summary>
+        public const int ReloadHeld = 5_000;
+
         /// <summary>Maximum number of GameObjects that one call visits.</summary>
         public const int SceneNodes = 200_000;
 
@@ -255,8 +269,25 @@ namespace Holdfast
         /// <summary>Maximum number of properties of one component in a result.</summary>
         public const int ComponentProperties = 200;
 
+        /// <summary>
+        /// Maximum depth of structures in the value of a property. Structures may refer to each other in a circle.
+        /// </summary>
+        public const int PropertyDepth = 6;
+
+        /// <summary>Maximum number of items of one array in the value of a property.</summary>
+        public const int PropertyItems = 32;
+
+        /// <summary>Maximum number of single values in the value of one property.</summary>
+        public const int PropertyValues = 256;
+
         /// <summary>Maximum number of results of a search, even if they are written to a file.</summary>
         public const int SearchHits = 10_000;
+
+        /// <summary>
+        /// Once this much of a frame is used up, no further search result is read in it. A provider may need milliseconds for the
+        /// texts of one result.
+        /// </summary>
+        public const int SearchFrame = 10;
 
         /// <summary>
         /// A test run that continues after a reload counts as ended if it reports nothing for this long and the test framework

@@ -2,6 +2,7 @@
 using System;
 using System.Linq;
 using System.Reflection;
+using UnityEditor;
 using UnityEditor.SceneManagement;
 using UnityEditor.TestTools.TestRunner.Api;
 using UnityEngine;
@@ -40,6 +41,8 @@ namespace Holdfast.Editor.TestRunner
             }
         }
 
+        public bool HasDirtyPrefab => PrefabStageUtility.GetCurrentPrefabStage() is { } stage && stage.scene.isDirty;
+
         private TestRunnerApi Api
         {
             get
@@ -48,6 +51,7 @@ namespace Holdfast.Editor.TestRunner
                 {
                     api = ScriptableObject.CreateInstance<TestRunnerApi>();
                     api.hideFlags = HideFlags.HideAndDontSave;
+                    AssemblyReloadEvents.beforeAssemblyReload += Destroy;
                 }
                 return api;
             }
@@ -71,8 +75,9 @@ namespace Holdfast.Editor.TestRunner
         public IDisposable Listen(ITestListener listener)
         {
             var callbacks = new Callbacks(listener);
-            Api.RegisterCallbacks(callbacks);
-            return new Ending(() => Api.UnregisterCallbacks(callbacks));
+            TestRunnerApi used = Api;
+            used.RegisterCallbacks(callbacks);
+            return new Ending(() => used.UnregisterCallbacks(callbacks));
         }
 
         public bool Cancel(string run)
@@ -93,6 +98,14 @@ namespace Holdfast.Editor.TestRunner
                 if (scene.isDirty && string.IsNullOrEmpty(scene.path)) return false;
             }
             return EditorSceneManager.SaveOpenScenes();
+        }
+
+        // Unity keeps an object with these flags over a reload, and the next domain makes one of its own.
+        private void Destroy()
+        {
+            AssemblyReloadEvents.beforeAssemblyReload -= Destroy;
+            UnityEngine.Object.DestroyImmediate(api);
+            api = null;
         }
 
         private sealed class Ending : IDisposable

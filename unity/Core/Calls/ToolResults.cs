@@ -29,10 +29,12 @@ namespace Holdfast
         {
             string json;
             string? content;
+            bool failed;
             try
             {
                 json = Json.Write(value);
                 content = Content(value);
+                failed = SaysItFailed(value);
             }
             catch (Exception e)
             {
@@ -45,7 +47,7 @@ namespace Holdfast
                 return CallOutcome.Of(new RpcError("result_too_large", -32007, true,
                     $"The tool ran, and its result has more than {Limits.MessageOut >> 20} MiB; ask for less of it"));
             }
-            return CallOutcome.Of(json, content, SaysItFailed(value), durationMs);
+            return CallOutcome.Of(json, content, failed, durationMs);
         }
 
         private static bool SaysItFailed(object? value)

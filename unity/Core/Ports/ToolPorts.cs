@@ -13,8 +13,11 @@ namespace Holdfast
     /// <summary>Unity's console.</summary>
     public interface IConsole
     {
-        /// <summary>Returns every entry, oldest first, regardless of the filter in the console window.</summary>
-        IReadOnlyList<ConsoleEntry> Read();
+        /// <summary>
+        /// Reads the entries one by one, newest first, regardless of the filter in the console window. The filter is put aside
+        /// until the reading ends, so it must end within one frame.
+        /// </summary>
+        IEnumerable<ConsoleEntry> NewestFirst();
 
         /// <summary>Counts the entries by kind.</summary>
         ConsoleCounts Count();
@@ -48,8 +51,17 @@ namespace Holdfast
     /// <summary>The script compiler.</summary>
     public interface ICompiler
     {
-        /// <summary>Whether a compilation is running.</summary>
+        /// <summary>
+        /// Whether Unity says that it compiles. That stays true after a compilation until the reload, which other code may hold
+        /// back for hours.
+        /// </summary>
         bool IsCompiling { get; }
+
+        /// <summary>Whether a compilation has begun and has not ended.</summary>
+        bool IsRunning { get; }
+
+        /// <summary>Whether the user has chosen that Unity compiles changed scripts only after play mode has ended.</summary>
+        bool WaitsForPlayMode { get; }
 
         /// <summary>Whether the last compilation failed.</summary>
         bool HasErrors { get; }
@@ -227,8 +239,14 @@ namespace Holdfast
         /// <summary>Whether more results may still arrive.</summary>
         bool IsPending { get; }
 
-        /// <summary>Returns at most <paramref name="max"/> results that arrived since the last call, with their texts.</summary>
-        IReadOnlyList<SearchHit> Take(int max);
+        /// <summary>Number of results that have arrived.</summary>
+        int Count { get; }
+
+        /// <summary>
+        /// Returns a result with its texts. Unity may put new results before old ones, so the first call fixes the results and
+        /// their order. No asset is loaded.
+        /// </summary>
+        SearchHit Read(int index);
     }
 
     /// <summary>A search result.</summary>
@@ -274,6 +292,9 @@ namespace Holdfast
 
         /// <summary>Whether scenes have unsaved changes.</summary>
         bool HasDirtyScenes { get; }
+
+        /// <summary>Whether a prefab with unsaved changes is open for editing.</summary>
+        bool HasDirtyPrefab { get; }
     }
 
     /// <summary>Selects the tests to run. A list that is empty excludes nothing.</summary>

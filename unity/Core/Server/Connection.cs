@@ -210,7 +210,8 @@ namespace Holdfast
             WaitWritten(Limits.SendTimeout);
             var scratch = new byte[16 * 1024];
             socket.ReceiveTimeout = Limits.DrainTime;
-            for (int read = 0; read < Limits.DrainBytes;)
+            var watch = System.Diagnostics.Stopwatch.StartNew();
+            for (int read = 0; read < Limits.DrainBytes && watch.ElapsedMilliseconds < Limits.DrainTotal;)
             {
                 int count = socket.Receive(scratch);
                 if (count == 0) return;

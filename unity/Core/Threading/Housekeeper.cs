@@ -5,8 +5,8 @@ using System.Threading;
 namespace Holdfast
 {
     /// <summary>
-    /// A thread that wakes an editor without focus, or shows a minimised editor again, while work waits for its main thread. The
-    /// thread also checks the time limits of calls. It sleeps while no work waits and no call runs.
+    /// A thread that wakes an editor without focus, or shows a minimised editor again, while work waits for its main thread or a
+    /// call runs. The thread also checks the time limits of calls. It sleeps while no work waits and no call runs.
     /// </summary>
     internal sealed class Housekeeper
     {
@@ -45,7 +45,10 @@ namespace Holdfast
             bool restored = false;
             while (!stopped)
             {
-                if (mainThread.HasWork) awakeUntil = clock.Now + Limits.WakeTail;
+                // A call that runs may wait for something that Unity does only in its frames, such as a compilation or a test.
+                // It puts nothing into the queue meanwhile.
+                bool waiting = mainThread.HasWork, busy = calls.IsBusy;
+                if (waiting || busy) awakeUntil = clock.Now + Limits.WakeTail;
                 bool awake = clock.Now < awakeUntil;
                 if (awake && pulse.IsAvailable) pulse.Signal();
                 // The window is shown again only once until frames run again: a user who then minimises the editor wants it
@@ -54,7 +57,7 @@ namespace Holdfast
                 if (missed && !restored) pulse.Restore();
                 restored = missed;
                 calls.CheckDeadlines();
-                int pause = awake ? Limits.WakeEvery : calls.IsBusy ? Limits.DeadlineEvery : Timeout.Infinite;
+                int pause = !awake ? Timeout.Infinite : busy && !waiting ? Limits.WakeWhileBusy : Limits.WakeEvery;
                 nudge.WaitOne(pause);
             }
         }

@@ -73,6 +73,7 @@ namespace Holdfast
         {
             if (run != null) return;
             message = null;
+            isError = false;
             List();
             Refresh();
         }
@@ -124,6 +125,7 @@ namespace Holdfast
             SetupRow? row = known.FirstOrDefault(r => r.Client == client);
             if (run != null || row == null) return;
             message = null;
+            isError = false;
             Start("setup " + client + Project + flag, doing + row.Title, false);
             Refresh();
         }

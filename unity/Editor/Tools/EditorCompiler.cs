@@ -9,7 +9,32 @@ namespace Holdfast.Editor
     /// <summary>Implements the compiler port with CompilationPipeline.</summary>
     internal sealed class EditorCompiler : ICompiler
     {
+        // Unity's preference "Script Changes While Playing": its second choice is "Recompile After Finished Playing".
+        private const string DuringPlay = "ScriptCompilationDuringPlay";
+        private const int AfterPlaying = 1;
+
+        // Subscribed for as long as the domain lives, and no longer.
+        private readonly Subscription subscription;
+
+        public EditorCompiler()
+        {
+            Action<object> started = _ => IsRunning = true;
+            Action<object> finished = _ => IsRunning = false;
+            CompilationPipeline.compilationStarted += started;
+            CompilationPipeline.compilationFinished += finished;
+            subscription = new Subscription(() =>
+            {
+                CompilationPipeline.compilationStarted -= started;
+                CompilationPipeline.compilationFinished -= finished;
+            });
+            AssemblyReloadEvents.beforeAssemblyReload += End;
+        }
+
         public bool IsCompiling => EditorApplication.isCompiling;
+
+        public bool IsRunning { get; private set; }
+
+        public bool WaitsForPlayMode => EditorPrefs.GetInt(DuringPlay, 0) == AfterPlaying;
 
         public bool HasErrors => EditorUtility.scriptCompilationFailed;
 
@@ -34,6 +59,12 @@ namespace Holdfast.Editor
                 CompilationPipeline.assemblyCompilationFinished -= assembly;
                 CompilationPipeline.compilationFinished -= finished;
             });
+        }
+
+        private void End()
+        {
+            AssemblyReloadEvents.beforeAssemblyReload -= End;
+            subscription.Dispose();
         }
     }
 }

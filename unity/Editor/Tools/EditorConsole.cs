@@ -1,6 +1,7 @@
 #nullable enable
 using System;
 using System.Collections.Generic;
+using System.Linq;
 using System.Reflection;
 using UnityEditor;
 using UnityEngine;
@@ -25,7 +26,7 @@ namespace Holdfast.Editor
             FallbackLog.Begin();
         }
 
-        public IReadOnlyList<ConsoleEntry> Read() => entries?.Read() ?? FallbackLog.Entries;
+        public IEnumerable<ConsoleEntry> NewestFirst() => entries?.NewestFirst() ?? FallbackLog.Entries.Reverse();
 
         public ConsoleCounts Count()
         {
@@ -115,23 +116,41 @@ namespace Holdfast.Editor
         }
 
         /// <summary>
-        /// Reads every entry. The user's filter in the console window is removed for the reading and then restored.
+        /// Reads the entries. The user's filter in the console window is removed for the reading and then restored.
         /// </summary>
-        public IReadOnlyList<ConsoleEntry> Read()
+        public IEnumerable<ConsoleEntry> NewestFirst()
         {
             int flags = getFlags();
             string filter = getFilter();
             try
             {
-                foreach (int kind in Kinds) setFlag(kind, true);
-                setFlag(Collapse, false);
+                // Every change of these makes Unity filter all entries again.
+                foreach (int kind in Kinds.Where(k => (flags & k) == 0)) setFlag(kind, true);
+                if ((flags & Collapse) != 0) setFlag(Collapse, false);
                 if (filter.Length > 0) setFilter("");
-                return ReadAll();
+                int rows = start();
+                try
+                {
+                    object entry = Activator.CreateInstance(entryType)!;
+                    var arguments = new object[2];
+                    for (int row = rows - 1; row >= 0; row--)
+                    {
+                        arguments[0] = row;
+                        arguments[1] = entry;
+                        if (!(bool)getEntry.Invoke(null, arguments)!) continue;
+                        yield return ConsoleText.Entry((int)mode.GetValue(entry)!, (string?)message.GetValue(entry),
+                            (int)stackStart.GetValue(entry)!, (string?)file.GetValue(entry), (int)line.GetValue(entry)!);
+                    }
+                }
+                finally
+                {
+                    end();
+                }
             }
             finally
             {
-                foreach (int kind in Kinds) setFlag(kind, (flags & kind) != 0);
-                setFlag(Collapse, (flags & Collapse) != 0);
+                foreach (int kind in Kinds.Where(k => (flags & k) == 0)) setFlag(kind, false);
+                if ((flags & Collapse) != 0) setFlag(Collapse, true);
                 if (filter.Length > 0) setFilter(filter);
             }
         }
@@ -144,27 +163,6 @@ namespace Holdfast.Editor
         }
 
         public void Clear() => clear();
-
-        private IReadOnlyList<ConsoleEntry> ReadAll()
-        {
-            var read = new List<ConsoleEntry>();
-            int rows = start();
-            try
-            {
-                object entry = Activator.CreateInstance(entryType)!;
-                for (int row = 0; row < rows; row++)
-                {
-                    if (!(bool)getEntry.Invoke(null, new[] { row, entry })!) continue;
-                    read.Add(ConsoleText.Entry((int)mode.GetValue(entry)!, (string?)message.GetValue(entry),
-                        (int)stackStart.GetValue(entry)!, (string?)file.GetValue(entry), (int)line.GetValue(entry)!));
-                }
-            }
-            finally
-            {
-                end();
-            }
-            return read;
-        }
 
         private static T Method<T>(Type type, string name) where T : Delegate
         {

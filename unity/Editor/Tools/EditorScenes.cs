@@ -1,7 +1,6 @@
 #nullable enable
 using System;
 using System.Collections.Generic;
-using System.Globalization;
 using System.Linq;
 using UnityEditor;
 using UnityEditor.SceneManagement;
@@ -131,33 +130,7 @@ namespace Holdfast.Editor
                 {
                     into = false;
                     if (property.name == "m_Script") continue;
-                    yield return new SceneProperty(property.name, property.type, ValueOf(property));
-                }
-            }
-
-            private static object? ValueOf(SerializedProperty property)
-            {
-                switch (property.propertyType)
-                {
-                    case SerializedPropertyType.Boolean: return property.boolValue;
-                    case SerializedPropertyType.Integer:
-                    case SerializedPropertyType.LayerMask:
-                    case SerializedPropertyType.ArraySize: return property.longValue;
-                    case SerializedPropertyType.Float: return property.doubleValue;
-                    case SerializedPropertyType.String: return property.stringValue;
-                    case SerializedPropertyType.Enum:
-                        string[] names = property.enumNames;
-                        int index = property.enumValueIndex;
-                        return index >= 0 && index < names.Length ? names[index] : (object)index;
-                    case SerializedPropertyType.Vector2:
-                    case SerializedPropertyType.Vector3:
-                    case SerializedPropertyType.Vector4:
-                    case SerializedPropertyType.Quaternion:
-                    case SerializedPropertyType.Color: return Convert.ToString(property.boxedValue, CultureInfo.InvariantCulture);
-                    case SerializedPropertyType.ObjectReference:
-                        UnityEngine.Object? target = property.objectReferenceValue;
-                        return target == null ? null : $"{target.name} ({target.GetType().Name}, {IdOf(target)})";
-                    default: return property.isArray ? $"{property.arraySize} items" : null;
+                    yield return new SceneProperty(property.name, property.type, new PropertyValue().Of(property));
                 }
             }
         }

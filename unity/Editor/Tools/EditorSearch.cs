@@ -4,6 +4,7 @@ using System.Collections.Generic;
 using System.Linq;
 using UnityEditor;
 using UnityEditor.Search;
+using UnityEngine;
 
 namespace Holdfast.Editor
 {
@@ -35,7 +36,7 @@ namespace Holdfast.Editor
         {
             private readonly SearchContext context;
             private readonly ISearchList list;
-            private int taken;
+            private SearchItem?[]? items;
 
             public Query(SearchContext context, SearchFlags flags)
             {
@@ -45,13 +46,12 @@ namespace Holdfast.Editor
 
             public bool IsPending => list.pending;
 
-            public IReadOnlyList<SearchHit> Take(int max)
+            public int Count => items?.Length ?? list.Count;
+
+            public SearchHit Read(int index)
             {
-                int count = Math.Min(max, list.Count - taken);
-                if (count <= 0) return Array.Empty<SearchHit>();
-                List<SearchHit> hits = list.GetRange(taken, count).Select(Describe).ToList();
-                taken += count;
-                return hits;
+                items ??= list.GetRange(0, list.Count).ToArray();
+                return Describe(items[index]);
             }
 
             public void Dispose()
@@ -63,19 +63,31 @@ namespace Holdfast.Editor
             private SearchHit Describe(SearchItem? item)
             {
                 if (item == null) return new SearchHit("", "", "", "", "", "", "");
-                UnityEngine.Object? target = item.ToObject();
-                string path = target == null ? "" : AssetDatabase.GetAssetPath(target);
+                string asset = AssetPath(item.id);
+                // Unity would load the asset for this, with everything that it refers to.
+                UnityEngine.Object? target = asset.Length > 0 ? null : item.ToObject();
+                string path = target == null ? asset : AssetDatabase.GetAssetPath(target);
+                string type = target != null ? target.GetType().Name
+                    : asset.Length > 0 ? AssetDatabase.GetMainAssetTypeAtPath(asset)?.Name ?? "" : "";
                 return new SearchHit(item.id, item.GetLabel(context, true) ?? "", item.GetDescription(context, true) ?? "",
-                    item.provider?.id ?? "", target == null ? "" : target.GetType().Name, path,
-                    target == null ? "" : EditorScenes.IdOf(target))
+                    item.provider?.id ?? "", type, path, target == null ? "" : EditorScenes.IdOf(target))
                 {
                     // If the item has no thumbnail yet, none is fetched: making a preview takes time, and only the name is
                     // returned.
                     Thumbnail = item.thumbnail == null ? "" : item.thumbnail.name,
                     Score = item.score,
-                    Tags = path.Length > 0 ? AssetDatabase.GetLabels(target) : Array.Empty<string>(),
-                    IsSelectable = target != null
+                    Tags = asset.Length > 0 ? AssetDatabase.GetLabels(new GUID(AssetDatabase.AssetPathToGUID(asset)))
+                        : path.Length > 0 ? AssetDatabase.GetLabels(target) : Array.Empty<string>(),
+                    IsSelectable = target != null || asset.Length > 0
                 };
+            }
+
+            // Unity Search names an asset by its path or by its GlobalObjectId as text. Returns an empty text for everything else.
+            private static string AssetPath(string id)
+            {
+                string guid = GlobalIds.AssetGuid(id);
+                if (guid.Length > 0) return AssetDatabase.GUIDToAssetPath(guid) ?? "";
+                return id.StartsWith("Assets/") || id.StartsWith("Packages/") ? id : "";
             }
         }
     }

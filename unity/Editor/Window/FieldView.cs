@@ -9,7 +9,7 @@ namespace Holdfast.Editor
     {
         private readonly FieldPresenter presenter;
         private readonly TextField field;
-        private readonly Label error = Ui.Text("", "notice", "notice--error");
+        private readonly Label error = Ui.Text("", "notice", "notice--error").Selectable();
         private readonly Label note = Ui.Text("", "sentence");
         private string? shown;
 

@@ -12,7 +12,7 @@ namespace Holdfast.Editor
         private readonly RowList<string, SetupRow, Item> rows;
         private readonly Label sentence = Ui.Text("", "sentence").Named("setup-sentence");
         private readonly Label busy = Ui.Text("", "muted").Named("setup-busy");
-        private readonly Label message = Ui.Text("", "notice").Named("setup-message");
+        private readonly Label message = Ui.Text("", "notice").Named("setup-message").Selectable();
         private readonly Toggle all = new Toggle().Named("setup-all");
         private readonly Button again;
 
@@ -53,7 +53,7 @@ namespace Holdfast.Editor
         private sealed class Item : VisualElement, IView<SetupRow>
         {
             private readonly Label title = Ui.Text("", "name");
-            private readonly Label detail = Ui.Text("", "sentence");
+            private readonly Label detail = Ui.Text("", "sentence").Selectable();
             private readonly Label file = Ui.Text("", "muted", "path");
             private readonly Button act;
             private readonly Button remove;

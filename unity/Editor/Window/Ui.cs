@@ -40,6 +40,13 @@ namespace Holdfast.Editor
         /// <summary>Creates a label for a text from any source. Markup in the text is not interpreted.</summary>
         public static Label Text(string text, params string[] classes) => new Label(text) { enableRichText = false }.Styled(classes);
 
+        /// <summary>Lets the user select and copy the label's text.</summary>
+        public static Label Selectable(this Label label)
+        {
+            label.selection.isSelectable = true;
+            return label;
+        }
+
         public static Button Button(string name, string text, Action clicked) =>
             new Button(clicked) { text = text, enableRichText = false }.Named(name).Styled("button");
 
@@ -85,15 +92,15 @@ namespace Holdfast.Editor
             for (int i = 0; i < keys.Length; i++) views[keys[i]].Show(rows[i]);
         }
 
+        // Rows that stay are not taken out and put in again: a button loses its click and a field its focus by that.
         private void Arrange(TKey[] keys)
         {
             var next = new Dictionary<TKey, TView>();
-            Clear();
-            foreach (TKey key in keys)
+            foreach (TKey key in keys) next[key] = views.TryGetValue(key, out TView known) ? known : make(key);
+            foreach (TKey key in order.Where(k => !next.ContainsKey(k))) Remove(views[key]);
+            for (int i = 0; i < keys.Length; i++)
             {
-                TView view = views.TryGetValue(key, out TView known) ? known : make(key);
-                next[key] = view;
-                Add(view);
+                if (IndexOf(next[keys[i]]) != i) Insert(i, next[keys[i]]);
             }
             views = next;
             order = keys;

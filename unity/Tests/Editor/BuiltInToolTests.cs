@@ -68,5 +68,18 @@ namespace Holdfast.Tests
         // A default may contain blanks, so the text is split before each word that is followed by '='.
         private static string[] Pairs(string text) =>
             System.Text.RegularExpressions.Regex.Split(text, @" (?=\w+=)").Where(p => p.Length > 0).ToArray();
+
+        [Test]
+        public void A_result_that_cannot_be_asked_whether_it_failed_is_an_answer_too()
+        {
+            CallOutcome outcome = ToolResults.Outcome(new Sour(), 1);
+            Assert.That(outcome.Error!.Type, Is.EqualTo("tool_failed"));
+        }
+
+        private sealed class Sour
+        {
+            [Newtonsoft.Json.JsonIgnore]
+            public bool Success => throw new System.InvalidOperationException("sour");
+        }
     }
 }

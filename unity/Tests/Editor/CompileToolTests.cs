@@ -14,6 +14,10 @@ namespace Holdfast.Tests
 
         public bool IsCompiling { get; set; }
 
+        public bool IsRunning { get; set; }
+
+        public bool WaitsForPlayMode { get; set; }
+
         public bool HasErrors { get; set; }
 
         public Action? OnRefresh { get; set; }
@@ -44,7 +48,7 @@ namespace Holdfast.Tests
 
         public void Begin()
         {
-            IsCompiling = true;
+            IsCompiling = IsRunning = true;
             foreach (ICompilationListener one in listeners.ToArray()) one.Started();
         }
 
@@ -56,7 +60,7 @@ namespace Holdfast.Tests
                 one.Finished();
             }
             HasErrors = notes.Any(n => n.IsError);
-            IsCompiling = false;
+            IsCompiling = IsRunning = false;
         }
 
         private sealed class Ending : IDisposable
@@ -186,12 +190,17 @@ namespace Holdfast.Tests
             Assert.That(compiler.Asked, Is.Empty);
             bench.Run(new CompileTool(), new { AllowInPlayMode = true });
             Assert.That(compiler.Asked, Is.EqualTo(new[] { "refresh" }));
+            // The user wants scripts to be compiled after playing. Unity would not begin before.
+            compiler.WaitsForPlayMode = true;
+            got = bench.Run(new CompileTool(), new { AllowInPlayMode = true });
+            Assert.That((string)got["Message"]!, Does.Contain("after playing"));
+            Assert.That(compiler.Asked, Is.EqualTo(new[] { "refresh" }));
         }
 
         [Test]
         public void A_compilation_that_runs_already_is_waited_for_and_not_taken_for_ours()
         {
-            compiler.IsCompiling = true;
+            compiler.IsCompiling = compiler.IsRunning = true;
             Task<object?> task = bench.Start(new CompileTool(), new { });
             for (int i = 0; i < 5; i++) bench.Frame();
             Assert.That(compiler.Asked, Is.Empty);
@@ -201,7 +210,7 @@ namespace Holdfast.Tests
             Assert.That(task.IsCanceled);
             using var next = new ToolBench();
             next.With<ICompiler>(compiler);
-            compiler.IsCompiling = false;
+            compiler.IsCompiling = compiler.IsRunning = false;
             JToken got = next.Finish(next.Resume(new CompileTool(), bench.Kept.Last()));
             Assert.That((bool)got["UpToDate"]!);
             Assert.That(compiler.Asked, Is.EqualTo(new[] { "refresh" }));

@@ -45,6 +45,20 @@ namespace Holdfast.Tests
             Assert.That((bool)got["Truncated"]!, Is.False);
         }
 
+        [TestCase("All", 2, 2, 1003)]
+        [TestCase("Warning", 1, 1002, 1)]
+        [TestCase("None", 5, 0, 0)]
+        [TestCase("All", 0, 0, 1003)]
+        public void Only_what_is_returned_is_read(string type, int max, int reads, int total)
+        {
+            for (int i = 0; i < 1000; i++) console.Entries.Add(new ConsoleEntry(ConsoleEntryType.Log, "m" + i, "", "", 0));
+            JToken got = bench.Run(new GetLogsTool(), new { LogType = type, MaxCount = max });
+            Assert.That(console.Reads, Is.EqualTo(reads));
+            Assert.That((int)got["TotalCount"]!, Is.EqualTo(total));
+            Assert.That((int)got["ConsoleCounts"]!["LogCount"]!, Is.EqualTo(1001));
+            Assert.That((bool)got["Truncated"]!, Is.False);
+        }
+
         [TestCase("Error", "", false, false, "player died")]
         [TestCase("All", "PLAYER", false, false, "player spawned,player died")]
         [TestCase("All", "^low", true, false, "low memory")]
@@ -90,6 +104,7 @@ namespace Holdfast.Tests
 
         [TestCase(1 << 8, "Error")]
         [TestCase(1 << 11, "Error")]
+        [TestCase(1 << 22, "Error")]
         [TestCase(1 << 9, "Warning")]
         [TestCase(1 << 12, "Warning")]
         [TestCase(1 << 10, "Log")]

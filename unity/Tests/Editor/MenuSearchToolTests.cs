@@ -38,6 +38,8 @@ namespace Holdfast.Tests
 
         public int Open { get; private set; }
 
+        public int Described { get; private set; }
+
         public SearchRequest? Asked { get; private set; }
 
         public IReadOnlyList<SearchProviderEntry> Providers() => new[]
@@ -55,22 +57,26 @@ namespace Holdfast.Tests
         private sealed class Query : ISearchQuery
         {
             private readonly ModelSearch search;
-            private int given;
+            private int polls;
+            private bool read;
 
             public Query(ModelSearch search) => this.search = search;
 
-            public bool IsPending => given < search.Hits;
+            // A few results arrive per frame, like those of a search that takes several frames.
+            public bool IsPending => Count < search.Hits && polls++ < 20;
 
-            // Returns a few results per call, like a search that takes several frames.
-            public IReadOnlyList<SearchHit> Take(int max)
+            public int Count => Math.Min(search.Hits, polls * Math.Max(2, search.Hits / 10));
+
+            public SearchHit Read(int i)
             {
-                int count = Math.Min(Math.Min(max, Math.Max(2, search.Hits / 10)), search.Hits - given);
-                given += count;
-                return Enumerable.Range(given - count, count).Select(i => new SearchHit(
-                    "id" + i, "=Label, \"" + i + "\"", "a\tb", "asset", i % 2 == 0 ? "Texture2D" : "Material", $"Assets/A/f{i}.png", "7")
+                Assert.That(read || Count == search.Hits || Count > Limits.SearchHits, "results are read before their order is fixed");
+                read = true;
+                search.Described++;
+                return new SearchHit("id" + i, "=Label, \"" + i + "\"", "a\tb", "asset", i % 2 == 0 ? "Texture2D" : "Material",
+                    $"Assets/A/f{i}.png", "7")
                 {
                     Thumbnail = "icon", Score = i, Tags = new[] { "Hero", "Old" }, IsSelectable = true
-                }).ToList();
+                };
             }
 
             public void Dispose() => search.Open--;
@@ -126,6 +132,9 @@ namespace Holdfast.Tests
 
         [TestCase("File/Exit")]
         [TestCase("file/quit")]
+        [TestCase("File/New Scene")]
+        [TestCase("Assets/Reimport All")]
+        [TestCase("Help/Reset Packages to defaults")]
         [TestCase("File/New Project...")]
         [TestCase("File/Open Project\u2026")]
         [TestCase(" File/Build And Run ")]
@@ -153,6 +162,7 @@ namespace Holdfast.Tests
             JToken got = bench.Run(new UnitySearchTool(), new { SearchQuery = "t:Texture", MaxResults = 3, SearchFlags = "WantsMore" });
             Assert.That((int)got["TotalCount"]!, Is.EqualTo(5));
             Assert.That(got["Results"]!.Count(), Is.EqualTo(3));
+            Assert.That(search.Described, Is.EqualTo(3), "no more is read than was asked for");
             Assert.That((string)got["Results"]![2]!["Id"]!, Is.EqualTo("id2"));
             Assert.That(search.Asked!.Flags, Is.EqualTo(new[] { "WantsMore" }));
             Assert.That(got["ProvidersUsed"]!.Select(p => (string)p!), Is.EqualTo(new[] { "asset" }));
@@ -169,6 +179,14 @@ namespace Holdfast.Tests
             Assert.That(got["Results"]!.Select(r => (string)r["Id"]!), Is.EqualTo(new[] { "id4" }));
             Assert.That((int)got["AppliedFilters"]!["FilteredOutCount"]!, Is.EqualTo(5));
         }
+
+        [TestCase("GlobalObjectId_V1-1-0123456789abcdef0123456789abcdef-100100000-0", "0123456789abcdef0123456789abcdef")]
+        [TestCase("GlobalObjectId_V1-3-0123456789abcdef0123456789abcdef-2800000-0", "0123456789abcdef0123456789abcdef")]
+        [TestCase("GlobalObjectId_V1-2-0123456789abcdef0123456789abcdef-1-0", "")]
+        [TestCase("GlobalObjectId_V1-1-0123-1-0", "")]
+        [TestCase("Assets/A.png", "")]
+        [TestCase("12345", "")]
+        public void The_id_of_a_result_names_its_asset(string id, string guid) => Assert.That(GlobalIds.AssetGuid(id), Is.EqualTo(guid));
 
         [TestCase("JSON", "{\"Id\":\"id0\"")]
         [TestCase("CSV", "id0,\"'=Label, \"\"0\"\"\"")]

@@ -23,6 +23,8 @@ namespace Holdfast.Tests
 
         public bool HasDirtyScenes { get; set; }
 
+        public bool HasDirtyPrefab { get; set; }
+
         public bool CanSave { get; set; } = true;
 
         public int Listening => listeners.Count;
@@ -73,7 +75,7 @@ namespace Holdfast.Tests
         public void SetUp()
         {
             runner = new ModelTestRunner();
-            bench = new ToolBench().With<ITestRunner>(runner);
+            bench = new ToolBench().With<ITestRunner>(runner).With<ICompiler>(new ModelCompiler());
         }
 
         [TearDown]

@@ -123,7 +123,7 @@ namespace Holdfast.Tests
             Assert.That(view.Now.Message, Is.EqualTo("error: unexpected argument '--list'"));
             presenter.LookAgain();
             TakeList(Listed);
-            Assert.That((view.Now.Message, view.Now.Rows.Count), Is.EqualTo(((string?)null, 4)));
+            Assert.That((view.Now.Message, view.Now.IsError, view.Now.Rows.Count), Is.EqualTo(((string?)null, false, 4)));
         }
 
         [Test]

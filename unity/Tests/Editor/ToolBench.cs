@@ -147,7 +147,16 @@ namespace Holdfast.Tests
 
         public int Sticky { get; set; }
 
-        public IReadOnlyList<ConsoleEntry> Read() => Entries.ToArray();
+        public int Reads { get; private set; }
+
+        public IEnumerable<ConsoleEntry> NewestFirst()
+        {
+            for (int i = Entries.Count - 1; i >= 0; i--)
+            {
+                Reads++;
+                yield return Entries[i];
+            }
+        }
 
         public ConsoleCounts Count() => new(Of(ConsoleEntryType.Log), Of(ConsoleEntryType.Warning), Of(ConsoleEntryType.Error));
 

@@ -342,6 +342,15 @@ namespace Holdfast.Tests
             Assert.That(client.Ended());
         }
 
+        [Test]
+        public void After_a_broken_frame_a_client_that_goes_on_is_not_read_for_ever()
+        {
+            using var client = new TestClient(editor.Port);
+            client.SendRaw("GET / HTTP/1.1\r\n\r\n");
+            // One byte at a time, so that no read waits for long.
+            TestEditor.Until(() => !client.TrySendRaw(new byte[] { 0 }));
+        }
+
         [TestCase("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 46\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\"}     ")]
         [TestCase("Content-Length: 1048577\r\n\r\n")]
         [TestCase("\u0016\u0003\u0001\u0002")]

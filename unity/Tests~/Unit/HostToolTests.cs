@@ -53,6 +53,54 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void A_compilation_ends_in_an_editor_without_focus()
+        {
+            // If the editor were not kept awake, the end of the compilation would be seen after an hour.
+            Restart("--unfocused-ms", "3600000", "--compile-ms", "1000");
+            foreach (string order in new[] { "edit", "focus off" })
+            {
+                host.Order(order);
+                host.Await("done");
+            }
+            using (TestClient client = Greeted())
+            {
+                Send(client, "compile", new { TimeoutSeconds = 60 });
+                Assert.That(client.Ended());
+            }
+            host.Await("reload_ended");
+            using TestClient after = Greeted();
+            Assert.That((bool)Outcome(after, 1)["result"]!["value"]!["Success"]!);
+        }
+
+        [Test]
+        public void A_reload_that_something_holds_back_is_told_and_blocks_no_call()
+        {
+            foreach (string order in new[] { "edit", "lock-reload on" })
+            {
+                host.Order(order);
+                host.Await("done");
+            }
+            using (TestClient client = Greeted())
+            {
+                Value(client, "allow", new { setting = "EnableTestsExecution" });
+                JToken first = Value(client, "compile", new { });
+                Assert.That((bool)first["Success"]! && !(bool)first["DomainReloaded"]!, first.ToString());
+                Assert.That((string)first["Message"]!, Does.Contain("held back"));
+                JToken second = Value(client, "compile", new { });
+                Assert.That((bool)second["IsIndeterminate"]!, second.ToString());
+                Assert.That(second["Success"]!.Type, Is.EqualTo(JTokenType.Null));
+                Assert.That((string)second["Message"]!, Does.Contain("held back"));
+                Assert.That((string)Value(client, "run-tests", new { })["Message"]!, Does.Contain("holds the reload back"));
+                host.Order("lock-reload off");
+                Assert.That(client.Ended());
+            }
+            host.Await("reload_ended");
+            using TestClient after = Greeted();
+            Assert.That((bool)Value(after, "compile", new { })["UpToDate"]!);
+            Assert.That(host.Leaked(), Is.Zero);
+        }
+
+        [Test]
         public void A_compilation_that_fails_is_answered_with_its_errors()
         {
             host.Order("edit");
@@ -117,6 +165,43 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void Values_of_properties_are_json_with_full_precision()
+        {
+            using TestClient client = Greeted();
+            JToken found = Value(client, "find-game-objects", new { RequiredComponents = new[] { "Collider" } });
+            JToken Of(string name) => found["results"]![0]!["components"]![1]!["properties"]!.Single(p => (string)p["name"]! == name)["value"]!;
+            Assert.That(Json.Write(Of("size")), Is.EqualTo("{\"x\":0.004,\"y\":123.4567,\"z\":-2.0}"));
+            Assert.That((double)Of("exact"), Is.EqualTo(0.1234567890123));
+            Assert.That(Json.Write(Of("huge")), Is.EqualTo("18446744073709551615"));
+            Assert.That((string)Of("side")!, Is.EqualTo("Left"));
+            Assert.That((int)Of("sides"), Is.EqualTo(-1));
+            Assert.That((string)Of("letter")!, Is.EqualTo("x"));
+            Assert.That((string)Of("hash")!, Is.EqualTo("00000000000000000000000000000001"));
+            Assert.That(Of("nothing").Type, Is.EqualTo(JTokenType.Null));
+            var items = (JArray)Of("items");
+            Assert.That(items, Has.Count.EqualTo(Limits.PropertyItems + 1));
+            Assert.That((int)items[31], Is.EqualTo(31));
+            Assert.That((string)items.Last!, Is.EqualTo("... 1000 items"));
+            JToken wave = Of("wave");
+            Assert.That((string)wave["title"]!, Is.EqualTo("first"));
+            for (int i = 1; i < Limits.PropertyDepth; i++) wave = wave["next"]!;
+            Assert.That((string)wave["next"]!, Is.EqualTo("..."));
+            Assert.That((bool)Of("last"));
+        }
+
+        [Test]
+        public void A_search_with_many_results_loads_no_asset_and_lists_none_twice()
+        {
+            using TestClient client = Greeted();
+            JToken found = Value(client, "unity-search", new { SearchQuery = "many", MaxResults = 1500, AutoSaveThreshold = 0 });
+            Assert.That((int)found["TotalCount"]!, Is.EqualTo(5000));
+            string[] ids = found["Results"]!.Select(r => (string)r["Path"]!).ToArray();
+            Assert.That(ids, Is.EqualTo(Enumerable.Range(0, 1500).Select(i => $"Assets/{i:x32}.png")), "the best first, none twice");
+            Assert.That((string)found["Results"]![0]!["Type"]!, Is.EqualTo("Texture2D"));
+            Assert.That((bool)found["Results"]![0]!["IsSelectable"]!);
+        }
+
+        [Test]
         public void A_menu_item_is_executed_once_the_user_allows_it()
         {
             using TestClient client = Greeted();
@@ -137,6 +222,17 @@ namespace Holdfast.Tests
             Assert.That((bool)value["Success"]!, Is.False);
             Assert.That((string)value["FailedTests"]![0]!["Name"]!, Is.EqualTo("Game.Tests.Jumps"));
             Assert.That(File.ReadAllText((string)value["XmlPath"]!), Does.Contain("<test-suite name=\"Game\""));
+        }
+
+        [Test]
+        public void Tests_do_not_begin_while_unity_would_ask_about_a_prefab()
+        {
+            Restart("--flag", "prefabOpen", "--flag", "sceneDirty");
+            using TestClient client = Greeted();
+            Value(client, "allow", new { setting = "EnableTestsExecution" });
+            JToken value = Value(client, "run-tests", new { SaveScenes = true });
+            Assert.That((string)value["Message"]!, Does.StartWith("A prefab"), value.ToString());
+            Assert.That((int)value["TestCount"]!, Is.Zero);
         }
 
         [Test]
@@ -168,6 +264,13 @@ namespace Holdfast.Tests
                 Assert.That((string)error["data"]!["type"]!, Is.EqualTo("security_blocked"));
                 Assert.That((bool)error["data"]!["ran"]!, Is.False);
             }
+        }
+
+        private void Restart(params string[] flags)
+        {
+            host.Dispose();
+            host = new HostProcess(project, flags);
+            port = host.AwaitListening();
         }
 
         private TestClient Greeted()

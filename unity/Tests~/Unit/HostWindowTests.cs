@@ -123,6 +123,18 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void A_click_is_not_lost_when_a_call_is_added_to_the_log_meanwhile()
+        {
+            using TestClient client = Greeted();
+            client.Await(client.Post("holdfast/call", new { callId = "a", seq = 1, tool = "echo", arguments = new { text = "x" } }));
+            Until("log-entry-1");
+            Do("press log-entry-1");
+            client.Await(client.Post("holdfast/call", new { callId = "b", seq = 2, tool = "echo", arguments = new { text = "y" } }));
+            Until("log-entry-2");
+            Assert.That(Do("release"), Does.Contain("log-entry-1: ▾"));
+        }
+
+        [Test]
         public void Clients_and_what_they_ask_are_shown_and_the_log_outlives_reloads()
         {
             Assert.That(Do("look"), Does.Contain("Nobody is connected."));

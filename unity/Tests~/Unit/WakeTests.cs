@@ -85,5 +85,30 @@ namespace Holdfast.Tests
                 TestEditor.Until(() => editor.Signals > before);
             }
         }
+
+        [Test]
+        public void An_editor_is_kept_awake_for_as_long_as_a_call_runs()
+        {
+            using TestClient client = Gateway();
+            // This tool waits for the test. It waits for no frame and puts nothing into the queue of the main thread.
+            Call(client, "hold", new { Key = "awake" });
+            HoldTool.AwaitBegun("awake");
+            for (int i = 0; i < 5; i++)
+            {
+                clock.Now += 2 * Limits.WakeTail;
+                int before = editor.Signals;
+                TestEditor.Until(() => editor.Signals >= before + 2);
+            }
+            HoldTool.Release("awake");
+            client.Await(m => m["result"] != null);
+            // The time after the call is over once the clock passes it, and the thread then sleeps.
+            TestEditor.Until(() =>
+            {
+                clock.Now += 2 * Limits.WakeTail;
+                int before = editor.Signals;
+                System.Threading.Thread.Sleep(20 * Limits.WakeWhileBusy);
+                return editor.Signals == before;
+            });
+        }
     }
 }

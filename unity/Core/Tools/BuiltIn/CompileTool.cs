@@ -2,8 +2,8 @@
 using System;
 using System.Collections.Generic;
 using System.ComponentModel;
+using System.Diagnostics;
 using System.Linq;
-using System.Threading;
 using System.Threading.Tasks;
 using Newtonsoft.Json.Linq;
 
@@ -94,10 +94,15 @@ namespace Holdfast
             {
                 return Refused("The editor is in play mode; leave it first, or set AllowInPlayMode", context);
             }
+            if (context.Get<IEditorState>().Read().IsPlaying && compiler.WaitsForPlayMode)
+            {
+                return Refused("The editor is in play mode, and its preferences say that scripts are compiled after playing; " +
+                    "leave play mode first", context);
+            }
             // A compilation that is already running does not include files that were saved after it began. So wait for its end
             // first.
             context.KeepAcrossReload(new JObject { ["phase"] = "waiting", ["force"] = parameters.ForceRecompile });
-            await Quiet(compiler, context);
+            if (!await Quiet(compiler, context)) return CompileReport.Held(context);
             return await Compile(compiler, parameters.ForceRecompile, context);
         }
 
@@ -105,18 +110,28 @@ namespace Holdfast
         public async Task<object?> ResumeAsync(JToken kept, IToolContext context)
         {
             ICompiler compiler = context.Get<ICompiler>();
-            await Quiet(compiler, context);
+            bool quiet = await Quiet(compiler, context);
             // The reload followed an earlier compilation. This call has not requested its own compilation yet.
-            if ((string?)kept["phase"] == "waiting") return await Compile(compiler, (bool)kept["force"]!, context);
+            if ((string?)kept["phase"] == "waiting")
+            {
+                return quiet ? await Compile(compiler, (bool)kept["force"]!, context) : CompileReport.Held(context);
+            }
             if (kept["result"] is not JObject result) return CompileReport.Unknown(context, true, compiler.HasErrors);
             var response = (CompileResponse)Json.To(result, typeof(CompileResponse))!;
             response.DomainReloaded = true;
             return response;
         }
 
-        private static async Task Quiet(ICompiler compiler, IToolContext context)
+        // Returns false if a reload is held back, so that no other compilation can begin.
+        private static async Task<bool> Quiet(ICompiler compiler, IToolContext context)
         {
-            while (compiler.IsCompiling) await context.MainThread.Frames(1, context.Cancellation);
+            var patience = new ReloadPatience(compiler);
+            while (compiler.IsCompiling)
+            {
+                if (patience.IsOver) return false;
+                await context.MainThread.Frames(1, context.Cancellation);
+            }
+            return true;
         }
 
         private static async Task<CompileResponse> Compile(ICompiler compiler, bool force, IToolContext context)
@@ -127,6 +142,7 @@ namespace Holdfast
             if (force) compiler.Request(true);
             if (!await run.Begins())
             {
+                if (compiler.IsCompiling) return CompileReport.Held(context);
                 if (!compiler.HasErrors) return CompileReport.UpToDate(context);
                 // Nothing has changed, but the last compilation failed and its errors must be reported. So compile again.
                 compiler.Request(false);
@@ -136,7 +152,7 @@ namespace Holdfast
             CompileResponse response = await run.Response;
             if (response.Success != true || !resumable) return response;
             context.ReportProgress(2, null, "reloading");
-            await run.AwaitReload();
+            if (await run.IsReloadHeld()) response.Message += "; " + CompileReport.HeldBack;
             return response;
         }
 
@@ -149,6 +165,15 @@ namespace Holdfast
     /// <summary>Makes the result of a compilation.</summary>
     internal static class CompileReport
     {
+        public const string HeldBack = "the reload of the scripts is held back by something else, such as a tool that locks it or " +
+            "play mode, so the old code still runs";
+
+        public static CompileResponse Held(IToolContext context) => new()
+        {
+            IsIndeterminate = true, RequestId = context.CallId ?? "",
+            Message = "Unity says that it compiles, but no compilation runs: " + HeldBack
+        };
+
         public static CompileResponse Of(IReadOnlyList<CompilerNote> notes, IToolContext context)
         {
             List<CompilerNote> errors = notes.Where(n => n.IsError).ToList(), warnings = notes.Where(n => !n.IsError).ToList();
@@ -189,33 +214,20 @@ namespace Holdfast
         };
     }
 
-    /// <summary>
-    /// Listens to one compilation. It unsubscribes when the compilation ends, when it is disposed, and when the call is
-    /// cancelled. A domain reload cancels the call too, so nothing of the old domain stays subscribed.
-    /// </summary>
-    internal sealed class CompilationRun : ICompilationListener, IDisposable
+    /// <summary>Listens to one compilation.</summary>
+    internal sealed class CompilationRun : UnityEventJob<CompileResponse>, ICompilationListener
     {
         private readonly ICompiler compiler;
-        private readonly IToolContext context;
         private readonly bool keep;
         private readonly List<CompilerNote> notes = new();
-        private readonly TaskCompletionSource<CompileResponse> response = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        private readonly IDisposable subscription;
-        private readonly CancellationTokenRegistration registration;
         private bool started;
-        private bool listening = true;
 
-        public CompilationRun(ICompiler compiler, IToolContext context, bool keep)
+        public CompilationRun(ICompiler compiler, IToolContext context, bool keep) : base(context)
         {
             this.compiler = compiler;
-            this.context = context;
             this.keep = keep;
-            subscription = compiler.Listen(this);
-            registration = context.Cancellation.Register(Cancelled);
+            Begin(compiler.Listen(this));
         }
-
-        /// <summary>The result of the compilation. The task is cancelled if the call is cancelled.</summary>
-        public Task<CompileResponse> Response => response.Task;
 
         public void Started()
         {
@@ -230,16 +242,13 @@ namespace Holdfast
 
         public void Finished()
         {
-            if (!started || response.Task.IsCompleted) return;
-            // The result is saved here, on the main thread, and not by the code that awaits it, since a reload may follow at
-            // once.
-            StopListening();
-            CompileResponse told = CompileReport.Of(notes, context);
+            if (!started || Response.IsCompleted) return;
+            CompileResponse told = CompileReport.Of(notes, Context);
             if (keep && told.Success == true)
             {
-                context.KeepAcrossReload(new JObject { ["phase"] = "finished", ["result"] = Json.Token(told) });
+                Context.KeepAcrossReload(new JObject { ["phase"] = "finished", ["result"] = Json.Token(told) });
             }
-            response.TrySetResult(told);
+            End(told);
         }
 
         /// <summary>
@@ -247,53 +256,59 @@ namespace Holdfast
         /// </summary>
         public async Task<bool> Begins()
         {
+            var patience = new ReloadPatience(compiler);
             for (int frame = 0; frame < Limits.CompileSettle; frame++)
             {
                 if (started) return true;
-                await context.MainThread.Frames(1, context.Cancellation);
+                await Context.MainThread.Frames(1, Context.Cancellation);
                 // A compilation was requested and is about to begin. So count the frames from the start again.
-                if (compiler.IsCompiling) frame = -1;
+                if (compiler.IsCompiling && !patience.IsOver) frame = -1;
             }
             return started;
         }
 
         /// <summary>
-        /// Waits for the reload that interrupts this call. Returns if none comes within <see cref="Limits.ReloadAfterCompile"/>.
+        /// Waits for the reload that interrupts this call. Returns false if none comes within <see
+        /// cref="Limits.ReloadAfterCompile"/>, and true if it is held back.
         /// </summary>
-        public async Task AwaitReload()
+        public async Task<bool> IsReloadHeld()
         {
-            await context.MainThread.Switch(context.Cancellation);
-            var watch = System.Diagnostics.Stopwatch.StartNew();
+            await Context.MainThread.Switch(Context.Cancellation);
+            var watch = Stopwatch.StartNew();
+            var patience = new ReloadPatience(compiler);
             while (compiler.IsCompiling || watch.ElapsedMilliseconds < Limits.ReloadAfterCompile)
             {
-                await context.MainThread.Frames(1, context.Cancellation);
+                if (compiler.IsCompiling && patience.IsOver) return true;
+                await Context.MainThread.Frames(1, Context.Cancellation);
             }
+            return false;
         }
+    }
 
-        public void Dispose()
-        {
-            registration.Dispose();
-            StopListening();
-        }
+    /// <summary>Tells when Unity has said for too long that it compiles while no compilation runs.</summary>
+    internal sealed class ReloadPatience
+    {
+        private readonly ICompiler compiler;
+        private readonly Stopwatch alone = Stopwatch.StartNew();
+        private int frames;
 
-        private void Cancelled()
-        {
-            response.TrySetCanceled();
-            StopListening();
-        }
+        public ReloadPatience(ICompiler compiler) => this.compiler = compiler;
 
-        // Unity's events may be used on the main thread only. A reload cancels the call on that thread; a caller cancels it on
-        // another.
-        private void StopListening()
+        /// <summary>
+        /// Whether it is time to give up; asked once in each frame. A single long frame does not count, since the reload may
+        /// follow it.
+        /// </summary>
+        public bool IsOver
         {
-            if (!context.MainThread.IsCurrent)
+            get
             {
-                context.MainThread.PostCleanup(StopListening);
-                return;
+                if (compiler.IsRunning || !compiler.IsCompiling)
+                {
+                    alone.Restart();
+                    frames = 0;
+                }
+                return ++frames > Limits.CompileSettle && alone.ElapsedMilliseconds >= Limits.ReloadHeld;
             }
-            if (!listening) return;
-            listening = false;
-            subscription.Dispose();
         }
     }
 }

@@ -8,8 +8,8 @@ namespace Holdfast
     public static class ConsoleText
     {
         // Bits of LogEntry.mode: error, assert, fatal, asset import error, scripting error, script compile error, scripting
-        // exception, graph compile error, scripting assertion.
-        private const int Errors = 1 << 0 | 1 << 1 | 1 << 4 | 1 << 6 | 1 << 8 | 1 << 11 | 1 << 17 | 1 << 20 | 1 << 21;
+        // exception, graph compile error, scripting assertion, visual scripting error.
+        private const int Errors = 1 << 0 | 1 << 1 | 1 << 4 | 1 << 6 | 1 << 8 | 1 << 11 | 1 << 17 | 1 << 20 | 1 << 21 | 1 << 22;
 
         // Asset import warning, scripting warning, script compile warning.
         private const int Warnings = 1 << 7 | 1 << 9 | 1 << 12;

@@ -119,33 +119,55 @@ namespace Holdfast
             if (parameters.MaxCount < 0) throw new ToolParameterException("MaxCount must not be below 0");
             var filter = new TextFilter(
                 nameof(parameters.SearchText), parameters.SearchText, parameters.UseRegex ? TextMatch.Regex : TextMatch.Contains, true);
-            IReadOnlyList<ConsoleEntry> all = context.Get<IConsole>().Read();
-            List<ConsoleEntry> fitting = all.Where(e => IsOf(e, parameters.LogType) &&
-                (filter.Fits(e.Message) || (parameters.SearchInStackTrace && filter.Fits(e.StackTrace)))).ToList();
+            IConsole console = context.Get<IConsole>();
+            ConsoleCounts counts = console.Count();
+            // Without a text to search for, Unity's own counts tell how many entries match. So only those that are returned have
+            // to be read.
+            bool counted = parameters.SearchText.Length == 0;
+            int ofType = Of(counts, parameters.LogType), fitting = 0;
+            bool truncated = false;
             var shown = new List<LogEntryInfo>();
             long room = Limits.ResultText;
-            int wanted = Math.Min(parameters.MaxCount, fitting.Count);
-            for (int i = fitting.Count - 1; i >= fitting.Count - wanted; i--)
+            if (ofType > 0 && !(counted && parameters.MaxCount == 0))
             {
-                LogEntryInfo info = Describe(fitting[i], parameters.IncludeStackTrace);
-                room -= info.Message.Length + (info.StackTrace?.Length ?? 0) + info.File.Length;
-                if (room < 0) break;
-                shown.Add(info);
+                foreach (ConsoleEntry entry in console.NewestFirst())
+                {
+                    if (!IsOf(entry, parameters.LogType)) continue;
+                    if (!filter.Fits(entry.Message) && !(parameters.SearchInStackTrace && filter.Fits(entry.StackTrace))) continue;
+                    fitting++;
+                    if (!truncated && shown.Count < parameters.MaxCount)
+                    {
+                        LogEntryInfo info = Describe(entry, parameters.IncludeStackTrace);
+                        room -= info.Message.Length + (info.StackTrace?.Length ?? 0) + info.File.Length;
+                        truncated = room < 0;
+                        if (!truncated) shown.Add(info);
+                    }
+                    if (counted && (truncated || shown.Count == parameters.MaxCount)) break;
+                }
             }
             shown.Reverse();
             return Task.FromResult(new GetLogsResponse
             {
-                TotalCount = fitting.Count,
+                TotalCount = counted ? ofType : fitting,
                 DisplayedCount = shown.Count,
                 LogType = parameters.LogType.ToString(),
                 MaxCount = parameters.MaxCount,
                 SearchText = parameters.SearchText,
                 IncludeStackTrace = parameters.IncludeStackTrace,
                 Logs = shown,
-                ConsoleCounts = ClearedLogCounts.Of(all),
-                Truncated = shown.Count < wanted
+                ConsoleCounts = ClearedLogCounts.Of(counts),
+                Truncated = truncated
             });
         }
+
+        private static int Of(ConsoleCounts counts, McpLogType type) => type switch
+        {
+            McpLogType.All => counts.Errors + counts.Warnings + counts.Logs,
+            McpLogType.Error => counts.Errors,
+            McpLogType.Warning => counts.Warnings,
+            McpLogType.Log => counts.Logs,
+            _ => 0
+        };
 
         private static bool IsOf(ConsoleEntry entry, McpLogType type) => type == McpLogType.All || TypeOf(entry) == type;
 
@@ -187,11 +209,9 @@ namespace Holdfast
         /// <summary>Number of messages.</summary>
         public int LogCount { get; set; }
 
-        internal static ClearedLogCounts Of(IReadOnlyList<ConsoleEntry> entries) => new()
+        internal static ClearedLogCounts Of(ConsoleCounts counts) => new()
         {
-            ErrorCount = entries.Count(e => e.Type == ConsoleEntryType.Error),
-            WarningCount = entries.Count(e => e.Type == ConsoleEntryType.Warning),
-            LogCount = entries.Count(e => e.Type == ConsoleEntryType.Log)
+            ErrorCount = counts.Errors, WarningCount = counts.Warnings, LogCount = counts.Logs
         };
     }
 

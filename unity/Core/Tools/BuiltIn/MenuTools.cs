@@ -180,8 +180,9 @@ namespace Holdfast
         private static readonly HashSet<string> Blocked = new(StringComparer.OrdinalIgnoreCase)
         {
             "File/Exit", "File/Quit", "Unity/Quit Unity", "Unity/Quit", "File/New Project", "File/Open Project", "File/Open Recent Project",
-            "File/Open Scene", "File/Save As", "File/Build And Run", "File/Build", "Assets/Import New Asset",
-            "Assets/Import Package/Custom Package", "Assets/Export Package", "Assets/Delete"
+            "File/New Scene", "File/Open Scene", "File/Save As", "File/Build And Run", "File/Build", "Assets/Import New Asset",
+            "Assets/Import Package/Custom Package", "Assets/Export Package", "Assets/Delete", "Assets/Reimport All",
+            "Help/Reset Packages to defaults"
         };
 
         /// <inheritdoc/>
@@ -211,14 +212,15 @@ namespace Holdfast
                     "It ends or blocks the editor, so no answer could come, or it is the user's own switch");
             }
             response.MenuItemFound = menu.Exists(path);
-            if (response.MenuItemFound && !menu.IsEnabled(path))
-            {
-                return Fail(response, "The item is disabled now", "It mostly wants something selected, or another mode of the editor");
-            }
             if (menu.Execute(path))
             {
                 response.MenuItemFound = true;
                 return Done(response, "EditorApplication");
+            }
+            // Asked only now: Unity may answer with the state that the item had when its menu was last open.
+            if (response.MenuItemFound && !menu.IsEnabled(path))
+            {
+                return Fail(response, "The item is disabled now", "It mostly wants something selected, or another mode of the editor");
             }
             if (parameters.UseReflectionFallback && menu.Invoke(path))
             {

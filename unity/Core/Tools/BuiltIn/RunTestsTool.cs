@@ -176,9 +176,15 @@ namespace Holdfast
         {
             EditorSnapshot now = context.Get<IEditorState>().Read();
             if (now.IsPlaying) return "The editor is in play mode; leave it first";
+            if (now.IsCompiling && !context.Get<ICompiler>().IsRunning)
+            {
+                return "Scripts wait to be compiled or reloaded, so the tests would be old ones; if this stays so, something " +
+                    "else holds the reload back, such as a tool that locks it";
+            }
             if (now.IsCompiling || now.IsUpdating) return "The editor is compiling or importing; try again when it is done";
             if (now.HasCompileErrors) return "The scripts do not compile, so the tests would be old ones; fix them first";
             if (runner.IsRunning) return "A test run is going on already; try again when it is over";
+            if (runner.HasDirtyPrefab) return "A prefab with unsaved changes is open; save it or close it first, since Unity would ask";
             if (!runner.HasDirtyScenes) return null;
             if (!parameters.SaveScenes) return "There are scenes with unsaved changes; save them first, or set SaveScenes";
             return runner.SaveScenes() ? null : "A scene could not be saved without asking the user; save it first";
@@ -223,32 +229,19 @@ namespace Holdfast
         public void Keep(IToolContext context) => context.KeepAcrossReload(Json.Token(this));
     }
 
-    /// <summary>
-    /// Listens to one test run. It unsubscribes when the run ends, when it is disposed, and when the call is cancelled. A domain
-    /// reload cancels the call too.
-    /// </summary>
-    internal sealed class TestJob : ITestListener, IDisposable
+    /// <summary>Listens to one test run.</summary>
+    internal sealed class TestJob : UnityEventJob<RunTestsResponse>, ITestListener
     {
         private readonly ITestRunner runner;
-        private readonly IToolContext context;
         private readonly TestRunState state;
-        private readonly TaskCompletionSource<RunTestsResponse> response = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        private readonly IDisposable subscription;
-        private readonly CancellationTokenRegistration registration;
         private readonly Stopwatch sinceKept = Stopwatch.StartNew();
-        private bool listening = true;
 
-        public TestJob(ITestRunner runner, IToolContext context, TestRunState state)
+        public TestJob(ITestRunner runner, IToolContext context, TestRunState state) : base(context)
         {
             this.runner = runner;
-            this.context = context;
             this.state = state;
-            subscription = runner.Listen(this);
-            registration = context.Cancellation.Register(Cancelled);
+            Begin(runner.Listen(this));
         }
-
-        /// <summary>The result of the run. The task is cancelled if the call is cancelled.</summary>
-        public Task<RunTestsResponse> Response => response.Task;
 
         /// <summary>Number of events received.</summary>
         public long Heard { get; private set; }
@@ -257,7 +250,7 @@ namespace Holdfast
         {
             Heard++;
             state.Tests = Math.Max(state.Tests, tests);
-            state.Keep(context);
+            state.Keep(Context);
         }
 
         public void TestFinished(string fullName, string status, double seconds, string message)
@@ -270,12 +263,12 @@ namespace Holdfast
                 string text = message.Length <= Limits.LogText ? message : message.Substring(0, Limits.LogText) + "...";
                 state.Failed.Add(new FailedTestInfo { Name = fullName, Message = text });
             }
-            context.ReportProgress(state.Done, state.Tests > 0 ? state.Tests : (double?)null, fullName);
+            Context.ReportProgress(state.Done, state.Tests > 0 ? state.Tests : (double?)null, fullName);
             // The state is not saved after every test, since there may be thousands of quick ones. A reload can only lose some of
             // the progress count: failed tests are always saved, and the totals come from the test framework.
             if (!failed && sinceKept.ElapsedMilliseconds < Limits.ProgressEvery) return;
             sinceKept.Restart();
-            state.Keep(context);
+            state.Keep(Context);
         }
 
         public void RunFinished(TestSummary summary)
@@ -296,26 +289,25 @@ namespace Holdfast
                 DomainReloaded = state.Reloads > 0
             };
             if (state.SaveXml) SaveXml(summary, told);
-            End(told);
+            Finish(told);
         }
 
         public void RunFailed(string message)
         {
             Heard++;
-            End(new RunTestsResponse { Message = "The run broke off: " + message, DomainReloaded = state.Reloads > 0, FailedTests = state.Failed });
+            Finish(new RunTestsResponse { Message = "The run broke off: " + message, DomainReloaded = state.Reloads > 0, FailedTests = state.Failed });
         }
 
-        public void Dispose()
+        protected override void CancelledByCaller()
         {
-            registration.Dispose();
-            StopListening();
+            if (state.Run.Length > 0) runner.Cancel(state.Run);
         }
 
         private void SaveXml(TestSummary summary, RunTestsResponse told)
         {
             try
             {
-                told.XmlPath = ResultFiles.Write(context.Get<IBridgeInfo>().Editor, "tests", "xml", NUnitXml.Write(summary, DateTime.UtcNow));
+                told.XmlPath = ResultFiles.Write(Context.Get<IBridgeInfo>().Editor, "tests", "xml", NUnitXml.Write(summary, DateTime.UtcNow));
             }
             catch (Exception e) when (e is System.IO.IOException or UnauthorizedAccessException or System.Xml.XmlException)
             {
@@ -323,38 +315,11 @@ namespace Holdfast
             }
         }
 
-        // Called on the main thread, and not by the code that awaits the result: leaving play mode may cause a reload at once,
-        // and nothing of the old domain may stay subscribed.
-        private void End(RunTestsResponse told)
+        private void Finish(RunTestsResponse told)
         {
             state.Result = told;
-            state.Keep(context);
-            StopListening();
-            response.TrySetResult(told);
-        }
-
-        private void Cancelled()
-        {
-            if (!response.TrySetCanceled()) return;
-            StopListening();
-        }
-
-        // Unity may be called on the main thread only. A caller cancels on another thread, so the run is stopped in a cleanup. A
-        // reload cancels on the main thread and must not stop the run, which continues in the next domain.
-        private void StopListening()
-        {
-            if (!context.MainThread.IsCurrent)
-            {
-                context.MainThread.PostCleanup(() =>
-                {
-                    if (listening && response.Task.IsCanceled && state.Run.Length > 0) runner.Cancel(state.Run);
-                    StopListening();
-                });
-                return;
-            }
-            if (!listening) return;
-            listening = false;
-            subscription.Dispose();
+            state.Keep(Context);
+            End(told);
         }
     }
 }

@@ -111,13 +111,17 @@ namespace Holdfast
         /// <summary>Id of the provider.</summary>
         public string Provider { get; set; } = "";
 
-        /// <summary>Type of the result's object; empty if there is none.</summary>
+        /// <summary>
+        /// Type of the result's object; empty if there is none. For a part of an asset it is the type of the whole asset.
+        /// </summary>
         public string Type { get; set; } = "";
 
         /// <summary>Path of the asset; empty if the result is not an asset.</summary>
         public string Path { get; set; } = "";
 
-        /// <summary>Id of the result's object in this session, as text; empty if there is none.</summary>
+        /// <summary>
+        /// Id of the result's object in this session, as text; empty if there is none, and for an asset, which is not loaded.
+        /// </summary>
         public string ObjectId { get; set; } = "";
 
         /// <summary>Name of the result's icon; empty if the provider has set none.</summary>
@@ -161,7 +165,10 @@ namespace Holdfast
         /// <summary>The results; empty if they are in the file.</summary>
         public IReadOnlyList<SearchResultItem> Results { get; set; } = Array.Empty<SearchResultItem>();
 
-        /// <summary>Number of results that passed the filters, among those that were read.</summary>
+        /// <summary>
+        /// Number of results, at most <see cref="Limits.SearchHits"/>. With filters only the results that passed them count, and
+        /// no more are read than were asked for.
+        /// </summary>
         public int TotalCount { get; set; }
 
         /// <summary>Number of results in this answer or in the file.</summary>
@@ -221,36 +228,43 @@ namespace Holdfast
             EditorIdentity editor = context.Get<IBridgeInfo>().Editor;
             var filters = new SearchFilters(parameters);
             var watch = Stopwatch.StartNew();
-            var found = new List<SearchHit>();
-            int total = 0;
-            bool cut = false;
+            var shown = new List<SearchHit>();
+            int total;
             string[] flags = parameters.SearchFlags == UnitySearchFlags.Default
                 ? Array.Empty<string>()
                 : new[] { parameters.SearchFlags.ToString() };
             using (ISearchQuery query = search.Begin(new SearchRequest(parameters.SearchQuery, parameters.Providers, flags)))
             {
-                while (true)
+                // Frames() continues on the main thread, where Unity Search must be called.
+                while (query.IsPending && query.Count <= Limits.SearchHits)
                 {
-                    bool pending = query.IsPending;
-                    IReadOnlyList<SearchHit> some = query.Take(Limits.SearchHits - total + 1);
-                    total += some.Count;
-                    cut = total > Limits.SearchHits;
-                    found.AddRange(some.Where(filters.Fits));
-                    if (cut || (!pending && some.Count == 0)) break;
-                    context.ReportProgress(total, null, "searching");
-                    // Frames() continues on the main thread, where Unity Search must be called.
+                    context.ReportProgress(query.Count, null, "searching");
                     await context.MainThread.Frames(1, context.Cancellation);
                 }
+                total = query.Count;
+                int end = Math.Min(total, Limits.SearchHits);
+                var frame = Stopwatch.StartNew();
+                for (int i = 0; i < end && shown.Count < parameters.MaxResults; i++)
+                {
+                    if (frame.ElapsedMilliseconds >= Limits.SearchFrame)
+                    {
+                        context.ReportProgress(i, end, "reading");
+                        await context.MainThread.Frames(1, context.Cancellation);
+                        frame.Restart();
+                    }
+                    SearchHit hit = query.Read(i);
+                    if (filters.Fits(hit)) shown.Add(hit);
+                }
             }
-            List<SearchHit> shown = found.Take(Math.Min(parameters.MaxResults, Limits.SearchHits)).ToList();
+            bool cut = total > Limits.SearchHits;
             List<SearchResultItem> items = shown.Select(h => Describe(h, parameters, editor)).ToList();
             var response = new UnitySearchResponse
             {
                 Success = true,
-                TotalCount = found.Count,
+                TotalCount = filters.IsEmpty ? Math.Min(total, Limits.SearchHits) : shown.Count,
                 DisplayedCount = items.Count,
                 SearchQuery = parameters.SearchQuery,
-                ProvidersUsed = parameters.Providers.Concat(found.Select(h => h.Provider)).Distinct().ToList(),
+                ProvidersUsed = parameters.Providers.Concat(shown.Select(h => h.Provider)).Distinct().ToList(),
                 SearchDurationMs = watch.ElapsedMilliseconds,
                 ErrorMessage = cut ? $"More than {Limits.SearchHits} results; the others were not looked at" : "",
                 AppliedFilters = filters.Info
@@ -317,6 +331,8 @@ namespace Holdfast
         }
 
         public SearchFilterInfo Info { get; }
+
+        public bool IsEmpty => extensions.Count == 0 && types.Count == 0 && pathParts.Length == 0;
 
         public bool Fits(SearchHit hit)
         {

@@ -44,7 +44,7 @@ namespace EditorHost
         private static readonly string[] Usage =
         {
             "reload MS", "move MS", "compile MS", "down", "up", "freeze [MS]", "thaw", "changed", "addtool NAME", "compile-error on|off",
-            "modal on|off", "edit", "play on|off", "focus on|off", "import MS", "release", "window ORDER", "stats", "crash", "quit", "help"
+            "lock-reload on|off", "modal on|off", "edit", "play on|off", "focus on|off", "import MS", "release", "window ORDER", "stats", "crash", "quit", "help"
         };
 
         private readonly ConcurrentQueue<string> lines = new();
@@ -60,6 +60,7 @@ namespace EditorHost
         private bool modal;
         private bool frozen;
         private long compiledAt = long.MaxValue;
+        private bool reloadDue;
         private bool ended;
         private bool due;
         private int ownFrames;
@@ -97,8 +98,10 @@ namespace EditorHost
                 while (!ended && lines.TryDequeue(out string line)) Obey(line);
                 if (ended) break;
                 while (native.NextRequest() is { } request) Granted(request);
+                bool runs = !modal && !frozen && Now >= blockedUntil;
+                if (reloadDue && runs && !native.Flag("reloadLocked")) Reload(options.ReloadMs, false);
                 if (Now >= compiledAt) Compiled();
-                if (!modal && !frozen && Now >= blockedUntil) Frame();
+                if (runs) Frame();
                 LookForBridge();
                 due = native.WaitFrame(native.Flag("isFocused") ? options.TickMs : options.UnfocusedMs);
             }
@@ -130,8 +133,7 @@ namespace EditorHost
                     Reload(ms, true);
                     break;
                 case "compile":
-                    native.Set("isCompiling", true);
-                    compiledAt = Now + ms;
+                    Compile(ms);
                     break;
                 case "down":
                     done = domain.Invoke("Holdfast.Editor.Controller", "Stop", null);
@@ -162,6 +164,9 @@ namespace EditorHost
                     break;
                 case "compile-error":
                     native.Set("compileErrors", on);
+                    break;
+                case "lock-reload":
+                    native.Set("reloadLocked", on);
                     break;
                 case "edit":
                     native.Set("changedScripts", true);
@@ -205,22 +210,33 @@ namespace EditorHost
             else if (request == "compile" || (request == "refresh" && native.Flag("changedScripts")))
             {
                 native.Set("changedScripts", false);
-                native.Set("isCompiling", true);
-                compiledAt = Now + options.CompileMs;
+                Compile(options.CompileMs);
             }
         }
 
+        private void Compile(int ms)
+        {
+            native.Set("compilerRuns", true);
+            native.Set("isCompiling", true);
+            compiledAt = Now + ms;
+        }
+
+        // As in Unity, the end of the compilation is announced in the next frame, the reload follows after that, and isCompiling
+        // stays true until then. It stays true for longer if something holds the reload back.
         private void Compiled()
         {
             compiledAt = long.MaxValue;
-            native.Set("isCompiling", false);
-            if (!native.Flag("compileErrors")) Reload(options.ReloadMs, false);
+            native.Set("compilerRuns", false);
+            reloadDue = !native.Flag("compileErrors");
+            if (!reloadDue) native.Set("isCompiling", false);
         }
 
         private void Reload(int silence, bool move)
         {
             Tell(Lines.Of("reload_begun", ("silence_ms", silence)));
             reloading = true;
+            reloadDue = false;
+            native.Set("isCompiling", native.Flag("compilerRuns"));
             var watch = Stopwatch.StartNew();
             domain.Unload();
             long unloaded = watch.ElapsedMilliseconds;

@@ -40,7 +40,7 @@ namespace EditorHost
         /// <summary>Runs one turn of the editor's main loop.</summary>
         public static void Tick()
         {
-            UnityEditor.Compilation.CompilationPipeline.Follow(Native.Current.Flag("isCompiling"));
+            UnityEditor.Compilation.CompilationPipeline.Follow(Native.Current.Flag("compilerRuns"));
             Context.Run();
             EditorApplication.RaiseUpdate();
             Windows.Tick();
@@ -75,7 +75,7 @@ namespace EditorHost
         /// <summary>Called when the scripts are about to be unloaded.</summary>
         public static void Unload()
         {
-            UnityEditor.Compilation.CompilationPipeline.Follow(Native.Current.Flag("isCompiling"));
+            UnityEditor.Compilation.CompilationPipeline.Follow(Native.Current.Flag("compilerRuns"));
             AssemblyReloadEvents.RaiseBefore();
 #if UNITY_6000_5_OR_NEWER
             foreach (MethodInfo method in types.SelectMany(t => t.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic))

@@ -54,6 +54,12 @@ namespace UnityEditor
             Engine.Types.SelectMany(t => t.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic));
     }
 
+    public sealed class EditorPrefs
+    {
+        public static int GetInt(string key, int defaultValue) =>
+            int.TryParse(Native.Current.GetSession("pref:" + key), out int value) ? value : defaultValue;
+    }
+
     internal sealed class LogEntry
     {
         public string message = "";
@@ -115,64 +121,11 @@ namespace UnityEditor
         {
         }
 
-        public SerializedProperty GetIterator() => new();
+        public SerializedProperty GetIterator() => SerializedProperty.Example();
 
         public void Dispose()
         {
         }
-    }
-
-    public enum SerializedPropertyType
-    {
-        Generic = -1,
-        Integer = 0,
-        Boolean = 1,
-        Float = 2,
-        String = 3,
-        Color = 4,
-        ObjectReference = 5,
-        LayerMask = 6,
-        Enum = 7,
-        Vector2 = 8,
-        Vector3 = 9,
-        Vector4 = 10,
-        ArraySize = 12,
-        Quaternion = 17
-    }
-
-    public sealed class SerializedProperty
-    {
-        private int at = -1;
-
-        public string name => at == 0 ? "m_Script" : "speed";
-
-        public string type => "float";
-
-        public SerializedPropertyType propertyType => SerializedPropertyType.Float;
-
-        public bool isArray => false;
-
-        public int arraySize => 0;
-
-        public bool boolValue => false;
-
-        public long longValue => 0;
-
-        public double doubleValue => 1.5;
-
-        public string stringValue => "";
-
-        public string[] enumNames => Array.Empty<string>();
-
-        public int enumValueIndex => 0;
-
-        public object boxedValue => null;
-
-        public UnityEngine.Object objectReferenceValue => null;
-
-        public bool Next(bool enterChildren) => ++at < 2;
-
-        public bool NextVisible(bool enterVisibleChildren) => ++at < 2;
     }
 }
 
@@ -237,7 +190,12 @@ namespace UnityEditor.Compilation
 
 namespace UnityEditor.SceneManagement
 {
-    public sealed class PrefabStage
+    public abstract class PreviewSceneStage
+    {
+        public UnityEngine.SceneManagement.Scene scene => default;
+    }
+
+    public sealed class PrefabStage : PreviewSceneStage
     {
         public string assetPath => "";
 
@@ -251,7 +209,7 @@ namespace UnityEditor.SceneManagement
 
     public static class PrefabStageUtility
     {
-        public static PrefabStage GetCurrentPrefabStage() => null;
+        public static PrefabStage GetCurrentPrefabStage() => Native.Current.Flag("prefabOpen") ? new PrefabStage() : null;
     }
 }
 
@@ -322,7 +280,9 @@ namespace UnityEditor.Search
 
         public string GetDescription(SearchContext context, bool stripHTML) => "";
 
-        public UnityEngine.Object ToObject() => Asset;
+        // As in Unity, this would load an asset.
+        public UnityEngine.Object ToObject() =>
+            id.StartsWith("GlobalObjectId") ? throw new InvalidOperationException("the asset was loaded: " + id) : Asset;
 
         internal UnityEngine.Object Asset { get; set; }
     }
@@ -363,12 +323,34 @@ namespace UnityEditor.Search
 
         private sealed class Found : List<SearchItem>, ISearchList
         {
-            public Found(string query) => Add(new SearchItem("found:" + query)
-            {
-                provider = Providers[0], score = 3, thumbnail = new Texture2D(1, 1) { name = "d_Prefab Icon" }, Asset = new ScriptableObject { name = "Player.asset" }
-            });
+            private readonly bool many;
+            private int polls;
 
-            public bool pending => false;
+            public Found(string query)
+            {
+                many = query == "many";
+                if (many) More();
+                else Add(new SearchItem("found:" + query)
+                {
+                    provider = Providers[0], score = 3, thumbnail = new Texture2D(1, 1) { name = "d_Prefab Icon" },
+                    Asset = new ScriptableObject { name = "Player.asset" }
+                });
+            }
+
+            // As in Unity, the search takes several frames, and better results that come later are put before the others.
+            public bool pending
+            {
+                get
+                {
+                    if (!many || polls == 4) return false;
+                    polls++;
+                    More();
+                    return true;
+                }
+            }
+
+            private void More() => InsertRange(0, Enumerable.Range(0, 1000).Select(i => new SearchItem(
+                $"GlobalObjectId_V1-1-{(4 - polls) * 1000 + i:x32}-2800000-0") { provider = Providers[0] }).ToList());
 
             IEnumerable<SearchItem> ISearchList.GetRange(int skipCount, int count) => GetRange(skipCount, count);
 

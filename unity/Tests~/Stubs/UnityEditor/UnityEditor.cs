@@ -123,6 +123,14 @@ namespace UnityEditor
 
         public static string[] GetLabels(UnityEngine.Object obj) => new[] { "Hero" };
 
+        public static string[] GetLabels(GUID guid) => new[] { "Hero" };
+
+        public static string GUIDToAssetPath(string guid) => "Assets/" + guid + ".png";
+
+        public static string AssetPathToGUID(string path) => System.IO.Path.GetFileNameWithoutExtension(path);
+
+        public static Type GetMainAssetTypeAtPath(string assetPath) => typeof(Texture2D);
+
         public static bool IsAssetImportWorkerProcess() => Native.Current.Flag("importWorker");
     }
 
@@ -247,3 +255,18 @@ namespace Unity.Scripting.LifecycleManagement
     }
 }
 #endif
+
+// Newer editors have moved this type to UnityEngine.
+#if UNITY_6000_5_OR_NEWER
+namespace UnityEngine
+#else
+namespace UnityEditor
+#endif
+{
+    public struct GUID
+    {
+        public GUID(string hexRepresentation)
+        {
+        }
+    }
+}

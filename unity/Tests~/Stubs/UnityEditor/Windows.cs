@@ -129,8 +129,11 @@ namespace EditorHost
             Engine.Guard(CloseSettings);
         }
 
+        private static Button pressed;
+        private static int moves;
+
         /// <summary>Carries out a command of the user and returns what is visible afterwards.</summary>
-        /// <param name="line">One of: menu PATH, settings PATH, click NAME, type NAME TEXT, set NAME on|off, look, close.</param>
+        /// <param name="line">One of: menu PATH, settings PATH, click NAME, press NAME, release, type NAME TEXT, set NAME on|off, look, close.</param>
         public static string Order(string line)
         {
             string[] words = line.Split(new[] { ' ' }, 3);
@@ -145,6 +148,17 @@ namespace EditorHost
                     break;
                 case "click":
                     Find<Button>(words[1]).Click();
+                    break;
+                // As in Unity, a button that is taken out and put in again while it is pressed is not clicked.
+                case "press":
+                    pressed = Find<Button>(words[1]);
+                    moves = pressed.MovesOfAll;
+                    break;
+                case "release":
+                    Button button = pressed;
+                    pressed = null;
+                    if (button.MovesOfAll != moves) throw new ArgumentException("the button was moved while it was pressed");
+                    button.Click();
                     break;
                 case "type":
                     Find<TextField>(words[1]).value = words.Length > 2 ? words[2] : "";

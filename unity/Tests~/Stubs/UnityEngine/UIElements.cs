@@ -80,6 +80,12 @@ namespace UnityEngine.UIElements
 
         internal VisualElement Above { get; private set; }
 
+        /// <summary>How often the element was put into another one or taken out of it.</summary>
+        internal int Moves { get; private set; }
+
+        /// <summary>The same, for this element and all that it is in.</summary>
+        internal int MovesOfAll => Moves + (Above?.MovesOfAll ?? 0);
+
         internal bool Enabled { get; private set; } = true;
 
         internal List<Delegate> Changed { get; } = new();
@@ -92,15 +98,34 @@ namespace UnityEngine.UIElements
                 into.Add(child);
                 return;
             }
-            child.Above?.children.Remove(child);
-            child.Above = this;
-            children.Add(child);
+            Insert(children.Count, child);
         }
+
+        public void Insert(int index, VisualElement element)
+        {
+            if (element.Above != null) element.Above.Remove(element);
+            element.Above = this;
+            element.Moves++;
+            children.Insert(Math.Min(index, children.Count), element);
+        }
+
+        public void Remove(VisualElement element)
+        {
+            children.Remove(element);
+            element.Above = null;
+            element.Moves++;
+        }
+
+        public int IndexOf(VisualElement element) => children.IndexOf(element);
 
         public void Clear()
         {
             VisualElement of = contentContainer;
-            foreach (VisualElement child in of.children) child.Above = null;
+            foreach (VisualElement child in of.children)
+            {
+                child.Above = null;
+                child.Moves++;
+            }
             of.children.Clear();
         }
 
@@ -178,8 +203,20 @@ namespace UnityEngine.UIElements
         }
     }
 
+    public interface ITextSelection
+    {
+        bool isSelectable { get; set; }
+    }
+
+    internal sealed class ModelSelection : ITextSelection
+    {
+        public bool isSelectable { get; set; }
+    }
+
     public class TextElement : VisualElement
     {
+        public ITextSelection selection { get; } = new ModelSelection();
+
         public virtual string text { get; set; } = "";
 
         public bool enableRichText { get; set; } = true;

@@ -1,0 +1,134 @@
+// Stubs of Unity's serialized properties. Every component has the same ones.
+using System;
+using System.Collections.Generic;
+using System.Linq;
+
+namespace UnityEditor
+{
+    public enum SerializedPropertyType
+    {
+        Generic = -1,
+        Integer = 0,
+        Boolean = 1,
+        Float = 2,
+        String = 3,
+        Color = 4,
+        ObjectReference = 5,
+        LayerMask = 6,
+        Enum = 7,
+        Vector2 = 8,
+        Vector3 = 9,
+        Vector4 = 10,
+        ArraySize = 12,
+        Character = 13,
+        Quaternion = 17,
+        FixedBufferSize = 19,
+        ManagedReference = 24,
+        Hash128 = 25,
+#if UNITY_6000_0_OR_NEWER
+        RenderingLayerMask = 26
+#endif
+    }
+
+    public sealed class SerializedProperty
+    {
+        private readonly List<Node> nodes;
+        private int at;
+
+        private SerializedProperty(List<Node> nodes, int at)
+        {
+            this.nodes = nodes;
+            this.at = at;
+        }
+
+        public string name => Here.Name;
+
+        public string type => Here.Type;
+
+        public SerializedPropertyType propertyType => Here.Kind;
+
+        public bool isArray => Here.Name == "items";
+
+        public bool hasChildren => at + 1 < nodes.Count && nodes[at + 1].Depth > depth;
+
+        public int depth => at < 0 ? -1 : Here.Depth;
+
+        public int arraySize => nodes.Skip(at + 1).TakeWhile(n => n.Depth > depth).Count(n => n.Depth == depth + 1);
+
+        public bool boolValue => (bool)Here.Value;
+
+        public int intValue => Convert.ToInt32(Here.Value);
+
+        public long longValue => Convert.ToInt64(Here.Value);
+
+        public ulong ulongValue => (ulong)Here.Value;
+
+        public float floatValue => (float)Here.Value;
+
+        public double doubleValue => Convert.ToDouble(Here.Value);
+
+        public string stringValue => (string)Here.Value;
+
+        public string[] enumNames => new[] { "None", "Left", "Right" };
+
+        public int enumValueIndex => (int)Here.Value;
+
+        public object boxedValue => Here.Value;
+
+        public UnityEngine.Object objectReferenceValue => (UnityEngine.Object)Here.Value;
+
+        private Node Here => nodes[at];
+
+        public SerializedProperty Copy() => new(nodes, at);
+
+        public SerializedProperty GetArrayElementAtIndex(int index) =>
+            new(nodes, Enumerable.Range(at + 1, nodes.Count - at - 1).Where(i => nodes[i].Depth == depth + 1).ElementAt(index));
+
+        public bool Next(bool enterChildren)
+        {
+            int level = depth;
+            do at++;
+            while (!enterChildren && at < nodes.Count && nodes[at].Depth > level);
+            return at < nodes.Count;
+        }
+
+        public bool NextVisible(bool enterVisibleChildren) => Next(enterVisibleChildren);
+
+        internal static SerializedProperty Example()
+        {
+            var made = new List<Node>();
+            void Add(int depth, string name, string type, SerializedPropertyType kind, object value = null) =>
+                made.Add(new Node { Depth = depth, Name = name, Type = type, Kind = kind, Value = value });
+            Add(0, "m_Script", "PPtr<MonoScript>", SerializedPropertyType.ObjectReference);
+            Add(0, "speed", "float", SerializedPropertyType.Float, 1.5f);
+            Add(0, "size", "Vector3", SerializedPropertyType.Vector3);
+            Add(1, "x", "float", SerializedPropertyType.Float, 0.004f);
+            Add(1, "y", "float", SerializedPropertyType.Float, 123.4567f);
+            Add(1, "z", "float", SerializedPropertyType.Float, -2f);
+            Add(0, "exact", "double", SerializedPropertyType.Float, 0.1234567890123);
+            Add(0, "huge", "ulong", SerializedPropertyType.Integer, ulong.MaxValue);
+            Add(0, "side", "Enum", SerializedPropertyType.Enum, 1);
+            Add(0, "sides", "Enum", SerializedPropertyType.Enum, -1);
+            Add(0, "letter", "char", SerializedPropertyType.Character, 'x');
+            Add(0, "hash", "Hash128", SerializedPropertyType.Hash128, "00000000000000000000000000000001");
+            Add(0, "nothing", "managedReference<>", SerializedPropertyType.ManagedReference);
+            Add(0, "items", "vector", SerializedPropertyType.Generic);
+            for (int i = 0; i < 1000; i++) Add(1, "data", "int", SerializedPropertyType.Integer, i);
+            Add(0, "wave", "Wave", SerializedPropertyType.Generic);
+            Add(1, "title", "string", SerializedPropertyType.String, "first");
+            for (int i = 1; i < 50; i++) Add(i, "next", "managedReference<Wave>", SerializedPropertyType.ManagedReference);
+            Add(50, "end", "bool", SerializedPropertyType.Boolean, true);
+            Add(0, "last", "bool", SerializedPropertyType.Boolean, true);
+            return new SerializedProperty(made, -1);
+        }
+
+        private sealed class Node
+        {
+            public int Depth;
+            public string Name;
+            public string Type;
+            public SerializedPropertyType Kind;
+            public object Value;
+        }
+    }
+}
