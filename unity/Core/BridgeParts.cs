@@ -261,7 +261,8 @@ namespace Holdfast
         {
             port = listenedOn;
             WriteInstance();
-            Log.Info($"Holdfast listens on 127.0.0.1:{listenedOn}");
+            // Once a session: a line at every reload would bury what the user looks for. The window shows the port.
+            if (Secrets.Generation == 1) Log.Info($"Holdfast listens on 127.0.0.1:{listenedOn}");
             push.Recover(knownEndpoints);
         }
 

@@ -3,9 +3,6 @@ using System;
 using System.Linq;
 using UnityEditor;
 using UnityEngine;
-#if UNITY_6000_5_OR_NEWER
-using Unity.Scripting.LifecycleManagement;
-#endif
 
 namespace Holdfast.Editor
 {
@@ -72,6 +69,7 @@ namespace Holdfast.Editor
             AssemblyReloadEvents.beforeAssemblyReload += BeforeReload;
             EditorApplication.quitting += Quitting;
             EditorApplication.update += Tick;
+            CodeUnload.Unloading += BeforeReload;
         }
 
         private static void Unsubscribe()
@@ -80,6 +78,7 @@ namespace Holdfast.Editor
             AssemblyReloadEvents.beforeAssemblyReload -= BeforeReload;
             EditorApplication.quitting -= Quitting;
             EditorApplication.update -= Tick;
+            CodeUnload.Unloading -= BeforeReload;
         }
 
         private static void Begin()
@@ -113,7 +112,8 @@ namespace Holdfast.Editor
             {
                 // A failure of the bridge must not disturb the user's editor.
                 log.Error("Holdfast could not start: " + e);
-                bridge = null;
+                // Parts that have begun own threads and a socket.
+                End(StopCause.UserStopped);
             }
         }
 
@@ -121,8 +121,26 @@ namespace Holdfast.Editor
         {
             foreach (Type type in TypeCache.GetTypesDerivedFrom<IPortProvider>().Where(t => !t.IsAbstract))
             {
-                ((IPortProvider)Activator.CreateInstance(type)!).AddPorts(ports);
+                try
+                {
+                    ((IPortProvider)Activator.CreateInstance(type)!).AddPorts(ports);
+                }
+                catch (Exception e)
+                {
+                    // One broken part must not stop the bridge. The tools that need its ports refuse their calls.
+                    TellOnce(type, e);
+                }
             }
+        }
+
+        // The scripts are loaded again and again; the console gets one error for each broken part and session.
+        private static void TellOnce(Type part, Exception e)
+        {
+            string key = "Holdfast.Broken." + part.FullName;
+            if (SessionState.GetBool(key, false)) return;
+            SessionState.SetBool(key, true);
+            Exception cause = (e as System.Reflection.TargetInvocationException)?.InnerException ?? e;
+            new UnityLog().Error($"{part.FullName} could not be used, so the tools that need it are refused: {cause.Message}");
         }
 
         private static void End(StopCause cause)
@@ -137,12 +155,6 @@ namespace Holdfast.Editor
         private static void BeforeReload() => Leave(StopCause.DomainReload);
 
         private static void Quitting() => Leave(StopCause.EditorQuit);
-
-#if UNITY_6000_5_OR_NEWER
-        // The versions of Unity that have this event also unload code without an assembly reload.
-        [OnCodeUnloading]
-        private static void CodeUnloading() => Leave(StopCause.DomainReload);
-#endif
 
         private static void Leave(StopCause cause)
         {

@@ -5,9 +5,6 @@ using System.Linq;
 using System.Reflection;
 using UnityEditor;
 using UnityEngine;
-#if UNITY_6000_5_OR_NEWER
-using Unity.Scripting.LifecycleManagement;
-#endif
 
 namespace Holdfast.Editor
 {
@@ -108,7 +105,8 @@ namespace Holdfast.Editor
                 return new LogEntriesAccess(
                     editor.GetType("UnityEditor.LogEntries", true)!, editor.GetType("UnityEditor.LogEntry", true)!);
             }
-            catch (Exception e) when (e is TypeLoadException or MissingMemberException or ArgumentException or NullReferenceException)
+            catch (Exception e) when (
+                e is TypeLoadException or MissingMemberException or AmbiguousMatchException or ArgumentException or NullReferenceException)
             {
                 Debug.LogWarning("[Holdfast] " + e.Message);
                 return null;
@@ -191,6 +189,7 @@ namespace Holdfast.Editor
             begun = true;
             Application.logMessageReceivedThreaded += Received;
             AssemblyReloadEvents.beforeAssemblyReload += End;
+            CodeUnload.Unloading += End;
         }
 
         public static void Clear() => Ring.Clear();
@@ -202,15 +201,13 @@ namespace Holdfast.Editor
             Ring.Add(new ConsoleEntry(kind, message, stackTrace, "", 0));
         }
 
-#if UNITY_6000_5_OR_NEWER
-        [OnCodeUnloading]
-#endif
         private static void End()
         {
             if (!begun) return;
             begun = false;
             Application.logMessageReceivedThreaded -= Received;
             AssemblyReloadEvents.beforeAssemblyReload -= End;
+            CodeUnload.Unloading -= End;
         }
     }
 }

@@ -107,9 +107,16 @@ namespace Holdfast.Editor
             {
                 Behaviour behaviour => behaviour.enabled,
                 Renderer renderer => renderer.enabled,
-                Collider collider => collider.enabled,
-                _ => null
+                _ => SerializedSwitch()
             };
+
+            // Components such as colliders have the switch too. Their types are in modules that a project may switch off.
+            private bool? SerializedSwitch()
+            {
+                using var serialized = new SerializedObject(component!);
+                SerializedProperty? enabled = serialized.FindProperty("m_Enabled");
+                return enabled?.boolValue;
+            }
 
             public bool IsA(string typeName)
             {

@@ -19,6 +19,15 @@ namespace Holdfast.HostTools
     {
     }
 
+    /// <summary>A part of another package, which fails in every domain if the editor was started with its flag.</summary>
+    internal sealed class BrokenPorts : IPortProvider
+    {
+        public void AddPorts(ServiceTable ports)
+        {
+            if (Native.Current.Flag("brokenPart")) throw new InvalidOperationException("this part is broken");
+        }
+    }
+
     public sealed class TextParameter
     {
         [Description("What to return")]

@@ -221,6 +221,7 @@ namespace Holdfast.Tests
                 if (i % 2 == 0) Assert.That(status, Is.EqualTo("done"));
             }
             Assert.That(editor.Bridge.Info.Status.Generation, Is.EqualTo(51));
+            lock (editor.Log.Lines) Assert.That(editor.Log.Lines.Count(l => l.Contains("listens on")), Is.EqualTo(1));
         }
 
         [Test]

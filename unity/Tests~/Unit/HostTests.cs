@@ -42,6 +42,11 @@ namespace Holdfast.Tests
 
         public string Project { get; }
 
+        /// <summary>A part of the warnings that this test expects in the console. Any other warning or error fails the test.</summary>
+        public string? Expected { get; set; }
+
+        public int ExpectedSeen { get; private set; }
+
         public string InstanceFile => Path.Combine(Project, "Library", "Holdfast", "instance.json");
 
         public JToken Instance => Json.Parse(File.ReadAllText(InstanceFile));
@@ -65,7 +70,8 @@ namespace Holdfast.Tests
             {
                 JToken told = Json.Parse(line);
                 Assert.That((string)told["event"]!, Is.Not.EqualTo("bad_line").And.Not.EqualTo("failed"), line);
-                if ((string)told["event"]! == "console") Assert.Fail("the editor's console: " + told["message"]);
+                if ((string)told["event"]! == "console" && Expected != null && ((string)told["message"]!).Contains(Expected)) ExpectedSeen++;
+                else if ((string)told["event"]! == "console") Assert.Fail("the editor's console: " + told["message"]);
                 if ((string)told["event"]! == name) return told;
             }
             throw new TimeoutException($"the simulated editor never said {name}");
@@ -126,6 +132,17 @@ namespace Holdfast.Tests
         {
             calls = new[] { new { callId, seq } }
         })["result"]!["outcomes"]![0]!;
+
+        [Test]
+        public void A_broken_part_of_another_package_stops_no_bridge_and_is_told_once()
+        {
+            using var host = new HostProcess(project, "--flag", "brokenPart") { Expected = "BrokenPorts could not be used" };
+            host.AwaitListening();
+            host.Order("reload 0");
+            host.AwaitListening();
+            host.Stats();
+            Assert.That(host.ExpectedSeen, Is.EqualTo(1));
+        }
 
         [Test]
         public void Fifty_reloads_with_a_client_attached_leave_nothing_behind()

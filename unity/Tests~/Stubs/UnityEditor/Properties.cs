@@ -94,6 +94,15 @@ namespace UnityEditor
 
         public bool NextVisible(bool enterVisibleChildren) => Next(enterVisibleChildren);
 
+        /// <summary>The switch of a component that has one, by whatever type.</summary>
+        internal static SerializedProperty Enabled(UnityEngine.Object of)
+        {
+            object value = of.GetType().GetProperty("enabled")?.GetValue(of);
+            if (value == null) return null;
+            var node = new Node { Name = "m_Enabled", Type = "bool", Kind = SerializedPropertyType.Boolean, Value = value };
+            return new SerializedProperty(new List<Node> { node }, 0);
+        }
+
         internal static SerializedProperty Example()
         {
             var made = new List<Node>();

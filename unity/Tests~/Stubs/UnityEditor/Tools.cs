@@ -117,9 +117,12 @@ namespace UnityEditor
 
     public sealed class SerializedObject : IDisposable
     {
-        public SerializedObject(UnityEngine.Object obj)
-        {
-        }
+        private readonly UnityEngine.Object target;
+
+        public SerializedObject(UnityEngine.Object obj) => target = obj;
+
+        public SerializedProperty FindProperty(string propertyPath) =>
+            propertyPath == "m_Enabled" ? SerializedProperty.Enabled(target) : null;
 
         public SerializedProperty GetIterator() => SerializedProperty.Example();
 

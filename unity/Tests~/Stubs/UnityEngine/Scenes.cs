@@ -33,7 +33,7 @@ namespace UnityEngine
         public bool enabled { get; set; } = true;
     }
 
-    public class Collider : Component
+    internal class Collider : Component
     {
         public bool enabled { get; set; } = true;
     }
