@@ -119,8 +119,17 @@ namespace Holdfast
         public void Start()
         {
             bool afterReload = session.Port != 0;
-            parts.Begin(afterReload ? session.Port : options.PreferredPort, afterReload);
-            Tick();
+            try
+            {
+                parts.Begin(afterReload ? session.Port : options.PreferredPort, afterReload);
+                Tick();
+            }
+            catch
+            {
+                // What has begun owns threads and a socket.
+                Stop(StopCause.UserStopped);
+                throw;
+            }
         }
 
         /// <summary>Runs work that waits for the main thread, and reads the editor's state. Call once a frame.</summary>

@@ -97,15 +97,17 @@ namespace Holdfast
         // Main thread.
         public void Begin(int wantedPort, bool insist)
         {
-            options.AddServices(services);
-            Tools.Discover(options.Tools);
-            Tools.Changed += ToolsChanged;
-            MainThread.WorkQueued += housekeeper.Nudge;
+            // First of all: if a later step fails, `End` saves this journal again. An empty one in its place would say of calls that
+            // ran that they did not run.
             if (session.Journal is { } saved && !journal.Load(saved))
             {
                 Log.Warn("The journal of calls could not be read; nothing is said of calls before this reload");
             }
             session.Journal = null;
+            options.AddServices(services);
+            Tools.Discover(options.Tools);
+            Tools.Changed += ToolsChanged;
+            MainThread.WorkQueued += housekeeper.Nudge;
             State.Update(options.State.Read(), options.Clock.UtcNow);
             Threads.Start("housekeeper", housekeeper.Run);
             // Runs in the first call of RunFrame, which Bridge.Start makes itself.

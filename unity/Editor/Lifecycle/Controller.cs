@@ -112,8 +112,7 @@ namespace Holdfast.Editor
             {
                 // A failure of the bridge must not disturb the user's editor.
                 log.Error("Holdfast could not start: " + e);
-                // Parts that have begun own threads and a socket.
-                End(StopCause.UserStopped);
+                bridge = null;
             }
         }
 

@@ -202,6 +202,19 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void A_bridge_that_fails_to_start_leaves_the_outcomes_of_earlier_calls_and_no_thread()
+        {
+            using (TestClient client = Gateway()) client.Await(Call(client, "ran", "echo", new { Text = "x" }));
+            editor.ToolsFail = true;
+            Assert.Throws<AssertionException>(editor.Reload);
+            Assert.That(editor.Bridge.LiveThreads, Is.Zero);
+            editor.ToolsFail = false;
+            editor.Restart();
+            using TestClient after = Gateway();
+            Assert.That((string)Outcome(after, "ran", 1)["result"]!["value"]!["Text"]!, Is.EqualTo("x"));
+        }
+
+        [Test]
         public void Fifty_reloads_leave_no_thread_and_lose_no_call()
         {
             int port = editor.Port;

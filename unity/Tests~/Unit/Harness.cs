@@ -304,7 +304,10 @@ namespace Holdfast.Tests
 
         public void Restore() => Interlocked.Increment(ref restores);
 
-        public IEnumerable<Type> FindToolTypes() => new[]
+        /// <summary>Makes the next starts of a bridge fail while they look for tools.</summary>
+        public bool ToolsFail { get; set; }
+
+        public IEnumerable<Type> FindToolTypes() => ToolsFail ? throw new InvalidOperationException("no tools, as asked") : new[]
         {
             typeof(PingTool), typeof(SetClientNameTool), typeof(GetToolDetailsTool), typeof(EchoTool), typeof(FailTool), typeof(ThrowTool),
             typeof(PictureTool), typeof(GuardedTool), typeof(HoldTool), typeof(ParallelHoldTool), typeof(JobTool), typeof(StubbornTool),
