@@ -82,7 +82,7 @@ namespace Holdfast
     public sealed class Bridge
     {
         /// <summary>Version of the wire protocol (PROTOCOL.md).</summary>
-        public const int Protocol = 1;
+        public const int Protocol = 2;
 
         private readonly BridgeOptions options;
         private readonly BridgeParts parts;

@@ -73,7 +73,8 @@ namespace Holdfast
             var connection = new Connection(0, socket, parts, DateTime.UtcNow);
             string challenge = new('0', 32);
             parts.NewChallenge = () => challenge;
-            string proof = Proofs.OfGateway(parts.Secrets.Token, challenge, challenge, parts.Secrets.Nonce, Gateway);
+            string proof = Proofs.OfGateway(parts.Secrets.Token, challenge, challenge, parts.Secrets.Nonce, Gateway,
+                connection.Port);
             foreach (Action step in new Action[]
             {
                 () => Hear("hello", new JObject

@@ -196,11 +196,18 @@ fn a_gateway_that_does_not_know_the_token_runs_nothing() {
     on_both("wrong-token", &["X02"], |runtime, scenario| {
         let mut stage = Stage::open(runtime, &[]);
         let challenge = "0123456789abcdef".repeat(4);
-        let hello = json!({"protocol": 1, "gateway": "stranger", "clientName": "stranger", "challenge": challenge});
+        let hello = json!({"protocol": 2, "gateway": "stranger", "clientName": "stranger", "challenge": challenge});
         for proof in ["0".repeat(64), String::new(), challenge.clone()] {
             let mut wire = Wire::connect(stage.unity.port);
             let call = json!({"callId": "stranger", "seq": 1, "tool": "count", "arguments": {"key": "stranger"}});
             assert_eq!(wire.ask("holdfast/call", &call)["error"]["data"]["type"], "not_proven");
+            // uLoopMCP's methods are refused too, as long as the user has not allowed them.
+            let refused = wire.ask("count", &json!({"key": "stranger"}));
+            assert_eq!(refused["error"]["data"]["type"], "not_proven", "{refused}");
+            assert!(
+                refused["error"]["message"].as_str().is_some_and(|text| text.contains("Window > Holdfast")),
+                "{refused}"
+            );
             assert!(wire.ask("holdfast/hello", &hello)["result"]["challenge"].is_string());
             let refused = wire.ask("holdfast/prove", &json!({"proof": proof}));
             assert_eq!(refused["error"]["data"]["ran"], false, "{refused}");

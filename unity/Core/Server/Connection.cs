@@ -2,6 +2,7 @@
 using System;
 using System.Collections.Generic;
 using System.IO;
+using System.Net;
 using System.Net.Sockets;
 using System.Threading;
 
@@ -40,6 +41,7 @@ namespace Holdfast
             Since = now;
             this.socket = socket;
             this.handler = handler;
+            Port = (socket.LocalEndPoint as IPEndPoint)?.Port ?? 0;
             socket.NoDelay = true;
             socket.SendTimeout = Limits.SendTimeout;
             reassembler = new MessageReassembler(() => IsProven ? Limits.MessageFromGateway : Limits.MessageFromStranger);
@@ -48,6 +50,9 @@ namespace Holdfast
 
         /// <summary>Number of the connection, from 1. No number is used twice while the editor's process lives.</summary>
         public int Number { get; }
+
+        /// <summary>The local port on which the client reached the bridge; 0 if the socket is not connected.</summary>
+        public int Port { get; }
 
         /// <summary>Runs the requests that must be answered in the order in which they came.</summary>
         public SerialLane Lane { get; }

@@ -2,7 +2,6 @@
 using System;
 using System.Globalization;
 using System.IO;
-using System.Runtime.InteropServices;
 using Newtonsoft.Json.Linq;
 
 namespace Holdfast
@@ -50,16 +49,21 @@ namespace Holdfast
                 try
                 {
                     Directory.CreateDirectory(folder);
-                    AtomicFile.WritePrivate(path, Json.Utf8.GetBytes(Json.Write(content)));
-                    complaint = null;
+                    bool isPrivate = AtomicFile.WritePrivate(path, Json.Utf8.GetBytes(Json.Write(content)));
+                    Complain(isPrivate ? null : $"{path} contains a secret, and Windows could not keep other users from reading it");
                 }
                 catch (Exception e) when (e is IOException or UnauthorizedAccessException or NotSupportedException)
                 {
-                    if (complaint == e.Message) return;
-                    complaint = e.Message;
-                    log.Warn($"{path} cannot be written, so gateways cannot find this editor: {e.Message}");
+                    Complain($"{path} cannot be written, so gateways cannot find this editor: {e.Message}");
                 }
             }
+        }
+
+        // Under the lock. Warns, but not again while the complaint stays the same; null means that there is none.
+        private void Complain(string? now)
+        {
+            if (now != null && now != complaint) log.Warn(now);
+            complaint = now;
         }
 
         /// <summary>
@@ -79,50 +83,5 @@ namespace Holdfast
                 }
             }
         }
-    }
-
-    /// <summary>Writes files in such a way that a reader sees either the old file or the whole new one.</summary>
-    internal static class AtomicFile
-    {
-        private static readonly bool IsWindows = Environment.OSVersion.Platform == PlatformID.Win32NT;
-
-        /// <summary>Writes a file that only its owner may read. On Windows no mode is set.</summary>
-        /// <exception cref="IOException">The file cannot be written; the old one is unchanged.</exception>
-        public static void WritePrivate(string path, byte[] content)
-        {
-            string temporary = path + "." + Hex.Random(4) + ".tmp";
-            try
-            {
-                using (var stream = new FileStream(temporary, FileMode.CreateNew, FileAccess.Write, FileShare.None))
-                {
-                    // The mode is set before the file has any content.
-                    if (!IsWindows && chmod(temporary, 0x180) != 0) throw new IOException("its mode cannot be set to 0600");
-                    stream.Write(content, 0, content.Length);
-                }
-                Rename(temporary, path);
-            }
-            catch
-            {
-                File.Delete(temporary);
-                throw;
-            }
-        }
-
-        private static void Rename(string from, string to)
-        {
-            if (!IsWindows)
-            {
-                if (rename(from, to) != 0) throw new IOException($"{from} cannot be renamed to {to}");
-                return;
-            }
-            if (File.Exists(to)) File.Replace(from, to, null);
-            else File.Move(from, to);
-        }
-
-        [DllImport("libc", SetLastError = true)]
-        private static extern int chmod(string path, uint mode);
-
-        [DllImport("libc", SetLastError = true)]
-        private static extern int rename(string from, string to);
     }
 }

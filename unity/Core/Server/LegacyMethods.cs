@@ -21,7 +21,9 @@ namespace Holdfast
             if (!connection.IsProven && !parts.Security.AllowsUnproven)
             {
                 connection.Send(JsonRpc.Error(id, new RpcError("not_proven", -32001, false,
-                    "The user allows only clients that prove themselves; see Window > Holdfast").ToJson()));
+                    "This editor answers only programs that prove that they can read the project's files. Use holdfast's gateway, " +
+                    "which does (`holdfast setup` enters it into your AI editor), or turn on \"Clients that cannot prove " +
+                    "themselves\" in Unity's Window > Holdfast").ToJson()));
                 return;
             }
             if (connection.IsProven && request.Method == "ping")

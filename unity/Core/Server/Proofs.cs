@@ -10,13 +10,15 @@ namespace Holdfast
     internal static class Proofs
     {
         public static string OfEditor(
-            string token, string gatewayChallenge, string editorChallenge, string nonce, int pid, string project) =>
-            Mac(token, string.Join("\n", "holdfast 1 editor", gatewayChallenge, editorChallenge, nonce,
-                pid.ToString(CultureInfo.InvariantCulture), project));
+            string token, string gatewayChallenge, string editorChallenge, string nonce, int pid, string project, int port) =>
+            Mac(token, string.Join("\n", "holdfast 2 editor", gatewayChallenge, editorChallenge, nonce, Decimal(pid), project,
+                Decimal(port)));
 
         public static string OfGateway(
-            string token, string editorChallenge, string gatewayChallenge, string nonce, string gateway) =>
-            Mac(token, string.Join("\n", "holdfast 1 gateway", editorChallenge, gatewayChallenge, nonce, gateway));
+            string token, string editorChallenge, string gatewayChallenge, string nonce, string gateway, int port) =>
+            Mac(token, string.Join("\n", "holdfast 2 gateway", editorChallenge, gatewayChallenge, nonce, gateway, Decimal(port)));
+
+        private static string Decimal(int number) => number.ToString(CultureInfo.InvariantCulture);
 
         private static string Mac(string token, string text)
         {

@@ -42,8 +42,8 @@ namespace Holdfast
             Of(choices, SecuritySettings.EnableTestsExecution, "Tests",
                 "AI editors may run this project's tests. A test is code: it does whatever is written in it."),
             new Switch("AllowUnprovenClients", "Clients that cannot prove themselves",
-                "Programs on this machine that only know the port may call tools, as stock uLoopMCP servers do. Off: only the " +
-                "holdfast gateway of this user, which proves that it can read this project's files.",
+                "Any program on this machine, also of another user, may call tools if it knows the port. Stock uLoopMCP servers need " +
+                "this. Off: only holdfast's gateway, which proves that it can read this project's files; nothing has to be set up.",
                 () => choices.AllowUnprovenClients, on => choices.AllowUnprovenClients = on)
         };
 

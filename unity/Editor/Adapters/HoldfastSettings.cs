@@ -21,7 +21,7 @@ namespace Holdfast.Editor
         private bool runInBatchMode;
 
         [SerializeField]
-        private bool allowUnprovenClients = true;
+        private bool allowUnprovenClients;
 
         [SerializeField]
         private List<string> switchesOn = new();

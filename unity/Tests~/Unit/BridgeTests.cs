@@ -351,7 +351,7 @@ namespace Holdfast.Tests
         public void A_wrong_proof_ends_the_connection()
         {
             using TestClient client = Connect();
-            client.Ask("holdfast/hello", new { protocol = 1, gateway = "g", clientName = "x", challenge = new string('a', 32) });
+            client.Ask("holdfast/hello", new { protocol = Bridge.Protocol, gateway = "g", clientName = "x", challenge = new string('a', 32) });
             Assert.That(ErrorType(client.Ask("holdfast/prove", new { proof = new string('0', 64) })), Is.EqualTo("not_proven"));
             Assert.That(client.Ended());
         }

@@ -112,12 +112,12 @@ namespace Holdfast.Tests
         public JObject Greet(string token, string gateway = "g", object? push = null)
         {
             string mine = new('a', 32);
-            var hello = new JObject { ["protocol"] = 1, ["gateway"] = gateway, ["clientName"] = "tests", ["challenge"] = mine };
+            var hello = new JObject { ["protocol"] = Bridge.Protocol, ["gateway"] = gateway, ["clientName"] = "tests", ["challenge"] = mine };
             if (push != null) hello["push"] = JObject.FromObject(push);
             JToken said = Ask("holdfast/hello", hello)["result"]!;
             return Ask("holdfast/prove", new
             {
-                proof = Proofs.OfGateway(token, (string)said["challenge"]!, mine, (string)said["nonce"]!, gateway)
+                proof = Proofs.OfGateway(token, (string)said["challenge"]!, mine, (string)said["nonce"]!, gateway, (int)said["port"]!)
             });
         }
 

@@ -38,6 +38,32 @@ namespace Holdfast.Tests
             });
         }
 
+        // Returns the editor's and the gateway's proof of the conversations for this port.
+        private static (string Editor, string Gateway) ProofsFor(int port)
+        {
+            JObject file = File("holdfast/greeting.json");
+            JToken env = file["environment"]!, hello = file["vectors"]![0]!["means"]!;
+            string token = (string)env["token"]!, nonce = (string)env["nonce"]!, project = (string)env["project"]!;
+            string own = (string)env["editor_challenge"]!, theirs = (string)hello["challenge"]!;
+            return (Proofs.OfEditor(token, theirs, own, nonce, (int)env["pid"]!, project, port),
+                Proofs.OfGateway(token, own, theirs, nonce, (string)hello["gateway"]!, port));
+        }
+
+        // The proofs cover the port, which the system chooses here.
+        private static string WithProofs(string message, int port)
+        {
+            (string editor, string gateway) = ProofsFor(8711);
+            (string newEditor, string newGateway) = ProofsFor(port);
+            return message.Replace(editor, newEditor).Replace(gateway, newGateway);
+        }
+
+        [Test]
+        public void The_proofs_are_those_of_the_vectors()
+        {
+            JToken vectors = File("holdfast/greeting.json")["vectors"]!;
+            Assert.That(ProofsFor(8711), Is.EqualTo(((string)vectors[1]!["means"]!["proof"]!, (string)vectors[2]!["means"]!["proof"]!)));
+        }
+
         [TestCase("greeting")]
         [TestCase("refusals")]
         [TestCase("calls")]
@@ -53,12 +79,12 @@ namespace Holdfast.Tests
                 if ((string?)vector["direction"] == "to_editor")
                 {
                     Assert.That((string)vector["frame"]!, Is.EqualTo(Frame(body)));
-                    client.SendRaw((string)vector["frame"]!);
+                    client.SendRaw(WithProofs((string)vector["frame"]!, editor.Port));
                     continue;
                 }
                 // Port and revision cannot be fixed in the file: the system chooses the port, and the tools determine the
                 // revision.
-                string expected = body.Replace("\"port\":8711", "\"port\":" + editor.Port)
+                string expected = WithProofs(body, editor.Port).Replace("\"port\":8711", "\"port\":" + editor.Port)
                     .Replace("<revision>", editor.Bridge.Parts.Tools.Revision);
                 Assert.That(client.Next(), Is.EqualTo(expected), (string)vector["name"]!);
             }

@@ -218,7 +218,7 @@ impl HoldfastFace {
         let (pid, project) = (editor.config.pid(), self.desk.project(editor));
         let port = editor.state().port.unwrap_or(0);
         let life = &inner.life;
-        let proof = proof::of_editor(&life.token, &challenge, &own, &life.nonce, pid, &project);
+        let proof = proof::of_editor(&life.token, [&challenge, &own], &life.nonce, pid, &project, port);
         let result = Object::new()
             .number("protocol", PROTOCOL)
             .text("product", "holdfast")
@@ -249,7 +249,8 @@ impl HoldfastFace {
             return Err(Refusal::invalid_request("A proof follows a hello, once"));
         };
         let life = &inner.life;
-        if given != proof::of_gateway(&life.token, &own, &challenge, &life.nonce, &gateway) {
+        let port = editor.state().port.unwrap_or(0);
+        if given != proof::of_gateway(&life.token, [&own, &challenge], &life.nonce, &gateway, port) {
             return Err(Refusal::not_proven("The proof is wrong; read the instance file again"));
         }
         self.fence(editor, &mut inner, connection, &gateway);

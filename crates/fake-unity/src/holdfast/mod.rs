@@ -28,7 +28,7 @@ use desk::{Desk, Inner, Life, Peer, Setup};
 use journal::Journal;
 
 /// Version of the protocol.
-const PROTOCOL: u64 = 1;
+const PROTOCOL: u64 = 2;
 /// Version of the package: the same as the product's.
 const PACKAGE_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The manifest of the package if the package is embedded in a project.

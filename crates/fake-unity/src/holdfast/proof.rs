@@ -3,14 +3,16 @@
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-/// Returns the proof that the editor sends.
-pub(crate) fn of_editor(token: &str, gateways: &str, editors: &str, nonce: &str, pid: u32, project: &str) -> String {
-    mac(token, &["holdfast 1 editor", gateways, editors, nonce, &pid.to_string(), project])
+/// Returns the proof that the editor sends. `challenges` are the gateway's and the editor's.
+pub(crate) fn of_editor(token: &str, challenges: [&str; 2], nonce: &str, pid: u32, project: &str, port: u16) -> String {
+    let [gateways, editors] = challenges;
+    mac(token, &["holdfast 2 editor", gateways, editors, nonce, &pid.to_string(), project, &port.to_string()])
 }
 
-/// Returns the proof that the gateway sends.
-pub(crate) fn of_gateway(token: &str, editors: &str, gateways: &str, nonce: &str, gateway: &str) -> String {
-    mac(token, &["holdfast 1 gateway", editors, gateways, nonce, gateway])
+/// Returns the proof that the gateway sends. `challenges` are the editor's and the gateway's.
+pub(crate) fn of_gateway(token: &str, challenges: [&str; 2], nonce: &str, gateway: &str, port: u16) -> String {
+    let [editors, gateways] = challenges;
+    mac(token, &["holdfast 2 gateway", editors, gateways, nonce, gateway, &port.to_string()])
 }
 
 /// Returns the first 16 hexadecimal digits of the text's SHA-256 hash.

@@ -9,7 +9,7 @@ use super::super::rpc::{loggable, quoted};
 use super::super::{BadGreeting, Credentials, EditorError, Expected, Greeted, Hello, Met, Reply};
 
 /// The version of the protocol.
-pub(super) const PROTOCOL: u64 = 1;
+pub(super) const PROTOCOL: u64 = 2;
 
 /// Returns the method and the parameters of the next message, given the editor's replies so far.
 ///
@@ -19,8 +19,9 @@ pub(super) fn next(hello: &Hello, said: &[Reply]) -> Result<(&'static str, Strin
     let credentials = credentials(hello)?;
     let Some(reply) = said.first() else { return Ok(("holdfast/hello", hello_params(hello))) };
     let editor = Editor::read(reply)?;
-    let message =
-        format!("holdfast 1 gateway\n{}\n{}\n{}\n{}", editor.challenge, hello.challenge, editor.nonce, hello.gateway);
+    let Hello { challenge, gateway, editor_port, .. } = hello;
+    let Editor { challenge: editors, nonce, .. } = &editor;
+    let message = format!("holdfast 2 gateway\n{editors}\n{challenge}\n{nonce}\n{gateway}\n{editor_port}");
     Ok(("holdfast/prove", format!(r#"{{"proof":{}}}"#, quoted(&proof(credentials, &message)))))
 }
 
@@ -92,6 +93,7 @@ struct Proven {
 struct Editor {
     project: String,
     pid: u32,
+    port: u16,
     nonce: String,
     challenge: String,
     proof: String,
@@ -123,8 +125,17 @@ impl Editor {
             );
             return Err(BadGreeting::Unproven(other.into()));
         }
-        let Self { challenge, nonce, pid, project, .. } = self;
-        let message = format!("holdfast 1 editor\n{}\n{challenge}\n{nonce}\n{pid}\n{project}", hello.challenge);
+        // The editor's proof covers the port on which it was reached. A program that took the editor's port, and passes our
+        // messages on to the editor's new port, cannot have that proof.
+        if self.port != hello.editor_port {
+            let other = format!(
+                "it listens on port {}, but port {} was called: another program may stand between, or pass the port on",
+                self.port, hello.editor_port
+            );
+            return Err(BadGreeting::Unproven(other.into()));
+        }
+        let Self { challenge, nonce, pid, project, port, .. } = self;
+        let message = format!("holdfast 2 editor\n{}\n{challenge}\n{nonce}\n{pid}\n{project}\n{port}", hello.challenge);
         let told = hex(&self.proof).ok_or(BadGreeting::Unproven("its proof is not one".into()))?;
         mac(expected, &message).verify_slice(&told).map_err(|_| {
             let foreign_peer = "it does not know the token of the instance file: it is not the editor that wrote it";

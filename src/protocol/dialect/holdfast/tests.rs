@@ -68,6 +68,7 @@ fn hello(environment: &Value, vector: &Vector) -> Hello {
         challenge: vector.said("challenge").to_owned(),
         expected: Some(Expected::Proven(credentials(environment))),
         client_name: vector.said("client_name").to_owned(),
+        editor_port: environment["port"].as_u64().and_then(|port| u16::try_from(port).ok()).unwrap(),
         push_endpoint: vector.means("push_endpoint").as_str().map(str::to_owned),
         push_token: Secret::new(vector.means("push_token").as_str().unwrap_or_default()),
         ..Hello::default()
@@ -182,6 +183,16 @@ fn both_sides_prove_themselves_before_a_call() {
             let hello = Hello { expected: Some(Expected::Proven(other)), ..hello.clone() };
             assert!(Holdfast.check_greeting(&hello, &said[..1]).is_err());
         }
+        // The same editor, reached through another port: somebody stands between, and the message says so.
+        let relayed = Hello { editor_port: hello.editor_port + 1, ..hello.clone() };
+        let why = Holdfast.check_greeting(&relayed, &said[..1]).unwrap_err().to_string();
+        assert!(why.contains("listens on port 8711, but port 8712 was called"), "{why}");
+        // A relay that also rewrites the port that the editor names does not have the proof for it.
+        let Reply::Result(honest) = &said[0] else { panic!("the editor answers hello") };
+        let rewritten = honest.get().replace("8711", "8712");
+        let rewritten = Reply::Result(serde_json::value::RawValue::from_string(rewritten).unwrap());
+        let why = Holdfast.check_greeting(&relayed, &[rewritten]).unwrap_err().to_string();
+        assert!(why.contains("does not know the token"), "{why}");
         let replayed = Hello { challenge: "b".repeat(32), ..hello.clone() };
         assert!(Holdfast.check_greeting(&replayed, &said[..1]).is_err(), "an answer to another challenge");
         let unnamed = Hello { expected: None, ..hello };
@@ -403,7 +414,7 @@ fn the_instance_file_names_the_editor_and_its_secret() {
     let away = facts(&body.replace("8711", "0").replace("\"ready\"", "\"reloading\""), None);
     assert_eq!((away.port, away.activity.map(<&str>::from)), (None, Some("reloading")));
     for (broken, word) in [
-        (body.replace("\"protocol\":1", "\"protocol\":2"), "speaks protocol 2"),
+        (body.replace("\"protocol\":2", "\"protocol\":1"), "speaks protocol 1 and this holdfast 2"),
         (body.replace("4242", "0"), "lacks pid"),
         (body.replace(NONCE, "x"), "lacks pid"),
         (body.replace("8711", "70000"), "an invalid port"),

@@ -83,7 +83,7 @@ namespace EditorHost
             Directory.CreateDirectory(Path.Combine(project, "ProjectSettings"));
             Directory.CreateDirectory(Path.Combine(project, "UserSettings"));
             File.WriteAllText(Path.Combine(project, "UserSettings", "Holdfast.asset"),
-                $"port={options.Port}\nallowUnprovenClients=True\nswitchesOn=AllowThirdPartyTools");
+                $"port={options.Port}\nswitchesOn=AllowThirdPartyTools" + (options.Unproven ? "\nallowUnprovenClients=True" : ""));
             domain = make(options, native);
         }
 
@@ -366,6 +366,7 @@ namespace EditorHost
                     case "--compile-ms": CompileMs = int.Parse(Value()); break;
                     case "--unity-version": UnityVersion = Value(); break;
                     case "--flag": Flags.Add(Value()); break;
+                    case "--unproven": Unproven = true; break;
                     case "--stay": Stay = true; break;
                     case "--verbose": Verbose = true; break;
                     default: throw new ArgumentException("unknown flag " + args[i]);
@@ -394,6 +395,9 @@ namespace EditorHost
 
         /// <summary>Names of the states that are true from the start, such as importWorker or batchMode.</summary>
         public List<string> Flags { get; } = new();
+
+        /// <summary>Whether the user allows clients that cannot prove themselves. Otherwise the setting has its first value.</summary>
+        public bool Unproven { get; }
 
         public bool Stay { get; }
 

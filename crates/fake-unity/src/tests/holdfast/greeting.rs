@@ -10,7 +10,7 @@ async fn the_instance_file_says_who_listens_and_the_proofs_fit_it() {
     let project = dunce::canonicalize(editor.folder.path()).unwrap();
     assert_eq!(
         (&file["product"], &file["protocol"], &file["pid"], &file["state"], &file["generation"]),
-        (&"holdfast".into(), &1.into(), &4242.into(), &"ready".into(), &1.into())
+        (&"holdfast".into(), &2.into(), &4242.into(), &"ready".into(), &1.into())
     );
     assert_eq!(file["port"], editor.unity.port().unwrap());
     assert_eq!(
@@ -31,11 +31,11 @@ async fn the_instance_file_says_who_listens_and_the_proofs_fit_it() {
     let hello = gateway.hello(GATEWAY, "").await;
     let expected = proof::of_editor(
         text(&file, "token"),
-        CHALLENGE,
-        text(&hello, "challenge"),
+        [CHALLENGE, text(&hello, "challenge")],
         text(&file, "nonce"),
         4242,
         text(&file, "project"),
+        editor.unity.port().unwrap(),
     );
     assert_eq!(text(&hello, "proof"), expected);
     for member in ["nonce", "pid", "project", "port", "generation", "state", "packageVersion", "unityVersion"] {
@@ -58,7 +58,7 @@ async fn a_wrong_proof_is_refused_and_ends_the_connection() {
     assert_eq!(refusal(&first), ("invalid_request", false), "no hello came before");
     gateway.hello(GATEWAY, "").await;
     let second =
-        gateway.ask("holdfast/hello", &format!(r#"{{"protocol":1,"gateway":"g","challenge":"{CHALLENGE}"}}"#)).await;
+        gateway.ask("holdfast/hello", &format!(r#"{{"protocol":2,"gateway":"g","challenge":"{CHALLENGE}"}}"#)).await;
     assert_eq!(refusal(&second), ("invalid_request", false));
     let wrong = gateway.ask("holdfast/prove", &format!(r#"{{"proof":"{}"}}"#, "0".repeat(64))).await;
     assert_eq!(refusal(&wrong), ("not_proven", false));
@@ -71,15 +71,15 @@ async fn a_hello_with_wrong_members_is_refused_and_can_be_said_again() {
     let mut gateway = Gateway::plain(&editor.unity).await;
     for (params, kind) in [
         (
-            format!(r#"{{"protocol":2,"gateway":"g","clientName":"c","challenge":"{CHALLENGE}"}}"#),
+            format!(r#"{{"protocol":1,"gateway":"g","clientName":"c","challenge":"{CHALLENGE}"}}"#),
             "unsupported_protocol",
         ),
-        (format!(r#"{{"protocol":1,"gateway":"","clientName":"c","challenge":"{CHALLENGE}"}}"#), "invalid_params"),
+        (format!(r#"{{"protocol":2,"gateway":"","clientName":"c","challenge":"{CHALLENGE}"}}"#), "invalid_params"),
         (
-            format!(r#"{{"protocol":1,"gateway":"g","clientName":"c","challenge":"{}"}}"#, "z".repeat(32)),
+            format!(r#"{{"protocol":2,"gateway":"g","clientName":"c","challenge":"{}"}}"#, "z".repeat(32)),
             "invalid_params",
         ),
-        (r#"{"protocol":1,"gateway":"g","clientName":"c","challenge":"abcd"}"#.to_owned(), "invalid_params"),
+        (r#"{"protocol":2,"gateway":"g","clientName":"c","challenge":"abcd"}"#.to_owned(), "invalid_params"),
         (r#"{}"#.to_owned(), "invalid_params"),
     ] {
         let answer = gateway.ask("holdfast/hello", &params).await;

@@ -67,7 +67,9 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 
 /// Returns the gateway's proof that follows from this answer to its hello.
 fn of_gateway(instance: &Value, hello: &Value, name: &str) -> String {
-    proof::of_gateway(text(instance, "token"), text(hello, "challenge"), CHALLENGE, text(instance, "nonce"), name)
+    let challenges = [text(hello, "challenge"), CHALLENGE];
+    let port = hello["port"].as_u64().and_then(|port| u16::try_from(port).ok()).unwrap();
+    proof::of_gateway(text(instance, "token"), challenges, text(instance, "nonce"), name, port)
 }
 
 /// A gateway's connection.
@@ -85,7 +87,7 @@ impl Gateway {
 
     async fn hello(&mut self, name: &str, more: &str) -> Value {
         let params =
-            format!(r#"{{"protocol":1,"gateway":"{name}","clientName":"cursor","challenge":"{CHALLENGE}"{more}}}"#);
+            format!(r#"{{"protocol":2,"gateway":"{name}","clientName":"cursor","challenge":"{CHALLENGE}"{more}}}"#);
         self.ask("holdfast/hello", &params).await["result"].clone()
     }
 

@@ -50,6 +50,33 @@ static TOOLS: [Own; 5] = [
 const TOKEN: &str = "5f0c3a9e1b7d4826aa90cc31fe27d5580b64e9137fa2486dcd05b1e82a7f93c6";
 const NONCE: &str = "00112233445566778899aabbccddeeff";
 
+/// The port that the vectors' proofs cover.
+const PORT: u16 = 8711;
+
+/// The editor's and the gateway's proof of the conversations for this port.
+fn proofs(port: u16) -> [String; 2] {
+    let greeting = file("greeting");
+    let hello = &greeting["vectors"][0]["means"];
+    let [gateways, editors] = [text(hello, "challenge"), text(&greeting["environment"], "editor_challenge")];
+    [
+        proof::of_editor(TOKEN, [gateways, editors], NONCE, 4242, "/projects/Täst", port),
+        proof::of_gateway(TOKEN, [editors, gateways], NONCE, text(hello, "gateway"), port),
+    ]
+}
+
+/// Replaces the proofs for the port `from` by those for the port `to`.
+fn with_proofs(message: &str, from: u16, to: u16) -> String {
+    let ([editor, gateway], [new_editor, new_gateway]) = (proofs(from), proofs(to));
+    message.replace(&editor, &new_editor).replace(&gateway, &new_gateway)
+}
+
+#[test]
+fn the_proofs_are_the_vectors() {
+    let greeting = file("greeting");
+    let said = |vector: usize| text(&greeting["vectors"][vector]["means"], "proof").to_owned();
+    assert_eq!(proofs(PORT), [said(1), said(2)]);
+}
+
 /// Starts an editor with the values of the vectors' environment instead of random ones.
 async fn fixed(project: Option<std::path::PathBuf>) -> FakeUnity {
     let environment = &file("calls")["environment"];
@@ -69,8 +96,10 @@ async fn fixed(project: Option<std::path::PathBuf>) -> FakeUnity {
 
 /// Replaces the members that depend on the environment or the clock by the vector's values.
 fn like_the_vector(unity: &FakeUnity, body: &str) -> String {
-    let port = format!(r#""port":{},"#, unity.port().unwrap());
-    let mut body = body.replace(&port, r#""port":8711,"#).replace(r#""generation":1,"#, r#""generation":3,"#);
+    let port = unity.port().unwrap();
+    let mut body = with_proofs(body, port, PORT);
+    let port = format!(r#""port":{port},"#);
+    body = body.replace(&port, r#""port":8711,"#).replace(r#""generation":1,"#, r#""generation":3,"#);
     body = body.replace(r#""unityVersion":"2022.3.62f1""#, r#""unityVersion":"6000.0.78f1""#);
     for (start, end, put) in [
         (r#""durationMs":"#, "}", "0"),
@@ -98,6 +127,7 @@ async fn the_conversations_are_held_to_the_letter() {
             if vector["direction"] == "to_editor" {
                 let frame = text(vector, "frame");
                 assert_eq!(frame.split("\r\n\r\n").nth(1), Some(body), "the vector itself");
+                let frame = with_proofs(frame, PORT, unity.port().unwrap());
                 within(client.stream.write_all(frame.as_bytes())).await.unwrap();
             } else {
                 let answer = client.text().await;
