@@ -1,6 +1,7 @@
 #nullable enable
 using System;
 using System.Collections.Generic;
+using System.Diagnostics;
 using System.Linq;
 
 namespace Holdfast
@@ -48,6 +49,11 @@ namespace Holdfast
 
         /// <summary>The rehearsal that was started for this bridge, or null. <see cref="Bridge.Stop"/> ends it.</summary>
         public Rehearsal? Rehearsal { get; init; }
+
+        /// <summary>
+        /// Runs since the start of what the user waits for until the bridge has started. <see cref="Bridge.Start"/> reads it.
+        /// </summary>
+        public Stopwatch Watch { get; init; } = Stopwatch.StartNew();
 
         /// <summary>
         /// How long <see cref="Bridge.Stop"/> waits for last messages to be written, in milliseconds: <see
@@ -123,6 +129,7 @@ namespace Holdfast
             {
                 parts.Begin(afterReload ? session.Port : options.PreferredPort, afterReload);
                 Tick();
+                parts.StartMilliseconds = options.Watch.ElapsedMilliseconds;
             }
             catch
             {

@@ -77,6 +77,8 @@ namespace Holdfast
 
         public int Port => port;
 
+        public long StartMilliseconds { get; set; }
+
         public IReadOnlyList<Connection> Connections => listener.Connections;
 
         /// <summary>Creates the challenge that the editor sends in a greeting. Tests replace it.</summary>
