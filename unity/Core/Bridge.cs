@@ -121,14 +121,16 @@ namespace Holdfast
         /// </summary>
         public static int CountDomain(ISessionStore session) => new SessionData(session).NextGeneration();
 
-        /// <summary>Finds the tools, starts listening, and resumes the calls whose state an earlier domain saved.</summary>
+        /// <summary>
+        /// Finds the tools and starts the threads. One of them loads the journal, resumes the calls whose state an earlier domain
+        /// saved, and then listens. Resumed calls run in later frames.
+        /// </summary>
         public void Start()
         {
             bool afterReload = session.Port != 0;
             try
             {
                 parts.Begin(afterReload ? session.Port : options.PreferredPort, afterReload);
-                Tick();
                 parts.StartMilliseconds = options.Watch.ElapsedMilliseconds;
             }
             catch
@@ -142,7 +144,7 @@ namespace Holdfast
         /// <summary>Runs work that waits for the main thread, and reads the editor's state. Call once a frame.</summary>
         public void Tick()
         {
-            if (stopped) return;
+            if (stopped || !parts.IsPrepared) return;
             parts.Tick(options.State.Read());
             KeepPort();
         }
