@@ -100,7 +100,16 @@ namespace Holdfast
         {
             this.options = options;
             session = new SessionData(options.Session);
-            parts = new BridgeParts(options, session);
+            try
+            {
+                parts = new BridgeParts(options, session);
+            }
+            catch
+            {
+                // Nobody else stops its thread: there is no bridge to stop.
+                options.Rehearsal?.Stop(options.Join);
+                throw;
+            }
         }
 
         internal BridgeParts Parts => parts;

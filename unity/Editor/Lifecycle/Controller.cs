@@ -133,6 +133,7 @@ namespace Holdfast.Editor
                     TellOnce(type, e);
                 }
             }
+            foreach (var broken in ports.Broken) TellOnce(broken.Key, broken.Value);
         }
 
         // The scripts are loaded again and again; the console gets one error for each broken part and session.
