@@ -1,6 +1,7 @@
 #nullable enable
 using System;
 using System.Collections.Generic;
+using System.Diagnostics;
 using System.Linq;
 
 namespace Holdfast
@@ -50,6 +51,11 @@ namespace Holdfast
         public Rehearsal? Rehearsal { get; init; }
 
         /// <summary>
+        /// Runs since the start of what the user waits for until the bridge has started. <see cref="Bridge.Start"/> reads it.
+        /// </summary>
+        public Stopwatch Watch { get; init; } = Stopwatch.StartNew();
+
+        /// <summary>
         /// How long <see cref="Bridge.Stop"/> waits for last messages to be written, in milliseconds: <see
         /// cref="Limits.Goodbye"/>, or longer in tests of these messages.
         /// </summary>
@@ -94,7 +100,16 @@ namespace Holdfast
         {
             this.options = options;
             session = new SessionData(options.Session);
-            parts = new BridgeParts(options, session);
+            try
+            {
+                parts = new BridgeParts(options, session);
+            }
+            catch
+            {
+                // Nobody else stops its thread: there is no bridge to stop.
+                options.Rehearsal?.Stop(options.Join);
+                throw;
+            }
         }
 
         internal BridgeParts Parts => parts;
@@ -115,14 +130,17 @@ namespace Holdfast
         /// </summary>
         public static int CountDomain(ISessionStore session) => new SessionData(session).NextGeneration();
 
-        /// <summary>Finds the tools, starts listening, and resumes the calls whose state an earlier domain saved.</summary>
+        /// <summary>
+        /// Finds the tools and starts the threads. One of them loads the journal, resumes the calls whose state an earlier domain
+        /// saved, and then listens. Resumed calls run in later frames.
+        /// </summary>
         public void Start()
         {
             bool afterReload = session.Port != 0;
             try
             {
                 parts.Begin(afterReload ? session.Port : options.PreferredPort, afterReload);
-                Tick();
+                parts.StartMilliseconds = options.Watch.ElapsedMilliseconds;
             }
             catch
             {
@@ -135,7 +153,7 @@ namespace Holdfast
         /// <summary>Runs work that waits for the main thread, and reads the editor's state. Call once a frame.</summary>
         public void Tick()
         {
-            if (stopped) return;
+            if (stopped || !parts.IsPrepared) return;
             parts.Tick(options.State.Read());
             KeepPort();
         }

@@ -30,6 +30,9 @@ namespace Holdfast
         /// <summary>The current state.</summary>
         BridgeStatus Status { get; }
 
+        /// <summary>For how many milliseconds the start of the bridge used the main thread; 0 while it starts.</summary>
+        long StartMilliseconds { get; }
+
         /// <summary>The registry of tools.</summary>
         ToolRegistry Tools { get; }
 

@@ -3,6 +3,7 @@ using System;
 using System.Collections.Generic;
 using System.Globalization;
 using System.Linq;
+using System.Threading;
 using Newtonsoft.Json.Linq;
 
 namespace Holdfast
@@ -15,15 +16,19 @@ namespace Holdfast
         private readonly BridgeOptions options;
         private readonly SessionData session;
         private readonly ServiceTable services;
-        private readonly CallJournal journal;
         private readonly Workers workers;
         private readonly Housekeeper housekeeper;
         private readonly Listener listener;
         private readonly PushClient push;
         private readonly InstanceFile instance;
         private readonly Dispatcher dispatcher;
-        private readonly List<KnownClient> clients;
-        private readonly IReadOnlyList<PushEndpoint> knownEndpoints;
+        private readonly Lazy<List<KnownClient>> clients;
+        private readonly Lazy<List<PushEndpoint>> knownEndpoints;
+        private readonly object loading = new();
+        // The journal of earlier domains, until it is loaded. Guarded by `loading`, as is `ended`, until the end.
+        private string? unread;
+        private bool ended;
+        private bool isPrepared;
         private volatile int port;
 
         // Main thread.
@@ -39,13 +44,12 @@ namespace Holdfast
             MainThread = new MainThreadQueue(clock, Log);
             Tools = new ToolRegistry(Log);
             Security = new SecurityChecker(options.Security);
-            clients = session.Clients.ToList();
-            knownEndpoints = session.PushEndpoints;
+            clients = session.ReadClients();
+            knownEndpoints = session.ReadPushEndpoints();
             workers = new Workers(Threads, Log);
-            journal = new CallJournal(clock);
-            Calls = new CallCenter(journal, MainThread, workers, clock, Log);
+            Calls = new CallCenter(MainThread, workers, clock, Log);
             housekeeper = new Housekeeper(MainThread, Calls, options.Pulse, clock);
-            listener = new Listener(this, Threads, Log, clock, session.LastConnection, Listening);
+            listener = new Listener(this, Threads, Log, clock, session.LastConnection, Prepare, Listening);
             push = new PushClient(Threads, Log, (message, sequence, token) =>
                 message.ToLine(sequence, token, clock.UtcNow, options.Editor, Secrets.Nonce, port));
             instance = new InstanceFile(options.Editor.StateFolder, Log);
@@ -77,6 +81,19 @@ namespace Holdfast
 
         public int Port => port;
 
+        public long StartMilliseconds { get; set; }
+
+        /// <summary>
+        /// Whether the listener's thread has done its part of the start. Until then nothing waits for a frame, and the main thread
+        /// must not even compile code that uses Newtonsoft: if two threads use a class for the first time at the same moment, Mono
+        /// may fail to load a class in a later domain ("Recursive type definition detected").
+        /// </summary>
+        public bool IsPrepared
+        {
+            get => Volatile.Read(ref isPrepared);
+            private set => Volatile.Write(ref isPrepared, value);
+        }
+
         public IReadOnlyList<Connection> Connections => listener.Connections;
 
         /// <summary>Creates the challenge that the editor sends in a greeting. Tests replace it.</summary>
@@ -97,22 +114,38 @@ namespace Holdfast
         // Main thread.
         public void Begin(int wantedPort, bool insist)
         {
-            // First of all: if a later step fails, `End` saves this journal again. An empty one in its place would say of calls that
-            // ran that they did not run.
-            if (session.Journal is { } saved && !journal.Load(saved))
-            {
-                Log.Warn("The journal of calls could not be read; nothing is said of calls before this reload");
-            }
-            session.Journal = null;
+            // It stays in the session until it is loaded. If a later step fails, or the next reload comes first, it is what the
+            // next domain loads: an empty one in its place would say of calls that ran that they did not run.
+            unread = session.Journal;
             options.AddServices(services);
             Tools.Discover(options.Tools);
             Tools.Changed += ToolsChanged;
             MainThread.WorkQueued += housekeeper.Nudge;
             State.Update(options.State.Read(), options.Clock.UtcNow);
             Threads.Start("housekeeper", housekeeper.Run);
-            // Runs in the first call of RunFrame, which Bridge.Start makes itself.
-            MainThread.Post(ResumeCalls);
             listener.Start(wantedPort, insist);
+        }
+
+        // On the listener's thread, before it listens, so no call and no question comes before the journal is loaded. Here, since
+        // all of this may take long, and the main thread is what the user waits for.
+        private bool Prepare()
+        {
+            lock (loading)
+            {
+                if (ended) return false;
+                foreach (IUnityTool tool in Tools.MakeSchemas()) MainThread.Post(() => Tools.RegisterAgain(tool));
+                _ = Tools.Revision;
+                _ = Traffic.Version;
+                if (unread != null && Calls.Load(unread) is { } failure)
+                {
+                    Log.Warn("The journal of calls could not be read; nothing is said of calls before this reload: " + failure);
+                }
+                unread = null;
+                MainThread.Post(() => session.Journal = null);
+                ResumeCalls();
+                IsPrepared = true;
+                return true;
+            }
         }
 
         // Main thread.
@@ -133,11 +166,14 @@ namespace Holdfast
             Calls.Close(reload
                 ? "The editor is about to reload its domain; send the call again when it is back"
                 : "The bridge is being stopped");
+            // Waits for a Prepare that has begun. One that has not begun leaves the saved journal as it is.
+            lock (loading) ended = true;
             Tools.Changed -= ToolsChanged;
             MainThread.WorkQueued -= housekeeper.Nudge;
-            session.Journal = Calls.Interrupt("The bridge is being stopped");
+            string now = Calls.Interrupt("The bridge is being stopped");
+            if (unread == null) session.Journal = now;
             session.LastConnection = listener.LastNumber;
-            lock (clients) session.Clients = clients;
+            lock (clients) session.Clients = clients.Value;
             State.Leave(reload ? "reloading" : "stopping", options.Clock.UtcNow);
             WriteInstance();
             listener.StopListening();
@@ -147,7 +183,7 @@ namespace Holdfast
             push.WaitWritten(options.Goodbye);
             push.Close();
             // push.Close has counted every unsent message as lost, so the sequence numbers no longer change.
-            session.PushEndpoints = !reload ? Array.Empty<PushEndpoint>() : port == 0 ? knownEndpoints : push.Endpoints;
+            session.PushEndpoints = !reload ? Array.Empty<PushEndpoint>() : port == 0 ? knownEndpoints.Value : push.Endpoints;
             housekeeper.Stop();
             workers.Close();
             IReadOnlyList<string> left = Threads.Join(options.Join);
@@ -201,9 +237,9 @@ namespace Holdfast
             {
                 lock (clients)
                 {
-                    clients.RemoveAll(c => c.Name == name);
-                    clients.Add(new KnownClient(name, Now()));
-                    if (clients.Count > Limits.SessionClients) clients.RemoveAt(0);
+                    clients.Value.RemoveAll(c => c.Name == name);
+                    clients.Value.Add(new KnownClient(name, Now()));
+                    if (clients.Value.Count > Limits.SessionClients) clients.Value.RemoveAt(0);
                 }
             }
             if (!string.IsNullOrEmpty(pushEndpoint)) push.Register(pushEndpoint!, pushToken);
@@ -265,7 +301,7 @@ namespace Holdfast
             WriteInstance();
             // Once a session: a line at every reload would bury what the user looks for. The window shows the port.
             if (Secrets.Generation == 1) Log.Info($"Holdfast listens on 127.0.0.1:{listenedOn}");
-            push.Recover(knownEndpoints);
+            push.Recover(knownEndpoints.Value);
         }
 
         private void WriteInstance() => instance.Write(Editor, Secrets, State.Word == "stopping" ? 0 : port, State.Word, options.Clock.UtcNow);

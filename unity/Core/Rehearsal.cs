@@ -94,7 +94,7 @@ namespace Holdfast
                 }),
                 () => Hear("status", new JObject()),
                 () => Hear("tools", new JObject()),
-                () => Succeeded = new CallJournal(NoEditor.Options.Clock).Load(parts.Calls.Interrupt("")) && tool.HasRun
+                () => Succeeded = new CallJournal(NoEditor.Options.Clock).Load(parts.Calls.Interrupt("")) == null && tool.HasRun
             })
             {
                 if (stopped) return;

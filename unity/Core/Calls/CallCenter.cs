@@ -16,20 +16,33 @@ namespace Holdfast
     {
         private readonly object gate = new();
         private readonly CallQueue queue = new();
-        private readonly CallJournal journal;
         private readonly MainThreadQueue mainThread;
         private readonly Workers workers;
         private readonly IClock clock;
         private readonly IEditorLog log;
+        private CallJournal journal;
         private string? closedBecause;
 
-        public CallCenter(CallJournal journal, MainThreadQueue mainThread, Workers workers, IClock clock, IEditorLog log)
+        public CallCenter(MainThreadQueue mainThread, Workers workers, IClock clock, IEditorLog log)
         {
-            this.journal = journal;
+            journal = new CallJournal(clock);
             this.mainThread = mainThread;
             this.workers = workers;
             this.clock = clock;
             this.log = log;
+        }
+
+        /// <summary>
+        /// Loads the journal of earlier domains. Call it before the first call is admitted. It is read outside of the lock: its
+        /// text may be long, and the main thread asks for the status of calls.
+        /// </summary>
+        /// <returns>Null, or why the text cannot be read. Then earlier calls are reported as forgotten.</returns>
+        public string? Load(string saved)
+        {
+            var loaded = new CallJournal(clock);
+            string? failure = loaded.Load(saved);
+            lock (gate) journal = loaded;
+            return failure;
         }
 
         /// <summary>

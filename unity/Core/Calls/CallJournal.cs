@@ -233,8 +233,10 @@ namespace Holdfast
         }
 
         /// <summary>Loads what <see cref="Save"/> wrote.</summary>
-        /// <returns>False if the text cannot be read. Then the journal is empty and reports earlier calls as forgotten.</returns>
-        public bool Load(string text)
+        /// <returns>
+        /// Null, or why the text cannot be read. Then the journal is empty and reports earlier calls as forgotten.
+        /// </returns>
+        public string? Load(string text)
         {
             try
             {
@@ -246,10 +248,10 @@ namespace Holdfast
                     gateways.Add((string)g[0]!, record);
                     gatewayClock = Math.Max(gatewayClock, record.Greeted);
                 }
-                foreach (JToken e in (JArray)saved["entries"]!) Restore(e);
-                return true;
+                foreach (JToken entry in (JArray)saved["entries"]!) Restore(entry);
+                return null;
             }
-            catch (Exception)
+            catch (Exception e)
             {
                 byId.Clear();
                 entries.Clear();
@@ -257,7 +259,7 @@ namespace Holdfast
                 gateways.Clear();
                 answerBytes = 0;
                 gatewaysLetGo = true;
-                return false;
+                return e.Message;
             }
         }
 

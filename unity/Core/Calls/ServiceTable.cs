@@ -10,6 +10,7 @@ namespace Holdfast
     public sealed class ServiceTable
     {
         private readonly Dictionary<Type, object> services = new();
+        private readonly Dictionary<Type, Exception> broken = new();
         private readonly object gate = new();
 
         /// <summary>Creates an empty table with the clock by which calls measure their time.</summary>
@@ -24,15 +25,50 @@ namespace Holdfast
             return this;
         }
 
+        /// <summary>
+        /// Creates and adds a port. If that fails, the other ports are still added, and calls that need this one are refused.
+        /// </summary>
+        public ServiceTable Add<T>(Func<T> create) where T : class
+        {
+            try
+            {
+                return Add(create());
+            }
+            catch (Exception e)
+            {
+                lock (gate) broken[typeof(T)] = e;
+                return this;
+            }
+        }
+
+        /// <summary>The ports that could not be created, with the reasons.</summary>
+        public IReadOnlyDictionary<Type, Exception> Broken
+        {
+            get
+            {
+                lock (gate) return new Dictionary<Type, Exception>(broken);
+            }
+        }
+
         /// <summary>The port of this interface.</summary>
-        /// <exception cref="NotSupportedException">This editor does not have it.</exception>
-        public T Get<T>() where T : class => TryGet<T>() ??
-            throw new NotSupportedException($"This editor offers no {typeof(T).Name.TrimStart('I')}");
+        /// <exception cref="NotSupportedException">This editor does not have it, or it could not be created.</exception>
+        public T Get<T>() where T : class => TryGet<T>() ?? throw Missing(typeof(T));
 
         /// <summary>The port of this interface; null if this editor does not have it.</summary>
         public T? TryGet<T>() where T : class
         {
             lock (gate) return services.TryGetValue(typeof(T), out object service) ? (T)service : null;
+        }
+
+        private NotSupportedException Missing(Type port)
+        {
+            string name = port.Name.TrimStart('I');
+            lock (gate)
+            {
+                return broken.TryGetValue(port, out Exception reason)
+                    ? new NotSupportedException($"The part {name} of the package could not be used: {reason.Message}", reason)
+                    : new NotSupportedException($"This editor offers no {name}");
+            }
         }
     }
 }

@@ -20,6 +20,7 @@ namespace Holdfast
         private readonly ThreadGroup threads;
         private readonly IEditorLog log;
         private readonly IClock clock;
+        private readonly Func<bool> prepare;
         private readonly Action<int> listening;
         private readonly ManualResetEvent stop = new(false);
         private Socket? socket;
@@ -28,14 +29,17 @@ namespace Holdfast
 
         /// <param name="firstNumber">Number of the last connection of the earlier domain; the first one here gets the next
         /// number.</param>
+        /// <param name="prepare">Called on the accepting thread before it listens. It does not listen after a false.</param>
         /// <param name="listening">Called with the port, on the accepting thread.</param>
         public Listener(
-            IConnectionHandler handler, ThreadGroup threads, IEditorLog log, IClock clock, int firstNumber, Action<int> listening)
+            IConnectionHandler handler, ThreadGroup threads, IEditorLog log, IClock clock, int firstNumber, Func<bool> prepare,
+            Action<int> listening)
         {
             this.clock = clock;
             this.handler = handler;
             this.threads = threads;
             this.log = log;
+            this.prepare = prepare;
             this.listening = listening;
             lastNumber = firstNumber;
         }
@@ -86,6 +90,7 @@ namespace Holdfast
 
         private void Run(int port, bool insist)
         {
+            if (!prepare()) return;
             Socket? bound = Bind(port, insist);
             if (bound == null) return;
             lock (gate)

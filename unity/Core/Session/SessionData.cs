@@ -66,26 +66,38 @@ namespace Holdfast
             set => store.Set(Prefix + "Journal", value);
         }
 
+        /// <summary>The push listeners that the next domain reconnects to. Its value is parsed by the thread that needs it.</summary>
+        public Lazy<List<PushEndpoint>> ReadPushEndpoints() =>
+            Later("PushEndpoints", e => new PushEndpoint((string)e[0]!, (string?)e[1], (long)e[2]!));
+
         /// <summary>The push listeners that the next domain reconnects to.</summary>
         public IReadOnlyList<PushEndpoint> PushEndpoints
         {
-            get => List("PushEndpoints", e => new PushEndpoint((string)e[0]!, (string?)e[1], (long)e[2]!));
             set => Save("PushEndpoints", new JArray(value.Select(e => new JArray(e.Endpoint, e.Token!, e.Sequence))));
         }
+
+        /// <summary>The clients that have given a name, the latest one last. Its value is parsed by the thread that needs it.</summary>
+        public Lazy<List<KnownClient>> ReadClients() =>
+            Later("Clients", c => new KnownClient((string)c[0]!, (string)c[1]!));
 
         /// <summary>The clients that have given a name, the latest one last.</summary>
         public IReadOnlyList<KnownClient> Clients
         {
-            get => List("Clients", c => new KnownClient((string)c[0]!, (string)c[1]!));
             set => Save("Clients", new JArray(value.Select(c => new JArray(c.Name, c.LastSeen))));
         }
 
-        /// <summary>The log of requests.</summary>
-        public IReadOnlyList<TrafficEntry> Traffic
+        /// <summary>The log of requests, as <see cref="WriteTraffic"/> wrote it; null if there is none.</summary>
+        public string? Traffic
         {
-            get => List("Traffic", TrafficEntry.Read);
-            set => Save("Traffic", new JArray(value.Select(e => e.Write())));
+            get => store.Get(Prefix + "Traffic");
+            set => store.Set(Prefix + "Traffic", value);
         }
+
+        /// <summary>Writes a log of requests as text. Any thread.</summary>
+        public static string WriteTraffic(IEnumerable<TrafficEntry> entries) => Json.Write(new JArray(entries.Select(e => e.Write())));
+
+        /// <summary>Reads what <see cref="WriteTraffic"/> wrote. Any thread.</summary>
+        public static IReadOnlyList<TrafficEntry> ReadTraffic(string? text) => List(text, TrafficEntry.Read);
 
         private int Number(string key) =>
             int.TryParse(store.Get(Prefix + key), NumberStyles.None, CultureInfo.InvariantCulture, out int value) ? value : 0;
@@ -96,16 +108,22 @@ namespace Holdfast
             return value;
         }
 
-        private IReadOnlyList<T> List<T>(string key, Func<JToken, T> read)
+        private Lazy<List<T>> Later<T>(string key, Func<JToken, T> read)
         {
-            if (store.Get(Prefix + key) is not { Length: > 0 } text) return Array.Empty<T>();
+            string? text = store.Get(Prefix + key);
+            return new Lazy<List<T>>(() => List(text, read));
+        }
+
+        private static List<T> List<T>(string? text, Func<JToken, T> read)
+        {
+            if (string.IsNullOrEmpty(text)) return new List<T>();
             try
             {
-                return ((JArray)Json.Parse(text)).Select(read).ToList();
+                return ((JArray)Json.Parse(text!)).Select(read).ToList();
             }
             catch (Exception e) when (e is JsonException or InvalidCastException or ArgumentException or FormatException)
             {
-                return Array.Empty<T>();
+                return new List<T>();
             }
         }
 

@@ -42,44 +42,64 @@ namespace Holdfast
         private readonly LinkedList<TrafficEntry> entries = new();
         private long lastNumber;
         private int size;
+        private long version;
+        // What an earlier domain saved, until it is parsed: by the first thread that needs it, normally not the main thread.
+        private string? unread;
 
         /// <summary>A number that increases with every change of the log.</summary>
-        public long Version { get; private set; }
+        public long Version
+        {
+            get
+            {
+                lock (entries)
+                {
+                    Parse();
+                    return version;
+                }
+            }
+        }
 
         /// <summary>The entries, oldest first.</summary>
         public IReadOnlyList<TrafficEntry> Entries
         {
             get
             {
-                lock (entries) return entries.ToList();
+                lock (entries)
+                {
+                    Parse();
+                    return entries.ToList();
+                }
             }
         }
 
         /// <summary>Loads the log that earlier domains of this process saved. Main thread.</summary>
-        public static TrafficLog Load(ISessionStore store)
-        {
-            var log = new TrafficLog();
-            foreach (TrafficEntry entry in new SessionData(store).Traffic) log.Put(entry);
-            return log;
-        }
+        public static TrafficLog Load(ISessionStore store) => new() { unread = new SessionData(store).Traffic };
 
         /// <summary>Saves the log for the next domain. Main thread.</summary>
-        public void Save(ISessionStore store) => new SessionData(store).Traffic = Entries;
+        public void Save(ISessionStore store)
+        {
+            lock (entries) new SessionData(store).Traffic = unread ?? SessionData.WriteTraffic(entries);
+        }
 
         /// <summary>Removes all entries.</summary>
         public void Clear()
         {
             lock (entries)
             {
+                Parse();
                 entries.Clear();
                 size = 0;
-                Version++;
+                version++;
             }
         }
 
         internal void Add(TrafficEntry entry)
         {
-            lock (entries) Put(entry with { Number = lastNumber + 1, Request = Cut(entry.Request), Answer = Cut(entry.Answer) });
+            lock (entries)
+            {
+                Parse();
+                Put(entry with { Number = lastNumber + 1, Request = Cut(entry.Request), Answer = Cut(entry.Answer) });
+            }
         }
 
         /// <summary>
@@ -94,6 +114,14 @@ namespace Holdfast
             return text.Substring(0, keep) + more;
         }
 
+        private void Parse()
+        {
+            if (unread == null) return;
+            string text = unread;
+            unread = null;
+            foreach (TrafficEntry entry in SessionData.ReadTraffic(text)) Put(entry);
+        }
+
         private void Put(TrafficEntry entry)
         {
             lastNumber = entry.Number;
@@ -104,7 +132,7 @@ namespace Holdfast
                 size -= entries.First.Value.Size;
                 entries.RemoveFirst();
             }
-            Version++;
+            version++;
         }
     }
 }

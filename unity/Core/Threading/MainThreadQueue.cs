@@ -91,7 +91,7 @@ namespace Holdfast
             long began = clock.Now;
             Interlocked.Exchange(ref lastFrame, began);
             RunCleanups();
-            foreach (Action due in TakeDue()) Run(due);
+            if (TakeDue() is { } due) due.ForEach(Run);
             do
             {
                 Action action;
@@ -145,9 +145,10 @@ namespace Holdfast
             }
         }
 
-        private List<Action> TakeDue()
+        // Null if nothing is due: most frames then allocate nothing.
+        private List<Action>? TakeDue()
         {
-            var due = new List<Action>();
+            List<Action>? due = null;
             lock (gate)
             {
                 frame++;
@@ -159,7 +160,7 @@ namespace Holdfast
                         i++;
                         continue;
                     }
-                    due.Add(waiter.Continuation);
+                    (due ??= new List<Action>()).Add(waiter.Continuation);
                     waiters.RemoveAt(i);
                 }
             }

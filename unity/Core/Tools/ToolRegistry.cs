@@ -5,6 +5,7 @@ using System.Linq;
 using System.Reflection;
 using System.Security.Cryptography;
 using System.Text;
+using System.Threading;
 using Newtonsoft.Json.Linq;
 
 namespace Holdfast
@@ -12,14 +13,18 @@ namespace Holdfast
     /// <summary>A registered tool with its description and schemas.</summary>
     public sealed class ToolEntry
     {
+        // Publishes no exception: a later reader tries again.
+        private readonly Lazy<(JObject Input, JObject Legacy)> schemas;
+
         internal ToolEntry(IUnityTool tool, McpToolAttribute about, bool builtIn)
         {
             Tool = tool;
             About = about;
             IsBuiltIn = builtIn;
             Name = tool.ToolName;
-            InputSchema = SchemaGenerator.Generate(tool.ParametersType);
-            LegacySchema = SchemaGenerator.GenerateLegacy(tool.ParametersType);
+            schemas = new Lazy<(JObject, JObject)>(
+                () => (SchemaGenerator.Generate(tool.ParametersType), SchemaGenerator.GenerateLegacy(tool.ParametersType)),
+                LazyThreadSafetyMode.PublicationOnly);
         }
 
         /// <summary>The registered instance.</summary>
@@ -35,10 +40,10 @@ namespace Holdfast
         public bool IsBuiltIn { get; }
 
         /// <summary>JSON Schema of the tool's parameters.</summary>
-        public JObject InputSchema { get; }
+        public JObject InputSchema => schemas.Value.Input;
 
         /// <summary>Schema of the parameters in uLoopMCP's form.</summary>
-        public JObject LegacySchema { get; }
+        public JObject LegacySchema => schemas.Value.Legacy;
 
         /// <summary>MCP's annotations; all five are present.</summary>
         public JObject Annotations => new()
@@ -80,7 +85,8 @@ namespace Holdfast
         public event Action<ToolChange, IReadOnlyList<string>>? Changed;
 
         /// <summary>
-        /// Registers every tool class of a source. A class that cannot be registered is left out with a warning.
+        /// Registers every tool class of a source. A class that cannot be registered is left out with a warning. The schemas are
+        /// made by <see cref="MakeSchemas"/>, or by whoever reads them first.
         /// </summary>
         public void Discover(IToolSource source)
         {
@@ -91,7 +97,7 @@ namespace Holdfast
                 try
                 {
                     if (!typeof(IUnityTool).IsAssignableFrom(type)) throw new ArgumentException("it is no IUnityTool");
-                    added.Add(Add((IUnityTool)Activator.CreateInstance(type)!));
+                    added.Add(Add((IUnityTool)Activator.CreateInstance(type)!, false));
                 }
                 catch (Exception e)
                 {
@@ -101,13 +107,52 @@ namespace Holdfast
             if (added.Count > 0) Changed?.Invoke(ToolChange.Added, added);
         }
 
+        /// <summary>
+        /// Makes the schemas of all tools. A tool whose schema fails is removed and returned: its parameters may need the main
+        /// thread, where <see cref="RegisterAgain"/> tries once more.
+        /// </summary>
+        internal IReadOnlyList<IUnityTool> MakeSchemas()
+        {
+            var failed = new List<IUnityTool>();
+            foreach (ToolEntry entry in All)
+            {
+                try
+                {
+                    _ = entry.InputSchema;
+                }
+                catch (Exception e) when (e is not ThreadAbortException)
+                {
+                    lock (gate)
+                    {
+                        tools.Remove(entry.Name);
+                        Forget();
+                    }
+                    failed.Add(entry.Tool);
+                }
+            }
+            return failed;
+        }
+
+        /// <summary>Registers a tool that <see cref="MakeSchemas"/> returned, or leaves it out with a warning. Main thread.</summary>
+        internal void RegisterAgain(IUnityTool tool)
+        {
+            try
+            {
+                Register(tool);
+            }
+            catch (Exception e)
+            {
+                log.Warn($"The tool class {tool.GetType().FullName} is left out: {Unwrap(e).Message}");
+            }
+        }
+
         /// <summary>Registers a tool at run time.</summary>
         /// <exception cref="ArgumentException">
         /// The name is not allowed or is taken, or there are <see cref="Limits.Tools"/> tools already.
         /// </exception>
         public void Register(IUnityTool tool)
         {
-            string name = Add(tool);
+            string name = Add(tool, true);
             Changed?.Invoke(ToolChange.Added, new[] { name });
         }
 
@@ -167,7 +212,7 @@ namespace Holdfast
             }
         }
 
-        private string Add(IUnityTool tool)
+        private string Add(IUnityTool tool, bool withSchemas)
         {
             string name = tool.ToolName;
             if (!IsName(name))
@@ -178,6 +223,7 @@ namespace Holdfast
             Type type = tool.GetType();
             McpToolAttribute about = type.GetCustomAttribute<McpToolAttribute>() ?? new McpToolAttribute();
             var entry = new ToolEntry(tool, about, type.Assembly == typeof(ToolRegistry).Assembly || IsOurs(type.Assembly));
+            if (withSchemas) _ = entry.InputSchema;
             lock (gate)
             {
                 if (tools.TryGetValue(name, out ToolEntry other))

@@ -7,7 +7,8 @@ namespace Holdfast
     /// <param name="Address">Address and port on which the server listens; empty if it does not listen.</param>
     /// <param name="Since">Local time of day at which the state began; empty while the server is stopped.</param>
     /// <param name="IsRunning">Whether the server is not stopped.</param>
-    public sealed record ServerState(string Word, string Sentence, string Address, string Since, bool IsRunning);
+    /// <param name="Start">For how long the start used the main thread; empty while the server is stopped.</param>
+    public sealed record ServerState(string Word, string Sentence, string Address, string Since, bool IsRunning, string Start = "");
 
     /// <summary>Shows the state of the server, and starts and stops it.</summary>
     public sealed class ServerPresenter : Section<ServerState>
@@ -28,13 +29,14 @@ namespace Holdfast
         /// <inheritdoc/>
         protected override ServerState Look()
         {
-            if (host.Running?.Status is not { } status)
+            if (host.Running is not { Status: { } status } running)
             {
                 return new ServerState("stopped", "No AI editor can reach this Unity Editor.", "", "", false);
             }
             string word = status.Port == 0 && status.State is not ("reloading" or "stopping") ? "starting" : status.State;
             string address = status.Port == 0 ? "" : "127.0.0.1:" + status.Port;
-            return new ServerState(word, Explain(word, status), address, LocalTime.Of(status.Since), true);
+            return new ServerState(word, Explain(word, status), address, LocalTime.Of(status.Since), true,
+                $"Start took {running.StartMilliseconds} ms on the main thread.");
         }
 
         private static string Explain(string word, BridgeStatus status)

@@ -1,5 +1,6 @@
 #nullable enable
 using System;
+using System.Diagnostics;
 using System.Linq;
 using UnityEditor;
 using UnityEngine;
@@ -26,9 +27,10 @@ namespace Holdfast.Editor
 
         static Controller()
         {
+            Stopwatch watch = Stopwatch.StartNew();
             if (!IsWanted()) return;
             Subscribe();
-            if (!SessionState.GetBool(StoppedKey, false)) Begin();
+            if (!SessionState.GetBool(StoppedKey, false)) Begin(watch);
         }
 
         /// <summary>The running bridge, or null. Main thread.</summary>
@@ -42,7 +44,7 @@ namespace Holdfast.Editor
         {
             SessionState.EraseBool(StoppedKey);
             Subscribe();
-            if (bridge == null) Begin();
+            if (bridge == null) Begin(Stopwatch.StartNew());
         }
 
         /// <summary>Stops the bridge until <see cref="Start"/> is called or the editor is restarted. Main thread.</summary>
@@ -81,7 +83,7 @@ namespace Holdfast.Editor
             CodeUnload.Unloading -= BeforeReload;
         }
 
-        private static void Begin()
+        private static void Begin(Stopwatch watch)
         {
             var log = new UnityLog();
             // The rehearsal is started first: it runs on its own thread while this thread does the rest.
@@ -104,7 +106,8 @@ namespace Holdfast.Editor
                     AddServices = AddPorts,
                     PreferredPort = settings.Port,
                     Generation = generation,
-                    Rehearsal = rehearsal
+                    Rehearsal = rehearsal,
+                    Watch = watch
                 });
                 bridge.Start();
             }
@@ -130,6 +133,7 @@ namespace Holdfast.Editor
                     TellOnce(type, e);
                 }
             }
+            foreach (var broken in ports.Broken) TellOnce(broken.Key, broken.Value);
         }
 
         // The scripts are loaded again and again; the console gets one error for each broken part and session.

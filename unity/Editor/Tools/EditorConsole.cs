@@ -108,7 +108,10 @@ namespace Holdfast.Editor
             catch (Exception e) when (
                 e is TypeLoadException or MissingMemberException or AmbiguousMatchException or ArgumentException or NullReferenceException)
             {
-                Debug.LogWarning("[Holdfast] " + e.Message);
+                // Once a session, since the scripts are loaded again and again.
+                const string Key = "Holdfast.NoConsole";
+                if (!SessionState.GetBool(Key, false)) Debug.LogWarning("[Holdfast] " + e.Message);
+                SessionState.SetBool(Key, true);
                 return null;
             }
         }
@@ -164,7 +167,9 @@ namespace Holdfast.Editor
 
         private static T Method<T>(Type type, string name) where T : Delegate
         {
-            MethodInfo method = type.GetMethod(name, Any) ?? throw new MissingMethodException(type.FullName, name);
+            // By the whole signature: a later Unity version may add an overload.
+            Type[] parameters = typeof(T).GetMethod("Invoke")!.GetParameters().Select(p => p.ParameterType).ToArray();
+            MethodInfo method = type.GetMethod(name, Any, null, parameters, null) ?? throw new MissingMethodException(type.FullName, name);
             return (T)Delegate.CreateDelegate(typeof(T), method);
         }
 

@@ -4,9 +4,9 @@ namespace Holdfast.Editor
     /// <summary>Adds the ports behind the built-in tools.</summary>
     internal sealed class ToolPorts : IPortProvider
     {
-        public void AddPorts(ServiceTable ports) => ports.Add<IEditorState>(new EditorStateReader()).Add<IConsole>(new EditorConsole())
-            .Add<ICompiler>(new EditorCompiler()).Add<IScenes>(new EditorScenes()).Add<IMenu>(new EditorMenu())
-            .Add<ISearch>(new EditorSearch());
+        public void AddPorts(ServiceTable ports) => ports.Add<IEditorState>(() => new EditorStateReader())
+            .Add<IConsole>(() => new EditorConsole()).Add<ICompiler>(() => new EditorCompiler()).Add<IScenes>(() => new EditorScenes())
+            .Add<IMenu>(() => new EditorMenu()).Add<ISearch>(() => new EditorSearch());
     }
 
     /// <summary>Runs an action when Dispose is called for the first time, and never again.</summary>

@@ -12,6 +12,7 @@ namespace Holdfast.Editor
         private readonly Label address = Ui.Text("", "address").Named("server-address");
         private readonly Label since = Ui.Text("", "muted").Named("server-since");
         private readonly Label sentence = Ui.Text("", "sentence").Named("server-sentence");
+        private readonly Label start = Ui.Text("", "muted").Named("server-start");
         private readonly Button toggle;
         private string look = "";
 
@@ -21,7 +22,8 @@ namespace Holdfast.Editor
             toggle = Ui.Button("server-toggle", "", presenter.Toggle);
             this.With(
                 Ui.Row(dot, word, address, new VisualElement().Styled("grow"), toggle),
-                Ui.Row(sentence, since));
+                Ui.Row(sentence, since),
+                Ui.Row(start));
         }
 
         public override void Refresh() => presenter.Refresh();
@@ -33,6 +35,7 @@ namespace Holdfast.Editor
             word.text = state.Word;
             address.ShowText(state.Address);
             since.ShowText(state.Since.Length > 0 ? "since " + state.Since : null);
+            start.ShowText(state.Start.Length > 0 ? state.Start : null);
             sentence.text = state.Sentence;
             toggle.text = state.IsRunning ? "Stop" : "Start";
         }

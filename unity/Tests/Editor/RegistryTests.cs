@@ -92,6 +92,16 @@ namespace Holdfast.Tests
             Assert.That(log.Lines.Any(l => l.Contains("no luck")));
         }
 
+        [Test]
+        public void A_port_that_cannot_be_created_leaves_the_others_and_says_why()
+        {
+            ServiceTable ports = new ServiceTable(new SystemClock()).Add<IToolSource>(() => throw new InvalidOperationException("no luck"))
+                .Add<IEditorLog>(() => log);
+            Assert.That(ports.Get<IEditorLog>(), Is.SameAs(log));
+            Assert.That(ports.Broken.Keys, Is.EqualTo(new[] { typeof(IToolSource) }));
+            Assert.That(Assert.Throws<NotSupportedException>(() => ports.Get<IToolSource>())!.Message, Does.Contain("no luck"));
+        }
+
         [TestCase("")]
         [TestCase("a b")]
         [TestCase("holdfast/call")]

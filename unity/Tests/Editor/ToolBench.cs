@@ -49,6 +49,8 @@ namespace Holdfast.Tests
 
         public BridgeStatus Status => throw new NotSupportedException();
 
+        public long StartMilliseconds => throw new NotSupportedException();
+
         public ToolRegistry Tools => throw new NotSupportedException();
 
         public SecurityChecker Security => throw new NotSupportedException();

@@ -39,6 +39,8 @@ namespace Holdfast.Tests
 
         public BridgeStatus Status { get; set; } = new("ready", Noon, 1, 8711, 0, Array.Empty<ClientInfo>(), 0, 0);
 
+        public long StartMilliseconds { get; set; } = 12;
+
         public ToolRegistry Tools { get; }
 
         public SecurityChecker Security { get; }

@@ -73,6 +73,15 @@ namespace Holdfast.HostTools
             Task.FromResult(new JObject { ["Echo"] = parameters.text });
     }
 
+    [McpTool(Description = "Tells how long the start of the bridge took.", ReadOnly = true)]
+    public sealed class StartTime : AbstractUnityTool<Nothing, JObject>
+    {
+        public override string ToolName => "start-time";
+
+        protected override Task<JObject> ExecuteAsync(Nothing parameters, IToolContext context) =>
+            Task.FromResult(new JObject { ["Ms"] = context.Get<IBridgeInfo>().StartMilliseconds });
+    }
+
     [McpTool(Description = "Answers after a time.", ReadOnly = true)]
     public sealed class Sleep : AbstractUnityTool<MsParameter, JObject>
     {
