@@ -169,7 +169,7 @@ namespace Holdfast.Tests
             {
                 if (i < Limits.Connections)
                 {
-                    Assert.That(clients[i].Ask("ping", new { })["result"], Is.Not.Null);
+                    Assert.That(clients[i].Ask("holdfast/status", new { })["result"], Is.Not.Null);
                     continue;
                 }
                 Assert.That((string)clients[i].NextJson()["error"]!["data"]!["type"]!, Is.EqualTo("too_many_connections"));

@@ -301,7 +301,7 @@ namespace Holdfast.Tests
             Assert.That(File.Exists(host.InstanceFile), Is.False);
             host.Order("up");
             using var client = new TestClient(host.AwaitListening());
-            Assert.That(client.Ask("ping", new { })["result"], Is.Not.Null);
+            Assert.That(client.Ask("holdfast/status", new { })["result"], Is.Not.Null);
         }
     }
 }

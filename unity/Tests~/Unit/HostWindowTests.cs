@@ -141,7 +141,9 @@ namespace Holdfast.Tests
             using (TestClient stock = new(port))
             using (TestClient client = Greeted())
             {
-                stock.Ask("ping", new { });
+                Assert.That((string)stock.Ask("ping", new { })["error"]!["data"]!["type"]!, Is.EqualTo("not_proven"));
+                Do("set switch-AllowUnprovenClients on");
+                Assert.That(stock.Ask("ping", new { })["result"], Is.Not.Null);
                 stock.Ask("set-client-name", new { ClientName = "Stock" });
                 // The bridge sends the answer first and logs it afterwards, in parallel with other requests.
                 Until("log-entry-1");
@@ -174,6 +176,7 @@ namespace Holdfast.Tests
         [Test]
         public void The_log_of_a_stopped_server_stays_over_a_reload()
         {
+            Do("set switch-AllowUnprovenClients on");
             using (TestClient stock = new(port)) stock.Ask("set-client-name", new { ClientName = "Stock" });
             Until("log-entry-1");
             Do("click server-toggle");
