@@ -33,6 +33,9 @@ namespace Holdfast
         /// <summary>For how many milliseconds the start of the bridge used the main thread; 0 while it starts.</summary>
         long StartMilliseconds { get; }
 
+        /// <summary>The parts of the package that cannot be used in this editor, each with the reason. Usually empty.</summary>
+        IReadOnlyList<string> BrokenParts { get; }
+
         /// <summary>The registry of tools.</summary>
         ToolRegistry Tools { get; }
 

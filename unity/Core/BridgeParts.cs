@@ -83,6 +83,9 @@ namespace Holdfast
 
         public long StartMilliseconds { get; set; }
 
+        public IReadOnlyList<string> BrokenParts =>
+            services.Broken.Select(part => $"{part.Key.Name} cannot be used: {part.Value.Message}").ToList();
+
         /// <summary>
         /// Whether the listener's thread has done its part of the start. Until then nothing waits for a frame, and the main thread
         /// must not even compile code that uses Newtonsoft: if two threads use a class for the first time at the same moment, Mono

@@ -1,6 +1,7 @@
 #nullable enable
 using System;
 using System.Collections.Generic;
+using System.Reflection;
 
 namespace Holdfast
 {
@@ -36,12 +37,18 @@ namespace Holdfast
             }
             catch (Exception e)
             {
-                lock (gate) broken[typeof(T)] = e;
+                Broke(typeof(T), e);
                 return this;
             }
         }
 
-        /// <summary>The ports that could not be created, with the reasons.</summary>
+        /// <summary>Notes that a port, or the provider of some ports, could not be used.</summary>
+        public void Broke(Type part, Exception reason)
+        {
+            lock (gate) broken[part] = (reason as TargetInvocationException)?.InnerException ?? reason;
+        }
+
+        /// <summary>The ports and providers that could not be used, with the reasons.</summary>
         public IReadOnlyDictionary<Type, Exception> Broken
         {
             get

@@ -8,7 +8,9 @@ namespace Holdfast
     /// <param name="Since">Local time of day at which the state began; empty while the server is stopped.</param>
     /// <param name="IsRunning">Whether the server is not stopped.</param>
     /// <param name="Start">For how long the start used the main thread; empty while the server is stopped.</param>
-    public sealed record ServerState(string Word, string Sentence, string Address, string Since, bool IsRunning, string Start = "");
+    /// <param name="Broken">The parts of the package that cannot be used, one a line; empty if all can.</param>
+    public sealed record ServerState(
+        string Word, string Sentence, string Address, string Since, bool IsRunning, string Start = "", string Broken = "");
 
     /// <summary>Shows the state of the server, and starts and stops it.</summary>
     public sealed class ServerPresenter : Section<ServerState>
@@ -36,7 +38,7 @@ namespace Holdfast
             string word = status.Port == 0 && status.State is not ("reloading" or "stopping") ? "starting" : status.State;
             string address = status.Port == 0 ? "" : "127.0.0.1:" + status.Port;
             return new ServerState(word, Explain(word, status), address, LocalTime.Of(status.Since), true,
-                $"Start took {running.StartMilliseconds} ms on the main thread.");
+                $"Start took {running.StartMilliseconds} ms on the main thread.", string.Join("\n", running.BrokenParts));
         }
 
         private static string Explain(string word, BridgeStatus status)

@@ -26,14 +26,26 @@ namespace Holdfast.Editor
 
     internal sealed class EditorStateReader : IEditorState
     {
-        public EditorSnapshot Read() => new()
+        private EditorSnapshot last = new();
+
+        // Called every frame, so it allocates only when something has changed.
+        public EditorSnapshot Read()
         {
-            IsCompiling = EditorApplication.isCompiling,
-            IsUpdating = EditorApplication.isUpdating,
-            IsPlaying = EditorApplication.isPlayingOrWillChangePlaymode,
-            IsFocused = UnityEditorInternal.InternalEditorUtility.isApplicationActive,
-            HasCompileErrors = EditorUtility.scriptCompilationFailed
-        };
+            bool compiling = EditorApplication.isCompiling;
+            bool updating = EditorApplication.isUpdating;
+            bool playing = EditorApplication.isPlayingOrWillChangePlaymode;
+            bool focused = UnityEditorInternal.InternalEditorUtility.isApplicationActive;
+            bool errors = EditorUtility.scriptCompilationFailed;
+            if (compiling != last.IsCompiling || updating != last.IsUpdating || playing != last.IsPlaying ||
+                focused != last.IsFocused || errors != last.HasCompileErrors)
+            {
+                last = new EditorSnapshot
+                {
+                    IsCompiling = compiling, IsUpdating = updating, IsPlaying = playing, IsFocused = focused, HasCompileErrors = errors
+                };
+            }
+            return last;
+        }
     }
 
     /// <summary>

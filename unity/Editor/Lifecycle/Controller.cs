@@ -60,6 +60,7 @@ namespace Holdfast.Editor
         {
             if (AssetDatabase.IsAssetImportWorkerProcess()) return false;
             if (UnityEditor.MPE.ProcessService.level != UnityEditor.MPE.ProcessLevel.Main) return false;
+            if (CommandLine.IsVirtualPlayer(Environment.GetCommandLineArgs())) return false;
             return !Application.isBatchMode || Environment.GetEnvironmentVariable(BatchModeVariable) == "1" ||
                 HoldfastSettings.instance.RunInBatchMode;
         }
@@ -130,7 +131,7 @@ namespace Holdfast.Editor
                 catch (Exception e)
                 {
                     // One broken part must not stop the bridge. The tools that need its ports refuse their calls.
-                    TellOnce(type, e);
+                    ports.Broke(type, e);
                 }
             }
             foreach (var broken in ports.Broken) TellOnce(broken.Key, broken.Value);
@@ -142,8 +143,7 @@ namespace Holdfast.Editor
             string key = "Holdfast.Broken." + part.FullName;
             if (SessionState.GetBool(key, false)) return;
             SessionState.SetBool(key, true);
-            Exception cause = (e as System.Reflection.TargetInvocationException)?.InnerException ?? e;
-            new UnityLog().Error($"{part.FullName} could not be used, so the tools that need it are refused: {cause.Message}");
+            new UnityLog().Error($"{part.FullName} could not be used, so the tools that need it are refused: {e.Message}");
         }
 
         private static void End(StopCause cause)

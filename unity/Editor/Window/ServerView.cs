@@ -13,6 +13,7 @@ namespace Holdfast.Editor
         private readonly Label since = Ui.Text("", "muted").Named("server-since");
         private readonly Label sentence = Ui.Text("", "sentence").Named("server-sentence");
         private readonly Label start = Ui.Text("", "muted").Named("server-start");
+        private readonly Label broken = Ui.Text("", "notice", "notice--error").Named("server-broken").Selectable();
         private readonly Button toggle;
         private string look = "";
 
@@ -23,7 +24,8 @@ namespace Holdfast.Editor
             this.With(
                 Ui.Row(dot, word, address, new VisualElement().Styled("grow"), toggle),
                 Ui.Row(sentence, since),
-                Ui.Row(start));
+                Ui.Row(start),
+                broken);
         }
 
         public override void Refresh() => presenter.Refresh();
@@ -36,6 +38,7 @@ namespace Holdfast.Editor
             address.ShowText(state.Address);
             since.ShowText(state.Since.Length > 0 ? "since " + state.Since : null);
             start.ShowText(state.Start.Length > 0 ? state.Start : null);
+            broken.ShowText(state.Broken.Length > 0 ? state.Broken : null);
             sentence.text = state.Sentence;
             toggle.text = state.IsRunning ? "Stop" : "Start";
         }

@@ -51,6 +51,8 @@ namespace Holdfast.Tests
 
         public long StartMilliseconds => throw new NotSupportedException();
 
+        public IReadOnlyList<string> BrokenParts => throw new NotSupportedException();
+
         public ToolRegistry Tools => throw new NotSupportedException();
 
         public SecurityChecker Security => throw new NotSupportedException();

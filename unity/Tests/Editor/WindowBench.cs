@@ -41,6 +41,8 @@ namespace Holdfast.Tests
 
         public long StartMilliseconds { get; set; } = 12;
 
+        public IReadOnlyList<string> BrokenParts { get; set; } = Array.Empty<string>();
+
         public ToolRegistry Tools { get; }
 
         public SecurityChecker Security { get; }

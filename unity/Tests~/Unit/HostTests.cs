@@ -142,6 +142,8 @@ namespace Holdfast.Tests
             host.AwaitListening();
             host.Stats();
             Assert.That(host.ExpectedSeen, Is.EqualTo(1));
+            host.Order("window menu Window/Holdfast");
+            Assert.That((string)host.Await("window")["seen"]!, Does.Contain("server-broken: BrokenPorts cannot be used: this part is broken"));
         }
 
         [Test]
