@@ -211,7 +211,7 @@ impl RegistryActor {
                 Effect::Announce => {
                     self.attached.tell(|| session::Message::CatalogueChanged);
                 }
-                Effect::SaveDisk => self.save_disk(),
+                Effect::SaveDisk => self.save_disk(state),
                 Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
                 Effect::Disarm(timer) => state.timers.disarm(timer),
             }
@@ -248,8 +248,9 @@ impl RegistryActor {
         });
     }
 
-    fn save_disk(&self) {
+    fn save_disk(&self, state: &State) {
         let Some(folder) = self.env.config.state_dir.clone() else { return };
+        let Some(staged) = &state.staged else { return };
         // The list belongs to the project of the connected editor, even if another project was found since.
         let connected = self.link.view.borrow().target.as_ref().and_then(|target| target.project.clone());
         let Some(project) = connected else { return };
@@ -257,11 +258,11 @@ impl RegistryActor {
             let same = survey.project.as_ref() == Some(&project);
             survey.facts.package_version.clone().filter(|_| same)
         });
-        let tools = self.tools.published.borrow().tools.as_ref().clone();
+        let tools = staged.tools.clone();
         let file = CatalogueFile::new(&project, self.link.dialect().name(), version, tools);
         let (host, events) = (Arc::clone(&self.env.host), self.env.events.clone());
-        // The write begins here and not in the task: a session may end right after it got its list, and the next session needs
-        // the file.
+        // The write begins here and not in the task, and before the list is published: a session may end right after it got its
+        // list, and the next session needs the file.
         self.tasks.spawn(self.env.host.blocking(Box::new(move || {
             if let Err(error) = catalogue_file::write(&*host, &folder, &file) {
                 events.trouble_with("catalogue_write", &error.to_string());

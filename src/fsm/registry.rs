@@ -124,7 +124,7 @@ pub enum Effect {
     Publish(Source),
     /// Notify clients that the catalogue changed.
     Announce,
-    /// Write the catalogue to disk.
+    /// Write the list that was received last to disk.
     SaveDisk,
     /// Start a timer.
     Arm(Timer, Duration),
@@ -196,9 +196,13 @@ impl Registry {
                 Outcome::Transition(self.rest())
             }
             Event::ListReceived { changed } => {
-                self.publish(Source::Live, out);
+                // The write is ordered first: a command may end as soon as the list is published, and a write that begins
+                // after that is lost.
                 if *changed {
                     out.order(Effect::SaveDisk);
+                }
+                self.publish(Source::Live, out);
+                if *changed {
                     out.order(Effect::Announce);
                 }
                 let again = std::mem::take(&mut self.again);
@@ -372,7 +376,7 @@ mod tests {
         let mut it = after(Registry::default(), &[FOUND, Event::LinkReady]);
         assert_eq!(it.feed(&SAME).effects, [Effect::Publish(Source::Live)]);
         it.feed(&Event::ChangeHinted);
-        assert_eq!(it.feed(&NEW).effects, [Effect::Publish(Source::Live), Effect::SaveDisk, Effect::Announce]);
+        assert_eq!(it.feed(&NEW).effects, [Effect::SaveDisk, Effect::Publish(Source::Live), Effect::Announce]);
         assert_eq!(it.state(), State::Live);
     }
 
