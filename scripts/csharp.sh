@@ -83,7 +83,7 @@ build() {
         return 0
     fi
     rm -f "$out/built"
-    python3 unity/Tests~/tools/snippets.py "$out/pages" unity/Documentation~/carry-over.md
+    python3 unity/Tests~/tools/snippets.py "$out/pages" unity/Documentation~/carry-over.md unity/Documentation~/tools.md
     say "compiling for Unity $versions"
     t=unity/Tests~
     unit "$out/core/Holdfast.Core.dll" library '' unity/Core "$bcl $JSON_DLL"
@@ -103,6 +103,7 @@ build() {
         # Code that users copy. It sees what the asmdef of the sample refers to, and Unity.
         unit "$v/examples/CustomTool.dll" library "$d" unity/Samples~/CustomTool "$bcl $core $stubs"
         unit "$v/examples/CarryOver.dll" library "$d" "$out/pages/carry-over" "$bcl $JSON_DLL $core $stubs"
+        unit "$v/examples/Tools.dll" library "$d" "$out/pages/tools" "$bcl $JSON_DLL $core $stubs"
         unit "$v/Holdfast.HostTools.dll" library "$d" "$t/HostTools" "$bcl $JSON_DLL $core $v/Holdfast.Editor.dll $stubs"
         unit "$v/MonoHost.exe" exe "$d" "$t/Host/Common $t/Host/Mono" "$bcl $stubs"
     done

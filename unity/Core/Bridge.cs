@@ -7,7 +7,7 @@ using System.Linq;
 namespace Holdfast
 {
     /// <summary>What a <see cref="Bridge"/> needs: ports to the editor, and settings.</summary>
-    public sealed record BridgeOptions
+    internal sealed record BridgeOptions
     {
         /// <summary>Which editor this is.</summary>
         public EditorIdentity Editor { get; init; } = new();
@@ -69,7 +69,7 @@ namespace Holdfast
     }
 
     /// <summary>Why a bridge stops.</summary>
-    public enum StopCause
+    internal enum StopCause
     {
         /// <summary>The domain is about to unload. The next domain starts a new bridge and resumes its work.</summary>
         DomainReload,
@@ -85,7 +85,7 @@ namespace Holdfast
     /// The whole server inside the editor. Create, start, tick and stop it on the main thread: the caller listens to Unity's
     /// events and calls these methods. A stopped bridge cannot be started again.
     /// </summary>
-    public sealed class Bridge
+    internal sealed class Bridge
     {
         /// <summary>Version of the wire protocol (PROTOCOL.md).</summary>
         public const int Protocol = 2;

@@ -13,7 +13,7 @@ namespace Holdfast
     /// <param name="Clients">Connected clients.</param>
     /// <param name="Queued">Number of calls that have not begun.</param>
     /// <param name="Running">Number of calls that run.</param>
-    public sealed record BridgeStatus(
+    internal sealed record BridgeStatus(
         string State, DateTime Since, int Generation, int Port, long FrameAgeMs, IReadOnlyList<ClientInfo> Clients, int Queued, int Running);
 
     /// <summary>A connected client.</summary>
@@ -22,10 +22,10 @@ namespace Holdfast
     /// <param name="IsProven">Whether the client has proven that it is a gateway of this user.</param>
     /// <param name="Since">When the client connected, in UTC.</param>
     /// <param name="Calls">Number of calls over this connection, refused ones included. uLoopMCP's pings are not counted.</param>
-    public sealed record ClientInfo(int Connection, string Name, bool IsProven, DateTime Since, int Calls);
+    internal sealed record ClientInfo(int Connection, string Name, bool IsProven, DateTime Since, int Calls);
 
     /// <summary>What built-in tools and the window can read from the bridge. Its members may be called on any thread.</summary>
-    public interface IBridgeInfo
+    internal interface IBridgeInfo
     {
         /// <summary>The current state.</summary>
         BridgeStatus Status { get; }

@@ -2,7 +2,7 @@
 namespace Holdfast
 {
     /// <summary>Every limit of the bridge, with the reason for its value. Times are in milliseconds, sizes in bytes.</summary>
-    public static class Limits
+    internal static class Limits
     {
         private const int Mib = 1024 * 1024;
 

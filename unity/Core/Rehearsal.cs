@@ -13,7 +13,7 @@ namespace Holdfast
     /// before a real gateway needs it. Otherwise the first gateway after a reload would wait for the compiler at each message.
     /// The rehearsal has its own bridge parts and its own thread. Clients do not notice it, and it changes nothing.
     /// </summary>
-    public sealed class Rehearsal
+    internal sealed class Rehearsal
     {
         /// <summary>
         /// Whether to rehearse on this runtime. False on Mono: in about 500 simulated reloads with a rehearsal, a call failed

@@ -20,6 +20,8 @@ pub const PLACED: &[&str] = &[
     "Samples~",
     "TestRunner",
     "TestRunner.meta",
+    "Third Party Notices.md",
+    "Third Party Notices.md.meta",
     "package.json",
     "package.json.meta",
 ];

@@ -8,7 +8,7 @@ namespace Holdfast
     /// <summary>
     /// The ports that tools use, each under its interface. Ports are added while the bridge starts; any thread may read them.
     /// </summary>
-    public sealed class ServiceTable
+    internal sealed class ServiceTable
     {
         private readonly Dictionary<Type, object> services = new();
         private readonly Dictionary<Type, Exception> broken = new();

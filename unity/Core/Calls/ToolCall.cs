@@ -32,7 +32,7 @@ namespace Holdfast
     }
 
     /// <summary>One call of a tool, from reception to answer; also the context that the tool gets.</summary>
-    internal sealed class ToolCall : IToolContext
+    internal sealed class ToolCall : IToolContext, IPortSource
     {
         private readonly ServiceTable services;
         private readonly CancellationTokenSource cancellation = new();

@@ -5,7 +5,7 @@ using System.Collections.Generic;
 namespace Holdfast
 {
     /// <summary>The editor's state, read on its main thread once a frame.</summary>
-    public sealed record EditorSnapshot
+    internal sealed record EditorSnapshot
     {
         /// <summary>Whether scripts are being compiled.</summary>
         public bool IsCompiling { get; init; }
@@ -24,14 +24,14 @@ namespace Holdfast
     }
 
     /// <summary>Reads the editor's state. Main thread.</summary>
-    public interface IEditorState
+    internal interface IEditorState
     {
         /// <summary>Reads the state. Must be cheap: called every frame.</summary>
         EditorSnapshot Read();
     }
 
     /// <summary>Facts about the editor that do not change while the domain lives.</summary>
-    public sealed record EditorIdentity
+    internal sealed record EditorIdentity
     {
         /// <summary>Absolute path of the project's folder, with '/', and with links resolved where possible.</summary>
         public string ProjectPath { get; init; } = "";
@@ -55,7 +55,7 @@ namespace Holdfast
     /// <summary>
     /// Stores texts that outlive domain reloads but not the editor's process (Unity's SessionState). Main thread.
     /// </summary>
-    public interface ISessionStore
+    internal interface ISessionStore
     {
         /// <summary>Returns a text, or null if there is none.</summary>
         string? Get(string key);
@@ -65,7 +65,7 @@ namespace Holdfast
     }
 
     /// <summary>Wakes an editor that does not have the focus. Any thread.</summary>
-    public interface IEditorPulse
+    internal interface IEditorPulse
     {
         /// <summary>Whether this editor can be woken and the user allows it.</summary>
         bool IsAvailable { get; }
@@ -81,7 +81,7 @@ namespace Holdfast
     }
 
     /// <summary>Logs the package's own messages. Any thread.</summary>
-    public interface IEditorLog
+    internal interface IEditorLog
     {
         /// <summary>Logs an expected event.</summary>
         void Info(string message);
@@ -97,7 +97,7 @@ namespace Holdfast
     /// What the user allows. The members are called on any thread, so an implementation must read from a copy of the settings
     /// that is replaced as a whole.
     /// </summary>
-    public interface ISecuritySettings
+    internal interface ISecuritySettings
     {
         /// <summary>Whether this switch is on.</summary>
         bool IsOn(SecuritySettings setting);
@@ -110,7 +110,7 @@ namespace Holdfast
     }
 
     /// <summary>A user's permission for one tool.</summary>
-    public enum ToolPermission
+    internal enum ToolPermission
     {
         /// <summary>No permission is set: the switches decide.</summary>
         Default,
@@ -123,14 +123,14 @@ namespace Holdfast
     }
 
     /// <summary>Finds the classes that carry <see cref="McpToolAttribute"/> (TypeCache). Main thread.</summary>
-    public interface IToolSource
+    internal interface IToolSource
     {
         /// <summary>Returns the classes. The registry leaves out those that cannot be used as tools, with a warning.</summary>
         IEnumerable<Type> FindToolTypes();
     }
 
     /// <summary>A clock that never runs backwards and is the same for every domain of the process. Any thread.</summary>
-    public interface IClock
+    internal interface IClock
     {
         /// <summary>Milliseconds since a fixed moment before the process began.</summary>
         long Now { get; }
@@ -140,7 +140,7 @@ namespace Holdfast
     }
 
     /// <summary>The system's clock.</summary>
-    public sealed class SystemClock : IClock
+    internal sealed class SystemClock : IClock
     {
         /// <inheritdoc/>
         public long Now => (long)(System.Diagnostics.Stopwatch.GetTimestamp() * 1000.0 / System.Diagnostics.Stopwatch.Frequency);

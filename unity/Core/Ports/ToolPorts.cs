@@ -11,7 +11,7 @@ namespace Holdfast
     // Unity. Every method is called on the main thread unless its comment says otherwise.
 
     /// <summary>Unity's console.</summary>
-    public interface IConsole
+    internal interface IConsole
     {
         /// <summary>
         /// Reads the entries one by one, newest first, regardless of the filter in the console window. The filter is put aside
@@ -30,7 +30,7 @@ namespace Holdfast
     }
 
     /// <summary>The kinds of console entries.</summary>
-    public enum ConsoleEntryType
+    internal enum ConsoleEntryType
     {
         /// <summary>A message.</summary>
         Log,
@@ -43,13 +43,13 @@ namespace Holdfast
     }
 
     /// <summary>A console entry.</summary>
-    public sealed record ConsoleEntry(ConsoleEntryType Type, string Message, string StackTrace, string File, int Line);
+    internal sealed record ConsoleEntry(ConsoleEntryType Type, string Message, string StackTrace, string File, int Line);
 
     /// <summary>Numbers of entries by kind.</summary>
-    public sealed record ConsoleCounts(int Logs, int Warnings, int Errors);
+    internal sealed record ConsoleCounts(int Logs, int Warnings, int Errors);
 
     /// <summary>The script compiler.</summary>
-    public interface ICompiler
+    internal interface ICompiler
     {
         /// <summary>
         /// Whether Unity says that it compiles. That stays true after a compilation until the reload, which other code may hold
@@ -78,7 +78,7 @@ namespace Holdfast
     }
 
     /// <summary>Receives the events of a compilation. Main thread.</summary>
-    public interface ICompilationListener
+    internal interface ICompilationListener
     {
         /// <summary>The compilation began.</summary>
         void Started();
@@ -91,20 +91,20 @@ namespace Holdfast
     }
 
     /// <summary>A message of the compiler: an error or a warning.</summary>
-    public sealed record CompilerNote(bool IsError, string Message, string File, int Line, int Column);
+    internal sealed record CompilerNote(bool IsError, string Message, string File, int Line, int Column);
 
     /// <summary>The open scenes.</summary>
-    public interface IScenes
+    internal interface IScenes
     {
         /// <summary>Returns the open scenes, or the prefab that is being edited.</summary>
         IReadOnlyList<SceneView> Open();
     }
 
     /// <summary>An open scene or a prefab stage. Its objects are read one by one as they are visited.</summary>
-    public sealed record SceneView(string Name, string Path, SceneKind Kind, bool IsActive, IReadOnlyList<ISceneNode> Roots);
+    internal sealed record SceneView(string Name, string Path, SceneKind Kind, bool IsActive, IReadOnlyList<ISceneNode> Roots);
 
     /// <summary>Kind of a <see cref="SceneView"/>.</summary>
-    public enum SceneKind
+    internal enum SceneKind
     {
         /// <summary>A scene.</summary>
         Scene,
@@ -117,7 +117,7 @@ namespace Holdfast
     }
 
     /// <summary>A GameObject, read when it is visited.</summary>
-    public interface ISceneNode
+    internal interface ISceneNode
     {
         /// <summary>The object's id in this session. It is text because newer editors have ids of 64 bits.</summary>
         string Id { get; }
@@ -148,7 +148,7 @@ namespace Holdfast
     }
 
     /// <summary>A component.</summary>
-    public interface ISceneComponent
+    internal interface ISceneComponent
     {
         /// <summary>Whether the component's script is missing. If so, the other members are meaningless.</summary>
         bool IsMissing { get; }
@@ -173,10 +173,10 @@ namespace Holdfast
     }
 
     /// <summary>A property of a component; its value can be written as JSON.</summary>
-    public sealed record SceneProperty(string Name, string Type, object? Value);
+    internal sealed record SceneProperty(string Name, string Type, object? Value);
 
     /// <summary>The editor's menu.</summary>
-    public interface IMenu
+    internal interface IMenu
     {
         /// <summary>All menu items.</summary>
         IReadOnlyList<MenuEntry> Items();
@@ -197,11 +197,11 @@ namespace Holdfast
     }
 
     /// <summary>A menu item.</summary>
-    public sealed record MenuEntry(
+    internal sealed record MenuEntry(
         string Path, string Method, string Assembly, int Priority, bool IsValidation, bool IsNative, string Shortcut);
 
     /// <summary>Searches with Unity Search.</summary>
-    public interface ISearch
+    internal interface ISearch
     {
         /// <summary>Lists the search providers.</summary>
         IReadOnlyList<SearchProviderEntry> Providers();
@@ -211,7 +211,7 @@ namespace Holdfast
     }
 
     /// <summary>A provider of Unity Search.</summary>
-    public sealed record SearchProviderEntry(
+    internal sealed record SearchProviderEntry(
         string Id, string Name, string Filter, int Priority, bool IsActive, bool IsExplicit)
     {
         /// <summary>The type that the provider declares for its results; empty if it declares none.</summary>
@@ -231,10 +231,10 @@ namespace Holdfast
     /// <param name="Query">The query in the language of Unity Search.</param>
     /// <param name="Providers">Ids of the providers to ask; empty means the active ones.</param>
     /// <param name="Flags">Names of <c>UnityEditor.Search.SearchFlags</c>, such as Sorted.</param>
-    public sealed record SearchRequest(string Query, IReadOnlyList<string> Providers, IReadOnlyList<string> Flags);
+    internal sealed record SearchRequest(string Query, IReadOnlyList<string> Providers, IReadOnlyList<string> Flags);
 
     /// <summary>A running search.</summary>
-    public interface ISearchQuery : IDisposable
+    internal interface ISearchQuery : IDisposable
     {
         /// <summary>Whether more results may still arrive.</summary>
         bool IsPending { get; }
@@ -250,7 +250,7 @@ namespace Holdfast
     }
 
     /// <summary>A search result.</summary>
-    public sealed record SearchHit(
+    internal sealed record SearchHit(
         string Id, string Label, string Description, string Provider, string Type, string Path, string ObjectId)
     {
         /// <summary>Name of the result's icon, if the provider has set one. No icon is drawn to find it.</summary>
@@ -267,7 +267,7 @@ namespace Holdfast
     }
 
     /// <summary>The test framework. This port is missing if the framework's package is not installed.</summary>
-    public interface ITestRunner
+    internal interface ITestRunner
     {
         /// <summary>Starts a run. Its events are reported to all listeners, including those that a later domain adds.</summary>
         /// <returns>The run's id in the test framework.</returns>
@@ -298,7 +298,7 @@ namespace Holdfast
     }
 
     /// <summary>Selects the tests to run. A list that is empty excludes nothing.</summary>
-    public sealed record TestRequest
+    internal sealed record TestRequest
     {
         /// <summary>Whether the tests run in play mode; false means edit mode.</summary>
         public bool PlayMode { get; init; }
@@ -317,7 +317,7 @@ namespace Holdfast
     }
 
     /// <summary>Receives the events of test runs. Main thread.</summary>
-    public interface ITestListener
+    internal interface ITestListener
     {
         /// <summary>A run began with this number of tests.</summary>
         void RunStarted(int tests);
@@ -333,5 +333,5 @@ namespace Holdfast
     }
 
     /// <summary>Result of a test run. <paramref name="Xml"/> has the run's suites as NUnit XML.</summary>
-    public sealed record TestSummary(int Passed, int Failed, int Skipped, int Inconclusive, double Seconds, string Xml);
+    internal sealed record TestSummary(int Passed, int Failed, int Skipped, int Inconclusive, double Seconds, string Xml);
 }

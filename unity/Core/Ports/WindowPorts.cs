@@ -4,7 +4,7 @@ using System.Collections.Generic;
 namespace Holdfast
 {
     /// <summary>Starts and stops the bridge for the user. Main thread.</summary>
-    public interface IBridgeHost
+    internal interface IBridgeHost
     {
         /// <summary>The running bridge; null while it is stopped.</summary>
         IBridgeInfo? Running { get; }
@@ -21,7 +21,7 @@ namespace Holdfast
 
     /// <summary>The user's settings for this project. Main thread. A change is saved at once.</summary>
     /// <remarks>It also takes effect at once, unless the member says otherwise.</remarks>
-    public interface IProjectChoices
+    internal interface IProjectChoices
     {
         /// <summary>The port to listen on; 0 means any. Takes effect at the next start of the bridge.</summary>
         int Port { get; set; }
@@ -46,7 +46,7 @@ namespace Holdfast
     }
 
     /// <summary>The user's settings for every project on this machine. Main thread.</summary>
-    public interface IUserChoices
+    internal interface IUserChoices
     {
         /// <summary>Whether an editor without focus is woken for a call.</summary>
         bool WakeUnfocused { get; set; }
@@ -61,7 +61,7 @@ namespace Holdfast
     }
 
     /// <summary>The system's clipboard. Main thread.</summary>
-    public interface IClipboard
+    internal interface IClipboard
     {
         /// <summary>Copies a text to the clipboard.</summary>
         void Copy(string text);

@@ -17,7 +17,7 @@ namespace Holdfast
     /// <summary>A client that the session remembers.</summary>
     /// <param name="Name">The name that the client gave.</param>
     /// <param name="LastSeen">When the client last gave its name, in UTC, as text.</param>
-    public sealed record KnownClient(string Name, string LastSeen);
+    internal sealed record KnownClient(string Name, string LastSeen);
 
     /// <summary>
     /// Data that outlives a domain reload, stored in <see cref="ISessionStore"/>. Data that cannot be read is treated as missing,

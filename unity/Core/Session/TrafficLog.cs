@@ -16,7 +16,7 @@ namespace Holdfast
     /// <see cref="Limits.TrafficRequest"/>.
     /// </param>
     /// <param name="Answer">The result or the error as JSON, cut at <see cref="Limits.TrafficText"/>.</param>
-    public sealed record TrafficEntry(
+    internal sealed record TrafficEntry(
         string At, string Client, string What, string Ended, long Milliseconds, string Request = "", string Answer = "")
     {
         /// <summary>Number of the entry in the log. It increases by one with every entry and is not reset by a reload.</summary>
@@ -37,7 +37,7 @@ namespace Holdfast
     /// The latest requests, for the window. They may contain secrets, so they are kept only in the memory of the editor's
     /// process. Members may be called on any thread unless they say otherwise.
     /// </summary>
-    public sealed class TrafficLog
+    internal sealed class TrafficLog
     {
         private readonly LinkedList<TrafficEntry> entries = new();
         private long lastNumber;

@@ -10,7 +10,7 @@ namespace Holdfast
     /// Runs work on the editor's main thread, in the editor's update. Unity's <c>delayCall</c> cannot be used: other threads may
     /// not access it, and it hardly ever runs while the editor has no focus.
     /// </summary>
-    public sealed class MainThreadQueue : IMainThread
+    internal sealed class MainThreadQueue : IMainThread
     {
         private readonly object gate = new();
         private readonly Queue<Action> actions = new();

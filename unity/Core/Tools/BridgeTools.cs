@@ -12,7 +12,7 @@ namespace Holdfast
     // The tools about the bridge itself. They do not need the main thread, so they answer while the editor is busy.
 
     /// <summary>Parameters of <see cref="PingTool"/>.</summary>
-    public sealed class PingSchema : BaseToolSchema
+    internal sealed class PingSchema : BaseToolSchema
     {
         /// <summary>Text to send back.</summary>
         [Description("A text that comes back in the answer")]
@@ -20,7 +20,7 @@ namespace Holdfast
     }
 
     /// <summary>Result of <see cref="PingTool"/>.</summary>
-    public sealed class PingResponse : BaseToolResponse
+    internal sealed class PingResponse : BaseToolResponse
     {
         /// <summary>A sentence that contains the text of the call.</summary>
         public string Message { get; set; } = "";
@@ -39,7 +39,7 @@ namespace Holdfast
     [McpTool(
         Description = "Says whether the bridge answers, what the editor is doing, and how long ago it last ran a frame",
         Title = "Ping", DisplayDevelopmentOnly = true, ReadOnly = true, Parallel = true, OffMainThread = true)]
-    public sealed class PingTool : AbstractUnityTool<PingSchema, PingResponse>
+    internal sealed class PingTool : AbstractUnityTool<PingSchema, PingResponse>
     {
         /// <inheritdoc/>
         public override string ToolName => "ping";
@@ -59,7 +59,7 @@ namespace Holdfast
     }
 
     /// <summary>Parameters of <see cref="SetClientNameTool"/>.</summary>
-    public sealed class SetClientNameSchema : BaseToolSchema
+    internal sealed class SetClientNameSchema : BaseToolSchema
     {
         /// <summary>Name of the AI editor.</summary>
         [Description("Name of the AI editor, shown to the user")]
@@ -75,7 +75,7 @@ namespace Holdfast
     }
 
     /// <summary>Result of <see cref="SetClientNameTool"/>.</summary>
-    public sealed class SetClientNameResponse : BaseToolResponse
+    internal sealed class SetClientNameResponse : BaseToolResponse
     {
         /// <summary>A sentence for the user.</summary>
         public string Message { get; set; } = "";
@@ -92,7 +92,7 @@ namespace Holdfast
         Description = "Gives this connection a name, and says where its client listens for push notifications",
         Title = "Set client name", DisplayDevelopmentOnly = true, Destructive = false, Idempotent = true, Parallel = true,
         OffMainThread = true)]
-    public sealed class SetClientNameTool : AbstractUnityTool<SetClientNameSchema, SetClientNameResponse>
+    internal sealed class SetClientNameTool : AbstractUnityTool<SetClientNameSchema, SetClientNameResponse>
     {
         /// <inheritdoc/>
         public override string ToolName => "set-client-name";
@@ -114,7 +114,7 @@ namespace Holdfast
     }
 
     /// <summary>Parameters of <see cref="GetToolDetailsTool"/>.</summary>
-    public sealed class GetToolDetailsSchema : BaseToolSchema
+    internal sealed class GetToolDetailsSchema : BaseToolSchema
     {
         /// <summary>Whether to list development tools too.</summary>
         [Description("With the tools that are meant for developing the bridge")]
@@ -122,7 +122,7 @@ namespace Holdfast
     }
 
     /// <summary>Result of <see cref="GetToolDetailsTool"/>.</summary>
-    public sealed class GetToolDetailsResponse : BaseToolResponse
+    internal sealed class GetToolDetailsResponse : BaseToolResponse
     {
         /// <summary>The tools in uLoopMCP's form.</summary>
         public IReadOnlyList<LegacyToolInfo> Tools { get; set; } = Array.Empty<LegacyToolInfo>();
@@ -132,7 +132,7 @@ namespace Holdfast
     }
 
     /// <summary>A tool in uLoopMCP's form.</summary>
-    public sealed class LegacyToolInfo
+    internal sealed class LegacyToolInfo
     {
         /// <summary>Name of the tool.</summary>
         [JsonProperty("name")]
@@ -155,7 +155,7 @@ namespace Holdfast
     [McpTool(
         Description = "Lists the tools with their parameters", Title = "Get tool details", DisplayDevelopmentOnly = true,
         ReadOnly = true, Parallel = true, OffMainThread = true)]
-    public sealed class GetToolDetailsTool : AbstractUnityTool<GetToolDetailsSchema, GetToolDetailsResponse>
+    internal sealed class GetToolDetailsTool : AbstractUnityTool<GetToolDetailsSchema, GetToolDetailsResponse>
     {
         /// <inheritdoc/>
         public override string ToolName => "get-tool-details";

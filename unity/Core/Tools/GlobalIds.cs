@@ -2,7 +2,7 @@
 namespace Holdfast
 {
     /// <summary>Reads Unity's GlobalObjectId as text, such as <c>GlobalObjectId_V1-1-GUID-FILE-PREFAB</c>.</summary>
-    public static class GlobalIds
+    internal static class GlobalIds
     {
         private const int TypeAt = 1, GuidAt = 2, Parts = 5, GuidLength = 32;
 

@@ -31,11 +31,6 @@ namespace Holdfast
         /// <summary>The editor's main thread, to switch to it and to wait for frames.</summary>
         IMainThread MainThread { get; }
 
-        /// <summary>Returns a port of the editor, such as <see cref="IConsole"/> or <see cref="ICompiler"/>.</summary>
-        /// <exception cref="NotSupportedException">This editor does not have the port. For example, the test framework is not
-        /// installed.</exception>
-        T Get<T>() where T : class;
-
         /// <summary>
         /// Reports progress to the caller. A value is sent only if it is higher than the last one, at most ten are sent per
         /// second, and none after the call has ended.

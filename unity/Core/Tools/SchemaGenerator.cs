@@ -14,7 +14,7 @@ namespace Holdfast
     /// Makes JSON Schemas from C# types. The schema's members are the public properties of a class, their descriptions come from
     /// <c>[Description]</c>, and their defaults are the values after <c>new()</c>. Enums are written by name.
     /// </summary>
-    public static class SchemaGenerator
+    internal static class SchemaGenerator
     {
         // Maximum depth of a schema. A type that nests deeper probably contains itself; the rest of its schema would be useless.
         private const int Depth = 8;

@@ -5,7 +5,7 @@ namespace Holdfast
     /// Decides whether a tool may run. It may not if it is unknown, if its switch is off, or if it is not part of this package
     /// and third-party tools are off. The user's permission for one tool takes precedence over the switches.
     /// </summary>
-    public sealed class SecurityChecker
+    internal sealed class SecurityChecker
     {
         private readonly ISecuritySettings settings;
 
@@ -43,7 +43,7 @@ namespace Holdfast
     /// <summary>Why a tool may not run.</summary>
     /// <param name="Reason">The reason as a sentence.</param>
     /// <param name="Setting">The switch that the user can turn on; None if no switch would help.</param>
-    public sealed record SecurityDenial(string Reason, SecuritySettings Setting)
+    internal sealed record SecurityDenial(string Reason, SecuritySettings Setting)
     {
         /// <summary>What the user can do to allow the tool.</summary>
         public string Mend => Setting == SecuritySettings.None

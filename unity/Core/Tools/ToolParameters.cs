@@ -9,7 +9,7 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>Converts the arguments of a call to a tool's typed parameters.</summary>
-    public static class ToolParameters
+    internal static class ToolParameters
     {
         /// <summary>
         /// Reads parameters by name, ignoring case. A missing parameter keeps its default. An unknown one is ignored. A null is

@@ -11,7 +11,7 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>A registered tool with its description and schemas.</summary>
-    public sealed class ToolEntry
+    internal sealed class ToolEntry
     {
         // Publishes no exception: a later reader tries again.
         private readonly Lazy<(JObject Input, JObject Legacy)> schemas;
@@ -57,7 +57,7 @@ namespace Holdfast
     }
 
     /// <summary>How the tool list changed.</summary>
-    public enum ToolChange
+    internal enum ToolChange
     {
         /// <summary>Tools were added.</summary>
         Added,
@@ -70,7 +70,7 @@ namespace Holdfast
     }
 
     /// <summary>The tools: classes with <see cref="McpToolAttribute"/>, and tools registered at run time. Any thread.</summary>
-    public sealed class ToolRegistry
+    internal sealed class ToolRegistry
     {
         private readonly object gate = new();
         private readonly Dictionary<string, ToolEntry> tools = new(StringComparer.Ordinal);

@@ -10,15 +10,15 @@ namespace Holdfast
     /// <param name="Kind">"proven" for a gateway that has proven itself, otherwise "stock".</param>
     /// <param name="Since">When the client connected, as local time of day.</param>
     /// <param name="Calls">Number of calls over this connection.</param>
-    public sealed record ClientRow(int Connection, string Name, string Kind, string Since, int Calls);
+    internal sealed record ClientRow(int Connection, string Name, string Kind, string Since, int Calls);
 
     /// <summary>State of the section with the connected clients.</summary>
     /// <param name="Rows">The clients, oldest connection first.</param>
     /// <param name="Nobody">The text to show if there are no clients.</param>
-    public sealed record ClientsState(Rows<ClientRow> Rows, string Nobody);
+    internal sealed record ClientsState(Rows<ClientRow> Rows, string Nobody);
 
     /// <summary>Shows the connected clients.</summary>
-    public sealed class ClientsPresenter : Section<ClientsState>
+    internal sealed class ClientsPresenter : Section<ClientsState>
     {
         private readonly IBridgeHost host;
 

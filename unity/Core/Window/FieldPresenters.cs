@@ -8,12 +8,12 @@ namespace Holdfast
     /// <param name="Value">The current value of the setting.</param>
     /// <param name="Error">Why the text that the user applied last was refused; null if it was accepted.</param>
     /// <param name="Note">A remark to show next to the field; null if there is none.</param>
-    public sealed record FieldState(string Value, string? Error, string? Note);
+    internal sealed record FieldState(string Value, string? Error, string? Note);
 
     /// <summary>
     /// Edits a setting that is a text. The text is checked when the user applies it. A refused text changes nothing.
     /// </summary>
-    public abstract class FieldPresenter : Section<FieldState>
+    internal abstract class FieldPresenter : Section<FieldState>
     {
         /// <summary>Creates the presenter for this view.</summary>
         protected FieldPresenter(IView<FieldState> view) : base(view)
@@ -36,7 +36,7 @@ namespace Holdfast
     }
 
     /// <summary>Edits the port to listen on.</summary>
-    public sealed class PortPresenter : FieldPresenter
+    internal sealed class PortPresenter : FieldPresenter
     {
         private readonly IBridgeHost host;
         private readonly IProjectChoices choices;
@@ -86,7 +86,7 @@ namespace Holdfast
     }
 
     /// <summary>Edits the path of the gateway's program.</summary>
-    public sealed class ProgramPathPresenter : FieldPresenter
+    internal sealed class ProgramPathPresenter : FieldPresenter
     {
         private const string Elsewhere =
             "While this is empty, the program is looked for on PATH and where cargo installs. Window > Holdfast says what was found.";

@@ -9,10 +9,10 @@ namespace Holdfast
     /// <summary>Result of the search for the gateway's program.</summary>
     /// <param name="Path">The program's full path; null if it was not found.</param>
     /// <param name="Sentence">Where the program was found, or how to get it.</param>
-    public sealed record FoundProgram(string? Path, string Sentence);
+    internal sealed record FoundProgram(string? Path, string Sentence);
 
     /// <summary>Searches for the gateway's program in the user's setting, on PATH, and in cargo's folder. Any thread.</summary>
-    public sealed class ProgramLocator
+    internal sealed class ProgramLocator
     {
         private readonly Func<string, string?> environment;
         private readonly Func<string, bool> exists;

@@ -12,7 +12,7 @@ namespace Holdfast
     /// <param name="Program">The program's full path.</param>
     /// <param name="Arguments">The arguments: words without blanks, quotes, or characters that a shell interprets.</param>
     /// <param name="Folder">The working directory.</param>
-    public sealed record ProgramCall(string Program, string Arguments, string Folder);
+    internal sealed record ProgramCall(string Program, string Arguments, string Folder);
 
     /// <summary>Result of a run.</summary>
     /// <param name="ExitCode">The exit code. Has no meaning if <paramref name="Failure"/> is set.</param>
@@ -20,7 +20,7 @@ namespace Holdfast
     /// <param name="Errors">What the program wrote to stderr.</param>
     /// <param name="Failure">Why the result cannot be used: the program was not started, was ended by us, or wrote too much. Null
     /// if it can be used.</param>
-    public sealed record ProgramResult(int ExitCode, string Output, string Errors, string? Failure)
+    internal sealed record ProgramResult(int ExitCode, string Output, string Errors, string? Failure)
     {
         /// <summary>The result if there was no program to run.</summary>
         public static readonly ProgramResult Nothing = new(-1, "", "", "There is nothing to be run.");
@@ -29,14 +29,14 @@ namespace Holdfast
     /// <summary>
     /// A running program. Dispose ends it and waits for its end, normally for at most <see cref="Limits.Join"/>.
     /// </summary>
-    public interface IProgramRun : IDisposable
+    internal interface IProgramRun : IDisposable
     {
         /// <summary>The result; null while the program runs.</summary>
         ProgramResult? Result { get; }
     }
 
     /// <summary>Runs programs without blocking the main thread.</summary>
-    public interface IProgramRunner
+    internal interface IProgramRunner
     {
         /// <summary>Starts a program and returns at once.</summary>
         /// <param name="find">Returns the program to run. It is called on another thread, since a folder of PATH may be on a
@@ -45,7 +45,7 @@ namespace Holdfast
     }
 
     /// <summary>Runs programs as processes, with limits on time and output. A domain reload ends the processes.</summary>
-    public sealed class ProgramRunner : IProgramRunner
+    internal sealed class ProgramRunner : IProgramRunner
     {
         private readonly IEditorLog log;
         private readonly int timeout;

@@ -8,7 +8,7 @@ namespace Holdfast
 {
     /// <summary>Draws one section of the window or of a settings page. A view makes no decisions.</summary>
     /// <typeparam name="TState">Everything that the view draws, as values.</typeparam>
-    public interface IView<in TState>
+    internal interface IView<in TState>
     {
         /// <summary>Draws this state and replaces what was drawn before.</summary>
         void Show(TState state);
@@ -18,7 +18,7 @@ namespace Holdfast
     /// The presenter of one section. It reads the model, and updates the view if something has changed. It subscribes to nothing:
     /// the owner of the view calls <see cref="Refresh"/> several times a second. Main thread.
     /// </summary>
-    public abstract class Section<TState> where TState : class
+    internal abstract class Section<TState> where TState : class
     {
         private readonly IView<TState> view;
         private TState? shown;
@@ -40,7 +40,7 @@ namespace Holdfast
     }
 
     /// <summary>A list that equals any other one with equal items, so that whole states can be compared.</summary>
-    public sealed class Rows<T> : IReadOnlyList<T>, IEquatable<Rows<T>>
+    internal sealed class Rows<T> : IReadOnlyList<T>, IEquatable<Rows<T>>
     {
         private readonly T[] items;
 
@@ -69,7 +69,7 @@ namespace Holdfast
     }
 
     /// <summary>Formats times for the window.</summary>
-    public static class LocalTime
+    internal static class LocalTime
     {
         /// <summary>The local time of day, to the second.</summary>
         public static string Of(DateTime utc) => utc.ToLocalTime().ToString("HH:mm:ss", System.Globalization.CultureInfo.InvariantCulture);

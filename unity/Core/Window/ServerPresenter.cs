@@ -9,11 +9,11 @@ namespace Holdfast
     /// <param name="IsRunning">Whether the server is not stopped.</param>
     /// <param name="Start">For how long the start used the main thread; empty while the server is stopped.</param>
     /// <param name="Broken">The parts of the package that cannot be used, one a line; empty if all can.</param>
-    public sealed record ServerState(
+    internal sealed record ServerState(
         string Word, string Sentence, string Address, string Since, bool IsRunning, string Start = "", string Broken = "");
 
     /// <summary>Shows the state of the server, and starts and stops it.</summary>
-    public sealed class ServerPresenter : Section<ServerState>
+    internal sealed class ServerPresenter : Section<ServerState>
     {
         private readonly IBridgeHost host;
 

@@ -17,7 +17,7 @@ namespace Holdfast
     /// <param name="Act">Text of the button that adds or replaces our entry; null if there is nothing to do, or the window cannot
     /// do it.</param>
     /// <param name="CanRemove">Whether the configuration has an entry that can be removed.</param>
-    public sealed record SetupRow(
+    internal sealed record SetupRow(
         string Client, string Title, bool IsFound, string State, string Detail, string File, string? Act, bool CanRemove);
 
     /// <summary>State of the section that sets up AI editors.</summary>
@@ -30,14 +30,14 @@ namespace Holdfast
     /// <param name="ShowsAll">Whether AI editors that are not installed here are shown too.</param>
     /// <param name="Message">What the program printed last, or why it failed; null if there is nothing to show.</param>
     /// <param name="IsError">Whether Message reports a failure. Has no meaning while Message is null.</param>
-    public sealed record SetupState(
+    internal sealed record SetupState(
         string? Program, string Sentence, string? Busy, Rows<SetupRow> Rows, int Hidden, bool ShowsAll, string? Message, bool IsError);
 
     /// <summary>
     /// Sets up AI editors by running <c>holdfast setup</c>, which is the only program that knows their files. The presenter never
     /// waits: the program runs outside the main thread, and <see cref="Section{TState}.Refresh"/> checks whether it has ended.
     /// </summary>
-    public sealed class SetupPresenter : Section<SetupState>, IDisposable
+    internal sealed class SetupPresenter : Section<SetupState>, IDisposable
     {
         // The program runs in the project folder, so no path has to be quoted.
         private const string Project = " --project .";

@@ -6,7 +6,7 @@ using System.Linq;
 namespace Holdfast
 {
     /// <summary>A setting that is on or off, with a sentence that explains what it allows.</summary>
-    public sealed class Switch
+    internal sealed class Switch
     {
         /// <summary>Creates a switch from a getter and a setter.</summary>
         public Switch(string id, string title, string sentence, Func<bool> get, Action<bool> set)
@@ -73,10 +73,10 @@ namespace Holdfast
     }
 
     /// <summary>A switch as the window shows it.</summary>
-    public sealed record SwitchRow(string Id, string Title, string Sentence, bool IsOn);
+    internal sealed record SwitchRow(string Id, string Title, string Sentence, bool IsOn);
 
     /// <summary>Shows a list of switches.</summary>
-    public sealed class SwitchesPresenter : Section<Rows<SwitchRow>>
+    internal sealed class SwitchesPresenter : Section<Rows<SwitchRow>>
     {
         private readonly IReadOnlyList<Switch> switches;
 

@@ -10,17 +10,17 @@ namespace Holdfast
     /// <param name="Description">What the tool does.</param>
     /// <param name="Permission">The user's permission for the tool.</param>
     /// <param name="Refused">Why the tool may not run now; null if it may.</param>
-    public sealed record ToolRow(string Name, string Description, ToolPermission Permission, string? Refused);
+    internal sealed record ToolRow(string Name, string Description, ToolPermission Permission, string? Refused);
 
     /// <summary>State of the tool list.</summary>
     /// <param name="Search">The text that the user searches for.</param>
     /// <param name="Rows">The tools that match.</param>
     /// <param name="Total">Number of all tools.</param>
     /// <param name="Nothing">The text to show if no tool matches.</param>
-    public sealed record ToolListState(string Search, Rows<ToolRow> Rows, int Total, string Nothing);
+    internal sealed record ToolListState(string Search, Rows<ToolRow> Rows, int Total, string Nothing);
 
     /// <summary>Shows the tools and the user's permission for each.</summary>
-    public sealed class ToolListPresenter : Section<ToolListState>
+    internal sealed class ToolListPresenter : Section<ToolListState>
     {
         private readonly IBridgeHost host;
         private readonly IProjectChoices choices;

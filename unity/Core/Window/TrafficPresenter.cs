@@ -10,10 +10,10 @@ namespace Holdfast
     /// <param name="Filter">The text that the user searches for.</param>
     /// <param name="Rows">The entries that match, newest first.</param>
     /// <param name="Total">Number of all entries.</param>
-    public sealed record TrafficState(string Filter, Rows<TrafficEntry> Rows, int Total);
+    internal sealed record TrafficState(string Filter, Rows<TrafficEntry> Rows, int Total);
 
     /// <summary>Shows the log of requests.</summary>
-    public sealed class TrafficPresenter : Section<TrafficState>
+    internal sealed class TrafficPresenter : Section<TrafficState>
     {
         private readonly IBridgeHost host;
         private readonly IClipboard clipboard;

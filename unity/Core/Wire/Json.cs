@@ -15,7 +15,7 @@ namespace Holdfast
     /// <summary>
     /// Reads and writes JSON for the whole package. The project's own Newtonsoft settings have no effect on it.
     /// </summary>
-    public static class Json
+    internal static class Json
     {
         /// <summary>UTF-8 without a byte order mark. Half of a surrogate pair is written as the replacement character.</summary>
         public static readonly UTF8Encoding Utf8 = new(encoderShouldEmitUTF8Identifier: false);

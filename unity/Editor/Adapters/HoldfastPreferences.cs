@@ -7,7 +7,7 @@ namespace Holdfast.Editor
 {
     /// <summary>The user's settings for every project on this machine. Main thread, unless a member says otherwise.</summary>
     [FilePath("Holdfast/Holdfast.asset", FilePathAttribute.Location.PreferencesFolder)]
-    public sealed class HoldfastPreferences : ScriptableSingleton<HoldfastPreferences>, IUserChoices
+    internal sealed class HoldfastPreferences : ScriptableSingleton<HoldfastPreferences>, IUserChoices
     {
         [SerializeField]
         private bool wakeUnfocused = true;

@@ -12,7 +12,7 @@ namespace Holdfast.Editor
     /// decide what a program may do on this machine. Main thread.
     /// </summary>
     [FilePath("UserSettings/Holdfast.asset", FilePathAttribute.Location.ProjectFolder)]
-    public sealed class HoldfastSettings : ScriptableSingleton<HoldfastSettings>, IProjectChoices
+    internal sealed class HoldfastSettings : ScriptableSingleton<HoldfastSettings>, IProjectChoices
     {
         [SerializeField]
         private int port = 8711;

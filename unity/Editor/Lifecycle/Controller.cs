@@ -13,7 +13,7 @@ namespace Holdfast.Editor
     /// forgotten delegate would keep every former domain in memory.
     /// </summary>
     [InitializeOnLoad]
-    public static class Controller
+    internal static class Controller
     {
         /// <summary>If this environment variable is 1, the bridge runs in batch mode too.</summary>
         public const string BatchModeVariable = "HOLDFAST_BATCH_MODE";

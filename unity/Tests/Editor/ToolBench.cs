@@ -12,7 +12,7 @@ using NUnit.Framework;
 namespace Holdfast.Tests
 {
     /// <summary>Runs a tool frame by frame, without a bridge. The editor's ports are fakes.</summary>
-    internal sealed class ToolBench : IToolContext, IBridgeInfo, IEditorState, IDisposable
+    internal sealed class ToolBench : IToolContext, IPortSource, IBridgeInfo, IEditorState, IDisposable
     {
         private readonly CancellationTokenSource cancellation = new();
         private readonly MainThreadQueue queue;

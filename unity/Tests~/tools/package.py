@@ -91,7 +91,9 @@ def check_metas(root, package, write):
 
 def check_manifest(root, manifest):
     problems = []
-    for key in ("name", "version", "displayName", "description", "unity", "license", "author", "dependencies"):
+    # What the Package Manager shows, and what Unity's validation of packages and OpenUPM ask for.
+    for key in ("name", "version", "displayName", "description", "unity", "license", "author", "dependencies",
+                "documentationUrl", "changelogUrl", "licensesUrl", "repository", "keywords"):
         if not manifest.get(key):
             problems.append(f"package.json: {key} is missing")
     if not re.fullmatch(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", manifest.get("version", "")):
@@ -99,9 +101,13 @@ def check_manifest(root, manifest):
     for sample in manifest.get("samples", []):
         if not os.path.isdir(os.path.join(root, sample["path"])):
             problems.append(f"package.json: there is no sample {sample['path']}")
-    for name in ("CHANGELOG.md", "LICENSE.md", "README.md"):
+    for name in ("CHANGELOG.md", "LICENSE.md", "README.md", "Third Party Notices.md"):
         if not os.path.exists(os.path.join(root, name)):
             problems.append(f"{name} is missing")
+    with open(os.path.join(root, "CHANGELOG.md"), encoding="utf-8") as text:
+        entry = rf"^## \[{re.escape(manifest.get('version', ''))}\] - \d{{4}}-\d\d-\d\d$"
+        if not re.search(entry, text.read(), re.MULTILINE):
+            problems.append("CHANGELOG.md: there is no dated entry for the version of package.json")
     return problems
 
 

@@ -10,7 +10,7 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>Parameters of <see cref="CompileTool"/>.</summary>
-    public sealed class CompileSchema : BaseToolSchema
+    internal sealed class CompileSchema : BaseToolSchema
     {
         /// <summary>Whether to compile everything, including unchanged assemblies.</summary>
         [Description("Compile everything, also what has not changed")]
@@ -22,7 +22,7 @@ namespace Holdfast
     }
 
     /// <summary>A message of the compiler.</summary>
-    public sealed class CompileIssue
+    internal sealed class CompileIssue
     {
         /// <summary>Text of the message.</summary>
         public string Message { get; set; } = "";
@@ -38,7 +38,7 @@ namespace Holdfast
     }
 
     /// <summary>Result of <see cref="CompileTool"/>.</summary>
-    public sealed class CompileResponse : BaseToolResponse
+    internal sealed class CompileResponse : BaseToolResponse
     {
         /// <summary>
         /// Whether the compilation had no errors; null if that is unknown. False if the compilation was refused.
@@ -81,7 +81,7 @@ namespace Holdfast
         Description = "Takes in changed files, compiles the scripts, and answers with the compiler's errors and warnings. " +
             "The editor reloads its scripts after a success; the answer comes when that is done",
         Title = "Compile", Destructive = false, Idempotent = true)]
-    public sealed class CompileTool : AbstractUnityTool<CompileSchema, CompileResponse>, IResumableTool
+    internal sealed class CompileTool : AbstractUnityTool<CompileSchema, CompileResponse>, IResumableTool
     {
         /// <inheritdoc/>
         public override string ToolName => "compile";

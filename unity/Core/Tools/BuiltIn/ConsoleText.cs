@@ -5,7 +5,7 @@ using System.Collections.Generic;
 namespace Holdfast
 {
     /// <summary>Converts console entries from the form in which Unity stores them.</summary>
-    public static class ConsoleText
+    internal static class ConsoleText
     {
         // Bits of LogEntry.mode: error, assert, fatal, asset import error, scripting error, script compile error, scripting
         // exception, graph compile error, scripting assertion, visual scripting error.
@@ -55,7 +55,7 @@ namespace Holdfast
     /// Keeps the latest messages that were logged since it was created, for editors whose console cannot be read. Messages of the
     /// compiler are missing. Any thread.
     /// </summary>
-    public sealed class ConsoleRing
+    internal sealed class ConsoleRing
     {
         private readonly Queue<ConsoleEntry> entries = new();
 

@@ -8,7 +8,7 @@ using System.Threading.Tasks;
 namespace Holdfast
 {
     /// <summary>Selects entries of the console. The numbers are those of uLoopMCP.</summary>
-    public enum McpLogType
+    internal enum McpLogType
     {
         /// <summary>No entries, only the counts.</summary>
         None = -1,
@@ -27,7 +27,7 @@ namespace Holdfast
     }
 
     /// <summary>Parameters of <see cref="GetLogsTool"/>.</summary>
-    public sealed class GetLogsSchema : BaseToolSchema
+    internal sealed class GetLogsSchema : BaseToolSchema
     {
         /// <summary>Kind of the entries to return.</summary>
         [Description("Which entries: Log, Warning, Error, All, or None for the counts alone")]
@@ -55,7 +55,7 @@ namespace Holdfast
     }
 
     /// <summary>An entry of <see cref="GetLogsResponse"/>.</summary>
-    public sealed class LogEntryInfo
+    internal sealed class LogEntryInfo
     {
         /// <summary>Kind of the entry.</summary>
         public McpLogType Type { get; set; }
@@ -74,7 +74,7 @@ namespace Holdfast
     }
 
     /// <summary>Result of <see cref="GetLogsTool"/>.</summary>
-    public sealed class GetLogsResponse : BaseToolResponse
+    internal sealed class GetLogsResponse : BaseToolResponse
     {
         /// <summary>Number of entries that match, including those that are not returned.</summary>
         public int TotalCount { get; set; }
@@ -108,7 +108,7 @@ namespace Holdfast
     [McpTool(
         Description = "Reads the entries of Unity's console: messages, warnings and errors, with a filter and stack traces",
         Title = "Get console logs", ReadOnly = true, Parallel = true)]
-    public sealed class GetLogsTool : AbstractUnityTool<GetLogsSchema, GetLogsResponse>
+    internal sealed class GetLogsTool : AbstractUnityTool<GetLogsSchema, GetLogsResponse>
     {
         /// <inheritdoc/>
         public override string ToolName => "get-logs";
@@ -190,7 +190,7 @@ namespace Holdfast
     }
 
     /// <summary>Parameters of <see cref="ClearConsoleTool"/>.</summary>
-    public sealed class ClearConsoleSchema : BaseToolSchema
+    internal sealed class ClearConsoleSchema : BaseToolSchema
     {
         /// <summary>Whether to write a confirmation into the cleared console.</summary>
         [Description("Write into the cleared console that it was cleared")]
@@ -198,7 +198,7 @@ namespace Holdfast
     }
 
     /// <summary>Numbers of entries by kind.</summary>
-    public sealed class ClearedLogCounts
+    internal sealed class ClearedLogCounts
     {
         /// <summary>Number of errors.</summary>
         public int ErrorCount { get; set; }
@@ -216,7 +216,7 @@ namespace Holdfast
     }
 
     /// <summary>Result of <see cref="ClearConsoleTool"/>.</summary>
-    public sealed class ClearConsoleResponse : BaseToolResponse
+    internal sealed class ClearConsoleResponse : BaseToolResponse
     {
         /// <summary>Always true.</summary>
         public bool Success { get; set; }
@@ -241,7 +241,7 @@ namespace Holdfast
     [McpTool(
         Description = "Clears Unity's console. Errors of the compiler stay until they are fixed", Title = "Clear console",
         Idempotent = true)]
-    public sealed class ClearConsoleTool : AbstractUnityTool<ClearConsoleSchema, ClearConsoleResponse>
+    internal sealed class ClearConsoleTool : AbstractUnityTool<ClearConsoleSchema, ClearConsoleResponse>
     {
         /// <inheritdoc/>
         public override string ToolName => "clear-console";

@@ -7,7 +7,7 @@ using System.Threading.Tasks;
 namespace Holdfast
 {
     /// <summary>Parameters of <see cref="DebugSleepTool"/>.</summary>
-    public sealed class DebugSleepSchema : BaseToolSchema
+    internal sealed class DebugSleepSchema : BaseToolSchema
     {
         /// <summary>Seconds to wait.</summary>
         [Description("Seconds to wait")]
@@ -19,7 +19,7 @@ namespace Holdfast
     }
 
     /// <summary>Result of <see cref="DebugSleepTool"/>.</summary>
-    public sealed class DebugSleepResponse : BaseToolResponse
+    internal sealed class DebugSleepResponse : BaseToolResponse
     {
         /// <summary>The result as a sentence.</summary>
         public string Message { get; set; } = "";
@@ -38,7 +38,7 @@ namespace Holdfast
     [McpTool(
         Description = "Waits for some seconds; for trying time limits, cancelling and progress", Title = "Sleep",
         DisplayDevelopmentOnly = true, ReadOnly = true, Parallel = true)]
-    public sealed class DebugSleepTool : AbstractUnityTool<DebugSleepSchema, DebugSleepResponse>
+    internal sealed class DebugSleepTool : AbstractUnityTool<DebugSleepSchema, DebugSleepResponse>
     {
         /// <inheritdoc/>
         public override string ToolName => "debug-sleep";

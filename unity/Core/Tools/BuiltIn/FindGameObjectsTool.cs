@@ -9,7 +9,7 @@ using Newtonsoft.Json;
 namespace Holdfast
 {
     /// <summary>How the pattern is compared with objects.</summary>
-    public enum SearchMode
+    internal enum SearchMode
     {
         /// <summary>The pattern equals the name.</summary>
         Exact,
@@ -25,7 +25,7 @@ namespace Holdfast
     }
 
     /// <summary>Parameters of <see cref="FindGameObjectsTool"/>.</summary>
-    public sealed class FindGameObjectsSchema : BaseToolSchema
+    internal sealed class FindGameObjectsSchema : BaseToolSchema
     {
         /// <summary>The pattern; empty matches any name.</summary>
         [Description("Name, path, part of a name or regular expression, as SearchMode says; empty: any")]
@@ -61,7 +61,7 @@ namespace Holdfast
     }
 
     /// <summary>A property of a component. JSON names are uLoopMCP's.</summary>
-    public sealed class ComponentPropertyInfo
+    internal sealed class ComponentPropertyInfo
     {
         /// <summary>Name of the property.</summary>
         [JsonProperty("name")]
@@ -77,7 +77,7 @@ namespace Holdfast
     }
 
     /// <summary>A component of a result.</summary>
-    public sealed class ComponentInfo
+    internal sealed class ComponentInfo
     {
         /// <summary>Name of the component's type.</summary>
         [JsonProperty("type")]
@@ -101,7 +101,7 @@ namespace Holdfast
     }
 
     /// <summary>A GameObject that matches.</summary>
-    public sealed class FindGameObjectResult
+    internal sealed class FindGameObjectResult
     {
         /// <summary>The object's id in this session, as text.</summary>
         [JsonProperty("id")]
@@ -137,7 +137,7 @@ namespace Holdfast
     }
 
     /// <summary>Result of <see cref="FindGameObjectsTool"/>.</summary>
-    public sealed class FindGameObjectsResponse : BaseToolResponse
+    internal sealed class FindGameObjectsResponse : BaseToolResponse
     {
         /// <summary>The objects that match, in the order of the hierarchy.</summary>
         [JsonProperty("results")]
@@ -157,7 +157,7 @@ namespace Holdfast
         Description = "Finds GameObjects in the open scenes by name, path, regular expression, components, tag or layer, and reads " +
             "their components with the properties' values",
         Title = "Find GameObjects", ReadOnly = true, Parallel = true)]
-    public sealed class FindGameObjectsTool : AbstractUnityTool<FindGameObjectsSchema, FindGameObjectsResponse>
+    internal sealed class FindGameObjectsTool : AbstractUnityTool<FindGameObjectsSchema, FindGameObjectsResponse>
     {
         /// <inheritdoc/>
         public override string ToolName => "find-game-objects";

@@ -9,7 +9,7 @@ using Newtonsoft.Json;
 namespace Holdfast
 {
     /// <summary>Parameters of <see cref="GetHierarchyTool"/>.</summary>
-    public sealed class GetHierarchySchema : BaseToolSchema
+    internal sealed class GetHierarchySchema : BaseToolSchema
     {
         /// <summary>Whether to include inactive objects and their children.</summary>
         [Description("With inactive GameObjects and what is below them")]
@@ -33,7 +33,7 @@ namespace Holdfast
     }
 
     /// <summary>A GameObject with its children. JSON names are uLoopMCP's.</summary>
-    public sealed class HierarchyNodeNested
+    internal sealed class HierarchyNodeNested
     {
         /// <summary>The object's id in this session. It is text because newer editors have ids of 64 bits.</summary>
         [JsonProperty("id")]
@@ -65,7 +65,7 @@ namespace Holdfast
     }
 
     /// <summary>Facts about the hierarchy.</summary>
-    public sealed class HierarchyContext
+    internal sealed class HierarchyContext
     {
         /// <summary>Kind of the scene: editor, playmode, or prefab.</summary>
         [JsonProperty("sceneType")]
@@ -95,7 +95,7 @@ namespace Holdfast
     }
 
     /// <summary>Result of <see cref="GetHierarchyTool"/>.</summary>
-    public sealed class GetHierarchyResponse : BaseToolResponse
+    internal sealed class GetHierarchyResponse : BaseToolResponse
     {
         /// <summary>The roots; null if the hierarchy is in the file.</summary>
         [JsonProperty("hierarchy")]
@@ -123,7 +123,7 @@ namespace Holdfast
         Description = "Reads the GameObjects of the open scenes, or of the prefab that is being edited, as a tree with components. " +
             "A large one goes to a JSON file whose path is answered",
         Title = "Get hierarchy", ReadOnly = true, Parallel = true)]
-    public sealed class GetHierarchyTool : AbstractUnityTool<GetHierarchySchema, GetHierarchyResponse>
+    internal sealed class GetHierarchyTool : AbstractUnityTool<GetHierarchySchema, GetHierarchyResponse>
     {
         /// <inheritdoc/>
         public override string ToolName => "get-hierarchy";

@@ -5,7 +5,7 @@ namespace Holdfast
     /// Splits the text of a menu item into its path and, after a blank, its shortcut (<c>%</c>, <c>#</c>, <c>&amp;</c>, <c>_</c>
     /// or <c>^</c>, then a key).
     /// </summary>
-    public static class MenuPath
+    internal static class MenuPath
     {
         /// <summary>Splits the text; the shortcut is empty if there is none.</summary>
         public static (string Path, string Keys) Split(string text)

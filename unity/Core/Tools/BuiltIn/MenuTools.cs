@@ -8,7 +8,7 @@ using System.Threading.Tasks;
 namespace Holdfast
 {
     /// <summary>How menu items are filtered. Names are uLoopMCP's.</summary>
-    public enum MenuItemFilterType
+    internal enum MenuItemFilterType
     {
         /// <summary>The path contains the text.</summary>
         contains,
@@ -21,7 +21,7 @@ namespace Holdfast
     }
 
     /// <summary>Parameters of <see cref="GetMenuItemsTool"/>.</summary>
-    public sealed class GetMenuItemsSchema : BaseToolSchema
+    internal sealed class GetMenuItemsSchema : BaseToolSchema
     {
         /// <summary>Text to compare with the paths, ignoring case; empty matches all.</summary>
         [Description("Only items whose path fits this text, whatever its case; empty: all")]
@@ -41,7 +41,7 @@ namespace Holdfast
     }
 
     /// <summary>A menu item.</summary>
-    public sealed class MenuItemInfo
+    internal sealed class MenuItemInfo
     {
         /// <summary>Path of the item, such as GameObject/Create Empty.</summary>
         public string Path { get; set; } = "";
@@ -72,7 +72,7 @@ namespace Holdfast
     }
 
     /// <summary>Result of <see cref="GetMenuItemsTool"/>.</summary>
-    public sealed class GetMenuItemsResponse : BaseToolResponse
+    internal sealed class GetMenuItemsResponse : BaseToolResponse
     {
         /// <summary>The items, sorted by path.</summary>
         public IReadOnlyList<MenuItemInfo> MenuItems { get; set; } = Array.Empty<MenuItemInfo>();
@@ -94,7 +94,7 @@ namespace Holdfast
     [McpTool(
         Description = "Lists the items of the editor's menu, with the methods behind them", Title = "Get menu items", ReadOnly = true,
         Parallel = true)]
-    public sealed class GetMenuItemsTool : AbstractUnityTool<GetMenuItemsSchema, GetMenuItemsResponse>
+    internal sealed class GetMenuItemsTool : AbstractUnityTool<GetMenuItemsSchema, GetMenuItemsResponse>
     {
         /// <inheritdoc/>
         public override string ToolName => "get-menu-items";
@@ -135,7 +135,7 @@ namespace Holdfast
     }
 
     /// <summary>Parameters of <see cref="ExecuteMenuItemTool"/>.</summary>
-    public sealed class ExecuteMenuItemSchema : BaseToolSchema
+    internal sealed class ExecuteMenuItemSchema : BaseToolSchema
     {
         /// <summary>Path of the item to execute.</summary>
         [McpRequired]
@@ -148,7 +148,7 @@ namespace Holdfast
     }
 
     /// <summary>Result of <see cref="ExecuteMenuItemTool"/>.</summary>
-    public sealed class ExecuteMenuItemResponse : BaseToolResponse
+    internal sealed class ExecuteMenuItemResponse : BaseToolResponse
     {
         /// <summary>The path that the caller gave.</summary>
         public string MenuItemPath { get; set; } = "";
@@ -174,7 +174,7 @@ namespace Holdfast
         Description = "Executes an item of the editor's menu. Items that end the editor, change the project or open a dialog that " +
             "blocks it are refused",
         Title = "Execute menu item", RequiredSecuritySetting = SecuritySettings.AllowMenuItemExecution, OpenWorld = true)]
-    public sealed class ExecuteMenuItemTool : AbstractUnityTool<ExecuteMenuItemSchema, ExecuteMenuItemResponse>
+    internal sealed class ExecuteMenuItemTool : AbstractUnityTool<ExecuteMenuItemSchema, ExecuteMenuItemResponse>
     {
         // Items that end or block the editor, so that it could not answer, or that change the project.
         private static readonly HashSet<string> Blocked = new(StringComparer.OrdinalIgnoreCase)

@@ -11,7 +11,7 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>Mode in which tests run.</summary>
-    public enum TestMode
+    internal enum TestMode
     {
         /// <summary>In edit mode.</summary>
         EditMode,
@@ -21,7 +21,7 @@ namespace Holdfast
     }
 
     /// <summary>What <see cref="RunTestsSchema.FilterValue"/> is compared with. The names are those of uLoopMCP.</summary>
-    public enum TestFilterType
+    internal enum TestFilterType
     {
         /// <summary>No filter: all tests run.</summary>
         all,
@@ -37,7 +37,7 @@ namespace Holdfast
     }
 
     /// <summary>Parameters of <see cref="RunTestsTool"/>.</summary>
-    public sealed class RunTestsSchema : BaseToolSchema
+    internal sealed class RunTestsSchema : BaseToolSchema
     {
         /// <summary>Mode in which the tests run.</summary>
         [Description("EditMode or PlayMode")]
@@ -65,7 +65,7 @@ namespace Holdfast
     }
 
     /// <summary>A test that failed.</summary>
-    public sealed class FailedTestInfo
+    internal sealed class FailedTestInfo
     {
         /// <summary>Full name of the test.</summary>
         public string Name { get; set; } = "";
@@ -75,7 +75,7 @@ namespace Holdfast
     }
 
     /// <summary>Result of <see cref="RunTestsTool"/>.</summary>
-    public sealed class RunTestsResponse : BaseToolResponse
+    internal sealed class RunTestsResponse : BaseToolResponse
     {
         /// <summary>Whether the run completed with at least one test and no failure.</summary>
         public bool Success { get; set; }
@@ -116,7 +116,7 @@ namespace Holdfast
         Description = "Runs tests of the Unity Test Framework in edit or play mode, and answers with the counts, the failed tests and, " +
             "if asked, an NUnit XML file",
         Title = "Run tests", RequiredSecuritySetting = SecuritySettings.EnableTestsExecution)]
-    public sealed class RunTestsTool : AbstractUnityTool<RunTestsSchema, RunTestsResponse>, IResumableTool
+    internal sealed class RunTestsTool : AbstractUnityTool<RunTestsSchema, RunTestsResponse>, IResumableTool
     {
         /// <inheritdoc/>
         public override string ToolName => "run-tests";

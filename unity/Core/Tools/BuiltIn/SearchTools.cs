@@ -11,7 +11,7 @@ using System.Threading.Tasks;
 namespace Holdfast
 {
     /// <summary>How Unity searches.</summary>
-    public enum UnitySearchFlags
+    internal enum UnitySearchFlags
     {
         /// <summary>Unity's default.</summary>
         Default,
@@ -30,7 +30,7 @@ namespace Holdfast
     }
 
     /// <summary>Format of a file of results.</summary>
-    public enum SearchOutputFormat
+    internal enum SearchOutputFormat
     {
         /// <summary>A JSON list of objects.</summary>
         JSON,
@@ -43,7 +43,7 @@ namespace Holdfast
     }
 
     /// <summary>Parameters of <see cref="UnitySearchTool"/>.</summary>
-    public sealed class UnitySearchSchema : BaseToolSchema
+    internal sealed class UnitySearchSchema : BaseToolSchema
     {
         /// <summary>The query in the language of Unity Search.</summary>
         [Description("What to search for, in the language of Unity Search, such as: t:Prefab player")]
@@ -97,7 +97,7 @@ namespace Holdfast
     }
 
     /// <summary>A search result.</summary>
-    public sealed class SearchResultItem
+    internal sealed class SearchResultItem
     {
         /// <summary>The provider's id of the result.</summary>
         public string Id { get; set; } = "";
@@ -144,7 +144,7 @@ namespace Holdfast
     }
 
     /// <summary>The filters that this tool adds to Unity's, and how many results they removed.</summary>
-    public sealed class SearchFilterInfo
+    internal sealed class SearchFilterInfo
     {
         /// <summary>The extensions that were asked for.</summary>
         public string[] FileExtensions { get; set; } = Array.Empty<string>();
@@ -160,7 +160,7 @@ namespace Holdfast
     }
 
     /// <summary>Result of <see cref="UnitySearchTool"/>.</summary>
-    public sealed class UnitySearchResponse : BaseToolResponse
+    internal sealed class UnitySearchResponse : BaseToolResponse
     {
         /// <summary>The results; empty if they are in the file.</summary>
         public IReadOnlyList<SearchResultItem> Results { get; set; } = Array.Empty<SearchResultItem>();
@@ -210,7 +210,7 @@ namespace Holdfast
         Description = "Searches assets, scene objects, menu items, settings and packages with Unity Search. Many results go to a JSON, " +
             "CSV or TSV file whose path is answered",
         Title = "Unity Search", ReadOnly = true, Parallel = true)]
-    public sealed class UnitySearchTool : AbstractUnityTool<UnitySearchSchema, UnitySearchResponse>
+    internal sealed class UnitySearchTool : AbstractUnityTool<UnitySearchSchema, UnitySearchResponse>
     {
         /// <inheritdoc/>
         public override string ToolName => "unity-search";
@@ -393,7 +393,7 @@ namespace Holdfast
     }
 
     /// <summary>Parameters of <see cref="GetProviderDetailsTool"/>.</summary>
-    public sealed class GetProviderDetailsSchema : BaseToolSchema
+    internal sealed class GetProviderDetailsSchema : BaseToolSchema
     {
         /// <summary>Id of the provider to list; empty lists all.</summary>
         [Description("Only the provider of this id; empty: all")]
@@ -413,7 +413,7 @@ namespace Holdfast
     }
 
     /// <summary>A search provider.</summary>
-    public sealed class ProviderInfo
+    internal sealed class ProviderInfo
     {
         /// <summary>Id of the provider.</summary>
         public string Id { get; set; } = "";
@@ -452,7 +452,7 @@ namespace Holdfast
     }
 
     /// <summary>Result of <see cref="GetProviderDetailsTool"/>.</summary>
-    public sealed class GetProviderDetailsResponse : BaseToolResponse
+    internal sealed class GetProviderDetailsResponse : BaseToolResponse
     {
         /// <summary>The providers that match.</summary>
         public IReadOnlyList<ProviderInfo> Providers { get; set; } = Array.Empty<ProviderInfo>();
@@ -483,7 +483,7 @@ namespace Holdfast
     [McpTool(
         Description = "Lists the providers of Unity Search, for unity-search", Title = "Get search providers", ReadOnly = true,
         Parallel = true)]
-    public sealed class GetProviderDetailsTool : AbstractUnityTool<GetProviderDetailsSchema, GetProviderDetailsResponse>
+    internal sealed class GetProviderDetailsTool : AbstractUnityTool<GetProviderDetailsSchema, GetProviderDetailsResponse>
     {
         /// <inheritdoc/>
         public override string ToolName => "get-provider-details";

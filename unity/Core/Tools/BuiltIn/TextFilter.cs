@@ -6,7 +6,7 @@ using System.Text.RegularExpressions;
 namespace Holdfast
 {
     /// <summary>How a <see cref="TextFilter"/> compares values with its text.</summary>
-    public enum TextMatch
+    internal enum TextMatch
     {
         /// <summary>The value contains the text.</summary>
         Contains,
