@@ -71,7 +71,6 @@ fn hello(environment: &Value, vector: &Vector) -> Hello {
         editor_port: environment["port"].as_u64().and_then(|port| u16::try_from(port).ok()).unwrap(),
         push_endpoint: vector.means("push_endpoint").as_str().map(str::to_owned),
         push_token: Secret::new(vector.means("push_token").as_str().unwrap_or_default()),
-        ..Hello::default()
     }
 }
 
