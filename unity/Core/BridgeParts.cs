@@ -102,6 +102,12 @@ namespace Holdfast
         /// <summary>Creates the challenge that the editor sends in a greeting. Tests replace it.</summary>
         internal Func<string> NewChallenge { get; set; } = () => Hex.Random(32);
 
+        /// <summary>
+        /// The port that a connection's proofs cover. Tests that put a faulty network between replace it, since a gateway calls
+        /// another port there.
+        /// </summary>
+        internal Func<Connection, int> PortOf { get; set; } = connection => connection.Port;
+
         public BridgeStatus Status
         {
             get

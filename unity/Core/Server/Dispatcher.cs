@@ -118,13 +118,13 @@ namespace Holdfast
                 ["project"] = editor.ProjectPath,
                 ["projectName"] = editor.ProjectName,
                 ["pid"] = editor.ProcessId,
-                ["port"] = connection.Port,
+                ["port"] = parts.PortOf(connection),
                 ["generation"] = secrets.Generation,
                 ["nonce"] = secrets.Nonce,
                 ["state"] = parts.State.Word,
                 ["challenge"] = own,
                 ["proof"] = Proofs.OfEditor(
-                    secrets.Token, challenge, own, secrets.Nonce, editor.ProcessId, editor.ProjectPath, connection.Port)
+                    secrets.Token, challenge, own, secrets.Nonce, editor.ProcessId, editor.ProjectPath, parts.PortOf(connection))
             });
         }
 
@@ -139,7 +139,7 @@ namespace Holdfast
             }
             SessionSecrets secrets = parts.Secrets;
             string expected = Proofs.OfGateway(
-                secrets.Token, greeting.OwnChallenge, greeting.Challenge, secrets.Nonce, greeting.Gateway, connection.Port);
+                secrets.Token, greeting.OwnChallenge, greeting.Challenge, secrets.Nonce, greeting.Gateway, parts.PortOf(connection));
             if (!Hex.SameSecret(proof, expected))
             {
                 error = new RpcError("not_proven", -32001, false, "The proof is wrong; read the instance file again");

@@ -28,6 +28,16 @@ namespace Holdfast.HostTools
         }
     }
 
+    /// <summary>
+    /// Lets the proofs cover the port of a test's faulty network, which stands between gateway and editor. Without it the gateway
+    /// refuses the connection, as it must.
+    /// </summary>
+    internal sealed class ForwardedPort : IPortProvider
+    {
+        public void AddPorts(ServiceTable ports) => ((BridgeParts)ports.Get<IBridgeInfo>()).PortOf = connection =>
+            int.TryParse(Native.Current.Text("forwardedPort"), out int forwarded) ? forwarded : connection.Port;
+    }
+
     public sealed class TextParameter
     {
         [Description("What to return")]

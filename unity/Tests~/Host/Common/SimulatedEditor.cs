@@ -43,7 +43,7 @@ namespace EditorHost
     {
         private static readonly string[] Usage =
         {
-            "reload MS", "move MS", "compile MS", "down", "up", "freeze [MS]", "thaw", "changed", "addtool NAME", "compile-error on|off",
+            "reload MS", "move MS", "compile MS", "down", "up", "forward PORT", "freeze [MS]", "thaw", "changed", "addtool NAME", "compile-error on|off",
             "lock-reload on|off", "modal on|off", "edit", "play on|off", "focus on|off", "import MS", "release", "window ORDER", "stats", "crash", "quit", "help"
         };
 
@@ -137,6 +137,9 @@ namespace EditorHost
                     break;
                 case "down":
                     done = domain.Invoke("Holdfast.Editor.Controller", "Stop", null);
+                    break;
+                case "forward":
+                    native.Set("forwardedPort", argument ?? "");
                     break;
                 case "up":
                     done = domain.Invoke("Holdfast.Editor.Controller", "Start", null);
