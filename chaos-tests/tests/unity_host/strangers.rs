@@ -81,6 +81,8 @@ fn a_stranger_that_plays_the_editor_gets_no_call_whatever_it_replays() {
         let (mut stage, recorder) = recording(runtime);
         let (_, replies) = recorded(&stage, &recorder);
         assert!(replies[0]["result"]["proof"].is_string() && replies[1]["result"]["proven"] == true, "{replies:?}");
+        // From here on, the editor's proofs cover its own port, as they do outside of these tests.
+        stage.unity.say("forward");
         let mut lying = replies.clone();
         lying[0]["result"]["proof"] = json!("0".repeat(64));
         // Four impostors: the recorded conversation again; a false proof; no proof; another protocol.
@@ -110,6 +112,21 @@ fn a_stranger_that_plays_the_editor_gets_no_call_whatever_it_replays() {
             scenario.record.injected("a stranger that plays the editor");
             scenario.record.checked("I9", 1);
         }
+        // A stranger that passes every byte on to the real editor, as one could that took the editor's port during a reload. The
+        // editor's proof is for another port, so the gateway goes on at the editor's own.
+        let relay = Recorder::start(stage.unity.port);
+        let mut client = stage::gateway(&stage.room, &words(["--port", &relay.port.to_string()]));
+        assert_eq!(client.done("count", &json!({"key": "relayed"})).verdict(), Verdict::Ok);
+        let heard = String::from_utf8_lossy(&relay.first().to_editor).into_owned();
+        assert!(heard.contains("holdfast/hello"), "{heard}");
+        for secret in ["holdfast/call", "holdfast/prove", "relayed"] {
+            assert!(!heard.contains(secret), "a stranger heard {secret}");
+        }
+        assert!(client.log().contains("was called: another program may stand between"), "{}", client.log());
+        assert_eq!(stage.room.runs("relayed"), 1);
+        client.close(&stage.room);
+        scenario.record.injected("a stranger that passes everything on");
+        scenario.record.checked("I9", 1);
         // If the instance file names the port of a foreign program, that program does not even get a greeting, because the
         // port belongs to another process.
         let impostor = Impostor::start(Vec::new());
