@@ -1,7 +1,6 @@
 #nullable enable
 using System;
 using System.Collections.Generic;
-using System.Globalization;
 using System.Linq;
 using System.Threading;
 using Newtonsoft.Json.Linq;
@@ -22,7 +21,8 @@ namespace Holdfast
         private readonly PushClient push;
         private readonly InstanceFile instance;
         private readonly Dispatcher dispatcher;
-        private readonly Lazy<List<KnownClient>> clients;
+        private readonly KnownClients clients;
+        private readonly Notifications notifications;
         private readonly Lazy<List<PushEndpoint>> knownEndpoints;
         private readonly object loading = new();
         // The journal of earlier domains, until it is loaded. Guarded by `loading`, as is `ended`, until the end.
@@ -44,12 +44,14 @@ namespace Holdfast
             MainThread = new MainThreadQueue(clock, Log);
             Tools = new ToolRegistry(Log);
             Security = new SecurityChecker(options.Security);
-            clients = session.ReadClients();
+            clients = new KnownClients(session.ReadClients());
+            Records = new CallRecords(options.Traffic, clock);
             knownEndpoints = session.ReadPushEndpoints();
             workers = new Workers(Threads, Log);
             Calls = new CallCenter(MainThread, workers, clock, Log);
             housekeeper = new Housekeeper(MainThread, Calls, options.Pulse, clock);
             listener = new Listener(this, Threads, Log, clock, session.LastConnection, Prepare, Listening);
+            notifications = new Notifications(() => listener.Connections);
             push = new PushClient(Threads, Log, (message, sequence, token) =>
                 message.ToLine(sequence, token, clock.UtcNow, options.Editor, Secrets.Nonce, port));
             instance = new InstanceFile(options.Editor.StateFolder, Log);
@@ -70,6 +72,9 @@ namespace Holdfast
         public SecurityChecker Security { get; }
 
         public TrafficLog Traffic => options.Traffic;
+
+        /// <summary>Writes calls into the log of requests.</summary>
+        public CallRecords Records { get; }
 
         public CallCenter Calls { get; }
 
@@ -118,7 +123,8 @@ namespace Holdfast
             }
         }
 
-        private long FrameAge => (long)MainThread.FrameAge.TotalMilliseconds;
+        /// <summary>Milliseconds since the editor's last frame.</summary>
+        public long FrameAge => (long)MainThread.FrameAge.TotalMilliseconds;
 
         // Main thread.
         public void Begin(int wantedPort, bool insist)
@@ -165,7 +171,7 @@ namespace Holdfast
             if (!changed) return;
             if (port != 0) WriteInstance();
             var about = new JObject { ["state"] = State.Word, ["generation"] = Secrets.Generation };
-            Broadcast("holdfast/state", about, c => c.IsProven);
+            notifications.Broadcast("holdfast/state", about, c => c.IsProven);
         }
 
         // Main thread. PROTOCOL.md (section 7, Reload) gives the order.
@@ -182,11 +188,11 @@ namespace Holdfast
             string now = Calls.Interrupt("The bridge is being stopped");
             if (unread == null) session.Journal = now;
             session.LastConnection = listener.LastNumber;
-            lock (clients) session.Clients = clients.Value;
+            clients.Save(session);
             State.Leave(reload ? "reloading" : "stopping", options.Clock.UtcNow);
             WriteInstance();
             listener.StopListening();
-            Broadcast("notifications/server/shutdown", new JObject { ["reason"] = cause.ToString() }, _ => true);
+            notifications.Broadcast("notifications/server/shutdown", new JObject { ["reason"] = cause.ToString() }, _ => true);
             push.Finish(reload ? PushMessage.Reload : cause == StopCause.EditorQuit ? PushMessage.Shutdown : PushMessage.Disconnect);
             CloseConnections();
             push.WaitWritten(options.Goodbye);
@@ -208,7 +214,7 @@ namespace Holdfast
             housekeeper.Nudge();
             return new ToolCall(tool, arguments, bytes, MainThread, services)
             {
-                Progressed = Progress,
+                Progressed = notifications.Progress,
                 Kept = Keep
             };
         }
@@ -220,19 +226,10 @@ namespace Holdfast
         public void Answered(ToolCall call, CallOutcome outcome, Connection connection, string id)
         {
             string json = outcome.ToJson(call.CallId!);
-            Record(connection, call, outcome);
+            Records.Ended(connection, call, outcome);
             bool sent = connection.Send(outcome.Error == null ? JsonRpc.Result(id, json) : JsonRpc.Error(id, json));
-            if (!sent) Settled(call);
+            if (!sent) notifications.Settled(call);
         }
-
-        /// <summary>Logs a call that has ended.</summary>
-        public void Record(Connection? connection, ToolCall call, CallOutcome outcome) => Traffic.Add(new TrafficEntry(
-            Now(), connection?.ClientName ?? "", call.Tool.Name, outcome.Error?.Type ?? (outcome.IsError ? "tool_error" : "ok"),
-            outcome.DurationMs, Shown(call.Arguments, call.Bytes), outcome.Error?.ToJson() ?? outcome.Value));
-
-        /// <summary>Logs a call that was refused.</summary>
-        public void Record(Connection connection, string what, JToken? arguments, int bytes, string type, string error) =>
-            Traffic.Add(new TrafficEntry(Now(), connection.ClientName, what, type, 0, Shown(arguments, bytes), error));
 
         public void NameClient(IToolContext call, string name, string pushEndpoint)
         {
@@ -242,56 +239,8 @@ namespace Holdfast
         public void NameClient(Connection connection, string name, string? pushEndpoint, string? pushToken)
         {
             connection.ClientName = name;
-            if (name.Length > 0)
-            {
-                lock (clients)
-                {
-                    clients.Value.RemoveAll(c => c.Name == name);
-                    clients.Value.Add(new KnownClient(name, Now()));
-                    if (clients.Value.Count > Limits.SessionClients) clients.Value.RemoveAt(0);
-                }
-            }
+            if (name.Length > 0) clients.Seen(name, Now());
             if (!string.IsNullOrEmpty(pushEndpoint)) push.Register(pushEndpoint!, pushToken);
-        }
-
-        public string StatusJson()
-        {
-            EditorSnapshot now = State.Snapshot;
-            var (queued, running) = Calls.Status();
-            return Json.Write(new JObject
-            {
-                ["state"] = State.Word,
-                ["generation"] = Secrets.Generation,
-                ["frameAgeMs"] = FrameAge,
-                ["focused"] = now.IsFocused,
-                ["importing"] = now.IsUpdating,
-                ["compileErrors"] = now.HasCompileErrors,
-                ["queued"] = queued,
-                ["running"] = new JArray(running.Select(r => new JObject
-                {
-                    ["callId"] = r.CallId, ["tool"] = r.Tool, ["forMs"] = r.ForMs
-                }))
-            });
-        }
-
-        public string ToolsJson(bool includeDevelopmentOnly)
-        {
-            var tools = Tools.All.Where(t => includeDevelopmentOnly || !t.About.DisplayDevelopmentOnly).Select(t => new JObject
-            {
-                ["name"] = t.Name,
-                ["description"] = t.About.Description,
-                ["inputSchema"] = t.InputSchema,
-                ["annotations"] = t.Annotations,
-                ["parallel"] = t.About.Parallel,
-                ["offMainThread"] = t.About.OffMainThread,
-                ["resumable"] = t.Tool is IResumableTool,
-                ["developmentOnly"] = t.About.DisplayDevelopmentOnly,
-                ["blocked"] = Security.Check(t)?.Reason
-            });
-            return Json.Write(new JObject
-            {
-                ["generation"] = Secrets.Generation, ["revision"] = Tools.Revision, ["tools"] = new JArray(tools)
-            });
         }
 
         void IConnectionHandler.Received(Connection connection, byte[] message) => dispatcher.Received(connection, message);
@@ -342,8 +291,8 @@ namespace Holdfast
                 call.Resumed = Json.Parse(entry.Kept!);
                 call.Ended = (ended, outcome) =>
                 {
-                    Record(null, ended, outcome);
-                    Settled(ended);
+                    Records.Ended(null, ended, outcome);
+                    notifications.Settled(ended);
                 };
                 Calls.Resume(call);
             }
@@ -352,41 +301,13 @@ namespace Holdfast
         private bool Keep(ToolCall call, JToken state) =>
             call.CallId != null && call.Tool.Tool is IResumableTool && Calls.Keep(call, Json.Write(state));
 
-        private void Progress(ToolCall call, double progress, double? total, string? message)
-        {
-            var about = new JObject { ["callId"] = call.CallId, ["progress"] = progress };
-            if (total != null) about["total"] = total;
-            if (message != null) about["message"] = message;
-            string text = JsonRpc.Notification("holdfast/progress", about);
-            if (call.Origin == null || !call.Origin.Send(text)) Present(call.Gateway)?.Send(text);
-        }
-
-        private void Settled(ToolCall call)
-        {
-            var about = new JObject { ["callId"] = call.CallId, ["status"] = "done" };
-            Present(call.Gateway)?.Send(JsonRpc.Notification("holdfast/settled", about));
-        }
-
-        // The current connection of the gateway, if it has one.
-        private Connection? Present(string? gateway) =>
-            gateway == null ? null : Connections.LastOrDefault(c => c.Gateway == gateway && !c.IsClosed);
-
         private void ToolsChanged(ToolChange change, IReadOnlyList<string> names)
         {
             var about = new JObject { ["timestamp"] = Now(), ["message"] = "Unity tools have been updated" };
-            Broadcast("notifications/tools/list_changed", about, _ => true);
+            notifications.Broadcast("notifications/tools/list_changed", about, _ => true);
             push.Send(PushMessage.ToolsChanged(change, Tools.All.Count, names));
         }
 
-        private void Broadcast(string method, JObject about, Func<Connection, bool> to)
-        {
-            string text = JsonRpc.Notification(method, about);
-            foreach (Connection connection in Connections.Where(to)) connection.Send(text);
-        }
-
-        private static string Shown(JToken? arguments, int bytes) =>
-            arguments == null ? "{}" : bytes <= Limits.TrafficRequest ? Json.Write(arguments) : $"({bytes} bytes)";
-
-        private string Now() => options.Clock.UtcNow.ToString("yyyy-MM-ddTHH:mm:ss.fffZ", CultureInfo.InvariantCulture);
+        private string Now() => CallRecords.Time(options.Clock.UtcNow);
     }
 }

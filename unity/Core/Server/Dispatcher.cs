@@ -63,7 +63,7 @@ namespace Holdfast
                 case "holdfast/prove":
                     return Prove(connection, given, ref error);
                 case "holdfast/status":
-                    return parts.StatusJson();
+                    return Reports.Status(parts);
                 case "holdfast/tools":
                 case "holdfast/outcome":
                 case "holdfast/cancel":
@@ -79,7 +79,7 @@ namespace Holdfast
             }
             return request.Method switch
             {
-                "holdfast/tools" => parts.ToolsJson(given.Flag("includeDevelopmentOnly", ref error)),
+                "holdfast/tools" => Reports.Tools(parts, given.Flag("includeDevelopmentOnly", ref error)),
                 "holdfast/outcome" => Outcome(connection, given, ref error),
                 _ => Cancel(given, ref error)
             };
@@ -200,7 +200,7 @@ namespace Holdfast
             if (callId.Length > 0) error.With("callId", callId);
             if (name.Length > 0 && error.Type == "unknown_tool") error.With("tool", name);
             string json = error.ToJson();
-            parts.Record(connection, name.Length > 0 ? name : request.Method, arguments, bytes, error.Type, json);
+            parts.Records.Refused(connection, name.Length > 0 ? name : request.Method, arguments, bytes, error.Type, json);
             connection.Send(JsonRpc.Error(request.Id, json));
         }
 

@@ -61,14 +61,14 @@ namespace Holdfast
                     connection.Send(outcome.Error == null
                         ? JsonRpc.Result(id, outcome.Value)
                         : JsonRpc.Error(id, Translate(ended, outcome.Error)));
-                    if (shown) parts.Record(connection, ended, outcome);
+                    if (shown) parts.Records.Ended(connection, ended, outcome);
                     done();
                 };
                 if (parts.Calls.Submit(call) is not { } error) return;
                 refusal = Internal(error.Message, false);
             }
             string json = refusal.ToJson();
-            parts.Record(connection, request.Method, request.Params, bytes, refusal.Type, json);
+            parts.Records.Refused(connection, request.Method, request.Params, bytes, refusal.Type, json);
             connection.Send(JsonRpc.Error(id, json));
             done();
         }

@@ -93,6 +93,16 @@ namespace Holdfast
             set => store.Set(Prefix + "Traffic", value);
         }
 
+        /// <summary>
+        /// The AI editors as the window read them last: the path that the user had set for the program, the program that was
+        /// found, where, and its list. Null if there is none.
+        /// </summary>
+        public IReadOnlyList<string>? Setup
+        {
+            get => List(store.Get(Prefix + "Setup"), t => (string)t!) is { Count: 4 } kept ? kept : null;
+            set => Save("Setup", new JArray(value!));
+        }
+
         /// <summary>Writes a log of requests as text. Any thread.</summary>
         public static string WriteTraffic(IEnumerable<TrafficEntry> entries) => Json.Write(new JArray(entries.Select(e => e.Write())));
 

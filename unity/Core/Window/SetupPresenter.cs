@@ -45,10 +45,13 @@ namespace Holdfast
         private readonly ProgramLocator locator;
         private readonly IProgramRunner runner;
         private readonly string project;
+        private readonly SessionData session;
         private IReadOnlyList<SetupRow> known = Array.Empty<SetupRow>();
         private FoundProgram found = new(null, "");
         private volatile FoundProgram looked = new(null, "");
         private IProgramRun? run;
+        // The user's path of the program when it was started.
+        private string asked = "";
         private string? busy;
         private string? message;
         private bool isError;
@@ -57,13 +60,32 @@ namespace Holdfast
         private bool closed;
 
         /// <param name="project">The Unity project's folder.</param>
+        /// <param name="session">Keeps the list across reloads.</param>
         public SetupPresenter(
-            IUserChoices choices, ProgramLocator locator, IProgramRunner runner, string project, IView<SetupState> view) : base(view)
+            IUserChoices choices, ProgramLocator locator, IProgramRunner runner, string project, SessionData session,
+            IView<SetupState> view) : base(view)
         {
+            this.session = session;
             this.choices = choices;
             this.locator = locator;
             this.runner = runner;
             this.project = project;
+        }
+
+        /// <summary>
+        /// Shows the list that this session read last. If there is none, reads it. Unity creates an open window again after every
+        /// reload, which should not start a program each time.
+        /// </summary>
+        public void Begin()
+        {
+            if (session.Setup is { } kept && kept[0] == choices.ProgramPath && Read(kept[3]) is { } rows)
+            {
+                known = rows;
+                found = looked = new FoundProgram(kept[1], kept[2]);
+                Refresh();
+                return;
+            }
+            LookAgain();
         }
 
         /// <summary>
@@ -82,10 +104,10 @@ namespace Holdfast
         /// Adds our entry to an AI editor's configuration, or replaces an entry that is stale or starts another program. Does
         /// nothing while the program runs.
         /// </summary>
-        public void SetUp(string client) => Begin(client, "", "Setting up ");
+        public void SetUp(string client) => Run(client, "", "Setting up ");
 
         /// <summary>Removes our entry from an AI editor's configuration. Does nothing while the program runs.</summary>
-        public void Remove(string client) => Begin(client, " --remove", "Taking the entry out of ");
+        public void Remove(string client) => Run(client, " --remove", "Taking the entry out of ");
 
         /// <summary>Shows or hides the AI editors that are not installed here.</summary>
         public void ShowAll(bool all)
@@ -120,7 +142,7 @@ namespace Holdfast
                 found.Path, found.Sentence, busy, new Rows<SetupRow>(shown), known.Count - shown.Count, showsAll, message, isError);
         }
 
-        private void Begin(string client, string flag, string doing)
+        private void Run(string client, string flag, string doing)
         {
             SetupRow? row = known.FirstOrDefault(r => r.Client == client);
             if (run != null || row == null) return;
@@ -137,7 +159,7 @@ namespace Holdfast
             if (closed) return;
             isList = list;
             busy = doing + " …";
-            string configured = choices.ProgramPath;
+            string configured = asked = choices.ProgramPath;
             run = runner.Start(() =>
             {
                 FoundProgram now = locator.Find(configured);
@@ -161,6 +183,7 @@ namespace Holdfast
             if (result.Failure == null && result.ExitCode == 0 && Read(result.Output) is { } rows)
             {
                 known = rows;
+                session.Setup = new[] { asked, found.Path!, found.Sentence, result.Output };
                 return;
             }
             known = Array.Empty<SetupRow>();

@@ -20,7 +20,8 @@ namespace Holdfast.Editor
         private void CreateGUI()
         {
             var model = new EditorModel();
-            var setup = new SetupView(model.User, new ProgramLocator(), new ProgramRunner(new UnityLog()), EditorFacts.ProjectPath);
+            var setup = new SetupView(model.User, new ProgramLocator(), new ProgramRunner(new UnityLog()), EditorFacts.ProjectPath,
+                new EditorSessionStore());
             page = new Page(rootVisualElement)
                 .Add(null, new ServerView(model), model.PortField())
                 .Add("Connected AI clients", new ClientsView(model))

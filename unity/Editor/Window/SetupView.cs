@@ -16,9 +16,9 @@ namespace Holdfast.Editor
         private readonly Toggle all = new Toggle().Named("setup-all");
         private readonly Button again;
 
-        public SetupView(IUserChoices choices, ProgramLocator locator, IProgramRunner runner, string project)
+        public SetupView(IUserChoices choices, ProgramLocator locator, IProgramRunner runner, string project, ISessionStore session)
         {
-            presenter = new SetupPresenter(choices, locator, runner, project, this);
+            presenter = new SetupPresenter(choices, locator, runner, project, new SessionData(session), this);
             rows = new RowList<string, SetupRow, Item>(r => r.Client, client => new Item(client, presenter));
             again = Ui.Button("setup-look", "Look again", presenter.LookAgain);
             all.RegisterValueChangedCallback(e => presenter.ShowAll(e.newValue));
@@ -30,8 +30,8 @@ namespace Holdfast.Editor
 
         private static void OpenPreferences() => SettingsService.OpenUserPreferences(SettingsPages.UserPath);
 
-        /// <summary>Requests the list of AI editors for the first time.</summary>
-        public void Begin() => presenter.LookAgain();
+        /// <summary>Shows the AI editors for the first time.</summary>
+        public void Begin() => presenter.Begin();
 
         public override void Refresh() => presenter.Refresh();
 

@@ -29,6 +29,7 @@ namespace Holdfast.Tests
         private FakeView<SetupState> view = null!;
         private HashSet<string> files = null!;
         private SetupPresenter presenter = null!;
+        private Dictionary<string, string> kept = null!;
 
         [SetUp]
         public void SetUp()
@@ -36,11 +37,15 @@ namespace Holdfast.Tests
             bench = new WindowBench();
             view = new FakeView<SetupState>();
             files = new HashSet<string> { Program };
-            presenter = new SetupPresenter(bench, Locator("/usr/bin:/home/me/bin"), bench, "/game", view);
+            kept = new Dictionary<string, string>();
+            presenter = Presenter();
         }
 
         private ProgramLocator Locator(string path, bool windows = false, string? cargo = null) => new(
             name => name == "PATH" ? path : name == "HOME" ? "/home/me" : name == "CARGO_HOME" ? cargo : null, files.Contains, windows);
+
+        private SetupPresenter Presenter() => new(
+            bench, Locator("/usr/bin:/home/me/bin"), bench, "/game", new SessionData(new TestStore(kept)), view);
 
         private void TakeList(string json)
         {
@@ -69,6 +74,39 @@ namespace Holdfast.Tests
             }));
             presenter.ShowAll(true);
             Assert.That((view.Now.Rows.Count, view.Now.Hidden, view.Now.ShowsAll), Is.EqualTo((5, 0, true)));
+        }
+
+        [Test]
+        public void After_a_reload_the_window_shows_the_list_of_the_session_and_starts_no_program()
+        {
+            presenter.Begin();
+            TakeList(Listed);
+            SetupState before = view.Now;
+            presenter.Dispose();
+            int runs = bench.Runs.Count;
+            presenter = Presenter();
+            presenter.Begin();
+            Assert.That(bench.Runs, Has.Count.EqualTo(runs));
+            Assert.That(view.Now, Is.EqualTo(before));
+            presenter.SetUp("claude-code");
+            Assert.That(bench.Runs, Has.Count.EqualTo(runs + 1), "the list can be used");
+        }
+
+        [Test]
+        public void The_list_of_the_session_is_read_anew_if_it_is_broken_or_the_user_names_another_program()
+        {
+            presenter.Begin();
+            TakeList(Listed);
+            int runs = bench.Runs.Count;
+            bench.ProgramPath = Program;
+            presenter = Presenter();
+            presenter.Begin();
+            Assert.That(bench.Runs, Has.Count.EqualTo(runs + 1));
+            TakeList(Listed);
+            kept["Holdfast.Setup"] = "[1,[]]";
+            presenter = Presenter();
+            presenter.Begin();
+            Assert.That(bench.Runs, Has.Count.EqualTo(runs + 2));
         }
 
         [Test]

@@ -134,4 +134,16 @@ namespace Holdfast.Tests
             public void Dispose() => IsDisposed = true;
         }
     }
+
+    /// <summary>A session's texts in memory.</summary>
+    internal sealed class TestStore : ISessionStore
+    {
+        private readonly Dictionary<string, string> texts;
+
+        public TestStore(Dictionary<string, string> texts) => this.texts = texts;
+
+        public string? Get(string key) => texts.TryGetValue(key, out string text) ? text : null;
+
+        public void Set(string key, string? value) => texts[key] = value ?? "";
+    }
 }

@@ -256,7 +256,7 @@ namespace Holdfast.Tests
             Assert.That(entries, Has.Count.EqualTo(Limits.TrafficTotal / (2 * Limits.TrafficText)));
             Assert.That(entries[0].Request, Has.Length.EqualTo(Limits.TrafficText));
             Assert.That(entries[0].Request, Does.EndWith(" … (100000 characters)"));
-            var kept = new Store(store);
+            var kept = new TestStore(store);
             bench.Traffic.Save(kept);
             TrafficLog next = TrafficLog.Load(kept);
             Assert.That(next.Entries, Is.EqualTo(entries));
@@ -264,17 +264,6 @@ namespace Holdfast.Tests
             Assert.That(next.Entries.Last().Number, Is.EqualTo(entries.Last().Number + 1));
             kept.Set("Holdfast.Traffic", "[[1,2]]");
             Assert.That(TrafficLog.Load(kept).Entries, Is.Empty);
-        }
-
-        private sealed class Store : ISessionStore
-        {
-            private readonly Dictionary<string, string> texts;
-
-            public Store(Dictionary<string, string> texts) => this.texts = texts;
-
-            public string? Get(string key) => texts.TryGetValue(key, out string text) ? text : null;
-
-            public void Set(string key, string? value) => texts[key] = value ?? "";
         }
     }
 }

@@ -1,0 +1,55 @@
+#nullable enable
+using System.Collections.Generic;
+using System.Linq;
+using Newtonsoft.Json.Linq;
+
+namespace Holdfast
+{
+    /// <summary>The answers to <c>holdfast/status</c> and <c>holdfast/tools</c> (PROTOCOL.md, sections 5 and 6), as JSON.</summary>
+    internal static class Reports
+    {
+        /// <summary>What the editor and its calls are doing.</summary>
+        public static string Status(BridgeParts parts)
+        {
+            EditorSnapshot now = parts.State.Snapshot;
+            var (queued, running) = parts.Calls.Status();
+            return Json.Write(new JObject
+            {
+                ["state"] = parts.State.Word,
+                ["generation"] = parts.Secrets.Generation,
+                ["frameAgeMs"] = parts.FrameAge,
+                ["focused"] = now.IsFocused,
+                ["importing"] = now.IsUpdating,
+                ["compileErrors"] = now.HasCompileErrors,
+                ["queued"] = queued,
+                ["running"] = new JArray(running.Select(r => new JObject
+                {
+                    ["callId"] = r.CallId, ["tool"] = r.Tool, ["forMs"] = r.ForMs
+                }))
+            });
+        }
+
+        /// <summary>The tools, each with its description, its schema, and the reason why it is blocked, if it is.</summary>
+        public static string Tools(BridgeParts parts, bool includeDevelopmentOnly)
+        {
+            IEnumerable<ToolEntry> listed =
+                parts.Tools.All.Where(t => includeDevelopmentOnly || !t.About.DisplayDevelopmentOnly);
+            var tools = listed.Select(t => new JObject
+            {
+                ["name"] = t.Name,
+                ["description"] = t.About.Description,
+                ["inputSchema"] = t.InputSchema,
+                ["annotations"] = t.Annotations,
+                ["parallel"] = t.About.Parallel,
+                ["offMainThread"] = t.About.OffMainThread,
+                ["resumable"] = t.Tool is IResumableTool,
+                ["developmentOnly"] = t.About.DisplayDevelopmentOnly,
+                ["blocked"] = parts.Security.Check(t)?.Reason
+            });
+            return Json.Write(new JObject
+            {
+                ["generation"] = parts.Secrets.Generation, ["revision"] = parts.Tools.Revision, ["tools"] = new JArray(tools)
+            });
+        }
+    }
+}
