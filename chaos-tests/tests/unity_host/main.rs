@@ -16,6 +16,7 @@ mod calls;
 mod load;
 mod losses;
 mod network;
+mod real_editor;
 mod reloads;
 mod results;
 mod stage;

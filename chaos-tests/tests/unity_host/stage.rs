@@ -27,8 +27,8 @@ impl Runtime {
         }
     }
 
-    /// The command that starts the editor.
-    fn command(self) -> Command {
+    /// The command that starts the editor, as words.
+    pub fn words(self) -> Vec<&'static str> {
         static EDITORS: OnceLock<Value> = OnceLock::new();
         let editors = EDITORS.get_or_init(|| {
             let given = std::env::var("HOLDFAST_EDITORS").expect(
@@ -36,8 +36,12 @@ impl Runtime {
             );
             serde_json::from_str(&given).expect("HOLDFAST_EDITORS is what `sh scripts/csharp.sh host` prints")
         });
-        let words: Vec<&str> =
-            editors[self.name()].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        editors[self.name()].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+    }
+
+    /// The command that starts the editor.
+    fn command(self) -> Command {
+        let words = self.words();
         let (program, arguments) = words.split_first().expect("HOLDFAST_EDITORS has a command for each runtime");
         let mut command = Command::new(found(program));
         command.args(arguments);

@@ -57,6 +57,7 @@ namespace EditorHost
         private bool announced;
         private bool reloading;
         private long blockedUntil;
+        private readonly Sources sources;
         private bool modal;
         private bool frozen;
         private long compiledAt = long.MaxValue;
@@ -74,6 +75,7 @@ namespace EditorHost
             string project = Path.GetFullPath(options.Project);
             Directory.CreateDirectory(Path.Combine(project, "Assets"));
             native.Set("dataPath", project + "/Assets");
+            sources = new Sources(Path.Combine(project, "Assets"));
             native.Set("unityVersion", options.UnityVersion);
             native.Set("packageVersion", "0.1.0");
             native.Set("project", project);
@@ -210,9 +212,10 @@ namespace EditorHost
         private void Granted(string request)
         {
             if (request == "reload") Reload(options.ReloadMs, false);
-            else if (request == "compile" || (request == "refresh" && native.Flag("changedScripts")))
+            else if (request == "compile" || (request == "refresh" && (sources.HaveChanged() || native.Flag("changedScripts"))))
             {
                 native.Set("changedScripts", false);
+                native.SetSession("EditorHost.CompilerError", sources.Error());
                 Compile(options.CompileMs);
             }
         }
@@ -230,7 +233,7 @@ namespace EditorHost
         {
             compiledAt = long.MaxValue;
             native.Set("compilerRuns", false);
-            reloadDue = !native.Flag("compileErrors");
+            reloadDue = !native.Flag("compileErrors") && native.GetSession("EditorHost.CompilerError") == null;
             if (!reloadDue) native.Set("isCompiling", false);
         }
 

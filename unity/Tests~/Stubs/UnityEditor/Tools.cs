@@ -179,10 +179,14 @@ namespace UnityEditor.Compilation
                 Engine.Guard(() => compilationStarted?.Invoke(null));
                 return;
             }
-            bool failed = Native.Current.Flag("compileErrors");
+            bool failed = EditorUtility.scriptCompilationFailed;
+            string[] error = Native.Current.GetSession("EditorHost.CompilerError")?.Split('\n') ?? new[]
+            {
+                "Assets/Player.cs", "7", failed ? "CS1002: ; expected" : "CS0168: never used"
+            };
             var message = new CompilerMessage
             {
-                message = failed ? "CS1002: ; expected" : "CS0168: never used", file = "Assets/Player.cs", line = 7, column = 3,
+                message = error[2], file = error[0], line = int.Parse(error[1]), column = 3,
                 type = failed ? CompilerMessageType.Error : CompilerMessageType.Warning
             };
             Engine.Guard(() => assemblyCompilationFinished?.Invoke("Library/ScriptAssemblies/Assembly-CSharp.dll", new[] { message }));

@@ -107,7 +107,8 @@ namespace UnityEditor
 
     public class EditorUtility
     {
-        public static bool scriptCompilationFailed => Native.Current.Flag("compileErrors");
+        public static bool scriptCompilationFailed =>
+            Native.Current.Flag("compileErrors") || Native.Current.GetSession("EditorHost.CompilerError") != null;
 
         public static void RequestScriptReload() => Native.Current.Request("reload");
     }
