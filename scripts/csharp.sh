@@ -84,7 +84,9 @@ build() {
     fi
     rm -f "$out/built"
     python3 unity/Tests~/tools/snippets.py "$out/pages" unity/Documentation~/carry-over.md unity/Documentation~/tools.md
-    say "compiling for Unity $versions"
+    # uielements itself depends on imgui, in every version.
+    declared=$(sed -n 's/.*"com\.unity\.modules\.\([a-z0-9]*\)".*/\1/p' unity/package.json | sed 's/^uielements$/& imgui/' | tr '\n' ' ')
+    say "compiling for Unity $versions with the modules $declared"
     t=unity/Tests~
     unit "$out/core/Holdfast.Core.dll" library '' unity/Core "$bcl $JSON_DLL"
     core=$out/core/Holdfast.Core.dll
@@ -93,9 +95,16 @@ build() {
     for version in $versions; do
         v=$out/$version
         d=$(defines_of "$version")
+        modules=$v/UnityEngine.dll
         stubs="$v/UnityEngine.dll $v/UnityEditor.dll"
         unit "$v/UnityEngine.dll" library "$d" "$t/Stubs/UnityEngine" "$bcl"
-        unit "$v/UnityEditor.dll" library "$d" "$t/Stubs/UnityEditor" "$bcl $v/UnityEngine.dll"
+        for module in imgui uielements physics; do
+            dll=$v/$(assembly_of "$module").dll
+            unit "$dll" library "$d" "$t/Stubs/Modules/$module" "$bcl $modules"
+            modules="$modules $dll"
+            case " $declared " in *" $module "*) stubs="$stubs $dll" ;; esac
+        done
+        unit "$v/UnityEditor.dll" library "$d" "$t/Stubs/UnityEditor" "$bcl $modules"
         unit "$v/Holdfast.Editor.dll" library "$d" unity/Editor "$bcl $JSON_DLL $core $stubs"
         unit "$v/UnityEditor.TestRunner.dll" library "$d" "$t/Stubs/TestRunner" "$bcl $NUNIT_DLL $stubs"
         unit "$v/Holdfast.Editor.TestRunner.dll" library "$d" unity/TestRunner \
@@ -112,12 +121,8 @@ build() {
         net="$net $assembly"
     done
     unit "$out/6000.5/CoreClrHost.exe" exe '' "$t/Host/Common $t/Host/CoreClr" "$net $out/6000.5/UnityEngine.dll $out/6000.5/UnityEditor.dll"
-    if [ "$CSC_IS_OURS" = yes ]; then
-        # shellcheck disable=SC2086
-        "$DOTNET" exec "$CSC_DLL" ${units% +}
-    else
-        for one in $units; do "$DOTNET" exec "$CSC_DLL" -noconfig "$one"; done
-    fi
+    compile
+    refuses_undeclared
     rm -rf "$out/mono" "$out/coreclr"
     mkdir -p "$out/mono" "$out/coreclr"
     cp "$out"/core/* "$NUNIT_DLL" "$JSON_DLL" "$out/mono/"
@@ -126,6 +131,41 @@ build() {
     editor mono 2022.3 MonoHost.exe "$JSON_DLL"
     editor coreclr 6000.5 CoreClrHost.exe "$JSON_DLL_CORECLR"
     echo "$recipe" >"$out/built"
+}
+
+# assembly_of MODULE: the name of the assembly of com.unity.modules.MODULE.
+assembly_of() {
+    case $1 in
+        imgui) echo UnityEngine.IMGUIModule ;;
+        uielements) echo UnityEngine.UIElementsModule ;;
+        physics) echo UnityEngine.PhysicsModule ;;
+        *) die "which assembly is com.unity.modules.$1?" ;;
+    esac
+}
+
+# A source that uses a module which package.json does not declare must not compile with what the package may use, and for this reason
+# alone: with the module it compiles.
+refuses_undeclared() {
+    mkdir -p "$out/undeclared"
+    undeclared="$out/2022.3/$(assembly_of physics).dll"
+    may_use=$(echo "$stubs" | sed "s|/$version/|/2022.3/|g")
+    units=
+    unit "$out/undeclared/With.dll" library '' "$t/Undeclared" "$bcl $may_use $undeclared"
+    compile >"$out/undeclared/with.txt" 2>&1 || die "a source does not compile with its module: $(cat "$out/undeclared/with.txt")"
+    units=
+    unit "$out/undeclared/Without.dll" library '' "$t/Undeclared" "$bcl $may_use"
+    if compile >"$out/undeclared/without.txt" 2>&1; then die "a source compiles with a module that package.json does not declare"; fi
+    grep -q "CS0234.*'Collider'" "$out/undeclared/without.txt" || die "the compiler says something else: $(cat "$out/undeclared/without.txt")"
+}
+
+# Compiles `units`.
+compile() {
+    if [ "$CSC_IS_OURS" = yes ]; then
+        # shellcheck disable=SC2086
+        "$DOTNET" exec "$CSC_DLL" ${units% +}
+    else
+        for one in $units; do "$DOTNET" exec "$CSC_DLL" -noconfig "$one"; done
+    fi
 }
 
 # editor NAME VERSION HOST JSON: copies everything of a simulated editor into one folder.

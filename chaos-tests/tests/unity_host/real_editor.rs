@@ -17,9 +17,12 @@ fn the_script_for_a_real_editor_passes_with_the_simulated_one() {
     let run = script(&unity, &out, &room);
     let told = String::from_utf8_lossy(&run.stdout).into_owned();
     assert!(run.status.success(), "{told}{}", String::from_utf8_lossy(&run.stderr));
-    for line in
-        ["ok      tests: 1 of 1, 0 failed", "ok      3 of 3 were answered with their true result", "ok      compile-error", "all passed"]
-    {
+    for line in [
+        "ok      tests: 1 of 1, 0 failed",
+        "ok      3 of 3 were answered with their true result",
+        "ok      compile-error",
+        "all passed",
+    ] {
         assert!(told.contains(line), "{line:?} is missing in\n{told}");
     }
     assert_eq!(fs::read_to_string(out.join("summary.txt")).expect("a summary").matches("FAILED").count(), 0);

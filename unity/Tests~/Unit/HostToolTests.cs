@@ -139,7 +139,7 @@ namespace Holdfast.Tests
             using TestClient client = Greeted();
             JToken tree = Value(client, "get-hierarchy", new { });
             Assert.That((string)tree["hierarchy"]![1]!["children"]![0]!["name"]!, Is.EqualTo("Player"));
-            JToken found = Value(client, "find-game-objects", new { RequiredComponents = new[] { "Collider" } });
+            JToken found = Value(client, "find-game-objects", new { RequiredComponents = new[] { "BoxCollider" } });
             Assert.That((string)found["results"]![0]!["path"]!, Is.EqualTo("World/Player"));
             JToken property = found["results"]![0]!["components"]![1]!["properties"]![0]!;
             Assert.That((string)property["name"]!, Is.EqualTo("speed"));
@@ -168,7 +168,7 @@ namespace Holdfast.Tests
         public void Values_of_properties_are_json_with_full_precision()
         {
             using TestClient client = Greeted();
-            JToken found = Value(client, "find-game-objects", new { RequiredComponents = new[] { "Collider" } });
+            JToken found = Value(client, "find-game-objects", new { RequiredComponents = new[] { "BoxCollider" } });
             JToken Of(string name) => found["results"]![0]!["components"]![1]!["properties"]!.Single(p => (string)p["name"]! == name)["value"]!;
             Assert.That(Json.Write(Of("size")), Is.EqualTo("{\"x\":0.004,\"y\":123.4567,\"z\":-2.0}"));
             Assert.That((double)Of("exact"), Is.EqualTo(0.1234567890123));

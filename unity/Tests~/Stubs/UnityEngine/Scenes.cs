@@ -33,7 +33,7 @@ namespace UnityEngine
         public bool enabled { get; set; } = true;
     }
 
-    internal class Collider : Component
+    internal class BoxCollider : Component
     {
         public bool enabled { get; set; } = true;
     }
@@ -115,7 +115,7 @@ namespace UnityEngine.SceneManagement
         {
             var camera = new GameObject("Main Camera") { tag = "MainCamera" }.Add(new Behaviour());
             var world = new GameObject("World");
-            new GameObject("Player").Add(new Collider()).Under(world);
+            new GameObject("Player").Add(new BoxCollider()).Under(world);
             return new[] { camera, world };
         }
     }

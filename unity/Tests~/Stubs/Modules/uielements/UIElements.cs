@@ -7,23 +7,6 @@ using System.Runtime.CompilerServices;
 
 [assembly: InternalsVisibleTo("UnityEditor")]
 
-namespace UnityEngine
-{
-    public struct Vector2
-    {
-        public Vector2(float x, float y)
-        {
-        }
-    }
-
-    public class GUIContent
-    {
-        public GUIContent(string text) => this.text = text;
-
-        public string text { get; set; }
-    }
-}
-
 namespace UnityEngine.UIElements
 {
     public enum DisplayStyle
