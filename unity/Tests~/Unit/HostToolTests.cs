@@ -1,5 +1,6 @@
 #nullable enable
 using System;
+using System.Collections.Generic;
 using System.IO;
 using System.Linq;
 using Newtonsoft.Json.Linq;
@@ -252,6 +253,41 @@ namespace Holdfast.Tests
             Assert.That((bool)value["DomainReloaded"]!);
             Assert.That((string)value["FailedTests"]![0]!["Message"]!, Is.EqualTo("Expected: 2"));
             Assert.That(host.Leaked(), Is.Zero);
+        }
+
+        [Test]
+        public void Every_tool_answers_in_an_editor_without_focus()
+        {
+            // Arguments with which each tool runs. A new tool needs a line here.
+            var arguments = new Dictionary<string, object>
+            {
+                ["ping"] = new { },
+                ["set-client-name"] = new { ClientName = "me" },
+                ["get-tool-details"] = new { },
+                ["get-hierarchy"] = new { },
+                ["find-game-objects"] = new { NamePattern = "Player" },
+                ["compile"] = new { },
+                ["debug-sleep"] = new { SleepSeconds = 1 },
+                ["get-logs"] = new { },
+                ["clear-console"] = new { },
+                ["unity-search"] = new { SearchQuery = "player" },
+                ["get-provider-details"] = new { },
+                ["get-menu-items"] = new { },
+                ["execute-menu-item"] = new { MenuItemPath = "Tools/Count" },
+                ["run-tests"] = new { SaveScenes = true }
+            };
+            IEnumerable<string> all = typeof(CompileTool).Assembly.GetTypes()
+                .Where(t => t.IsDefined(typeof(McpToolAttribute), false)).Select(t => ((IUnityTool)Activator.CreateInstance(t)!).ToolName);
+            Assert.That(arguments.Keys, Is.EquivalentTo(all));
+            // Without being woken, this editor runs no frame for an hour.
+            Restart("--unfocused-ms", "3600000");
+            using TestClient client = Greeted();
+            foreach (string setting in new[] { "AllowMenuItemExecution", "EnableTestsExecution" }) Value(client, "allow", new { setting });
+            foreach (var call in arguments)
+            {
+                JObject answer = client.Await(Send(client, call.Key, call.Value));
+                Assert.That(answer["result"], Is.Not.Null, call.Key + ": " + answer);
+            }
         }
 
         [Test]

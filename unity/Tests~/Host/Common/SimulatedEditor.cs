@@ -80,7 +80,8 @@ namespace EditorHost
             native.Set("packageVersion", "0.1.0");
             native.Set("project", project);
             native.Set("countFile", options.CountFile);
-            native.Set("isFocused", true);
+            // As on a normal day: the terminal of the AI has the focus.
+            native.Set("isFocused", false);
             foreach (string flag in options.Flags) native.Set(flag, true);
             Directory.CreateDirectory(Path.Combine(project, "ProjectSettings"));
             Directory.CreateDirectory(Path.Combine(project, "UserSettings"));
@@ -391,11 +392,13 @@ namespace EditorHost
 
         public int TickMs { get; } = 5;
 
-        public int UnfocusedMs { get; } = 100;
+        // An editor without focus runs few frames. This, and the times below, are longer than the package's own patience (a quarter of a
+        // second of being kept awake), so that nothing works here only since it is quick. A real compilation takes much longer.
+        public int UnfocusedMs { get; } = 1000;
 
-        public int ReloadMs { get; } = 50;
+        public int ReloadMs { get; } = 300;
 
-        public int CompileMs { get; } = 50;
+        public int CompileMs { get; } = 400;
 
         public string UnityVersion { get; } = "6000.0.78f1";
 
