@@ -3,6 +3,8 @@ using System;
 using System.Collections.Generic;
 using System.IO;
 using System.Linq;
+using System.Threading;
+using System.Threading.Tasks;
 using Newtonsoft.Json.Linq;
 using NUnit.Framework;
 
@@ -40,6 +42,9 @@ namespace Holdfast.Tests
 
         public int Described { get; private set; }
 
+        /// <summary>Milliseconds that one result takes.</summary>
+        public int Cost { get; set; }
+
         public SearchRequest? Asked { get; private set; }
 
         public IReadOnlyList<SearchProviderEntry> Providers() => new[]
@@ -72,6 +77,7 @@ namespace Holdfast.Tests
                 Assert.That(read || Count == search.Hits || Count > Limits.SearchHits, "results are read before their order is fixed");
                 read = true;
                 search.Described++;
+                if (search.Cost > 0) Thread.Sleep(search.Cost);
                 return new SearchHit("id" + i, "=Label, \"" + i + "\"", "a\tb", "asset", i % 2 == 0 ? "Texture2D" : "Material",
                     $"Assets/A/f{i}.png", "7")
                 {
@@ -102,6 +108,26 @@ namespace Holdfast.Tests
         {
             bench.Dispose();
             Assert.That(search.Open, Is.Zero, "a search is still open");
+        }
+
+        [Test]
+        public void Results_that_cost_time_are_read_over_many_frames()
+        {
+            search.Hits = 40;
+            search.Cost = Limits.SearchFrame;
+            Task<object?> task = bench.Start(new UnitySearchTool(), new { SearchQuery = "f", MaxResults = 40 });
+            int before = 0, frames = 0;
+            var watch = System.Diagnostics.Stopwatch.StartNew();
+            while (!task.IsCompleted)
+            {
+                Assert.That(watch.Elapsed.TotalSeconds, Is.LessThan(60), "the search does not end");
+                bench.OneFrame();
+                // Each result uses up the frame, so another one would have to wait. A busy machine can only make it slower.
+                Assert.That(search.Described - before, Is.LessThanOrEqualTo(1));
+                if (search.Described > before) frames++;
+                before = search.Described;
+            }
+            Assert.That(frames, Is.EqualTo(40));
         }
 
         [Test]

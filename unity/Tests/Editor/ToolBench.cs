@@ -97,6 +97,9 @@ namespace Holdfast.Tests
             for (int i = 0; i < 5 && queue.HasWork; i++) queue.RunFrame();
         }
 
+        /// <summary>Runs one frame and no more.</summary>
+        public void OneFrame() => queue.RunFrame();
+
         public Task<object?> Start(IUnityTool tool, object parameters) => Begun(tool.ExecuteAsync(JObject.FromObject(parameters), this));
 
         /// <summary>Resumes a call with a state that was saved on another bench, which stands for the earlier domain.</summary>

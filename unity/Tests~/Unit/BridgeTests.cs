@@ -175,6 +175,36 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void A_reload_while_the_next_bridge_still_prepares_loses_nothing_of_the_journal()
+        {
+            using (TestClient before = Gateway())
+            {
+                before.Await(Call(before, "done", "echo", new { Text = "x" }));
+                Call(before, "job", "job", new { Key = "job-key-2" });
+                HoldTool.AwaitBegun("job-key-2");
+            }
+            SlowStartTool.Waits.Reset();
+            SlowStartTool.Gate.Reset();
+            try
+            {
+                editor.Reload();
+                Assert.That(SlowStartTool.Waits.Wait(TestEditor.Patience));
+                // The stop waits for the preparation that has begun; this lets it go on while the stop waits.
+                using var later = new Timer(_ => SlowStartTool.Gate.Set(), null, 50, Timeout.Infinite);
+                editor.Stop(StopCause.DomainReload);
+            }
+            finally
+            {
+                SlowStartTool.Gate.Set();
+            }
+            editor.Restart();
+            using TestClient after = Gateway();
+            Assert.That((string)Outcome(after, "done", 1)["result"]!["value"]!["Text"]!, Is.EqualTo("x"));
+            TestEditor.Until(() => (string)Outcome(after, "job", 2)["status"]! == "done");
+            Assert.That((string)Outcome(after, "job", 2)["result"]!["value"]!["Resumed"]!, Is.EqualTo("job-key-2"));
+        }
+
+        [Test]
         public void A_reload_says_what_became_of_every_call()
         {
             using TestClient before = Gateway();

@@ -311,7 +311,7 @@ namespace Holdfast.Tests
         {
             typeof(PingTool), typeof(SetClientNameTool), typeof(GetToolDetailsTool), typeof(EchoTool), typeof(FailTool), typeof(ThrowTool),
             typeof(PictureTool), typeof(GuardedTool), typeof(HoldTool), typeof(ParallelHoldTool), typeof(JobTool), typeof(StubbornTool),
-            typeof(BigTool), typeof(WorkerTool)
+            typeof(BigTool), typeof(WorkerTool), typeof(SlowStartTool)
         };
 
         /// <summary>Runs an action on the main thread between two frames, and waits until it has run.</summary>
@@ -545,6 +545,31 @@ namespace Holdfast.Tests
             new TaskCompletionSource<JObject>().Task;
     }
 
+    /// <summary>A tool whose schema waits for a test, so that the preparation of the listener takes as long.</summary>
+    [McpTool]
+    internal sealed class SlowStartTool : IUnityTool
+    {
+        /// <summary>The preparation waits while this is not set.</summary>
+        public static readonly ManualResetEventSlim Gate = new(true);
+
+        /// <summary>Set when a preparation waits.</summary>
+        public static readonly ManualResetEventSlim Waits = new(false);
+
+        public string ToolName => "slow-start";
+
+        public Type? ParametersType
+        {
+            get
+            {
+                if (!Gate.IsSet) Waits.Set();
+                if (!Gate.Wait(TestEditor.Patience)) throw new TimeoutException("the test does not go on");
+                return null;
+            }
+        }
+
+        public Task<object?> ExecuteAsync(JToken? parameters, IToolContext context) => Task.FromResult<object?>(null);
+    }
+
     /// <summary>A tool whose calls are resumed after a reload.</summary>
     [McpTool]
     internal sealed class JobTool : AbstractUnityTool<HoldSchema, JObject>, IResumableTool
@@ -553,7 +578,8 @@ namespace Holdfast.Tests
 
         public async Task<object?> ResumeAsync(JToken kept, IToolContext context)
         {
-            await context.MainThread.Frames(3, context.Cancellation);
+            bool endless = ((string)kept["key"]!).StartsWith("endless", StringComparison.Ordinal);
+            await context.MainThread.Frames(endless ? int.MaxValue : 3, context.Cancellation);
             return new JObject { ["Resumed"] = kept["key"] };
         }
 

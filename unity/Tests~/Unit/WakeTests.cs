@@ -69,6 +69,26 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void A_call_that_a_reload_resumed_ends_after_an_hour()
+        {
+            using (TestClient client = Gateway())
+            {
+                Call(client, "job", new { Key = "endless" });
+                HoldTool.AwaitBegun("endless");
+            }
+            editor.Reload();
+            using TestClient after = Gateway();
+            TestEditor.Until(() => editor.Bridge.Info.Status.Running == 1);
+            string Status() => (string)after.Ask("holdfast/outcome", new { calls = new[] { new { callId = "a", seq = 1 } } })
+                ["result"]!["outcomes"]![0]!["status"]!;
+            clock.Now += Limits.ToolTimeoutSeconds * 1000L - 1;
+            editor.AwaitLook();
+            Assert.That(Status(), Is.EqualTo("running"));
+            clock.Now += 1;
+            TestEditor.Until(() => Status() == "done");
+        }
+
+        [Test]
         public void An_editor_is_woken_while_work_waits_and_only_if_it_may_be()
         {
             editor.Wakeable = false;
