@@ -258,6 +258,14 @@ namespace Holdfast
         /// </summary>
         public const int ReloadHeld = 5_000;
 
+        /// <summary>
+        /// How long Unity may not even begin to enter or leave play mode. It begins in the next frame, unless something prevents it.
+        /// </summary>
+        public const int PlayModeSettle = 2_000;
+
+        /// <summary>Number of frames that must pass too, since one frame can take longer than <see cref="PlayModeSettle"/>.</summary>
+        public const int PlayModeFrames = 10;
+
         /// <summary>Maximum number of GameObjects that one call visits.</summary>
         public const int SceneNodes = 200_000;
 

@@ -93,6 +93,28 @@ namespace Holdfast
     /// <summary>A message of the compiler: an error or a warning.</summary>
     internal sealed record CompilerNote(bool IsError, string Message, string File, int Line, int Column);
 
+    /// <summary>Play mode.</summary>
+    internal interface IPlayMode
+    {
+        /// <summary>Whether the game runs, or is paused.</summary>
+        bool IsPlaying { get; }
+
+        /// <summary>Whether the game runs or will run. Differs from <see cref="IsPlaying"/> while Unity enters or leaves play mode.</summary>
+        bool WillPlay { get; }
+
+        /// <summary>Whether the game is paused.</summary>
+        bool IsPaused { get; set; }
+
+        /// <summary>Requests to enter play mode. A domain reload usually follows.</summary>
+        void Enter();
+
+        /// <summary>Requests to leave play mode.</summary>
+        void Exit();
+
+        /// <summary>Runs one frame of the game and pauses it.</summary>
+        void Step();
+    }
+
     /// <summary>The open scenes.</summary>
     internal interface IScenes
     {

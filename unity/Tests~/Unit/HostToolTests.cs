@@ -256,6 +256,40 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void Play_mode_is_entered_over_the_domain_reload_and_left_again()
+        {
+            using (TestClient client = Greeted())
+            {
+                Send(client, "play-mode", new { Action = "Enter" });
+                Assert.That(client.Ended());
+            }
+            host.Await("reload_ended");
+            using TestClient after = Greeted();
+            JToken value = Outcome(after, 1)["result"]!["value"]!;
+            Assert.That((bool)value["Success"]! && (bool)value["IsPlaying"]! && (bool)value["DomainReloaded"]!, value.ToString());
+            seq = 1;
+            Assert.That((bool)Value(after, "play-mode", new { Action = "Enter" })["Success"]!, "it is in play mode already");
+            Assert.That((bool)Value(after, "play-mode", new { Action = "Pause" })["IsPaused"]!);
+            Assert.That((bool)Value(after, "play-mode", new { Action = "Step" })["IsPaused"]!);
+            Assert.That((bool)Value(after, "play-mode", new { Action = "Resume" })["Success"]!);
+            value = Value(after, "play-mode", new { Action = "Exit" });
+            Assert.That(((bool)value["Success"]!, (bool)value["IsPlaying"]!, (bool)value["DomainReloaded"]!), Is.EqualTo((true, false, false)));
+        }
+
+        [TestCase("noDomainReload", true, "The editor is in play mode")]
+        [TestCase("compileErrors", false, "The scripts do not compile")]
+        [TestCase("cannotPlay", false, "Unity did not enter play mode")]
+        public void Play_mode_without_a_reload_is_answered_too(string flag, bool success, string says)
+        {
+            Restart("--flag", flag);
+            using TestClient client = Greeted();
+            JToken value = Value(client, "play-mode", new { Action = "Enter" });
+            Assert.That(((bool)value["Success"]!, (bool)value["IsPlaying"]!), Is.EqualTo((success, success)));
+            Assert.That((string)value["Message"]!, Does.StartWith(says));
+            if (!success) Assert.That((string)Value(client, "play-mode", new { Action = "Step" })["Message"]!, Does.Contain("enter it first"));
+        }
+
+        [Test]
         public void Every_tool_answers_in_an_editor_without_focus()
         {
             // Arguments with which each tool runs. A new tool needs a line here.
@@ -274,7 +308,8 @@ namespace Holdfast.Tests
                 ["get-provider-details"] = new { },
                 ["get-menu-items"] = new { },
                 ["execute-menu-item"] = new { MenuItemPath = "Tools/Count" },
-                ["run-tests"] = new { SaveScenes = true }
+                ["run-tests"] = new { SaveScenes = true },
+                ["play-mode"] = new { Action = "Pause" }
             };
             IEnumerable<string> all = typeof(CompileTool).Assembly.GetTypes()
                 .Where(t => t.IsDefined(typeof(McpToolAttribute), false)).Select(t => ((IUnityTool)Activator.CreateInstance(t)!).ToolName);

@@ -104,6 +104,7 @@ namespace EditorHost
                 bool runs = !modal && !frozen && Now >= blockedUntil;
                 if (reloadDue && runs && !native.Flag("reloadLocked")) Reload(options.ReloadMs, false);
                 if (Now >= compiledAt) Compiled();
+                if (runs) Play();
                 if (runs) Frame();
                 LookForBridge();
                 due = native.WaitFrame(native.Flag("isFocused") ? options.TickMs : options.UnfocusedMs);
@@ -182,6 +183,7 @@ namespace EditorHost
                     break;
                 case "play":
                     native.Set("isPlaying", on);
+                    native.Set("willPlay", on);
                     break;
                 case "focus":
                     native.Set("isFocused", on);
@@ -213,12 +215,28 @@ namespace EditorHost
         private void Granted(string request)
         {
             if (request == "reload") Reload(options.ReloadMs, false);
+            else if (request == "play") native.Set("willPlay", native.Flag("willPlay") || (!HasErrors && !native.Flag("cannotPlay")));
+            else if (request == "stop") native.Set("willPlay", false);
+            else if (request is "pause" or "unpause") native.Set("isPaused", request == "pause");
+            else if (request == "step") native.Set("isPaused", true);
             else if (request == "compile" || (request == "refresh" && (sources.HaveChanged() || native.Flag("changedScripts"))))
             {
                 native.Set("changedScripts", false);
                 native.SetSession("EditorHost.CompilerError", sources.Error());
                 Compile(options.CompileMs);
             }
+        }
+
+        private bool HasErrors => native.Flag("compileErrors") || native.GetSession("EditorHost.CompilerError") != null;
+
+        // As in Unity's first settings, the domain is reloaded when play mode is entered, and not when it is left.
+        private void Play()
+        {
+            bool will = native.Flag("willPlay");
+            if (will == native.Flag("isPlaying")) return;
+            if (will && !native.Flag("noDomainReload")) Reload(options.ReloadMs, false);
+            native.Set("isPlaying", will);
+            if (!will) native.Set("isPaused", false);
         }
 
         private void Compile(int ms)
@@ -234,7 +252,7 @@ namespace EditorHost
         {
             compiledAt = long.MaxValue;
             native.Set("compilerRuns", false);
-            reloadDue = !native.Flag("compileErrors") && native.GetSession("EditorHost.CompilerError") == null;
+            reloadDue = !HasErrors;
             if (!reloadDue) native.Set("isCompiling", false);
         }
 

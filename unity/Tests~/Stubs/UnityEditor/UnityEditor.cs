@@ -27,7 +27,21 @@ namespace UnityEditor
 
         public static bool isUpdating => Native.Current.Flag("isUpdating");
 
-        public static bool isPlayingOrWillChangePlaymode => Native.Current.Flag("isPlaying");
+        public static bool isPlayingOrWillChangePlaymode => Native.Current.Flag("willPlay");
+
+        public static bool isPlaying
+        {
+            get => Native.Current.Flag("isPlaying");
+            set => Native.Current.Request(value ? "play" : "stop");
+        }
+
+        public static bool isPaused
+        {
+            get => Native.Current.Flag("isPaused");
+            set => Native.Current.Request(value ? "pause" : "unpause");
+        }
+
+        public static void Step() => Native.Current.Request("step");
 
         public static bool ExecuteMenuItem(string menuItemPath)
         {
