@@ -266,6 +266,12 @@ namespace Holdfast
         /// <summary>Number of frames that must pass too, since one frame can take longer than <see cref="PlayModeSettle"/>.</summary>
         public const int PlayModeFrames = 10;
 
+        /// <summary>Maximum number of scene files of the project in a result. Large projects have a few hundred.</summary>
+        public const int ScenePaths = 500;
+
+        /// <summary>Maximum length of an asset's path in characters. Windows allows 260 for the whole path.</summary>
+        public const int AssetPath = 200;
+
         /// <summary>Maximum number of GameObjects that one call visits.</summary>
         public const int SceneNodes = 200_000;
 

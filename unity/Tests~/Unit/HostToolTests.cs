@@ -289,6 +289,65 @@ namespace Holdfast.Tests
             if (!success) Assert.That((string)Value(client, "play-mode", new { Action = "Step" })["Message"]!, Does.Contain("enter it first"));
         }
 
+        private (bool Success, string Message) Scene(TestClient client, object arguments)
+        {
+            JToken value = Value(client, "scene", arguments);
+            return ((bool)value["Success"]!, (string)value["Message"]!);
+        }
+
+        [Test]
+        public void Scenes_are_created_opened_saved_and_closed()
+        {
+            const string Level = "Assets/Level.unity";
+            using TestClient client = Greeted();
+            Assert.That(Scene(client, new { Action = "Create", Path = "Assets/No/Level.unity" }), Is.EqualTo((false, "There is no folder for Assets/No/Level.unity; create it first")));
+            Assert.That(Scene(client, new { Action = "Create", Path = Level, Additive = true }).Success);
+            Assert.That(File.Exists(Path.Combine(project, Level)));
+            Assert.That(Scene(client, new { Action = "Create", Path = Level }), Is.EqualTo((false, $"There is a file {Level} already; it is not replaced")));
+            Assert.That(Scene(client, new { Action = "Save", Path = "Assets/Copy.unity" }).Success, "the active scene goes to a new file");
+            JToken listed = Value(client, "list-scenes", new { });
+            Assert.That(listed["ProjectScenes"]!.Select(p => (string)p!), Is.EqualTo(new[] { "Assets/Copy.unity", Level }));
+            Assert.That(listed["OpenScenes"]!.Select(s => (string)s["Path"]! + (bool)s["IsActive"]!), Is.EqualTo(new[] { "Assets/SampleScene.unityFalse", "Assets/Copy.unityTrue" }));
+            Assert.That(Scene(client, new { Action = "Activate", Path = "Assets/SampleScene.unity" }).Success);
+            Assert.That(Scene(client, new { Action = "Close", Path = "Assets/Copy.unity" }).Success);
+            Assert.That(Scene(client, new { Action = "Close", Path = "Assets/SampleScene.unity" }).Message, Does.StartWith("Unity keeps at least one scene open"));
+            Assert.That(Scene(client, new { Action = "Open", Path = "Assets/Missing.unity" }).Message, Does.StartWith("There is no scene Assets/Missing.unity"));
+            Assert.That(Scene(client, new { Action = "Open", Path = Level }), Is.EqualTo((true, "Opened " + Level)));
+            Assert.That((int)Value(client, "list-scenes", new { })["OpenScenes"]!.Count(), Is.EqualTo(1));
+        }
+
+        [Test]
+        public void Unsaved_changes_of_a_scene_are_never_lost()
+        {
+            Restart("--flag", "sceneDirty");
+            File.WriteAllText(Path.Combine(project, "Assets", "Other.unity"), "");
+            using TestClient client = Greeted();
+            foreach (string action in new[] { "Open", "Create" })
+            {
+                string path = action == "Open" ? "Assets/Other.unity" : "Assets/New.unity";
+                Assert.That(Scene(client, new { Action = action, Path = path }),
+                    Is.EqualTo((false, "Assets/SampleScene.unity has changes that would be lost; save it first")));
+            }
+            Assert.That(Scene(client, new { Action = "Open", Path = "Assets/Other.unity", Additive = true }).Success);
+            Assert.That(Scene(client, new { Action = "Close", Path = "Assets/SampleScene.unity" }), Is.EqualTo((false, "Assets/SampleScene.unity has unsaved changes; save it first")));
+            Assert.That(Scene(client, new { Action = "Save" }), Is.EqualTo((true, "Saved Assets/SampleScene.unity")));
+            Assert.That(Scene(client, new { Action = "Close", Path = "Assets/SampleScene.unity" }).Success);
+        }
+
+        [TestCase("Level.unity", "must begin with Assets/")]
+        [TestCase("Assets/Level.scene", "must end with .unity")]
+        [TestCase("Assets/../../Level.unity", "has an empty part")]
+        [TestCase("Assets//Level.unity", "has an empty part")]
+        [TestCase("Assets/C:Level.unity", "has a character")]
+        [TestCase("Assets\\..\\Level.unity", "must begin with Assets/")]
+        public void A_path_outside_of_the_assets_is_refused(string path, string why)
+        {
+            using TestClient client = Greeted();
+            JObject answer = client.Await(Send(client, "scene", new { Action = "Create", Path = path }));
+            Assert.That((string)answer["error"]!["data"]!["type"]!, Is.EqualTo("invalid_params"));
+            Assert.That((string)answer["error"]!["message"]!, Does.Contain("Path " + why));
+        }
+
         [Test]
         public void Every_tool_answers_in_an_editor_without_focus()
         {
@@ -309,7 +368,9 @@ namespace Holdfast.Tests
                 ["get-menu-items"] = new { },
                 ["execute-menu-item"] = new { MenuItemPath = "Tools/Count" },
                 ["run-tests"] = new { SaveScenes = true },
-                ["play-mode"] = new { Action = "Pause" }
+                ["play-mode"] = new { Action = "Pause" },
+                ["list-scenes"] = new { },
+                ["scene"] = new { Action = "Save" }
             };
             IEnumerable<string> all = typeof(CompileTool).Assembly.GetTypes()
                 .Where(t => t.IsDefined(typeof(McpToolAttribute), false)).Select(t => ((IUnityTool)Activator.CreateInstance(t)!).ToolName);

@@ -199,7 +199,10 @@ namespace UnityEditor.SceneManagement
 {
     public abstract class PreviewSceneStage
     {
-        public UnityEngine.SceneManagement.Scene scene => default;
+        public UnityEngine.SceneManagement.Scene scene => new()
+        {
+            Model = new UnityEngine.SceneManagement.SceneModel { Dirty = Native.Current.Flag("sceneDirty") }
+        };
     }
 
     public sealed class PrefabStage : PreviewSceneStage
@@ -209,9 +212,54 @@ namespace UnityEditor.SceneManagement
         public GameObject prefabContentsRoot => null;
     }
 
-    public sealed class EditorSceneManager
+    public enum OpenSceneMode
     {
-        public static bool SaveOpenScenes() => true;
+        Single,
+        Additive,
+        AdditiveWithoutLoading
+    }
+
+    public enum NewSceneMode
+    {
+        Single,
+        Additive
+    }
+
+    public enum NewSceneSetup
+    {
+        EmptyScene,
+        DefaultGameObjects
+    }
+
+    /// <summary>Scenes are empty files. As in Unity, opening or creating a single scene discards the others.</summary>
+    public sealed class EditorSceneManager : UnityEngine.SceneManagement.SceneManager
+    {
+        public static bool SaveOpenScenes() => Open.All(s => SaveScene(new UnityEngine.SceneManagement.Scene { Model = s }, s.Path));
+
+        public static UnityEngine.SceneManagement.Scene OpenScene(string scenePath, OpenSceneMode mode) =>
+            Add(scenePath, mode != OpenSceneMode.Single);
+
+        public static UnityEngine.SceneManagement.Scene NewScene(NewSceneSetup setup, NewSceneMode mode)
+        {
+            UnityEngine.SceneManagement.Scene scene = Add("", mode != NewSceneMode.Single);
+            if (setup == NewSceneSetup.DefaultGameObjects) scene.Model.Roots.Add(new GameObject("Main Camera"));
+            scene.Model.Dirty = true;
+            return scene;
+        }
+
+        public static bool SaveScene(UnityEngine.SceneManagement.Scene scene, string dstScenePath)
+        {
+            scene.Model.Path = dstScenePath;
+            scene.Model.Dirty = false;
+            System.IO.File.WriteAllText(Native.Current.Text("project") + "/" + dstScenePath, "");
+            return true;
+        }
+
+        public static bool CloseScene(UnityEngine.SceneManagement.Scene scene, bool removeScene)
+        {
+            Remove(scene.Model);
+            return true;
+        }
     }
 
     public static class PrefabStageUtility

@@ -140,7 +140,15 @@ namespace UnityEditor
 
         public static string[] GetLabels(GUID guid) => new[] { "Hero" };
 
-        public static string GUIDToAssetPath(string guid) => "Assets/" + guid + ".png";
+        public static string GUIDToAssetPath(string guid) => guid.EndsWith(".unity") ? guid : "Assets/" + guid + ".png";
+
+        // Knows scenes only. Their ids are their paths.
+        public static string[] FindAssets(string filter)
+        {
+            string folder = Native.Current.Text("project");
+            return System.IO.Directory.GetFiles(folder + "/Assets", "*.unity", System.IO.SearchOption.AllDirectories)
+                .Select(f => f.Substring(folder.Length + 1)).ToArray();
+        }
 
         public static string AssetPathToGUID(string path) => System.IO.Path.GetFileNameWithoutExtension(path);
 

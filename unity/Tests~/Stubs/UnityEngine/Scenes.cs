@@ -1,7 +1,10 @@
-// Stubs of scenes and their objects. Signatures are Unity's. There is one simulated scene.
+// Stubs of scenes and their objects. Signatures are Unity's. Scenes have no content on disk.
 using System.Collections.Generic;
 using System.Linq;
+using System.Runtime.CompilerServices;
 using UnityEngine.SceneManagement;
+
+[assembly: InternalsVisibleTo("UnityEditor")]
 
 namespace UnityEngine
 {
@@ -56,7 +59,7 @@ namespace UnityEngine
 
         public bool activeInHierarchy => true;
 
-        public Scene scene => new() { Title = "DontDestroyOnLoad", Roots = System.Array.Empty<GameObject>() };
+        public Scene scene => new() { Model = new SceneModel { Path = "DontDestroyOnLoad" } };
 
         public Transform transform => (Transform)components[0];
 
@@ -84,39 +87,75 @@ namespace UnityEngine
 
 namespace UnityEngine.SceneManagement
 {
+    /// <summary>A scene of the simulated editor.</summary>
+    internal sealed class SceneModel
+    {
+        public string Path { get; set; } = "";
+
+        public bool Dirty { get; set; }
+
+        public List<GameObject> Roots { get; } = new();
+    }
+
     public struct Scene
     {
-        internal string Title { get; set; }
+        internal SceneModel Model { get; set; }
 
-        internal GameObject[] Roots { get; set; }
+        public string name => System.IO.Path.GetFileNameWithoutExtension(Model.Path);
 
-        public string name => Title;
-
-        public string path => "Assets/" + Title + ".unity";
+        public string path => Model.Path;
 
         public bool isLoaded => true;
 
-        public bool isDirty => EditorHost.Native.Current.Flag("sceneDirty");
+        public bool isDirty => Model.Dirty;
 
-        public GameObject[] GetRootGameObjects() => Roots;
+        public int rootCount => Model.Roots.Count;
+
+        public GameObject[] GetRootGameObjects() => Model.Roots.ToArray();
     }
 
     public class SceneManager
     {
-        private static GameObject[] roots;
+        private static SceneModel active;
 
-        public static int sceneCount => 1;
+        internal static List<SceneModel> Open { get; } = new() { Sample() };
 
-        public static Scene GetActiveScene() => GetSceneAt(0);
+        public static int sceneCount => Open.Count;
 
-        public static Scene GetSceneAt(int index) => new() { Title = "SampleScene", Roots = roots ??= Sample() };
+        public static Scene GetActiveScene() => new() { Model = active ?? Open[0] };
 
-        private static GameObject[] Sample()
+        public static Scene GetSceneAt(int index) => new() { Model = Open[index] };
+
+        public static bool SetActiveScene(Scene scene)
         {
+            active = scene.Model;
+            return true;
+        }
+
+        internal static Scene Add(string path, bool additive)
+        {
+            if (!additive) Open.Clear();
+            var scene = new SceneModel { Path = path };
+            Open.Add(scene);
+            active = additive ? active : null;
+            return new Scene { Model = scene };
+        }
+
+        internal static void Remove(SceneModel scene)
+        {
+            Open.Remove(scene);
+            if (active == scene) active = null;
+        }
+
+        private static SceneModel Sample()
+        {
+            var scene = new SceneModel { Path = "Assets/SampleScene.unity", Dirty = EditorHost.Native.Current.Flag("sceneDirty") };
             var camera = new GameObject("Main Camera") { tag = "MainCamera" }.Add(new Behaviour());
             var world = new GameObject("World");
             new GameObject("Player").Add(new BoxCollider()).Under(world);
-            return new[] { camera, world };
+            scene.Roots.Add(camera);
+            scene.Roots.Add(world);
+            return scene;
         }
     }
 }

@@ -1,0 +1,38 @@
+#nullable enable
+using System.IO;
+using System.Linq;
+
+namespace Holdfast
+{
+    /// <summary>Checks the paths of assets that callers give.</summary>
+    internal static class AssetPaths
+    {
+        private const string Root = "Assets/";
+
+        // Windows does not accept these, and a project must work there too.
+        private const string Forbidden = "\\:*?\"<>|";
+
+        /// <summary>Checks the path of an asset that a tool may write: below Assets/, and with this ending.</summary>
+        /// <exception cref="ToolParameterException">It is not one.</exception>
+        public static string Writable(string path, string ending, string parameter)
+        {
+            string? wrong = !path.StartsWith(Root, System.StringComparison.Ordinal) ? "must begin with Assets/"
+                : !path.EndsWith(ending, System.StringComparison.Ordinal) ? "must end with " + ending
+                : path.Length > Limits.AssetPath ? $"must not be longer than {Limits.AssetPath} characters"
+                : path.Any(c => c < ' ' || Forbidden.IndexOf(c) >= 0) ? "has a character that no file may have on every system"
+                : path.Split('/').Any(IsNoName) ? "has an empty part, or one that begins or ends with a dot or a blank"
+                : null;
+            return wrong == null ? path : throw new ToolParameterException($"{parameter} {wrong}: {path}");
+        }
+
+        /// <summary>Whether the project has this file.</summary>
+        public static bool Exists(EditorIdentity editor, string path) => File.Exists(Path.Combine(editor.ProjectPath, path));
+
+        /// <summary>Whether the project has the folder in which this file is or would be.</summary>
+        public static bool HasFolder(EditorIdentity editor, string path) =>
+            Directory.Exists(Path.GetDirectoryName(Path.Combine(editor.ProjectPath, path)));
+
+        // This refuses ".." too. Unity ignores files that begin with a dot.
+        private static bool IsNoName(string part) => part.Length == 0 || part.Trim(' ', '.') != part;
+    }
+}

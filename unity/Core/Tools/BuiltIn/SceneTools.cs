@@ -1,0 +1,232 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.ComponentModel;
+using System.Linq;
+using System.Threading.Tasks;
+
+namespace Holdfast
+{
+    /// <summary>Parameters of <see cref="ListScenesTool"/>.</summary>
+    internal sealed class ListScenesSchema : BaseToolSchema
+    {
+    }
+
+    /// <summary>An open scene in a result.</summary>
+    internal sealed class SceneInfo
+    {
+        /// <summary>The scene's file; empty if it was never saved.</summary>
+        public string Path { get; set; } = "";
+
+        /// <summary>Name of the scene.</summary>
+        public string Name { get; set; } = "";
+
+        /// <summary>Whether new objects are put into this scene.</summary>
+        public bool IsActive { get; set; }
+
+        /// <summary>Whether its objects are loaded.</summary>
+        public bool IsLoaded { get; set; }
+
+        /// <summary>Whether it has unsaved changes.</summary>
+        public bool IsDirty { get; set; }
+
+        /// <summary>Number of objects without a parent.</summary>
+        public int RootCount { get; set; }
+
+        /// <summary>The open scenes of the editor.</summary>
+        public static IReadOnlyList<SceneInfo> Open(ISceneFiles scenes) => scenes.Open().Select(s => new SceneInfo
+        {
+            Path = s.Path, Name = s.Name, IsActive = s.IsActive, IsLoaded = s.IsLoaded, IsDirty = s.IsDirty, RootCount = s.RootCount
+        }).ToList();
+    }
+
+    /// <summary>Result of <see cref="ListScenesTool"/>.</summary>
+    internal sealed class ListScenesResponse : BaseToolResponse
+    {
+        /// <summary>The open scenes, in the order of the hierarchy window.</summary>
+        public IReadOnlyList<SceneInfo> OpenScenes { get; set; } = Array.Empty<SceneInfo>();
+
+        /// <summary>The scene files of the project, at most <see cref="Limits.ScenePaths"/>.</summary>
+        public IReadOnlyList<string> ProjectScenes { get; set; } = Array.Empty<string>();
+
+        /// <summary>Number of scene files of the project.</summary>
+        public int ProjectSceneCount { get; set; }
+    }
+
+    /// <summary>Lists scenes.</summary>
+    [McpTool(
+        Description = "Lists the open scenes (path, active, unsaved changes) and the scene files of the project",
+        Title = "List scenes", ReadOnly = true, Parallel = true)]
+    internal sealed class ListScenesTool : AbstractUnityTool<ListScenesSchema, ListScenesResponse>
+    {
+        /// <inheritdoc/>
+        public override string ToolName => "list-scenes";
+
+        /// <inheritdoc/>
+        protected override Task<ListScenesResponse> ExecuteAsync(ListScenesSchema parameters, IToolContext context)
+        {
+            ISceneFiles scenes = context.Get<ISceneFiles>();
+            IReadOnlyList<string> paths = scenes.InProject();
+            return Task.FromResult(new ListScenesResponse
+            {
+                OpenScenes = SceneInfo.Open(scenes), ProjectSceneCount = paths.Count,
+                ProjectScenes = paths.OrderBy(p => p, StringComparer.Ordinal).Take(Limits.ScenePaths).ToList()
+            });
+        }
+    }
+
+    /// <summary>What <see cref="SceneTool"/> does.</summary>
+    internal enum SceneAction
+    {
+        /// <summary>Opens a scene.</summary>
+        Open,
+
+        /// <summary>Creates a scene and saves it.</summary>
+        Create,
+
+        /// <summary>Saves a scene, or all.</summary>
+        Save,
+
+        /// <summary>Closes a scene.</summary>
+        Close,
+
+        /// <summary>Makes an open scene the one that gets new objects.</summary>
+        Activate
+    }
+
+    /// <summary>Parameters of <see cref="SceneTool"/>.</summary>
+    internal sealed class SceneSchema : BaseToolSchema
+    {
+        /// <summary>What to do.</summary>
+        [McpRequired]
+        [Description("Open, Create, Save, Close, or Activate (make it the one that gets new objects)")]
+        public SceneAction Action { get; set; }
+
+        /// <summary>The scene's file.</summary>
+        [Description("The scene's file, such as Assets/Scenes/Level1.unity. Save without it saves every open scene; Save with a new file " +
+            "saves the active scene there")]
+        public string Path { get; set; } = "";
+
+        /// <summary>Whether Open and Create leave the open scenes open.</summary>
+        [Description("Open and Create: leave the open scenes open")]
+        public bool Additive { get; set; }
+
+        /// <summary>Whether Create leaves out camera and light.</summary>
+        [Description("Create: without camera and light")]
+        public bool Empty { get; set; }
+
+        /// <inheritdoc/>
+        [Description("Seconds after which the tool is cancelled; 0: never")]
+        public override int TimeoutSeconds { get; set; } = 60;
+    }
+
+    /// <summary>Result of <see cref="SceneTool"/>.</summary>
+    internal sealed class SceneResponse : BaseToolResponse
+    {
+        /// <summary>Whether it was done. If false, nothing was changed, unless the message says otherwise.</summary>
+        public bool Success { get; set; }
+
+        /// <summary>The result as a sentence.</summary>
+        public string Message { get; set; } = "";
+
+        /// <summary>The scenes that are open now.</summary>
+        public IReadOnlyList<SceneInfo> OpenScenes { get; set; } = Array.Empty<SceneInfo>();
+    }
+
+    /// <summary>
+    /// Opens, creates, saves and closes scenes. It never discards unsaved changes, never replaces another file, and never lets Unity
+    /// ask the user.
+    /// </summary>
+    [McpTool(
+        Description = "Opens, creates, saves, closes or activates a scene. Never discards unsaved changes: save first. " +
+            "Example: {\"Action\": \"Open\", \"Path\": \"Assets/Scenes/Level1.unity\"}",
+        Title = "Scene", Destructive = false, Idempotent = true)]
+    internal sealed class SceneTool : AbstractUnityTool<SceneSchema, SceneResponse>
+    {
+        private const string Ending = ".unity";
+
+        /// <inheritdoc/>
+        public override string ToolName => "scene";
+
+        /// <inheritdoc/>
+        protected override Task<SceneResponse> ExecuteAsync(SceneSchema parameters, IToolContext context)
+        {
+            if (context.Get<IEditorState>().Read().IsPlaying) return Done(context, false, "The editor is in play mode; leave it first");
+            ISceneFiles scenes = context.Get<ISceneFiles>();
+            IReadOnlyList<SceneFile> open = scenes.Open();
+            if (parameters.Path.Length == 0)
+            {
+                if (parameters.Action == SceneAction.Save) return SaveAll(scenes, open, context);
+                throw new ToolParameterException("Path is missing: the scene's file, such as Assets/Scenes/Level1.unity");
+            }
+            SceneFile? named = open.FirstOrDefault(s => s.Path == parameters.Path);
+            EditorIdentity editor = context.Get<IBridgeInfo>().Editor;
+            switch (parameters.Action)
+            {
+                case SceneAction.Save when named != null:
+                    return Saved(scenes, named, parameters.Path, context);
+                case SceneAction.Save:
+                    return RefuseToWrite(parameters.Path, editor) is { } taken
+                        ? Done(context, false, taken)
+                        : Saved(scenes, open.First(s => s.IsActive), parameters.Path, context);
+                case SceneAction.Create:
+                    if (RefuseToWrite(parameters.Path, editor) is { } reason) return Done(context, false, reason);
+                    if (!parameters.Additive && Unsaved(open) is { } unsaved) return Done(context, false, unsaved);
+                    // Unity refuses a second scene beside one that was never saved.
+                    if (parameters.Additive && open.Any(s => s.Path.Length == 0)) return Done(context, false, "An open scene was never saved; save it first");
+                    scenes.Create(parameters.Empty, parameters.Additive);
+                    return Saved(scenes, scenes.Open().First(s => s.IsActive), parameters.Path, context);
+                case SceneAction.Open:
+                    if (named is { IsLoaded: true }) return Done(context, true, "It is open already");
+                    if (!AssetPaths.Exists(editor, parameters.Path) && !scenes.InProject().Contains(parameters.Path))
+                    {
+                        return Done(context, false, $"There is no scene {parameters.Path}; list-scenes has the files");
+                    }
+                    if (!parameters.Additive && Unsaved(open) is { } dirty) return Done(context, false, dirty);
+                    scenes.Load(parameters.Path, parameters.Additive);
+                    return Done(context, true, "Opened " + parameters.Path);
+            }
+            if (named == null) return Done(context, false, $"{parameters.Path} is not open; list-scenes has the open scenes");
+            if (parameters.Action == SceneAction.Activate)
+            {
+                return scenes.Activate(named)
+                    ? Done(context, true, "New objects are put into " + parameters.Path)
+                    : Done(context, false, "Unity did not make it the active scene; is it loaded?");
+            }
+            if (named.IsDirty) return Done(context, false, parameters.Path + " has unsaved changes; save it first");
+            if (open.Count == 1) return Done(context, false, "Unity keeps at least one scene open; open another one instead");
+            return scenes.Close(named) ? Done(context, true, "Closed " + parameters.Path) : Done(context, false, "Unity did not close it");
+        }
+
+        private static Task<SceneResponse> SaveAll(ISceneFiles scenes, IReadOnlyList<SceneFile> open, IToolContext context)
+        {
+            List<SceneFile> dirty = open.Where(s => s.IsDirty).ToList();
+            if (dirty.Count == 0) return Done(context, true, "No open scene has unsaved changes");
+            // Unity would ask the user for the file.
+            if (dirty.Any(s => s.Path.Length == 0)) return Done(context, false, "An open scene was never saved; name its file in Path");
+            foreach (SceneFile scene in dirty)
+            {
+                if (!scenes.Save(scene, scene.Path)) return Done(context, false, $"Unity could not save {scene.Path}; scenes before it are saved");
+            }
+            return Done(context, true, "Saved " + string.Join(", ", dirty.Select(s => s.Path)));
+        }
+
+        private static Task<SceneResponse> Saved(ISceneFiles scenes, SceneFile scene, string path, IToolContext context) =>
+            scenes.Save(scene, path) ? Done(context, true, "Saved " + path) : Done(context, false, $"Unity could not save {path}; get-logs may tell why");
+
+        private static string? RefuseToWrite(string path, EditorIdentity editor) =>
+            AssetPaths.Exists(editor, AssetPaths.Writable(path, Ending, "Path")) ? $"There is a file {path} already; it is not replaced"
+            : !AssetPaths.HasFolder(editor, path) ? $"There is no folder for {path}; create it first"
+            : null;
+
+        private static string? Unsaved(IReadOnlyList<SceneFile> open) =>
+            open.FirstOrDefault(s => s.IsDirty) is { } dirty
+                ? $"{(dirty.Path.Length > 0 ? dirty.Path : "An open scene that was never saved")} has changes that would be lost; save it first"
+                : null;
+
+        private static Task<SceneResponse> Done(IToolContext context, bool success, string message) => Task.FromResult(new SceneResponse
+        {
+            Success = success, Message = message, OpenScenes = SceneInfo.Open(context.Get<ISceneFiles>())
+        });
+    }
+}
