@@ -70,7 +70,7 @@ pub enum DialectChoice {
     Holdfast,
     /// turbokettle/unity-mcp.
     Turbokettle,
-    /// uMCP, v0.1 to v0.26.4.
+    /// uMCP, v0.1 to v0.26.
     Umcp,
     /// uLoopMCP, v0.27 to v2.1.1.
     Uloop,

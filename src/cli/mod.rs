@@ -105,7 +105,8 @@ Examples:
     /// Show every running gateway and this project's editor.
     ///
     /// Opens no connections: gateways leave a record in the state folder, the editor is seen by its files, its process and its port.
-    /// Exit codes: 0 an editor is reachable, 2 wrong usage, 3 none is.
+    /// Exit codes: 0 an editor runs and its port is open (it is not
+    /// called), 2 wrong usage, 3 none does.
     #[command(after_help = "\
 Examples:
   holdfast status
@@ -116,8 +117,8 @@ Examples:
     /// Find out what is wrong, how sure that is, and the fix.
     ///
     /// Looks at the project, its package and settings, the editor's process, the ports and who listens there, lock files, the
-    /// state folder, the environment and the configurations of AI clients; then greets the editor as a gateway does, if it may be called. Changes nothing in the
-    /// project. Exit codes: 0 no problem, 1 problems.
+    /// state folder, the environment and the configurations of AI clients; then greets the editor as a gateway does, if it may be
+    /// called. Changes nothing in the project. Exit codes: 0 no problem, 1 problems, 2 wrong usage.
     #[command(after_help = "\
 Examples:
   holdfast doctor

@@ -266,6 +266,12 @@ namespace Holdfast
         /// <summary>Number of frames that must pass too, since one frame can take longer than <see cref="PlayModeSettle"/>.</summary>
         public const int PlayModeFrames = 10;
 
+        /// <summary>Maximum number of ids in a refusal that says that several objects have the same path.</summary>
+        public const int SameObjects = 10;
+
+        /// <summary>Maximum number of children that are named in a result. get-hierarchy has all.</summary>
+        public const int ChildNames = 200;
+
         /// <summary>Maximum number of scene files of the project in a result. Large projects have a few hundred.</summary>
         public const int ScenePaths = 500;
 

@@ -144,6 +144,11 @@ namespace Holdfast
         /// <summary>The object's id in this session. It is text because newer editors have ids of 64 bits.</summary>
         string Id { get; }
 
+        /// <summary>
+        /// The object's GlobalObjectId, which stays the same in later sessions; empty if it has none. Slower than <see cref="Id"/>.
+        /// </summary>
+        string GlobalId { get; }
+
         /// <summary>The object's name.</summary>
         string Name { get; }
 

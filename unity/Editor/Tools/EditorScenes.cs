@@ -59,13 +59,22 @@ namespace Holdfast.Editor
 #endif
         }
 
-        private sealed class ObjectNode : ISceneNode
+        // An object of a scene that was never saved has an id of zeros.
+        internal static string GlobalIdOf(UnityEngine.Object one)
+        {
+            GlobalObjectId id = GlobalObjectId.GetGlobalObjectIdSlow(one);
+            return id.identifierType == 0 ? "" : id.ToString();
+        }
+
+        internal sealed class ObjectNode : ISceneNode
         {
             private readonly GameObject one;
 
             public ObjectNode(GameObject one) => this.one = one;
 
             public string Id => IdOf(one);
+
+            public string GlobalId => GlobalIdOf(one);
 
             public string Name => one.name;
 
@@ -91,11 +100,12 @@ namespace Holdfast.Editor
             public IEnumerable<ISceneComponent> Components => one.GetComponents<Component>().Select(c => new ComponentView(c));
         }
 
-        private sealed class ComponentView : ISceneComponent
+        /// <summary>A component, or another object that has serialised properties.</summary>
+        internal sealed class ComponentView : ISceneComponent
         {
-            private readonly Component? component;
+            private readonly UnityEngine.Object? component;
 
-            public ComponentView(Component? component) => this.component = component;
+            public ComponentView(UnityEngine.Object? component) => this.component = component;
 
             public bool IsMissing => component == null;
 

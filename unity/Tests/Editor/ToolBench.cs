@@ -184,7 +184,9 @@ namespace Holdfast.Tests
             children.AddRange(below);
         }
 
-        public string Id => "18446744073709551615";
+        public string Id { get; set; } = "18446744073709551615";
+
+        public string GlobalId => "GlobalObjectId_V1-2-" + Name;
 
         public string Name { get; }
 

@@ -349,6 +349,36 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void An_object_is_inspected_by_its_path_its_ids_and_as_an_asset()
+        {
+            File.WriteAllText(Path.Combine(project, "Assets", "hero.png"), "");
+            using TestClient client = Greeted();
+            JToken player = Value(client, "inspect", new { Object = "World/Player" });
+            Assert.That(((string)player["Name"]!, (string)player["Path"]!, (string)player["Tag"]!), Is.EqualTo(("Player", "World/Player", "Untagged")));
+            Assert.That(player["Components"]!.Select(c => (string)c["type"]!), Is.EqualTo(new[] { "Transform", "BoxCollider" }));
+            Assert.That(player["Components"]![1]!["properties"]!.Count(), Is.GreaterThan(3));
+            foreach (string id in new[] { "Id", "GlobalId" })
+            {
+                JToken again = Value(client, "inspect", new { Object = (string)player[id]!, Components = new[] { "BoxCollider" } });
+                Assert.That((string)again["GlobalId"]!, Is.EqualTo((string)player["GlobalId"]!));
+                Assert.That(again["Components"]!.Select(c => (string)c["type"]!), Is.EqualTo(new[] { "BoxCollider" }));
+            }
+            JToken asset = Value(client, "inspect", new { Object = "Assets/hero.png" });
+            Assert.That(((string)asset["Type"]!, (string)asset["AssetPath"]!), Is.EqualTo(("UnityEngine.Texture2D", "Assets/hero.png")));
+            Assert.That(asset["Components"]![0]!["properties"]!.Count(), Is.GreaterThan(3));
+            foreach (var (given, why) in new[]
+            {
+                (new { Object = "Assets/none.png", Components = new string[0] }, "There is no object Assets/none.png"),
+                (new { Object = "Player", Components = new string[0] }, "A path begins at the root"),
+                (new { Object = "World/Player", Components = new[] { "Light" } }, "it has Transform, BoxCollider")
+            })
+            {
+                JObject answer = client.Await(Send(client, "inspect", given));
+                Assert.That((string)answer["error"]!["message"]!, Does.Contain(why));
+            }
+        }
+
+        [Test]
         public void Every_tool_answers_in_an_editor_without_focus()
         {
             // Arguments with which each tool runs. A new tool needs a line here.
@@ -370,6 +400,7 @@ namespace Holdfast.Tests
                 ["run-tests"] = new { SaveScenes = true },
                 ["play-mode"] = new { Action = "Pause" },
                 ["list-scenes"] = new { },
+                ["inspect"] = new { Object = "World/Player" },
                 ["scene"] = new { Action = "Save" }
             };
             IEnumerable<string> all = typeof(CompileTool).Assembly.GetTypes()

@@ -98,6 +98,20 @@ namespace Holdfast
         /// <summary>Whether properties beyond <see cref="Limits.ComponentProperties"/> were left out.</summary>
         [JsonProperty("propertiesCut", DefaultValueHandling = DefaultValueHandling.Ignore)]
         public bool PropertiesCut { get; set; }
+
+        /// <summary>Reads a component.</summary>
+        public static ComponentInfo Of(ISceneComponent component, bool inherited)
+        {
+            if (component.IsMissing) return new ComponentInfo { Type = SceneWalk.NameOf(component) };
+            List<SceneProperty> properties = component.Properties(inherited).Take(Limits.ComponentProperties + 1).ToList();
+            return new ComponentInfo
+            {
+                Type = component.TypeName, FullTypeName = component.FullTypeName, Enabled = component.Enabled,
+                PropertiesCut = properties.Count > Limits.ComponentProperties,
+                Properties = properties.Take(Limits.ComponentProperties)
+                    .Select(p => new ComponentPropertyInfo { Name = p.Name, Type = p.Type, Value = p.Value }).ToList()
+            };
+        }
     }
 
     /// <summary>A GameObject that matches.</summary>
@@ -211,20 +225,7 @@ namespace Holdfast
         {
             Id = spot.Node.Id, Name = spot.Node.Name, Path = spot.Path, IsActive = spot.Node.ActiveInHierarchy, Tag = spot.Node.Tag,
             Layer = spot.Node.Layer, LayerName = spot.Node.LayerName,
-            Components = spot.Node.Components.Select(c => Describe(c, inherited)).ToList()
+            Components = spot.Node.Components.Select(c => ComponentInfo.Of(c, inherited)).ToList()
         };
-
-        private static ComponentInfo Describe(ISceneComponent component, bool inherited)
-        {
-            if (component.IsMissing) return new ComponentInfo { Type = SceneWalk.NameOf(component) };
-            List<SceneProperty> properties = component.Properties(inherited).Take(Limits.ComponentProperties + 1).ToList();
-            return new ComponentInfo
-            {
-                Type = component.TypeName, FullTypeName = component.FullTypeName, Enabled = component.Enabled,
-                PropertiesCut = properties.Count > Limits.ComponentProperties,
-                Properties = properties.Take(Limits.ComponentProperties)
-                    .Select(p => new ComponentPropertyInfo { Name = p.Name, Type = p.Type, Value = p.Value }).ToList()
-            };
-        }
     }
 }

@@ -134,7 +134,14 @@ namespace UnityEditor
         public static T LoadAssetAtPath<T>(string assetPath) where T : UnityEngine.Object =>
             typeof(ScriptableObject).IsAssignableFrom(typeof(T)) && assetPath.StartsWith("Packages/") ? Activator.CreateInstance<T>() : null;
 
-        public static string GetAssetPath(UnityEngine.Object assetObject) => "Assets/" + assetObject.name;
+        public static string GetAssetPath(UnityEngine.Object assetObject) =>
+            assetObject is GameObject or Component ? "" : "Assets/" + assetObject.name;
+
+        // Every file is a texture.
+        public static UnityEngine.Object LoadMainAssetAtPath(string assetPath) =>
+            System.IO.File.Exists(Native.Current.Text("project") + "/" + assetPath)
+                ? new Texture2D(1, 1) { name = assetPath.Substring("Assets/".Length) }
+                : null;
 
         public static string[] GetLabels(UnityEngine.Object obj) => new[] { "Hero" };
 
@@ -155,6 +162,47 @@ namespace UnityEditor
         public static Type GetMainAssetTypeAtPath(string assetPath) => typeof(Texture2D);
 
         public static bool IsAssetImportWorkerProcess() => Native.Current.Flag("importWorker");
+    }
+
+    /// <summary>The ids are those of the session.</summary>
+    public struct GlobalObjectId
+    {
+        private const string Prefix = "GlobalObjectId_V1-2-00000000000000000000000000000000-";
+
+        private string number;
+
+        public int identifierType => 2;
+
+        public override string ToString() => Prefix + number + "-0";
+
+        public static GlobalObjectId GetGlobalObjectIdSlow(UnityEngine.Object obj) => new() { number = Number(obj) };
+
+        public static bool TryParse(string stringValue, out GlobalObjectId id)
+        {
+            bool known = stringValue.StartsWith(Prefix);
+            id = known ? new GlobalObjectId { number = stringValue.Substring(Prefix.Length).Split('-')[0] } : default;
+            return known;
+        }
+
+        public static UnityEngine.Object GlobalObjectIdentifierToObjectSlow(GlobalObjectId id) =>
+            UnityEngine.SceneManagement.SceneManager.Open.SelectMany(s => s.Roots).SelectMany(All).FirstOrDefault(o => Number(o) == id.number);
+
+        private static string Number(UnityEngine.Object one) =>
+#if UNITY_6000_5_OR_NEWER
+            EntityId.ToULong(one.GetEntityId()).ToString();
+#else
+            one.GetInstanceID().ToString();
+#endif
+
+        private static IEnumerable<UnityEngine.Object> All(GameObject one)
+        {
+            yield return one;
+            foreach (Component component in one.GetComponents<Component>()) yield return component;
+            for (int i = 0; i < one.transform.childCount; i++)
+            {
+                foreach (UnityEngine.Object below in All(one.transform.GetChild(i).gameObject)) yield return below;
+            }
+        }
     }
 
     public static class TypeCache
