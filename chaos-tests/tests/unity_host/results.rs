@@ -89,6 +89,31 @@ fn a_test_run_cut_by_its_own_reload_or_a_reset_gives_its_true_result() {
 }
 
 #[test]
+fn play_mode_entered_over_its_own_reload_or_a_reset_is_told_truly() {
+    on_both("play-mode", &["U01", "U03", "N03"], |runtime, scenario| {
+        let (mut stage, proxy) = behind_proxy(runtime, &[]);
+        for fault in FAULTS {
+            for (action, reloaded) in [("Enter", true), ("Exit", false)] {
+                let before = reloads(&mut stage);
+                let told = result_of(&mut stage, &proxy, fault.as_ref(), "play-mode", &json!({"Action": action}));
+                let state = (&told["Success"], &told["IsPlaying"], &told["DomainReloaded"]);
+                assert_eq!(
+                    state,
+                    (&json!(true), &json!(action == "Enter"), &json!(reloaded)),
+                    "{action}, {fault:?}: {told}"
+                );
+                assert_eq!(reloads(&mut stage), before + u64::from(reloaded), "{action} ran again with {fault:?}");
+                scenario.record.injected(&format!("{action}, {fault:?}"));
+                for invariant in ["I1", "I2"] {
+                    scenario.record.checked(invariant, 1);
+                }
+            }
+        }
+        stage.close(scenario);
+    });
+}
+
+#[test]
 fn a_gateway_killed_during_a_compile_takes_its_client_with_it_and_doubles_nothing() {
     on_both("gateway-killed", &["C07", "U01"], |runtime, scenario| {
         let mut stage = Stage::open(runtime, &["--compile-ms", "700"]);
