@@ -41,8 +41,6 @@ namespace Holdfast.Editor.TestRunner
             }
         }
 
-        public bool HasDirtyPrefab => PrefabStageUtility.GetCurrentPrefabStage() is { } stage && stage.scene.isDirty;
-
         private TestRunnerApi Api
         {
             get

@@ -9,7 +9,7 @@ namespace Holdfast
         /// <summary>The open scenes, in the order of the hierarchy window.</summary>
         IReadOnlyList<SceneFile> Open();
 
-        /// <summary>The paths of all scenes of the project, those of packages included.</summary>
+        /// <summary>The paths of all scenes below Assets/.</summary>
         IReadOnlyList<string> InProject();
 
         /// <summary>Opens a scene. Without <paramref name="additive"/> it closes all others, unsaved changes included.</summary>

@@ -120,6 +120,9 @@ namespace Holdfast
     {
         /// <summary>Returns the open scenes, or the prefab that is being edited.</summary>
         IReadOnlyList<SceneView> Open();
+
+        /// <summary>Whether a prefab with unsaved changes is open for editing.</summary>
+        bool HasDirtyPrefab { get; }
     }
 
     /// <summary>An open scene or a prefab stage. Its objects are read one by one as they are visited.</summary>
@@ -320,8 +323,6 @@ namespace Holdfast
         /// <summary>Whether scenes have unsaved changes.</summary>
         bool HasDirtyScenes { get; }
 
-        /// <summary>Whether a prefab with unsaved changes is open for editing.</summary>
-        bool HasDirtyPrefab { get; }
     }
 
     /// <summary>Selects the tests to run. A list that is empty excludes nothing.</summary>

@@ -7,7 +7,7 @@ namespace Holdfast
     /// <summary>Checks the paths of assets that callers give.</summary>
     internal static class AssetPaths
     {
-        private const string Root = "Assets/";
+        private const string Assets = "Assets/", Packages = "Packages/";
 
         // Windows does not accept these, and a project must work there too.
         private const string Forbidden = "\\:*?\"<>|";
@@ -16,13 +16,22 @@ namespace Holdfast
         /// <exception cref="ToolParameterException">It is not one.</exception>
         public static string Writable(string path, string ending, string parameter)
         {
-            string? wrong = !path.StartsWith(Root, System.StringComparison.Ordinal) ? "must begin with Assets/"
+            if (!path.StartsWith(Assets, System.StringComparison.Ordinal)) throw Refusal(parameter, "must begin with " + Assets, path);
+            return Readable(path, ending, parameter);
+        }
+
+        /// <summary>Checks the path of an asset: below Assets/ or Packages/, and with this ending.</summary>
+        /// <exception cref="ToolParameterException">It is not one.</exception>
+        public static string Readable(string path, string ending, string parameter)
+        {
+            bool rooted = path.StartsWith(Assets, System.StringComparison.Ordinal) || path.StartsWith(Packages, System.StringComparison.Ordinal);
+            string? wrong = !rooted ? "must begin with " + Assets
                 : !path.EndsWith(ending, System.StringComparison.Ordinal) ? "must end with " + ending
                 : path.Length > Limits.AssetPath ? $"must not be longer than {Limits.AssetPath} characters"
                 : path.Any(c => c < ' ' || Forbidden.IndexOf(c) >= 0) ? "has a character that no file may have on every system"
                 : path.Split('/').Any(IsNoName) ? "has an empty part, or one that begins or ends with a dot or a blank"
                 : null;
-            return wrong == null ? path : throw new ToolParameterException($"{parameter} {wrong}: {path}");
+            return wrong == null ? path : throw Refusal(parameter, wrong, path);
         }
 
         /// <summary>Whether the project has this file.</summary>
@@ -31,6 +40,9 @@ namespace Holdfast
         /// <summary>Whether the project has the folder in which this file is or would be.</summary>
         public static bool HasFolder(EditorIdentity editor, string path) =>
             Directory.Exists(Path.GetDirectoryName(Path.Combine(editor.ProjectPath, path)));
+
+        private static ToolParameterException Refusal(string parameter, string wrong, string path) => new(
+            $"{parameter} {wrong}: {(path.Length <= Limits.AssetPath ? path : path.Substring(0, Limits.AssetPath) + "...")}");
 
         // This refuses ".." too. Unity ignores files that begin with a dot.
         private static bool IsNoName(string part) => part.Length == 0 || part.Trim(' ', '.') != part;

@@ -23,7 +23,7 @@ namespace Holdfast.Editor
             return open;
         }
 
-        public IReadOnlyList<string> InProject() => AssetDatabase.FindAssets("t:Scene").Select(AssetDatabase.GUIDToAssetPath).ToList();
+        public IReadOnlyList<string> InProject() => AssetDatabase.FindAssets("t:Scene", new[] { "Assets" }).Select(AssetDatabase.GUIDToAssetPath).ToList();
 
         public void Load(string path, bool additive) =>
             EditorSceneManager.OpenScene(path, additive ? OpenSceneMode.Additive : OpenSceneMode.Single);

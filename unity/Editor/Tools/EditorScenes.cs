@@ -31,6 +31,8 @@ namespace Holdfast.Editor
             return open;
         }
 
+        public bool HasDirtyPrefab => PrefabStageUtility.GetCurrentPrefabStage() is { } stage && stage.scene.isDirty;
+
         private static SceneView View(Scene scene, SceneKind kind, bool active) =>
             new(scene.name, scene.path, kind, active, scene.GetRootGameObjects().Select(o => new ObjectNode(o)).ToArray());
 

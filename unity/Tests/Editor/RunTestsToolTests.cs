@@ -23,8 +23,6 @@ namespace Holdfast.Tests
 
         public bool HasDirtyScenes { get; set; }
 
-        public bool HasDirtyPrefab { get; set; }
-
         public bool CanSave { get; set; } = true;
 
         public int Listening => listeners.Count;
@@ -70,12 +68,14 @@ namespace Holdfast.Tests
 
         private ToolBench bench = null!;
         private ModelTestRunner runner = null!;
+        private ModelScenes scenes = null!;
 
         [SetUp]
         public void SetUp()
         {
             runner = new ModelTestRunner();
-            bench = new ToolBench().With<ITestRunner>(runner).With<ICompiler>(new ModelCompiler());
+            scenes = new ModelScenes();
+            bench = new ToolBench().With<ITestRunner>(runner).With<IScenes>(scenes).With<ICompiler>(new ModelCompiler());
         }
 
         [TearDown]

@@ -226,6 +226,8 @@ namespace Holdfast.Tests
 
         public ModelScenes(params ModelNode[] roots) => this.roots = roots;
 
+        public bool HasDirtyPrefab { get; set; }
+
         public IReadOnlyList<SceneView> Open() => new[] { new SceneView("Level", "Assets/Level.unity", SceneKind.Scene, true, roots) };
     }
 }

@@ -334,6 +334,17 @@ namespace Holdfast.Tests
             Assert.That(Scene(client, new { Action = "Close", Path = "Assets/SampleScene.unity" }).Success);
         }
 
+        [Test]
+        public void Nothing_that_makes_unity_ask_about_a_prefab_is_done()
+        {
+            Restart("--flag", "prefabOpen", "--flag", "sceneDirty");
+            File.WriteAllText(Path.Combine(project, "Assets", "Other.unity"), "");
+            using TestClient client = Greeted();
+            Assert.That(Scene(client, new { Action = "Open", Path = "Assets/Other.unity", Additive = true }), Is.EqualTo((false, SceneTool.UnsavedPrefab)));
+            JToken play = Value(client, "play-mode", new { Action = "Enter" });
+            Assert.That(((bool)play["Success"]!, (string)play["Message"]!), Is.EqualTo((false, SceneTool.UnsavedPrefab)));
+        }
+
         [TestCase("Level.unity", "must begin with Assets/")]
         [TestCase("Assets/Level.scene", "must end with .unity")]
         [TestCase("Assets/../../Level.unity", "has an empty part")]

@@ -109,6 +109,7 @@ namespace Holdfast
                 return State(mode, true, enter ? "The editor is in play mode already" : "The editor is not in play mode");
             }
             if (enter && Obstacle(context.Get<IEditorState>().Read()) is { } obstacle) return State(mode, false, obstacle);
+            if (enter && context.Get<IScenes>().HasDirtyPrefab) return State(mode, false, SceneTool.UnsavedPrefab);
             context.KeepAcrossReload(new JObject { ["enter"] = enter });
             if (enter) mode.Enter();
             else mode.Exit();

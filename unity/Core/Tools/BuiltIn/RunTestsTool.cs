@@ -184,7 +184,7 @@ namespace Holdfast
             if (now.IsCompiling || now.IsUpdating) return "The editor is compiling or importing; try again when it is done";
             if (now.HasCompileErrors) return "The scripts do not compile, so the tests would be old ones; fix them first";
             if (runner.IsRunning) return "A test run is going on already; try again when it is over";
-            if (runner.HasDirtyPrefab) return "A prefab with unsaved changes is open; save it or close it first, since Unity would ask";
+            if (context.Get<IScenes>().HasDirtyPrefab) return SceneTool.UnsavedPrefab;
             if (!runner.HasDirtyScenes) return null;
             if (!parameters.SaveScenes) return "There are scenes with unsaved changes; save them first, or set SaveScenes";
             return runner.SaveScenes() ? null : "A scene could not be saved without asking the user; save it first";

@@ -143,6 +143,8 @@ namespace Holdfast
         Title = "Scene", Destructive = false, Idempotent = true)]
     internal sealed class SceneTool : AbstractUnityTool<SceneSchema, SceneResponse>
     {
+        public const string UnsavedPrefab = "A prefab with unsaved changes is open; save it or close it first, since Unity would ask";
+
         private const string Ending = ".unity";
 
         /// <inheritdoc/>
@@ -159,8 +161,14 @@ namespace Holdfast
                 if (parameters.Action == SceneAction.Save) return SaveAll(scenes, open, context);
                 throw new ToolParameterException("Path is missing: the scene's file, such as Assets/Scenes/Level1.unity");
             }
+            AssetPaths.Readable(parameters.Path, Ending, "Path");
             SceneFile? named = open.FirstOrDefault(s => s.Path == parameters.Path);
             EditorIdentity editor = context.Get<IBridgeInfo>().Editor;
+            // Unity leaves the prefab then, and asks what to do with its changes.
+            if (parameters.Action is SceneAction.Open or SceneAction.Create && context.Get<IScenes>().HasDirtyPrefab)
+            {
+                return Done(context, false, UnsavedPrefab);
+            }
             switch (parameters.Action)
             {
                 case SceneAction.Save when named != null:
@@ -178,7 +186,8 @@ namespace Holdfast
                     return Saved(scenes, scenes.Open().First(s => s.IsActive), parameters.Path, context);
                 case SceneAction.Open:
                     if (named is { IsLoaded: true }) return Done(context, true, "It is open already");
-                    if (!AssetPaths.Exists(editor, parameters.Path) && !scenes.InProject().Contains(parameters.Path))
+                    // Unity opens no scene of a package that lies outside of the project's folder.
+                    if (!AssetPaths.Exists(editor, parameters.Path))
                     {
                         return Done(context, false, $"There is no scene {parameters.Path}; list-scenes has the files");
                     }

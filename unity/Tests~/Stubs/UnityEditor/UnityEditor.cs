@@ -150,7 +150,7 @@ namespace UnityEditor
         public static string GUIDToAssetPath(string guid) => guid.EndsWith(".unity") ? guid : "Assets/" + guid + ".png";
 
         // Knows scenes only. Their ids are their paths.
-        public static string[] FindAssets(string filter)
+        public static string[] FindAssets(string filter, string[] searchInFolders)
         {
             string folder = Native.Current.Text("project");
             return System.IO.Directory.GetFiles(folder + "/Assets", "*.unity", System.IO.SearchOption.AllDirectories)
