@@ -390,6 +390,22 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void The_editors_state_and_the_project_are_told()
+        {
+            using TestClient client = Greeted();
+            JToken state = Value(client, "editor-state", new { });
+            Assert.That(((string)state["UnityVersion"]!, (string)state["ProductName"]!, (bool)state["IsPlaying"]!), Is.EqualTo(("6000.0.78f1", "Game", false)));
+            Assert.That((string)state["OpenScenes"]![0]!["Path"]!, Is.EqualTo("Assets/SampleScene.unity"));
+            Assert.That(state["Layers"]!.Select(l => (string)l!), Does.Contain("UI"));
+            Assert.That(state["Packages"], Is.Null);
+            host.Order("compile-error on");
+            host.Await("done");
+            state = Value(client, "editor-state", new { IncludePackages = true });
+            Assert.That((bool)state["HasCompileErrors"]!);
+            Assert.That(state["Packages"]!.ToObject<Dictionary<string, string>>(), Is.EqualTo(new Dictionary<string, string> { ["dev.holdfast.unity"] = "0.1.0" }));
+        }
+
+        [Test]
         public void Every_tool_answers_in_an_editor_without_focus()
         {
             // Arguments with which each tool runs. A new tool needs a line here.
@@ -411,6 +427,7 @@ namespace Holdfast.Tests
                 ["run-tests"] = new { SaveScenes = true },
                 ["play-mode"] = new { Action = "Pause" },
                 ["list-scenes"] = new { },
+                ["editor-state"] = new { },
                 ["inspect"] = new { Object = "World/Player" },
                 ["scene"] = new { Action = "Save" }
             };

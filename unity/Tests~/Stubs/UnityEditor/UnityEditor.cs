@@ -301,6 +301,16 @@ namespace UnityEditor.PackageManager
     {
         public string version { get; internal set; }
 
+        public string name { get; internal set; }
+
+        public bool isDirectDependency { get; internal set; }
+
+        public static PackageInfo[] GetAllRegisteredPackages() => new[]
+        {
+            new PackageInfo { name = "dev.holdfast.unity", version = "0.1.0", isDirectDependency = true },
+            new PackageInfo { name = "com.unity.nuget.newtonsoft-json", version = "3.2.1" }
+        };
+
         public static PackageInfo FindForAssembly(Assembly assembly) => new() { version = Native.Current.Text("packageVersion") };
     }
 }
@@ -309,6 +319,10 @@ namespace UnityEditorInternal
 {
     public class InternalEditorUtility
     {
+        public static string[] tags => new[] { "Untagged", "MainCamera" };
+
+        public static string[] layers => new[] { "Default", "UI" };
+
         public static bool isApplicationActive => Native.Current.Flag("isFocused");
     }
 }

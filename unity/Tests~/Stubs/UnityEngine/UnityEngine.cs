@@ -77,6 +77,10 @@ namespace UnityEngine
 
         public static string unityVersion => EditorHost.Native.Current.Text("unityVersion");
 
+        public static string productName => "Game";
+
+        public static string companyName => "Me";
+
         public static bool isBatchMode => EditorHost.Native.Current.Flag("batchMode");
     }
 
