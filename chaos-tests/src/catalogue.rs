@@ -127,8 +127,8 @@ mod tests {
         one("| N03 | x | `tests/a.rs::hold` | I1 | y |", "a test that is not there");
         one("| N03 | x | `tests/b.rs::holds` | I1 | y |", "a file that is not there");
         one("| N03 | x | `holds` | I1 | y |", "a file that is not there");
-        one("| N03 | x | waiver: no time | I1 | y |", "without a later piece");
-        one("| N03 | x | `tests/a.rs::holds` waiver: later | I1 | y |", "without a later piece");
+        one("| N03 | x | waiver: no time | I1 | y |", "without a physical reason");
+        one("| N03 | x | `tests/a.rs::holds` waiver: later | I1 | y |", "without a physical reason");
         one("| N03 | x | `tests/a.rs::holds` | all | y |", "no invariant");
         one("| N03 | x | `tests/a.rs::holds` | I1 | |", "no figure");
         one("| N03 | x | `tests/a.rs::holds` | I1 |", "4 cells");
