@@ -55,9 +55,9 @@ namespace Holdfast.Tests
             Type[] types = typeof(ToolRegistry).Assembly.GetTypes()
                 .Where(t => t.IsDefined(typeof(McpToolAttribute), false)).ToArray();
             foreach (Type type in types) registry.Register((IUnityTool)Activator.CreateInstance(type)!);
-            Assert.That(registry.All, Has.Count.EqualTo(14));
+            Assert.That(registry.All, Has.Count.EqualTo(19));
             string[] acting = registry.All.Where(t => !t.About.ReadOnly).Select(t => t.Name).ToArray();
-            Assert.That(acting, Is.EquivalentTo(new[] { "clear-console", "compile", "execute-menu-item", "run-tests", "set-client-name" }));
+            Assert.That(acting, Is.EquivalentTo(new[] { "clear-console", "compile", "execute-menu-item", "play-mode", "run-tests", "scene", "set-client-name" }));
             var checker = new SecurityChecker(new TestSecurity());
             string[] refused = registry.All.Where(t => checker.Check(t) != null).Select(t => t.Name).ToArray();
             Assert.That(refused, Is.EquivalentTo(new[] { "execute-menu-item", "run-tests" }));
