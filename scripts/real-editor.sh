@@ -76,11 +76,14 @@ out=$(cd "$out" && pwd)
 work=$(mktemp -d)
 work=$(cd "$work" && pwd -P)
 project=$work/HoldfastTrial
+# What is written stays here until the end, when it is copied without what is nobody's business.
+raw=$work/raw
+mkdir "$raw"
 editor='' failures=0
 
 # Windows programs do not know Git Bash's paths.
 native() { if command -v cygpath >/dev/null 2>&1; then cygpath -m "$1"; else printf '%s\n' "$1"; fi; }
-say() { printf '%s\n' "$*" | tee -a "$out/summary.txt"; }
+say() { printf '%s\n' "$*" | tee -a "$raw/summary.txt"; }
 passed() { say "ok      $*"; }
 failed() {
     failures=$((failures + 1))
@@ -112,18 +115,39 @@ end_editor() {
     editor=''
 }
 
-# Texts that go into the report, without what is nobody's business.
-scrub() {
-    sed -e '/[Ss]erial/d' -e '/[Ll]icens/d' -e '/[Pp]assword/d' -e '/[Uu]sername/d' -e '/[Ee]mail/d' -e '/[Tt]oken/d' \
-        -e "s|$(native "$work")|WORK|g" -e "s|$work|WORK|g" -e "s|$(native "$root")|REPOSITORY|g" -e "s|$root|REPOSITORY|g" \
-        -e "s|$(native "$HOME")|HOME|g" -e "s|$HOME|HOME|g" -e "s|$(id -un)|USER|g" "$1" >"$1.scrubbed" && mv "$1.scrubbed" "$1"
+# replaced TEXT WORD: a command for sed that writes WORD for TEXT. Nothing for texts that are too short to be somebody's.
+replaced() {
+    [ "${#1}" -lt 4 ] || [ "$1" = root ] || printf 's/%s/%s/g\n' "$(printf '%s' "$1" | sed 's/[][\\.*^$/]/\\&/g')" "$2"
+}
+
+# Copies every raw file into the report, without lines about the licence and the account, and without paths of this machine. The texts
+# may be in any encoding, so they are read as bytes.
+publish() {
+    for pair in "$work:WORK" "$root:REPOSITORY" "$HOME:HOME" "$(id -un):USER"; do
+        text=${pair%:*} word=${pair##*:}
+        replaced "$text" "$word"
+        if command -v cygpath >/dev/null 2>&1 && [ "$word" != USER ]; then
+            replaced "$(cygpath -m "$text")" "$word"
+            replaced "$(cygpath -w "$text")" "$word"
+        fi
+    done >"$work/replace.sed"
+    for file in "$raw"/*; do
+        [ -f "$file" ] || continue
+        LC_ALL=C sed -e '/[Ss][Ee][Rr][Ii][Aa][Ll]/d' -e '/[Ll][Ii][Cc][Ee][Nn][CcSs]/d' -e '/[Pp][Aa][Ss][Ss][Ww][Oo][Rr][Dd]/d' \
+            -e '/[Uu][Ss][Ee][Rr][Nn][Aa][Mm][Ee]/d' -e '/[Ee]-*[Mm][Aa][Ii][Ll]/d' -e '/[Tt][Oo][Kk][Ee][Nn]/d' \
+            -f "$work/replace.sed" "$file" >"$work/clean" || {
+            echo "error: ${file##*/} could not be cleaned and is not in the report" >&2
+            continue
+        }
+        cp "$work/clean" "$out/${file##*/}"
+    done
 }
 
 finish() {
     status=$?
     trap - EXIT INT TERM
     end_editor
-    for log in "$out"/*.log "$out"/*.output "$out"/*.txt "$out"/*.xml "$out"/*.json; do [ ! -f "$log" ] || scrub "$log"; done
+    publish || status=1
     rm -rf "$work"
     if [ "$status" = 0 ] && [ "$failures" -gt 0 ]; then status=1; fi
     printf '\n%s\n' "The report is in $out. Read it, then send it back as docs/real-editor.md says."
@@ -170,24 +194,25 @@ say ""
 if [ "$tests" = yes ]; then
     say "==> the package's tests in the editor (up to $TESTS_TIME s)"
     # Unity quits by itself after the tests. With -quit it would quit before them.
-    run_unity "$out/tests.log" -runTests -testPlatform EditMode -testResults "$(native "$out/tests.xml")"
-    code=0
+    run_unity "$raw/tests.log" -runTests -testPlatform EditMode -testResults "$(native "$raw/tests.xml")"
+    code=0 editor=$started
     within "$TESTS_TIME" "$started" || code=$?
-    counted=$(sed -n 's/.*<test-run[^>]* total="\([0-9]*\)" passed="\([0-9]*\)" failed="\([0-9]*\)".*/\2 of \1, \3 failed/p' "$out/tests.xml" 2>/dev/null | head -n 1)
+    editor=
+    counted=$(sed -n 's/.*<test-run[^>]* total="\([0-9]*\)" passed="\([0-9]*\)" failed="\([0-9]*\)".*/\2 of \1, \3 failed/p' "$raw/tests.xml" 2>/dev/null | head -n 1)
     if [ "$code" = 0 ] && [ -n "$counted" ]; then passed "tests: $counted"; else
         failed "tests: ${counted:-no results were written}, the editor ended with $code (tests.log, tests.xml)"
     fi
-    if grep -n 'error CS\|error UAC\|warning CS.*dev\.holdfast' "$out/tests.log" >"$out/compiler.txt" 2>/dev/null; then
+    if grep -n 'error CS\|error UAC\|warning CS.*dev\.holdfast' "$raw/tests.log" >"$raw/compiler.txt" 2>/dev/null; then
         failed "the compiler complains (compiler.txt)"
     else
-        rm -f "$out/compiler.txt"
+        rm -f "$raw/compiler.txt"
         passed "no complaint of the compiler"
     fi
 fi
 
 say "==> a session of the gateway (the editor has up to $START_TIME s to start)"
 began=$(date +%s)
-run_unity "$out/editor.log"
+run_unity "$raw/editor.log"
 editor=$started
 until holdfast call get-logs --timeout 5 >/dev/null 2>&1; do
     if ! kill -0 "$editor" 2>/dev/null; then
@@ -195,7 +220,7 @@ until holdfast call get-logs --timeout 5 >/dev/null 2>&1; do
         exit 1
     fi
     if [ $(($(date +%s) - began)) -ge "$START_TIME" ]; then
-        holdfast doctor >"$out/doctor.txt" 2>&1 || true
+        holdfast doctor >"$raw/doctor.txt" 2>&1 || true
         failed "no answer to get-logs in $START_TIME s (editor.log, doctor.txt)"
         exit 1
     fi
@@ -208,7 +233,7 @@ expect() {
     expect_name=$1 expect_code=$2
     shift 2
     expect_got=0
-    holdfast "$@" >"$out/$expect_name.txt" 2>&1 || expect_got=$?
+    holdfast "$@" >"$raw/$expect_name.txt" 2>&1 || expect_got=$?
     if [ "$expect_got" = "$expect_code" ]; then passed "$expect_name"; else
         failed "$expect_name: exit code $expect_got in the place of $expect_code ($expect_name.txt)"
     fi
@@ -228,17 +253,17 @@ done
 expect execute-menu-item-is-off 3 call execute-menu-item '{"MenuItemPath": "GameObject/Create Empty"}'
 
 say "==> $reloads compilations, each with a domain reload"
-printf 'number\tseconds\texit code\n' >"$out/compilations.tsv"
+printf 'number\tseconds\texit code\n' >"$raw/compilations.tsv"
 number=0 bad=0
 while [ "$number" -lt "$reloads" ]; do
     number=$((number + 1))
     write_script "$number"
     before=$(date +%s) code=0
     holdfast call compile --timeout "$CALL_TIME" >"$work/compile.txt" 2>&1 || code=$?
-    printf '%s\t%s\t%s\n' "$number" $(($(date +%s) - before)) "$code" >>"$out/compilations.tsv"
+    printf '%s\t%s\t%s\n' "$number" $(($(date +%s) - before)) "$code" >>"$raw/compilations.tsv"
     if [ "$code" != 0 ] || ! grep -q '"DomainReloaded": *true' "$work/compile.txt"; then
         bad=$((bad + 1))
-        { echo "--- $number"; cat "$work/compile.txt"; } >>"$out/compilations-failed.txt"
+        { echo "--- $number"; cat "$work/compile.txt"; } >>"$raw/compilations-failed.txt"
     fi
 done
 if [ "$bad" = 0 ]; then passed "$reloads of $reloads were answered with their true result after the reload (compilations.tsv)"; else
@@ -247,7 +272,7 @@ fi
 
 echo '#error trial' >"$script"
 expect compile-error 1 call compile --timeout "$CALL_TIME"
-grep -q 'CS1029' "$out/compile-error.txt" || failed "compile-error: the compiler's message CS1029 is missing (compile-error.txt)"
+grep -q 'CS1029' "$raw/compile-error.txt" || failed "compile-error: the compiler's message CS1029 is missing (compile-error.txt)"
 write_script 0
 expect compile-repaired 0 call compile --timeout "$CALL_TIME"
 

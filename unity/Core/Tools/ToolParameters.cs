@@ -52,13 +52,19 @@ namespace Holdfast
             if (!Fits(value, bare)) throw Mismatch(tool, $"{name} must be {SchemaGenerator.Describe(bare)}, not {Show(value)}");
             try
             {
-                return Json.To(value, type);
+                object? converted = Json.To(value, type);
+                if (converted == null || !bare.IsEnum || IsOneOf(bare, converted, value)) return converted;
             }
             catch (Exception e) when (e is JsonException or FormatException or OverflowException or ArgumentException)
             {
-                throw Mismatch(tool, $"{name} must be {SchemaGenerator.Describe(bare)}, not {Show(value)}");
+                // The refusal is the same as for a value that is none of the names.
             }
+            throw Mismatch(tool, $"{name} must be {SchemaGenerator.Describe(bare)}, not {Show(value)}");
         }
+
+        // .NET accepts numbers that have no name, and combines the numbers of "A, B". What comes out may be another name.
+        private static bool IsOneOf(Type type, object converted, JToken value) => type.IsDefined(typeof(FlagsAttribute), false) ||
+            (Enum.IsDefined(type, converted) && (value.Type != JTokenType.String || !((string)value!).Contains(",")));
 
         // Newtonsoft would convert true to 1 and 7 to "7". A wrong type is instead reported to the caller.
         private static bool Fits(JToken value, Type type)

@@ -276,6 +276,18 @@ namespace Holdfast.Tests
             Assert.That(((bool)value["Success"]!, (bool)value["IsPlaying"]!, (bool)value["DomainReloaded"]!), Is.EqualTo((true, false, false)));
         }
 
+        [TestCase("Enter, Exit")]
+        [TestCase(99)]
+        public void An_action_is_exactly_one_of_the_names(object action)
+        {
+            using TestClient client = Greeted();
+            foreach (string tool in new[] { "play-mode", "scene" })
+            {
+                JObject answer = client.Await(Send(client, tool, new { Action = action, Path = "Assets/SampleScene.unity" }));
+                Assert.That((string)answer["error"]!["message"]!, Does.Contain("Action must be one of"));
+            }
+        }
+
         [TestCase("noDomainReload", true, "The editor is in play mode")]
         [TestCase("compileErrors", false, "The scripts do not compile")]
         [TestCase("cannotPlay", false, "Unity did not enter play mode")]

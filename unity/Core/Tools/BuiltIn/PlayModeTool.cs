@@ -83,7 +83,9 @@ namespace Holdfast
                     mode.Step();
                     // The frame is run after this one.
                     await context.MainThread.Frames(1, context.Cancellation);
-                    return State(mode, true, "One frame of the game was run");
+                    return mode.IsPlaying && mode.IsPaused
+                        ? State(mode, true, "One frame of the game was run, and it is paused")
+                        : State(mode, false, "The game did not stay paused after the frame; it may have left play mode");
                 case PlayModeAction.Pause or PlayModeAction.Resume when mode.IsPlaying:
                     bool pause = parameters.Action == PlayModeAction.Pause;
                     mode.IsPaused = pause;

@@ -153,6 +153,7 @@ namespace Holdfast
         /// <inheritdoc/>
         protected override Task<SceneResponse> ExecuteAsync(SceneSchema parameters, IToolContext context)
         {
+            if (parameters.Path.Length > 0) AssetPaths.Readable(parameters.Path, Ending, "Path");
             if (context.Get<IEditorState>().Read().IsPlaying) return Done(context, false, "The editor is in play mode; leave it first");
             ISceneFiles scenes = context.Get<ISceneFiles>();
             IReadOnlyList<SceneFile> open = scenes.Open();
@@ -161,7 +162,6 @@ namespace Holdfast
                 if (parameters.Action == SceneAction.Save) return SaveAll(scenes, open, context);
                 throw new ToolParameterException("Path is missing: the scene's file, such as Assets/Scenes/Level1.unity");
             }
-            AssetPaths.Readable(parameters.Path, Ending, "Path");
             SceneFile? named = open.FirstOrDefault(s => s.Path == parameters.Path);
             EditorIdentity editor = context.Get<IBridgeInfo>().Editor;
             // Unity leaves the prefab then, and asks what to do with its changes.
@@ -183,7 +183,9 @@ namespace Holdfast
                     // Unity refuses a second scene beside one that was never saved.
                     if (parameters.Additive && open.Any(s => s.Path.Length == 0)) return Done(context, false, "An open scene was never saved; save it first");
                     scenes.Create(parameters.Empty, parameters.Additive);
-                    return Saved(scenes, scenes.Open().First(s => s.IsActive), parameters.Path, context);
+                    return scenes.Save(scenes.Open().First(s => s.IsActive), parameters.Path)
+                        ? Done(context, true, "Saved " + parameters.Path)
+                        : Done(context, false, "The new scene is open, and Unity could not save it; get-logs may tell why");
                 case SceneAction.Open:
                     if (named is { IsLoaded: true }) return Done(context, true, "It is open already");
                     // Unity opens no scene of a package that lies outside of the project's folder.
