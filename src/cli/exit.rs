@@ -6,7 +6,8 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// The command succeeded. `call`: the tool succeeded. `tools`: a list of the editor's tools, live or from disk. `status`: an
-    /// editor runs and its port is open. `doctor`: no problem. `serve`: the client ended the session or is gone, or a signal ended it.
+    /// editor runs and its port is open. `doctor`: no problem. `serve`: the client ended the session or is gone, or a signal
+    /// ended it.
     Ok = 0,
     /// The command failed. `call`: the tool failed. `doctor`: there are problems. `setup`, `unity install`: refused, nothing was
     /// changed; `unity install --check`: the package is missing, or differs from this program's.

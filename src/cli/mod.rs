@@ -105,8 +105,7 @@ Examples:
     /// Show every running gateway and this project's editor.
     ///
     /// Opens no connections: gateways leave a record in the state folder, the editor is seen by its files, its process and its port.
-    /// Exit codes: 0 an editor runs and its port is open (it is not
-    /// called), 2 wrong usage, 3 none does.
+    /// Exit codes: 0 an editor runs and its port is open (it is not called), 2 wrong usage, 3 none does.
     #[command(after_help = "\
 Examples:
   holdfast status

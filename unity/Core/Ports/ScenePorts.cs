@@ -1,5 +1,6 @@
 #nullable enable
 using System.Collections.Generic;
+using Newtonsoft.Json;
 
 namespace Holdfast
 {
@@ -33,7 +34,7 @@ namespace Holdfast
         bool Activate(SceneFile scene);
     }
 
-    /// <summary>An open scene.</summary>
+    /// <summary>An open scene. Results contain it as it is, without its index.</summary>
     /// <param name="Index">Place among the open scenes, from 0.</param>
     /// <param name="Path">The scene's file, from Assets/ or Packages/; empty if it was never saved.</param>
     /// <param name="Name">Name of the scene; empty if it was never saved.</param>
@@ -41,5 +42,6 @@ namespace Holdfast
     /// <param name="IsLoaded">Whether its objects are loaded.</param>
     /// <param name="IsDirty">Whether it has unsaved changes.</param>
     /// <param name="RootCount">Number of objects without a parent.</param>
-    internal sealed record SceneFile(int Index, string Path, string Name, bool IsActive, bool IsLoaded, bool IsDirty, int RootCount);
+    internal sealed record SceneFile(
+        [property: JsonIgnore] int Index, string Path, string Name, bool IsActive, bool IsLoaded, bool IsDirty, int RootCount);
 }

@@ -322,7 +322,6 @@ namespace Holdfast
 
         /// <summary>Whether scenes have unsaved changes.</summary>
         bool HasDirtyScenes { get; }
-
     }
 
     /// <summary>Selects the tests to run. A list that is empty excludes nothing.</summary>

@@ -25,7 +25,7 @@ namespace Holdfast
         public static string Readable(string path, string ending, string parameter)
         {
             bool rooted = path.StartsWith(Assets, System.StringComparison.Ordinal) || path.StartsWith(Packages, System.StringComparison.Ordinal);
-            string? wrong = !rooted ? "must begin with " + Assets
+            string? wrong = !rooted ? $"must begin with {Assets} or {Packages}"
                 : !path.EndsWith(ending, System.StringComparison.Ordinal) ? "must end with " + ending
                 : path.Length > Limits.AssetPath ? $"must not be longer than {Limits.AssetPath} characters"
                 : path.Any(c => c < ' ' || Forbidden.IndexOf(c) >= 0) ? "has a character that no file may have on every system"
@@ -36,6 +36,13 @@ namespace Holdfast
 
         /// <summary>Whether the project has this file.</summary>
         public static bool Exists(EditorIdentity editor, string path) => File.Exists(Path.Combine(editor.ProjectPath, path));
+
+        /// <summary>Whether the file exists and may not be written, for instance since version control has locked it.</summary>
+        public static bool IsReadOnly(EditorIdentity editor, string path)
+        {
+            var file = new FileInfo(Path.Combine(editor.ProjectPath, path));
+            return file.Exists && file.IsReadOnly;
+        }
 
         /// <summary>Whether the project has the folder in which this file is or would be.</summary>
         public static bool HasFolder(EditorIdentity editor, string path) =>

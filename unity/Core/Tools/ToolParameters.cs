@@ -13,7 +13,8 @@ namespace Holdfast
     {
         /// <summary>
         /// Reads parameters by name, ignoring case. A missing parameter keeps its default. An unknown one is ignored. A null is
-        /// treated as missing if the type does not allow null.
+        /// treated as missing if the type does not allow null, or if it is a text or a list
+        /// with a default.
         /// </summary>
         /// <exception cref="ToolParameterException">
         /// The arguments are not an object, a value has the wrong type, or a required one is missing.
@@ -34,7 +35,8 @@ namespace Holdfast
             {
                 string name = SchemaGenerator.NameOf(property);
                 Type type = property.PropertyType;
-                bool takesNull = !type.IsValueType || Nullable.GetUnderlyingType(type) != null;
+                // A tool that gives a text or a list a default does not expect null in its place.
+                bool takesNull = Nullable.GetUnderlyingType(type) != null || (!type.IsValueType && property.GetValue(schema) == null);
                 bool found = values.TryGetValue(name, out JToken? value);
                 if (!found || (value!.Type == JTokenType.Null && !takesNull))
                 {

@@ -90,7 +90,18 @@ namespace Holdfast.Tests
         [Test]
         public void An_enum_may_come_as_its_number() => Assert.That(Read(@"{""Text"":"""",""Colour"":0}").Colour, Is.EqualTo(Colour.Red));
 
+        [Test]
+        public void A_null_in_the_place_of_a_text_or_a_list_counts_as_missing()
+        {
+            Parameters read = Read(@"{""Text"":""hi"",""Names"":null,""Layer"":null}");
+            Assert.That(read.Names, Is.EqualTo(new Parameters().Names).And.Not.Null);
+            Assert.That(read.Layer, Is.Null);
+        }
+
         [TestCase("[]", "the parameters are no object")]
+        [TestCase(@"{""Text"":null}", "Text is required")]
+        [TestCase(@"{""Text"":"""",""Colour"":7}", "Colour must be one of Red, Green, not 7")]
+        [TestCase(@"{""Text"":"""",""Colour"":""Red, Green""}", @"Colour must be one of Red, Green, not ""Red, Green""")]
         [TestCase("{}", "Text is required")]
         [TestCase(@"{""Text"":5}", "Text must be a text, not 5")]
         [TestCase(@"{""Text"":"""",""Layer"":""x""}", @"Layer must be a whole number, not ""x""")]

@@ -276,6 +276,22 @@ namespace Holdfast.Tests
             Assert.That(((bool)value["Success"]!, (bool)value["IsPlaying"]!, (bool)value["DomainReloaded"]!), Is.EqualTo((true, false, false)));
         }
 
+        [Test]
+        public void No_tool_fails_for_a_null_in_the_place_of_an_argument()
+        {
+            using TestClient client = Greeted();
+            JToken tools = client.Ask("holdfast/tools", new { })["result"]!["tools"]!;
+            IEnumerable<Type> ours = typeof(CompileTool).Assembly.GetTypes().Where(t => t.IsDefined(typeof(McpToolAttribute), false));
+            var names = new HashSet<string>(ours.Select(t => ((IUnityTool)Activator.CreateInstance(t)!).ToolName));
+            foreach (JToken tool in tools.Where(t => names.Contains((string)t["name"]!)))
+            {
+                var nulls = new JObject();
+                foreach (JProperty property in ((JObject)tool["inputSchema"]!["properties"]!).Properties()) nulls[property.Name] = JValue.CreateNull();
+                JObject answer = client.Await(Send(client, (string)tool["name"]!, nulls));
+                Assert.That((string?)answer["error"]?["data"]?["type"], Is.Null.Or.EqualTo("invalid_params").Or.EqualTo("security_blocked"), answer.ToString());
+            }
+        }
+
         [TestCase("Enter, Exit")]
         [TestCase(99)]
         public void An_action_is_exactly_one_of_the_names(object action)
@@ -342,8 +358,20 @@ namespace Holdfast.Tests
             }
             Assert.That(Scene(client, new { Action = "Open", Path = "Assets/Other.unity", Additive = true }).Success);
             Assert.That(Scene(client, new { Action = "Close", Path = "Assets/SampleScene.unity" }), Is.EqualTo((false, "Assets/SampleScene.unity has unsaved changes; save it first")));
+            string sample = Path.Combine(project, "Assets", "SampleScene.unity");
+            File.WriteAllText(sample, "");
+            File.SetAttributes(sample, FileAttributes.ReadOnly);
+            foreach (string path in new[] { "", "Assets/SampleScene.unity" })
+            {
+                Assert.That(Scene(client, new { Action = "Save", Path = path }).Message, Does.StartWith("Assets/SampleScene.unity is read-only"));
+            }
+            File.SetAttributes(sample, FileAttributes.Normal);
             Assert.That(Scene(client, new { Action = "Save" }), Is.EqualTo((true, "Saved Assets/SampleScene.unity")));
+            Assert.That(Scene(client, new { Action = "Open", Path = "Assets/Other.unity", Additive = true }), Is.EqualTo((true, "It is open already")));
             Assert.That(Scene(client, new { Action = "Close", Path = "Assets/SampleScene.unity" }).Success);
+            Assert.That(Scene(client, new { Action = "Open", Path = "Assets/SampleScene.unity", Additive = true }).Success);
+            Assert.That(Scene(client, new { Action = "Open", Path = "Assets/Other.unity" }).Success, "alone, though it is open already");
+            Assert.That(Value(client, "list-scenes", new { })["OpenScenes"]!.Select(s => (string)s["Path"]!), Is.EqualTo(new[] { "Assets/Other.unity" }));
         }
 
         [Test]

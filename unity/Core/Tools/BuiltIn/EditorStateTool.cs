@@ -47,7 +47,7 @@ namespace Holdfast
         public bool HasCompileErrors { get; set; }
 
         /// <summary>The open scenes, in the order of the hierarchy window.</summary>
-        public IReadOnlyList<SceneInfo> OpenScenes { get; set; } = Array.Empty<SceneInfo>();
+        public IReadOnlyList<SceneFile> OpenScenes { get; set; } = Array.Empty<SceneFile>();
 
         /// <summary>All tags.</summary>
         public IReadOnlyList<string> Tags { get; set; } = Array.Empty<string>();
@@ -83,7 +83,7 @@ namespace Holdfast
                 ProductName = facts.ProductName, CompanyName = facts.CompanyName,
                 IsPlaying = mode.IsPlaying, IsPaused = mode.IsPaused,
                 IsCompiling = now.IsCompiling, IsImporting = now.IsUpdating, HasCompileErrors = now.HasCompileErrors,
-                OpenScenes = SceneInfo.Open(context.Get<ISceneFiles>()), Tags = facts.Tags, Layers = facts.Layers,
+                OpenScenes = context.Get<ISceneFiles>().Open(), Tags = facts.Tags, Layers = facts.Layers,
                 Packages = parameters.IncludePackages
                     ? facts.Packages.Where(p => p.IsDirect).OrderBy(p => p.Name, StringComparer.Ordinal).ToDictionary(p => p.Name, p => p.Version)
                     : null

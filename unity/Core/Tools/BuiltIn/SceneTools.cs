@@ -12,39 +12,11 @@ namespace Holdfast
     {
     }
 
-    /// <summary>An open scene in a result.</summary>
-    internal sealed class SceneInfo
-    {
-        /// <summary>The scene's file; empty if it was never saved.</summary>
-        public string Path { get; set; } = "";
-
-        /// <summary>Name of the scene.</summary>
-        public string Name { get; set; } = "";
-
-        /// <summary>Whether new objects are put into this scene.</summary>
-        public bool IsActive { get; set; }
-
-        /// <summary>Whether its objects are loaded.</summary>
-        public bool IsLoaded { get; set; }
-
-        /// <summary>Whether it has unsaved changes.</summary>
-        public bool IsDirty { get; set; }
-
-        /// <summary>Number of objects without a parent.</summary>
-        public int RootCount { get; set; }
-
-        /// <summary>The open scenes of the editor.</summary>
-        public static IReadOnlyList<SceneInfo> Open(ISceneFiles scenes) => scenes.Open().Select(s => new SceneInfo
-        {
-            Path = s.Path, Name = s.Name, IsActive = s.IsActive, IsLoaded = s.IsLoaded, IsDirty = s.IsDirty, RootCount = s.RootCount
-        }).ToList();
-    }
-
     /// <summary>Result of <see cref="ListScenesTool"/>.</summary>
     internal sealed class ListScenesResponse : BaseToolResponse
     {
         /// <summary>The open scenes, in the order of the hierarchy window.</summary>
-        public IReadOnlyList<SceneInfo> OpenScenes { get; set; } = Array.Empty<SceneInfo>();
+        public IReadOnlyList<SceneFile> OpenScenes { get; set; } = Array.Empty<SceneFile>();
 
         /// <summary>The scene files of the project, at most <see cref="Limits.ScenePaths"/>.</summary>
         public IReadOnlyList<string> ProjectScenes { get; set; } = Array.Empty<string>();
@@ -69,7 +41,7 @@ namespace Holdfast
             IReadOnlyList<string> paths = scenes.InProject();
             return Task.FromResult(new ListScenesResponse
             {
-                OpenScenes = SceneInfo.Open(scenes), ProjectSceneCount = paths.Count,
+                OpenScenes = scenes.Open(), ProjectSceneCount = paths.Count,
                 ProjectScenes = paths.OrderBy(p => p, StringComparer.Ordinal).Take(Limits.ScenePaths).ToList()
             });
         }
@@ -130,7 +102,7 @@ namespace Holdfast
         public string Message { get; set; } = "";
 
         /// <summary>The scenes that are open now.</summary>
-        public IReadOnlyList<SceneInfo> OpenScenes { get; set; } = Array.Empty<SceneInfo>();
+        public IReadOnlyList<SceneFile> OpenScenes { get; set; } = Array.Empty<SceneFile>();
     }
 
     /// <summary>
@@ -164,6 +136,10 @@ namespace Holdfast
             }
             SceneFile? named = open.FirstOrDefault(s => s.Path == parameters.Path);
             EditorIdentity editor = context.Get<IBridgeInfo>().Editor;
+            if (parameters.Action == SceneAction.Save && named != null && AssetPaths.IsReadOnly(editor, named.Path))
+            {
+                return Done(context, false, ReadOnly(named));
+            }
             // Unity leaves the prefab then, and asks what to do with its changes.
             if (parameters.Action is SceneAction.Open or SceneAction.Create && context.Get<IScenes>().HasDirtyPrefab)
             {
@@ -187,7 +163,7 @@ namespace Holdfast
                         ? Done(context, true, "Saved " + parameters.Path)
                         : Done(context, false, "The new scene is open, and Unity could not save it; get-logs may tell why");
                 case SceneAction.Open:
-                    if (named is { IsLoaded: true }) return Done(context, true, "It is open already");
+                    if (named is { IsLoaded: true } && (parameters.Additive || open.Count == 1)) return Done(context, true, "It is open already");
                     // Unity opens no scene of a package that lies outside of the project's folder.
                     if (!AssetPaths.Exists(editor, parameters.Path))
                     {
@@ -205,7 +181,7 @@ namespace Holdfast
                     : Done(context, false, "Unity did not make it the active scene; is it loaded?");
             }
             if (named.IsDirty) return Done(context, false, parameters.Path + " has unsaved changes; save it first");
-            if (open.Count == 1) return Done(context, false, "Unity keeps at least one scene open; open another one instead");
+            if (named.IsLoaded && open.Count(s => s.IsLoaded) == 1) return Done(context, false, "Unity keeps at least one scene open; open another one instead");
             return scenes.Close(named) ? Done(context, true, "Closed " + parameters.Path) : Done(context, false, "Unity did not close it");
         }
 
@@ -215,6 +191,7 @@ namespace Holdfast
             if (dirty.Count == 0) return Done(context, true, "No open scene has unsaved changes");
             // Unity would ask the user for the file.
             if (dirty.Any(s => s.Path.Length == 0)) return Done(context, false, "An open scene was never saved; name its file in Path");
+            if (dirty.Find(s => AssetPaths.IsReadOnly(context.Get<IBridgeInfo>().Editor, s.Path)) is { } locked) return Done(context, false, ReadOnly(locked));
             foreach (SceneFile scene in dirty)
             {
                 if (!scenes.Save(scene, scene.Path)) return Done(context, false, $"Unity could not save {scene.Path}; scenes before it are saved");
@@ -230,6 +207,9 @@ namespace Holdfast
             : !AssetPaths.HasFolder(editor, path) ? $"There is no folder for {path}; create it first"
             : null;
 
+        // Unity would ask the user what to do with such a file.
+        private static string ReadOnly(SceneFile scene) => $"{scene.Path} is read-only; check it out or make it writable first";
+
         private static string? Unsaved(IReadOnlyList<SceneFile> open) =>
             open.FirstOrDefault(s => s.IsDirty) is { } dirty
                 ? $"{(dirty.Path.Length > 0 ? dirty.Path : "An open scene that was never saved")} has changes that would be lost; save it first"
@@ -237,7 +217,7 @@ namespace Holdfast
 
         private static Task<SceneResponse> Done(IToolContext context, bool success, string message) => Task.FromResult(new SceneResponse
         {
-            Success = success, Message = message, OpenScenes = SceneInfo.Open(context.Get<ISceneFiles>())
+            Success = success, Message = message, OpenScenes = context.Get<ISceneFiles>().Open()
         });
     }
 }
