@@ -272,6 +272,12 @@ namespace Holdfast
         /// <summary>Maximum number of children that are named in a result. get-hierarchy has all.</summary>
         public const int ChildNames = 200;
 
+        /// <summary>Maximum number of selected objects in a result, or to select.</summary>
+        public const int SelectedObjects = 200;
+
+        /// <summary>Maximum number of steps that one call undoes. A mistake here undoes work of the user.</summary>
+        public const int UndoSteps = 20;
+
         /// <summary>Maximum number of scene files of the project in a result. Large projects have a few hundred.</summary>
         public const int ScenePaths = 500;
 

@@ -1,4 +1,8 @@
 #nullable enable
+using System;
+using System.Collections.Generic;
+using Newtonsoft.Json.Linq;
+
 namespace Holdfast
 {
     /// <summary>Unity's objects: assets, GameObjects and components. Main thread.</summary>
@@ -9,6 +13,15 @@ namespace Holdfast
         /// instance since the object is in a scene that is not open.
         /// </summary>
         FoundObject? Find(string id);
+
+        /// <summary>The object that a GameObject of an open scene is.</summary>
+        FoundObject Of(ISceneNode node);
+
+        /// <summary>The objects that are selected in the editor.</summary>
+        IReadOnlyList<FoundObject> Selected();
+
+        /// <summary>Selects objects in the editor, and nothing else.</summary>
+        void Select(IReadOnlyList<FoundObject> objects);
     }
 
     /// <summary>An object that was found.</summary>
@@ -18,4 +31,104 @@ namespace Holdfast
     /// <param name="Node">The GameObject, if it is one; otherwise null.</param>
     /// <param name="View">Its type and its properties. Of a component it has the component's.</param>
     internal sealed record FoundObject(string GlobalId, string Name, string AssetPath, ISceneNode? Node, ISceneComponent View);
+
+    /// <summary>
+    /// Changes the objects of the open scenes, or of the prefab that is open. Main thread. The user can undo every change.
+    /// </summary>
+    internal interface IObjectEditor
+    {
+        /// <summary>Creates a GameObject, in the active scene or in the open prefab.</summary>
+        /// <param name="name">Its name.</param>
+        /// <param name="primitive">Name of one of Unity's primitive shapes; empty for an object without a shape.</param>
+        FoundObject Create(string name, string primitive);
+
+        /// <summary>Copies a GameObject with all that is below it, to the end of the same parent.</summary>
+        FoundObject Duplicate(FoundObject one);
+
+        /// <summary>Deletes a GameObject with all that is below it.</summary>
+        void Delete(FoundObject one);
+
+        /// <summary>Sets what is not null.</summary>
+        void Change(FoundObject one, ObjectChange change);
+
+        /// <summary>Puts a GameObject below another one, or below none, without moving it in the world.</summary>
+        /// <returns>False if Unity does not allow it, as for a part of a prefab's instance.</returns>
+        bool Reparent(FoundObject one, FoundObject? parent);
+
+        /// <summary>Whether the second object is the first one, or lies below it.</summary>
+        bool Contains(FoundObject one, FoundObject other);
+
+        /// <summary>Full names of the component types that have this name, with or without namespace.</summary>
+        IReadOnlyList<string> ComponentTypes(string name);
+
+        /// <summary>Adds a component. Returns null if Unity does not allow it, for instance since there may be only one of them.</summary>
+        ISceneComponent? AddComponent(FoundObject one, string fullTypeName);
+
+        /// <summary>Removes a component.</summary>
+        /// <returns>False if Unity does not allow it, for instance since another component needs it.</returns>
+        bool RemoveComponent(FoundObject one, ISceneComponent component);
+
+        /// <summary>Sets serialised properties, all of them or none.</summary>
+        /// <param name="target">The component or asset.</param>
+        /// <param name="values">The values by the property's path, such as m_Mass or items.Array.data[0].</param>
+        /// <param name="find">Finds the object to which a property shall refer.</param>
+        /// <exception cref="ToolParameterException">A property is not there, or does not take the value. Nothing was changed.</exception>
+        void Set(ISceneComponent target, JObject values, Func<string, FoundObject> find);
+    }
+
+    /// <summary>What is to be changed of a GameObject.</summary>
+    internal sealed record ObjectChange
+    {
+        /// <summary>The new name.</summary>
+        public string? Name { get; init; }
+
+        /// <summary>Whether it is switched on.</summary>
+        public bool? Active { get; init; }
+
+        /// <summary>The new tag.</summary>
+        public string? Tag { get; init; }
+
+        /// <summary>Name of the new layer.</summary>
+        public string? Layer { get; init; }
+
+        /// <summary>The place among its siblings, from 0.</summary>
+        public int? Index { get; init; }
+
+        /// <summary>Whether position and rotation are those of the world. Otherwise they are relative to the parent.</summary>
+        public bool InWorld { get; init; }
+
+        /// <summary>The position: x, y, z.</summary>
+        public double[]? Position { get; init; }
+
+        /// <summary>The rotation in degrees around x, y, z.</summary>
+        public double[]? Rotation { get; init; }
+
+        /// <summary>The scale, relative to the parent: x, y, z.</summary>
+        public double[]? Scale { get; init; }
+    }
+
+    /// <summary>What the user can undo. Main thread.</summary>
+    internal interface IUndo
+    {
+        /// <summary>
+        /// Makes changes which the user undoes in one step. If the action throws, what it did is undone. May be nested.
+        /// </summary>
+        /// <param name="name">The step's name in Unity's Edit menu.</param>
+        /// <param name="change">Makes the changes.</param>
+        T Group<T>(string name, Func<T> change);
+
+        /// <summary>Begins a step to which all later changes belong until <see cref="End"/>.</summary>
+        int Begin(string name);
+
+        /// <summary>Ends a step.</summary>
+        void End(int step);
+
+        /// <summary>Undoes one step.</summary>
+        /// <returns>The name of the step; null if there is none.</returns>
+        string? Undo();
+
+        /// <summary>Does again what was undone.</summary>
+        /// <returns>The name of the step; null if there is none.</returns>
+        string? Redo();
+    }
 }

@@ -155,6 +155,9 @@ namespace Holdfast
         /// <summary>The object's name.</summary>
         string Name { get; }
 
+        /// <summary>The names of the objects from the root to this object, joined with '/'; empty if it is in no open scene.</summary>
+        string Path { get; }
+
         /// <summary>The object's tag.</summary>
         string Tag { get; }
 

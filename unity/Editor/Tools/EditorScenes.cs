@@ -74,11 +74,26 @@ namespace Holdfast.Editor
 
             public ObjectNode(GameObject one) => this.one = one;
 
+            public GameObject One => one;
+
             public string Id => IdOf(one);
 
             public string GlobalId => GlobalIdOf(one);
 
             public string Name => one.name;
+
+            // Unity puts the prefab that is open below objects of its own in some cases.
+            public string Path
+            {
+                get
+                {
+                    if (!one.scene.IsValid()) return "";
+                    GameObject? top = PrefabStageUtility.GetCurrentPrefabStage()?.prefabContentsRoot;
+                    string path = one.name;
+                    for (Transform at = one.transform; at.parent != null && at.gameObject != top; at = at.parent) path = at.parent.name + "/" + path;
+                    return path;
+                }
+            }
 
             public string Tag => one.tag;
 
@@ -108,6 +123,8 @@ namespace Holdfast.Editor
             private readonly UnityEngine.Object? component;
 
             public ComponentView(UnityEngine.Object? component) => this.component = component;
+
+            public UnityEngine.Object? One => component;
 
             public bool IsMissing => component == null;
 

@@ -190,6 +190,8 @@ namespace Holdfast.Tests
 
         public string Name { get; }
 
+        public string Path => Name;
+
         public string Tag { get; set; } = "Untagged";
 
         public int Layer { get; set; }

@@ -116,7 +116,7 @@ namespace Holdfast.Tests
             : (type.Namespace == null ? "" : type.Namespace + ".") + type.Name;
 
         private static string ParametersOf(MethodBase method) => string.Join(",", method.GetParameters().Select(p =>
-            (p.IsOut ? "out " : p.ParameterType.IsByRef ? "ref " : p.IsDefined(typeof(ParamArrayAttribute), false) ? "params " : "") +
+            (p.IsOut ? "out " : p.IsIn ? "in " : p.ParameterType.IsByRef ? "ref " : p.IsDefined(typeof(ParamArrayAttribute), false) ? "params " : "") +
             Short(p.ParameterType)));
 
         private static string Short(Type type)

@@ -9,29 +9,8 @@ using NUnit.Framework;
 namespace Holdfast.Tests
 {
     /// <summary>Tests of the built-in tools with their real adapters, in the simulated editor.</summary>
-    public sealed class HostToolTests
+    public sealed class HostToolTests : HostBench
     {
-        private string project = "";
-        private HostProcess host = null!;
-        private int port;
-        private int seq;
-
-        [SetUp]
-        public void SetUp()
-        {
-            project = Path.Combine(Path.GetTempPath(), "holdfast-host-" + Guid.NewGuid().ToString("N"));
-            host = new HostProcess(project);
-            port = host.AwaitListening();
-            seq = 0;
-        }
-
-        [TearDown]
-        public void TearDown()
-        {
-            host.Dispose();
-            if (Directory.Exists(project)) Directory.Delete(project, true);
-        }
-
         [Test]
         public void A_compilation_that_succeeds_is_answered_after_its_own_reload()
         {
@@ -469,6 +448,13 @@ namespace Holdfast.Tests
                 ["list-scenes"] = new { },
                 ["editor-state"] = new { },
                 ["inspect"] = new { Object = "World/Player" },
+                ["edit-game-object"] = new { Action = "Create", Name = "Wall" },
+                ["edit-component"] = new { Action = "Add", Object = "Wall", Component = "Rigidbody" },
+                ["remove-component"] = new { Object = "Wall", Component = "Rigidbody" },
+                ["delete-game-object"] = new { Object = "Wall" },
+                ["get-selection"] = new { },
+                ["set-selection"] = new { Objects = new[] { "World" } },
+                ["undo"] = new { Action = "Undo" },
                 ["scene"] = new { Action = "Save" }
             };
             IEnumerable<string> all = typeof(CompileTool).Assembly.GetTypes()
@@ -495,42 +481,6 @@ namespace Holdfast.Tests
                 Assert.That((string)error["data"]!["type"]!, Is.EqualTo("security_blocked"));
                 Assert.That((bool)error["data"]!["ran"]!, Is.False);
             }
-        }
-
-        private void Restart(params string[] flags)
-        {
-            host.Dispose();
-            host = new HostProcess(project, flags);
-            port = host.AwaitListening();
-        }
-
-        private TestClient Greeted()
-        {
-            var client = new TestClient(port);
-            client.Greet(host.Token);
-            return client;
-        }
-
-        private static JToken Outcome(TestClient client, int number)
-        {
-            JToken outcome = JValue.CreateNull();
-            TestEditor.Until(() =>
-            {
-                var question = new { calls = new[] { new { callId = "call" + number, seq = number } } };
-                outcome = client.Ask("holdfast/outcome", question)["result"]!["outcomes"]![0]!;
-                return (string)outcome["status"]! == "done";
-            });
-            return outcome;
-        }
-
-        private string Send(TestClient client, string tool, object arguments) =>
-            client.Post("holdfast/call", new { callId = "call" + ++seq, seq, tool, arguments, timeoutMs = TestEditor.Patience });
-
-        private JToken Value(TestClient client, string tool, object arguments)
-        {
-            JObject answer = client.Await(Send(client, tool, arguments));
-            Assert.That(answer["result"], Is.Not.Null, answer.ToString());
-            return answer["result"]!["value"]!;
         }
     }
 }

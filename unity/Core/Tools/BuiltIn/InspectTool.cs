@@ -13,8 +13,7 @@ namespace Holdfast
     {
         /// <summary>Which object.</summary>
         [McpRequired]
-        [Description("The object: a path in the hierarchy (World/Player), an asset's path (Assets/Hero.prefab), a GlobalObjectId, or an " +
-            "id that another tool returned")]
+        [Description("The object: " + ObjectFinder.Names)]
         public string Object { get; set; } = "";
 
         /// <summary>The components of a GameObject that are read.</summary>
@@ -88,47 +87,15 @@ namespace Holdfast
         /// <inheritdoc/>
         protected override Task<InspectResponse> ExecuteAsync(InspectSchema parameters, IToolContext context)
         {
-            string wanted = parameters.Object.Trim();
-            if (wanted.Length == 0) throw new ToolParameterException("Object is empty");
-            InspectResponse response = IsStable(wanted) ? Stable(wanted, parameters, context) : InScene(wanted, parameters, context);
-            return Task.FromResult(response);
-        }
-
-        private static bool IsStable(string id) => id.StartsWith("GlobalObjectId_", StringComparison.Ordinal) ||
-            id.StartsWith("Assets/", StringComparison.Ordinal) || id.StartsWith("Packages/", StringComparison.Ordinal);
-
-        private static InspectResponse Stable(string id, InspectSchema parameters, IToolContext context)
-        {
-            FoundObject found = context.Get<IObjects>().Find(id) ??
-                throw new ToolParameterException($"There is no object {id} (Object). An object of a scene is found only while the scene is open");
-            if (found.Node is { } node) return Describe(node, "", found.GlobalId, found.AssetPath, parameters);
-            return new InspectResponse
+            FoundObject found = ObjectFinder.Find(context, parameters.Object, "Object");
+            return Task.FromResult(found.Node is { } node ? Describe(node, found, parameters) : new InspectResponse
             {
                 GlobalId = found.GlobalId, Name = found.Name, Type = found.View.IsMissing ? "" : found.View.FullTypeName,
                 AssetPath = found.AssetPath, Components = new[] { ComponentInfo.Of(found.View, parameters.IncludeHidden) }
-            };
+            });
         }
 
-        private static InspectResponse InScene(string wanted, InspectSchema parameters, IToolContext context)
-        {
-            string path = wanted.Trim('/');
-            List<SceneSpot> found = SceneWalk.All(context.Get<IScenes>().Open(), true).Take(Limits.SceneNodes)
-                .Where(s => s.Node.Id == wanted || s.Path == path).Take(Limits.SameObjects).ToList();
-            if (found.Count == 0)
-            {
-                throw new ToolParameterException($"No open scene has an object {wanted} (Object). A path begins at the root, such as World/Player; " +
-                    "find-game-objects finds objects by name");
-            }
-            if (found.Count > 1)
-            {
-                throw new ToolParameterException($"Several objects have the path {path} (Object); name one by its id: " +
-                    string.Join(", ", found.Select(s => s.Node.Id)) + (found.Count == Limits.SameObjects ? ", ..." : ""));
-            }
-            return Describe(found[0].Node, found[0].Path, found[0].Node.GlobalId, "", parameters);
-        }
-
-        private static InspectResponse Describe(
-            ISceneNode node, string path, string globalId, string assetPath, InspectSchema parameters)
+        private static InspectResponse Describe(ISceneNode node, FoundObject found, InspectSchema parameters)
         {
             string[] names = parameters.Components;
             List<ISceneComponent> components =
@@ -140,7 +107,8 @@ namespace Holdfast
             }
             var response = new InspectResponse
             {
-                GlobalId = globalId, Id = node.Id, Name = node.Name, Type = "UnityEngine.GameObject", Path = path, AssetPath = assetPath,
+                GlobalId = found.GlobalId, Id = node.Id, Name = node.Name, Type = "UnityEngine.GameObject",
+                Path = found.AssetPath.Length > 0 ? "" : node.Path, AssetPath = found.AssetPath,
                 ActiveSelf = node.ActiveSelf, ActiveInHierarchy = node.ActiveInHierarchy, Tag = node.Tag, Layer = node.LayerName,
                 Children = node.Children.Take(Limits.ChildNames).Select(c => c.Name).ToList()
             };

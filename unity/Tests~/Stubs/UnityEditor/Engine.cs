@@ -85,6 +85,7 @@ namespace EditorHost
             }
 #endif
             Windows.Unload();
+            SceneStore.Save();
             Singletons.CarryOver();
             types = Type.EmptyTypes;
             Context.Clear();

@@ -43,6 +43,10 @@ namespace UnityEditor
 
         public string name => Here.Name;
 
+        public string propertyPath => Here.Path;
+
+        public bool editable => Here.Name != "m_Script";
+
         public string type => Here.Type;
 
         public SerializedPropertyType propertyType => Here.Kind;
@@ -53,29 +57,82 @@ namespace UnityEditor
 
         public int depth => at < 0 ? -1 : Here.Depth;
 
-        public int arraySize => nodes.Skip(at + 1).TakeWhile(n => n.Depth > depth).Count(n => n.Depth == depth + 1);
+        public int arraySize
+        {
+            get => nodes.Skip(at + 1).TakeWhile(n => n.Depth > depth).Count(n => n.Depth == depth + 1);
+            set
+            {
+                int size = arraySize;
+                if (value < size) nodes.RemoveRange(at + 1 + value, size - value);
+                for (; size < value; size++)
+                {
+                    nodes.Insert(at + 1 + size, new Node
+                    {
+                        Depth = depth + 1, Name = "data", Type = "int", Kind = SerializedPropertyType.Integer, Value = 0, Path = $"{Here.Path}.Array.data[{size}]"
+                    });
+                }
+                Here.Value = value;
+            }
+        }
 
-        public bool boolValue => (bool)Here.Value;
+        public bool boolValue
+        {
+            get => (bool)Here.Value;
+            set => Here.Value = value;
+        }
 
-        public int intValue => Convert.ToInt32(Here.Value);
+        public int intValue
+        {
+            get => Convert.ToInt32(Here.Value);
+            set => Here.Value = Here.Kind == SerializedPropertyType.Character ? (char)value : value;
+        }
 
-        public long longValue => Convert.ToInt64(Here.Value);
+        public long longValue
+        {
+            get => Convert.ToInt64(Here.Value);
+            set => Here.Value = value;
+        }
 
-        public ulong ulongValue => (ulong)Here.Value;
+        public ulong ulongValue
+        {
+            get => (ulong)Here.Value;
+            set => Here.Value = value;
+        }
 
-        public float floatValue => (float)Here.Value;
+        public float floatValue
+        {
+            get => (float)Here.Value;
+            set => Here.Value = value;
+        }
 
-        public double doubleValue => Convert.ToDouble(Here.Value);
+        public double doubleValue
+        {
+            get => Convert.ToDouble(Here.Value);
+            set => Here.Value = value;
+        }
 
-        public string stringValue => (string)Here.Value;
+        public string stringValue
+        {
+            get => (string)Here.Value;
+            set => Here.Value = value;
+        }
 
         public string[] enumNames => new[] { "None", "Left", "Right" };
 
-        public int enumValueIndex => (int)Here.Value;
+        public int enumValueIndex
+        {
+            get => (int)Here.Value;
+            set => Here.Value = value;
+        }
 
         public object boxedValue => Here.Value;
 
-        public UnityEngine.Object objectReferenceValue => (UnityEngine.Object)Here.Value;
+        public UnityEngine.Object objectReferenceValue
+        {
+            get => (UnityEngine.Object)Here.Value;
+            // As in Unity, an object of another type is not taken.
+            set => Here.Value = Here.Type == "PPtr<$GameObject>" && value is not (null or UnityEngine.GameObject) ? null : value;
+        }
 
         private Node Here => nodes[at];
 
@@ -94,6 +151,16 @@ namespace UnityEditor
 
         public bool NextVisible(bool enterVisibleChildren) => Next(enterVisibleChildren);
 
+        /// <summary>Everything that differs from the values at the beginning, by path.</summary>
+        internal Dictionary<string, object> Changes() =>
+            nodes.Where(n => !Equals(n.Value, n.First)).ToDictionary(n => n.Path, n => n.Value);
+
+        internal SerializedProperty Find(string path)
+        {
+            int found = nodes.FindIndex(n => n.Path == path);
+            return found < 0 ? null : new SerializedProperty(nodes, found);
+        }
+
         /// <summary>The switch of a component that has one, by whatever type.</summary>
         internal static SerializedProperty Enabled(UnityEngine.Object of)
         {
@@ -103,7 +170,19 @@ namespace UnityEditor
             return new SerializedProperty(new List<Node> { node }, 0);
         }
 
-        internal static SerializedProperty Example()
+        /// <summary>The properties of an object: the same of every object, with the values that were set.</summary>
+        internal static SerializedProperty Of(UnityEngine.Object one)
+        {
+            SerializedProperty all = Example();
+            if (one.Values.TryGetValue("items", out object size)) all.Find("items").arraySize = (int)size;
+            foreach (KeyValuePair<string, object> set in one.Values)
+            {
+                if (all.Find(set.Key) is { } property) property.Here.Value = set.Value;
+            }
+            return all;
+        }
+
+        private static SerializedProperty Example()
         {
             var made = new List<Node>();
             void Add(int depth, string name, string type, SerializedPropertyType kind, object value = null) =>
@@ -128,6 +207,17 @@ namespace UnityEditor
             for (int i = 1; i < 50; i++) Add(i, "next", "managedReference<Wave>", SerializedPropertyType.ManagedReference);
             Add(50, "end", "bool", SerializedPropertyType.Boolean, true);
             Add(0, "last", "bool", SerializedPropertyType.Boolean, true);
+            Add(0, "title", "string", SerializedPropertyType.String, "none");
+            Add(0, "target", "PPtr<$GameObject>", SerializedPropertyType.ObjectReference);
+            var path = new List<string>();
+            int item = 0;
+            foreach (Node node in made)
+            {
+                path.RemoveRange(node.Depth, path.Count - node.Depth);
+                path.Add(node.Name == "data" ? $"Array.data[{item++}]" : node.Name);
+                node.Path = string.Join(".", path);
+                node.First = node.Value;
+            }
             return new SerializedProperty(made, -1);
         }
 
@@ -138,6 +228,8 @@ namespace UnityEditor
             public string Type;
             public SerializedPropertyType Kind;
             public object Value;
+            public object First;
+            public string Path;
         }
     }
 }

@@ -118,13 +118,27 @@ namespace UnityEditor
     public sealed class SerializedObject : IDisposable
     {
         private readonly UnityEngine.Object target;
+        private readonly SerializedProperty all;
 
-        public SerializedObject(UnityEngine.Object obj) => target = obj;
+        public SerializedObject(UnityEngine.Object obj)
+        {
+            target = obj;
+            all = SerializedProperty.Of(obj);
+        }
 
         public SerializedProperty FindProperty(string propertyPath) =>
-            propertyPath == "m_Enabled" ? SerializedProperty.Enabled(target) : null;
+            propertyPath == "m_Enabled" ? SerializedProperty.Enabled(target) : all.Find(propertyPath);
 
-        public SerializedProperty GetIterator() => SerializedProperty.Example();
+        public SerializedProperty GetIterator() => all.Copy();
+
+        public bool ApplyModifiedProperties()
+        {
+            Dictionary<string, object> before = target.Values, after = all.Changes();
+            target.Values = after;
+            Undo.Dirty((target as Component)?.gameObject);
+            Undo.Add(() => target.Values = before, () => target.Values = after);
+            return true;
+        }
 
         public void Dispose()
         {
@@ -260,6 +274,11 @@ namespace UnityEditor.SceneManagement
             Remove(scene.Model);
             return true;
         }
+    }
+
+    public static class StageUtility
+    {
+        public static void PlaceGameObjectInCurrentStage(GameObject gameObject) => gameObject.Into(UnityEngine.SceneManagement.SceneManager.Active);
     }
 
     public static class PrefabStageUtility

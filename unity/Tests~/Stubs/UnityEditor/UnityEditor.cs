@@ -143,6 +143,9 @@ namespace UnityEditor
                 ? new Texture2D(1, 1) { name = assetPath.Substring("Assets/".Length) }
                 : null;
 
+        public static UnityEngine.Object[] LoadAllAssetsAtPath(string assetPath) =>
+            LoadMainAssetAtPath(assetPath) is { } main ? new[] { main } : Array.Empty<UnityEngine.Object>();
+
         public static string[] GetLabels(UnityEngine.Object obj) => new[] { "Hero" };
 
         public static string[] GetLabels(GUID guid) => new[] { "Hero" };
@@ -211,7 +214,7 @@ namespace UnityEditor
             new(Engine.Types.Where(t => t.IsDefined(typeof(T), true)));
 
         public static TypeCollection GetTypesDerivedFrom<T>() =>
-            new(Engine.Types.Where(t => t != typeof(T) && typeof(T).IsAssignableFrom(t)));
+            new(Engine.Types.Concat(typeof(T).Assembly.GetTypes()).Where(t => t != typeof(T) && typeof(T).IsAssignableFrom(t)));
 
         public static MethodCollection GetMethodsWithAttribute<T>() where T : Attribute =>
             new(Menus.Methods().Where(m => m.IsDefined(typeof(T), false)));
@@ -319,9 +322,9 @@ namespace UnityEditorInternal
 {
     public class InternalEditorUtility
     {
-        public static string[] tags => new[] { "Untagged", "MainCamera" };
+        public static string[] tags => GameObject.Tags;
 
-        public static string[] layers => new[] { "Default", "UI" };
+        public static string[] layers => LayerMask.Names;
 
         public static bool isApplicationActive => Native.Current.Flag("isFocused");
     }

@@ -1,89 +1,9 @@
-// Stubs of scenes and their objects. Signatures are Unity's. Scenes have no content on disk.
+// Stubs of scenes. Signatures are Unity's. Scenes have no content on disk.
 using System.Collections.Generic;
 using System.Linq;
 using System.Runtime.CompilerServices;
-using UnityEngine.SceneManagement;
 
 [assembly: InternalsVisibleTo("UnityEditor")]
-
-namespace UnityEngine
-{
-    public class Component : Object
-    {
-        internal GameObject Owner { get; set; }
-
-        public GameObject gameObject => Owner;
-
-        public Transform transform => Owner.transform;
-    }
-
-    public class Transform : Component
-    {
-        internal List<Transform> Below { get; } = new();
-
-        public int childCount => Below.Count;
-
-        public Transform GetChild(int index) => Below[index];
-    }
-
-    public class Behaviour : Component
-    {
-        public bool enabled { get; set; } = true;
-    }
-
-    public class Renderer : Component
-    {
-        public bool enabled { get; set; } = true;
-    }
-
-    internal class BoxCollider : Component
-    {
-        public bool enabled { get; set; } = true;
-    }
-
-    public sealed class GameObject : Object
-    {
-        private readonly List<Component> components = new();
-
-        public GameObject(string name)
-        {
-            this.name = name;
-            Add(new Transform());
-        }
-
-        public string tag { get; set; } = "Untagged";
-
-        public int layer { get; set; }
-
-        public bool activeSelf => true;
-
-        public bool activeInHierarchy => true;
-
-        public Scene scene => new() { Model = new SceneModel { Path = "DontDestroyOnLoad" } };
-
-        public Transform transform => (Transform)components[0];
-
-        public T[] GetComponents<T>() => components.OfType<T>().ToArray();
-
-        internal GameObject Add(Component component)
-        {
-            component.Owner = this;
-            components.Add(component);
-            return this;
-        }
-
-        internal GameObject Under(GameObject parent)
-        {
-            parent.transform.Below.Add(transform);
-            return this;
-        }
-    }
-
-    public struct LayerMask
-    {
-        public static string LayerToName(int layer) => layer == 0 ? "Default" : "";
-    }
-}
 
 namespace UnityEngine.SceneManagement
 {
@@ -95,6 +15,8 @@ namespace UnityEngine.SceneManagement
         public bool Dirty { get; set; }
 
         public List<GameObject> Roots { get; } = new();
+
+        public IEnumerable<GameObject> All() => Roots.SelectMany(r => r.All());
     }
 
     public struct Scene
@@ -111,6 +33,8 @@ namespace UnityEngine.SceneManagement
 
         public int rootCount => Model.Roots.Count;
 
+        public bool IsValid() => Model != null;
+
         public GameObject[] GetRootGameObjects() => Model.Roots.ToArray();
     }
 
@@ -118,11 +42,16 @@ namespace UnityEngine.SceneManagement
     {
         private static SceneModel active;
 
-        internal static List<SceneModel> Open { get; } = new() { Sample() };
+        // The objects outlive a domain reload, as they do in Unity.
+        internal static List<SceneModel> Open { get; } = SceneStore.Load() ?? new List<SceneModel> { Sample() };
+
+        internal static SceneModel Active => active ?? Open[0];
 
         public static int sceneCount => Open.Count;
 
-        public static Scene GetActiveScene() => new() { Model = active ?? Open[0] };
+        public static Scene GetActiveScene() => new() { Model = Active };
+
+        internal static void Activate(SceneModel scene) => active = scene;
 
         public static Scene GetSceneAt(int index) => new() { Model = Open[index] };
 
@@ -150,11 +79,9 @@ namespace UnityEngine.SceneManagement
         private static SceneModel Sample()
         {
             var scene = new SceneModel { Path = "Assets/SampleScene.unity", Dirty = EditorHost.Native.Current.Flag("sceneDirty") };
-            var camera = new GameObject("Main Camera") { tag = "MainCamera" }.Add(new Behaviour());
-            var world = new GameObject("World");
-            new GameObject("Player").Add(new BoxCollider()).Under(world);
-            scene.Roots.Add(camera);
-            scene.Roots.Add(world);
+            _ = new GameObject("Main Camera", scene) { tag = "MainCamera" }.Add(new Camera());
+            var world = new GameObject("World", scene);
+            new GameObject("Player", scene).Add(new BoxCollider()).Under(world);
             return scene;
         }
     }

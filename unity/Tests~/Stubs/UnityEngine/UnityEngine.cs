@@ -6,26 +6,38 @@ namespace UnityEngine
 {
     public class Object
     {
-        private static int last;
-        private readonly int id = ++last;
+        internal static int Last { get; set; }
 
-        public string name { get; set; } = "";
+        internal int Number { get; set; } = ++Last;
+
+        private string own = "";
+
+        // A component has the name of its GameObject.
+        public string name
+        {
+            get => this is Component { Owner: { } owner } ? owner.name : own;
+            set => own = value;
+        }
+
+        /// <summary>What Undo keeps of it.</summary>
+        internal virtual object State { get; set; }
+
+        /// <summary>The serialised properties that were set, by path.</summary>
+        internal System.Collections.Generic.Dictionary<string, object> Values { get; set; } = new();
 
         public HideFlags hideFlags { get; set; }
 
 #if UNITY_6000_5_OR_NEWER
-        public EntityId GetEntityId() => new() { Value = (ulong)id };
+        public EntityId GetEntityId() => new() { Value = (ulong)Number };
 #else
-        public int GetInstanceID() => id;
+        public int GetInstanceID() => Number;
 #endif
 
         public static void DontDestroyOnLoad(Object target)
         {
         }
 
-        public static void DestroyImmediate(Object obj)
-        {
-        }
+        public static void DestroyImmediate(Object obj) => (obj as GameObject)?.Leave();
     }
 
     [Flags]

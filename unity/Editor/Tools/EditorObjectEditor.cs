@@ -1,0 +1,125 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using Newtonsoft.Json.Linq;
+using UnityEditor;
+using UnityEditor.SceneManagement;
+using UnityEngine;
+
+namespace Holdfast.Editor
+{
+    /// <summary>Implements the port that changes objects, with Undo.</summary>
+    internal sealed class EditorObjectEditor : IObjectEditor
+    {
+        // Unity shows the name of the tool's step, so these never appear.
+        private const string Step = "holdfast";
+
+        public FoundObject Create(string name, string primitive)
+        {
+            GameObject made = primitive.Length == 0
+                ? new GameObject(name)
+                : GameObject.CreatePrimitive((PrimitiveType)Enum.Parse(typeof(PrimitiveType), primitive));
+            made.name = name;
+            if (PrefabStageUtility.GetCurrentPrefabStage() is { } stage)
+            {
+                StageUtility.PlaceGameObjectInCurrentStage(made);
+                made.transform.SetParent(stage.prefabContentsRoot.transform, false);
+            }
+            Undo.RegisterCreatedObjectUndo(made, Step);
+            return EditorObjects.Of(made);
+        }
+
+        // Unity's own way, since the copy of a prefab's instance must be an instance too, with what was changed of it.
+        public FoundObject Duplicate(FoundObject one)
+        {
+#if UNITY_6000_0_OR_NEWER
+            return EditorObjects.Of(GameObjectUtility.DuplicateGameObject(EditorObjects.GameObject(one)));
+#else
+            UnityEngine.Object[] selected = Selection.objects;
+            try
+            {
+                Selection.objects = new UnityEngine.Object[] { EditorObjects.GameObject(one) };
+                Unsupported.DuplicateGameObjectsUsingPasteboard();
+                return EditorObjects.Of(Selection.objects[0]);
+            }
+            finally
+            {
+                Selection.objects = selected;
+            }
+#endif
+        }
+
+        public void Delete(FoundObject one) => Undo.DestroyObjectImmediate(EditorObjects.GameObject(one));
+
+        public void Change(FoundObject found, ObjectChange change)
+        {
+            GameObject one = EditorObjects.GameObject(found);
+            Undo.RecordObject(one, Step);
+            if (change.Name is { } name) one.name = name;
+            if (change.Active is { } active) one.SetActive(active);
+            if (change.Tag is { } tag) one.tag = tag;
+            if (change.Layer is { } layer) one.layer = LayerMask.NameToLayer(layer);
+            Transform place = one.transform;
+            Undo.RecordObject(place, Step);
+            if (change.Position is { } position)
+            {
+                if (change.InWorld) place.position = Vector(position);
+                else place.localPosition = Vector(position);
+            }
+            if (change.Rotation is { } rotation)
+            {
+                if (change.InWorld) place.eulerAngles = Vector(rotation);
+                else place.localEulerAngles = Vector(rotation);
+            }
+            if (change.Scale is { } scale) place.localScale = Vector(scale);
+            if (change.Index is { } index) Undo.SetSiblingIndex(place, index, Step);
+        }
+
+        public bool Reparent(FoundObject one, FoundObject? parent)
+        {
+            Transform moved = EditorObjects.GameObject(one).transform;
+            Transform? above = parent == null ? null : EditorObjects.GameObject(parent).transform;
+            if (moved.parent == above) return true;
+            Undo.SetTransformParent(moved, above, true, Step);
+            return moved.parent == above;
+        }
+
+        public bool Contains(FoundObject one, FoundObject other) =>
+            EditorObjects.GameObject(other).transform.IsChildOf(EditorObjects.GameObject(one).transform);
+
+        public IReadOnlyList<string> ComponentTypes(string name) => Types(name).Select(t => t.FullName ?? t.Name).ToList();
+
+        public ISceneComponent? AddComponent(FoundObject one, string fullTypeName)
+        {
+            Component? made = Undo.AddComponent(EditorObjects.GameObject(one), Types(fullTypeName).First(t => t.FullName == fullTypeName));
+            return made == null ? null : new EditorScenes.ComponentView(made);
+        }
+
+        public bool RemoveComponent(FoundObject one, ISceneComponent component)
+        {
+            var removed = (Component)((EditorScenes.ComponentView)component).One!;
+            Undo.DestroyObjectImmediate(removed);
+            return !EditorObjects.GameObject(one).GetComponents<Component>().Contains(removed);
+        }
+
+        public void Set(ISceneComponent target, JObject values, Func<string, FoundObject> find)
+        {
+            UnityEngine.Object one = ((EditorScenes.ComponentView)target).One!;
+            using var serialized = new SerializedObject(one);
+            var writer = new PropertyWriter(find);
+            foreach (JProperty value in values.Properties())
+            {
+                SerializedProperty property = serialized.FindProperty(value.Name) ??
+                    throw new ToolParameterException($"{target.TypeName} has no property {value.Name}; inspect shows the names, with IncludeHidden all of them");
+                writer.Write(property, value.Value);
+            }
+            serialized.ApplyModifiedProperties();
+        }
+
+        private static IEnumerable<Type> Types(string name) => TypeCache.GetTypesDerivedFrom<Component>()
+            .Where(t => !t.IsAbstract && !t.ContainsGenericParameters && (t.Name == name || t.FullName == name));
+
+        private static Vector3 Vector(double[] v) => new((float)v[0], (float)v[1], (float)v[2]);
+    }
+}

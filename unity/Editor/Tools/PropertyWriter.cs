@@ -1,0 +1,179 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.Globalization;
+using System.Linq;
+using Newtonsoft.Json.Linq;
+using UnityEditor;
+
+namespace Holdfast.Editor
+{
+    /// <summary>
+    /// Writes JSON into serialised properties: the form in which <see cref="PropertyValue"/> reads them. A structure takes an
+    /// object of some or all of its parts, or a list of all. A list replaces the whole array. A property that refers to an
+    /// object takes any name by which tools find objects.
+    /// </summary>
+    internal sealed class PropertyWriter
+    {
+        private readonly Func<string, FoundObject> find;
+        private int left = Limits.PropertyValues;
+
+        public PropertyWriter(Func<string, FoundObject> find) => this.find = find;
+
+        /// <exception cref="ToolParameterException">The property does not take the value.</exception>
+        public void Write(SerializedProperty property, JToken value)
+        {
+            if (left-- <= 0) throw new ToolParameterException($"More than {Limits.PropertyValues} values at once (Properties)");
+            if (!property.editable) throw Refusal(property, "cannot be changed", value);
+            switch (property.propertyType)
+            {
+                case SerializedPropertyType.Boolean:
+                    property.boolValue = value.Type == JTokenType.Boolean ? (bool)value : throw Refusal(property, "takes true or false", value);
+                    return;
+                case SerializedPropertyType.Integer when property.type == "ulong":
+                    property.ulongValue = Whole(property, value, ulong.MinValue, ulong.MaxValue, ulong.Parse);
+                    return;
+                case SerializedPropertyType.Integer:
+                    (long least, long most) = Range(property.type);
+                    property.longValue = Whole(property, value, least, most, long.Parse);
+                    return;
+                case SerializedPropertyType.LayerMask:
+#if UNITY_6000_0_OR_NEWER
+                case SerializedPropertyType.RenderingLayerMask:
+#endif
+                    property.intValue = Whole(property, value, int.MinValue, int.MaxValue, int.Parse);
+                    return;
+                case SerializedPropertyType.Float:
+                    double number = value.Type is JTokenType.Integer or JTokenType.Float ? (double)value : throw Refusal(property, "takes a number", value);
+                    bool isDouble = property.type == "double";
+                    if (double.IsNaN(number) || double.IsInfinity(isDouble ? number : (float)number)) throw Refusal(property, "takes a number that is not too large", value);
+                    if (isDouble) property.doubleValue = number;
+                    else property.floatValue = (float)number;
+                    return;
+                case SerializedPropertyType.String:
+                    property.stringValue = Text(property, value);
+                    return;
+                case SerializedPropertyType.Character:
+                    string one = Text(property, value);
+                    property.intValue = one.Length == 1 ? one[0] : throw Refusal(property, "takes one character", value);
+                    return;
+                case SerializedPropertyType.Enum:
+                    WriteEnum(property, value);
+                    return;
+                case SerializedPropertyType.ObjectReference:
+                    WriteReference(property, value);
+                    return;
+                case SerializedPropertyType.Generic when property.isArray:
+                    WriteItems(property, value as JArray ?? throw Refusal(property, "takes a list", value));
+                    return;
+                default:
+                    if (!property.hasChildren || property.propertyType is SerializedPropertyType.ManagedReference or SerializedPropertyType.Hash128)
+                    {
+                        throw Refusal(property, $"has a kind of value that cannot be set ({property.type})", value);
+                    }
+                    WriteParts(property, value);
+                    return;
+            }
+        }
+
+        private static void WriteEnum(SerializedProperty property, JToken value)
+        {
+            string[] names = property.enumNames;
+            int index = value.Type == JTokenType.String ? Array.IndexOf(names, (string)value!) : -1;
+            if (index >= 0) property.enumValueIndex = index;
+            // Flags together have no name.
+            else if (value.Type == JTokenType.Integer) property.intValue = Whole(property, value, int.MinValue, int.MaxValue, int.Parse);
+            else throw Refusal(property, "takes one of " + string.Join(", ", names) + ", or a number", value);
+        }
+
+        private void WriteReference(SerializedProperty property, JToken value)
+        {
+            if (value.Type == JTokenType.Null)
+            {
+                property.objectReferenceValue = null;
+                return;
+            }
+            FoundObject found = find(Text(property, value));
+            // Such as PPtr<$Rigidbody>.
+            string wanted = property.type.Replace("PPtr<", "").TrimStart('$').TrimEnd('>');
+            UnityEngine.Object? fits = Candidates(found).FirstOrDefault(o => new EditorScenes.ComponentView(o).IsA(wanted));
+            property.objectReferenceValue = fits != null ? fits : EditorObjects.Object(found);
+            if (property.objectReferenceValue == null) throw Refusal(property, $"takes a {wanted}, which is not there", value);
+        }
+
+        // A GameObject stands for its components, and an asset for its parts, such as the sprites of a texture.
+        private static IEnumerable<UnityEngine.Object> Candidates(FoundObject found)
+        {
+            UnityEngine.Object one = EditorObjects.Object(found);
+            IEnumerable<UnityEngine.Object> more = one is UnityEngine.GameObject game ? game.GetComponents<UnityEngine.Component>()
+                : found.AssetPath.Length > 0 && !found.AssetPath.EndsWith(".unity", StringComparison.Ordinal) ? AssetDatabase.LoadAllAssetsAtPath(found.AssetPath)
+                : Array.Empty<UnityEngine.Object>();
+            return more.Where(o => o != null).Prepend(one);
+        }
+
+        private void WriteItems(SerializedProperty array, JArray items)
+        {
+            if (items.Count > Limits.PropertyValues) throw new ToolParameterException($"{array.propertyPath} gets more than {Limits.PropertyValues} items (Properties)");
+            array.arraySize = items.Count;
+            for (int i = 0; i < items.Count; i++) Write(array.GetArrayElementAtIndex(i), items[i]);
+        }
+
+        private void WriteParts(SerializedProperty whole, JToken value)
+        {
+            var parts = new List<SerializedProperty>();
+            SerializedProperty part = whole.Copy();
+            int level = whole.depth;
+            for (bool found = part.Next(true); found && part.depth > level && parts.Count < Limits.PropertyValues; found = part.Next(false)) parts.Add(part.Copy());
+            string names = string.Join(", ", parts.Select(p => p.name));
+            if (value is JArray list)
+            {
+                if (list.Count != parts.Count) throw Refusal(whole, $"has {parts.Count} parts: {names}", value);
+                for (int i = 0; i < list.Count; i++) Write(parts[i], list[i]);
+                return;
+            }
+            foreach (JProperty given in (value as JObject ?? throw Refusal(whole, "takes an object or a list with " + names, value)).Properties())
+            {
+                Write(parts.Find(p => p.name == given.Name) ?? throw Refusal(whole, "has no part " + given.Name + ", but " + names, value), given.Value);
+            }
+        }
+
+        private delegate T Parse<T>(string text, NumberStyles style, IFormatProvider culture);
+
+        private static T Whole<T>(SerializedProperty property, JToken value, T least, T most, Parse<T> parse) where T : IComparable<T>
+        {
+            try
+            {
+                if (value.Type == JTokenType.Integer)
+                {
+                    T number = parse(Convert.ToString(((JValue)value).Value, CultureInfo.InvariantCulture) ?? "", NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
+                    if (number.CompareTo(least) >= 0 && number.CompareTo(most) <= 0) return number;
+                }
+            }
+            catch (OverflowException)
+            {
+                // The refusal says what fits.
+            }
+            throw Refusal(property, $"takes a whole number from {least} to {most}", value);
+        }
+
+        private static (long, long) Range(string type) => type switch
+        {
+            "sbyte" => (sbyte.MinValue, sbyte.MaxValue),
+            "byte" => (byte.MinValue, byte.MaxValue),
+            "short" => (short.MinValue, short.MaxValue),
+            "ushort" => (ushort.MinValue, ushort.MaxValue),
+            "uint" => (uint.MinValue, uint.MaxValue),
+            "long" => (long.MinValue, long.MaxValue),
+            _ => (int.MinValue, int.MaxValue)
+        };
+
+        private static string Text(SerializedProperty property, JToken value) =>
+            value.Type == JTokenType.String ? (string)value! : throw Refusal(property, "takes a text", value);
+
+        private static ToolParameterException Refusal(SerializedProperty property, string what, JToken value)
+        {
+            string given = Json.Write(value);
+            return new ToolParameterException($"{property.propertyPath} {what}; given was {(given.Length <= 60 ? given : given.Substring(0, 60) + "...")} (Properties)");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+// Stubs of Undo and of the selection. Signatures are Unity's.
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using UnityEngine;
+using Object = UnityEngine.Object;
+
+namespace UnityEditor
+{
+    public class Undo
+    {
+        private static readonly Stack<Step> Done = new();
+        private static readonly Stack<Step> Undone = new();
+        private static int group;
+
+        public static int GetCurrentGroup() => group;
+
+        public static void IncrementCurrentGroup() => group++;
+
+        public static void SetCurrentGroupName(string name) => Named[group] = name;
+
+        public static string GetCurrentGroupName() => Named.TryGetValue(group, out string name) ? name : "";
+
+        private static Dictionary<int, string> Named { get; } = new();
+
+        public static void RegisterCreatedObjectUndo(Object objectToUndo, string name)
+        {
+            var made = (GameObject)objectToUndo;
+            Dirty(made);
+            (Transform above, int index) = (made.transform.parent, made.transform.GetSiblingIndex());
+            Add(made.Leave, () => made.transform.Put(above, index));
+        }
+
+        public static void DestroyObjectImmediate(Object objectToUndo)
+        {
+            if (objectToUndo is GameObject one)
+            {
+                Dirty(one);
+                (Transform above, int index) = (one.transform.parent, one.transform.GetSiblingIndex());
+                one.Leave();
+                Add(() => one.transform.Put(above, index), one.Leave);
+                return;
+            }
+            var component = (Component)objectToUndo;
+            Dirty(component.gameObject);
+            int at = component.gameObject.Remove(component);
+            Add(() => component.gameObject.Add(component, at), () => component.gameObject.Remove(component));
+        }
+
+        public static Component AddComponent(GameObject gameObject, Type type)
+        {
+            // Unity refuses a second one of some types, and returns null then.
+            if (type.Name == "Rigidbody" && gameObject.Components.Any(c => c.GetType() == type)) return null;
+            var made = (Component)Activator.CreateInstance(type, true);
+            gameObject.Add(made);
+            Dirty(gameObject);
+            Add(() => gameObject.Remove(made), () => gameObject.Add(made));
+            return made;
+        }
+
+        public static void RecordObject(Object objectToUndo, string name)
+        {
+            object before = objectToUndo.State, after = null;
+            Dirty(objectToUndo as GameObject ?? (objectToUndo as Component)?.gameObject);
+            Add(() => (after, objectToUndo.State) = (objectToUndo.State, before), () => objectToUndo.State = after);
+        }
+
+        public static void SetTransformParent(Transform transform, Transform newParent, bool worldPositionStays, string name)
+        {
+            (Transform above, int index, Vector3 local, Vector3 world) =
+                (transform.parent, transform.GetSiblingIndex(), transform.localPosition, transform.position);
+            transform.Put(newParent, -1);
+            if (worldPositionStays) transform.position = world;
+            Vector3 moved = transform.localPosition;
+            Dirty(transform.gameObject);
+            Add(() => (transform.localPosition, _) = (local, Put(transform, above, index)),
+                () => (transform.localPosition, _) = (moved, Put(transform, newParent, -1)));
+        }
+
+        public static void SetSiblingIndex(Transform transform, int siblingIndex, string name)
+        {
+            int before = transform.GetSiblingIndex();
+            transform.Put(transform.parent, siblingIndex);
+            Add(() => transform.Put(transform.parent, before), () => transform.Put(transform.parent, siblingIndex));
+        }
+
+        public static void CollapseUndoOperations(int groupIndex)
+        {
+            foreach (Step step in Done.Concat(Undone).Where(s => s.Group > groupIndex)) step.Group = groupIndex;
+        }
+
+        public static void RevertAllDownToGroup(int group)
+        {
+            while (Done.Count > 0 && Done.Peek().Group >= group) Done.Pop().Back();
+        }
+
+        public delegate void UndoRedoEventCallback(in UndoRedoInfo undo);
+
+        public static UndoRedoEventCallback undoRedoEvent;
+
+        public static void PerformUndo() => Move(Done, Undone, s => s.Back);
+
+        public static void PerformRedo() => Move(Undone, Done, s => s.Again);
+
+        internal static void Add(Action back, Action again)
+        {
+            Undone.Clear();
+            Done.Push(new Step { Group = group, Back = back, Again = again });
+        }
+
+        internal static void Dirty(GameObject one)
+        {
+            if (one?.Home != null) one.Home.Dirty = true;
+        }
+
+        private static bool Put(Transform one, Transform above, int index)
+        {
+            one.Put(above, index);
+            return true;
+        }
+
+        private static void Move(Stack<Step> from, Stack<Step> to, Func<Step, Action> what)
+        {
+            if (from.Count == 0) return;
+            int moved = from.Peek().Group;
+            while (from.Count > 0 && from.Peek().Group == moved)
+            {
+                Step step = from.Pop();
+                what(step)();
+                to.Push(step);
+            }
+            undoRedoEvent?.Invoke(new UndoRedoInfo { undoName = Named.TryGetValue(moved, out string name) ? name : "" });
+        }
+
+        private sealed class Step
+        {
+            public int Group;
+            public Action Back;
+            public Action Again;
+        }
+    }
+
+    public struct UndoRedoInfo
+    {
+        public string undoName;
+    }
+
+#if UNITY_6000_0_OR_NEWER
+    public sealed class GameObjectUtility
+    {
+        public static GameObject DuplicateGameObject(GameObject gameObject) => Unsupported.Duplicate(gameObject);
+    }
+#endif
+
+    public static class Unsupported
+    {
+        public static void DuplicateGameObjectsUsingPasteboard() =>
+            Selection.objects = Selection.objects.OfType<GameObject>().Select(o => (Object)Duplicate(o)).ToArray();
+
+        internal static GameObject Duplicate(GameObject one)
+        {
+            GameObject copy = one.Copy();
+            copy.name += " (1)";
+            if (one.transform.parent != null) copy.Under(one.transform.parent.gameObject);
+            else copy.Into(one.Home);
+            Undo.RegisterCreatedObjectUndo(copy, "Duplicate");
+            return copy;
+        }
+    }
+
+    public sealed class Selection
+    {
+        public static Object[] objects { get; set; } = Array.Empty<Object>();
+    }
+}

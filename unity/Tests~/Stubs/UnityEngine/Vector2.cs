@@ -1,9 +1,0 @@
-namespace UnityEngine
-{
-    public struct Vector2
-    {
-        public Vector2(float x, float y)
-        {
-        }
-    }
-}

@@ -1,0 +1,25 @@
+namespace UnityEngine
+{
+    public struct Vector2
+    {
+        public Vector2(float x, float y)
+        {
+        }
+    }
+
+    public struct Vector3
+    {
+        public float x;
+        public float y;
+        public float z;
+
+        public Vector3(float x, float y, float z)
+        {
+            this.x = x;
+            this.y = y;
+            this.z = z;
+        }
+
+        internal Vector3 Plus(Vector3 other, int times) => new(x + times * other.x, y + times * other.y, z + times * other.z);
+    }
+}

@@ -1,0 +1,168 @@
+#nullable enable
+using System.Linq;
+using Newtonsoft.Json.Linq;
+using NUnit.Framework;
+
+namespace Holdfast.Tests
+{
+    /// <summary>Tests of the tools that change a scene, in the simulated editor.</summary>
+    public sealed class HostEditTests : HostBench
+    {
+        [Test]
+        public void A_game_object_is_created_changed_and_undone()
+        {
+            using TestClient client = Greeted();
+            JToken made = Done(client, "edit-game-object", new
+            {
+                Action = "Create", Name = "Wall", Shape = "Cube", Parent = "World", Position = new[] { 1, 2, 3 }, Tag = "MainCamera", Layer = "UI", Active = false
+            });
+            Assert.That((string)made["Path"]!, Is.EqualTo("World/Wall"));
+            JToken seen = Value(client, "inspect", new { Object = (string)made["GlobalId"]! });
+            Assert.That(((string)seen["Tag"]!, (string)seen["Layer"]!, (bool)seen["ActiveSelf"]!), Is.EqualTo(("MainCamera", "UI", false)));
+            Assert.That(seen["Components"]!.Select(c => (string)c["type"]!), Is.EqualTo(new[] { "Transform", "MeshRenderer", "BoxCollider" }));
+            made = Done(client, "edit-game-object", new { Action = "Change", Object = "World/Wall", Name = "Door", Parent = "/", Active = true });
+            Assert.That((string)made["Path"]!, Is.EqualTo("Door"));
+            JToken twin = Done(client, "edit-game-object", new { Action = "Duplicate", Object = (string)made["Id"]!, Name = "Gate" });
+            Assert.That((string)twin["Path"]!, Is.EqualTo("Gate"));
+            JToken undone = Value(client, "undo", new { Action = "Undo", Steps = 3 });
+            Assert.That(undone["Steps"]!.Select(s => (string)s!), Is.EqualTo(new[] { "AI: Duplicate Gate", "AI: Change Door", "AI: Create Wall" }));
+            Assert.That(Refused(client, "inspect", new { Object = "World/Wall" }), Does.Contain("No open scene"));
+            Assert.That((string)Value(client, "undo", new { Action = "Undo" })["Message"]!, Is.EqualTo("There is no such step"));
+            Value(client, "undo", new { Action = "Redo", Steps = 2 });
+            Assert.That((bool)Value(client, "inspect", new { Object = "Door" })["ActiveSelf"]!);
+        }
+
+        [Test]
+        public void What_a_game_object_cannot_be_is_refused_and_changes_nothing()
+        {
+            using TestClient client = Greeted();
+            foreach (var (arguments, says) in new (object, string)[]
+            {
+                (new { Action = "Create" }, "Name is missing"),
+                (new { Action = "Create", Name = " " }, "Name is missing"),
+                (new { Action = "Create", Name = "A", Tag = "Nobody" }, "has no tag Nobody (Tag); it has Untagged"),
+                (new { Action = "Create", Name = "A", Layer = "Nowhere" }, "has no layer Nowhere"),
+                (new { Action = "Create", Name = "A", Position = new[] { 1, 2 } }, "Position must be three numbers"),
+                (new { Action = "Create", Name = "A", Scale = new[] { 1, 2, 1e300 } }, "Scale must be three numbers"),
+                (new { Action = "Create", Name = "A", Parent = "Nobody" }, "No open scene has an object Nobody (Parent)"),
+                (new { Action = "Change", Object = "World", Parent = "World/Player" }, "lies below World itself"),
+                (new { Action = "Change", Object = "World", SiblingIndex = -1 }, "must not be negative"),
+                (new { Action = "Change", Object = "World", Shape = "Cube" }, "Shape is for Create"),
+                (new { Action = "Change", Object = "Assets/None.prefab" }, "There is no object Assets/None.prefab")
+            })
+            {
+                Assert.That(Refused(client, "edit-game-object", arguments), Does.Contain(says));
+            }
+            Assert.That((string)Value(client, "undo", new { Action = "Undo" })["Message"]!, Is.EqualTo("There is no such step"));
+        }
+
+        [Test]
+        public void A_deleted_game_object_comes_back_with_undo()
+        {
+            using TestClient client = Greeted();
+            JToken deleted = Value(client, "delete-game-object", new { Object = "World/Player" });
+            Assert.That((string)deleted["Message"]!, Is.EqualTo("Deleted World/Player"));
+            Assert.That(Refused(client, "delete-game-object", new { Object = "World/Player" }), Does.Contain("No open scene"));
+            Value(client, "undo", new { Action = "Undo" });
+            Assert.That((string)Value(client, "inspect", new { Object = "World/Player" })["Name"]!, Is.EqualTo("Player"));
+        }
+
+        [Test]
+        public void Components_are_added_set_and_removed()
+        {
+            using TestClient client = Greeted();
+            object wrong = new { Action = "Add", Object = "World/Player", Component = "Rigidbody", Properties = new JObject { ["title"] = 5 } };
+            Assert.That(Refused(client, "edit-component", wrong), Does.Contain("title takes a text"));
+            Assert.That((int)Value(client, "inspect", new { Object = "World/Player" })["Components"]!.Count(), Is.EqualTo(2), "the component was taken back");
+            Done(client, "edit-component", new
+            {
+                Action = "Add", Object = "World/Player", Component = "Rigidbody",
+                Properties = new JObject
+                {
+                    ["speed"] = 2.5, ["size"] = new JObject { ["y"] = 7 }, ["huge"] = ulong.MaxValue - 1, ["side"] = "Right", ["letter"] = "y",
+                    ["items"] = new JArray(4, 5), ["wave.title"] = "second", ["last"] = false, ["target"] = "World"
+                }
+            });
+            JToken body = Value(client, "inspect", new { Object = "World/Player", Components = new[] { "Rigidbody" } })["Components"]![0]!;
+            JToken Of(string name) => body["properties"]!.Single(p => (string)p["name"]! == name)["value"]!;
+            Assert.That((double)Of("speed"), Is.EqualTo(2.5));
+            Assert.That((double)Of("size")["y"]!, Is.EqualTo(7));
+            Assert.That(Json.Write(Of("huge")), Is.EqualTo("18446744073709551614"));
+            Assert.That(((string)Of("side")!, (string)Of("letter")!, (bool)Of("last")), Is.EqualTo(("Right", "y", false)));
+            Assert.That(Json.Write(Of("items")), Is.EqualTo("[4,5]"));
+            Assert.That((string)Of("wave")["title"]!, Is.EqualTo("second"));
+            Assert.That((string)Of("target")!, Does.StartWith("World (GameObject"));
+            Done(client, "edit-component", new { Action = "Add", Object = "World/Player", Component = "Rigidbody" }, false, "Unity does not add");
+            Done(client, "remove-component", new { Object = "World/Player", Component = "Rigidbody" });
+            Assert.That(Refused(client, "remove-component", new { Object = "World/Player", Component = "Rigidbody" }), Does.Contain("it has Transform, BoxCollider"));
+            Assert.That(Refused(client, "remove-component", new { Object = "World/Player", Component = "Transform" }), Does.Contain("Every GameObject has a Transform"));
+        }
+
+        [TestCase("speed", "\"fast\"", "speed takes a number")]
+        [TestCase("speed", "1e300", "not too large")]
+        [TestCase("huge", "-1", "takes a whole number from 0 to 18446744073709551615")]
+        [TestCase("side", "\"Middle\"", "takes one of None, Left, Right")]
+        [TestCase("letter", "\"xy\"", "takes one character")]
+        [TestCase("size", "[1, 2]", "size has 3 parts: x, y, z")]
+        [TestCase("size", "{\"w\": 1}", "size has no part w, but x, y, z")]
+        [TestCase("size", "5", "takes an object or a list with x, y, z")]
+        [TestCase("items", "5", "items takes a list")]
+        [TestCase("target", "\"World/Nobody\"", "No open scene has an object World/Nobody (Properties)")]
+        [TestCase("target", "\"Assets/SampleScene.unity\"", "takes a GameObject, which is not there")]
+        [TestCase("hash", "\"1\"", "a kind of value that cannot be set")]
+        [TestCase("m_Script", "null", "cannot be changed")]
+        [TestCase("nothingLikeIt", "1", "BoxCollider has no property nothingLikeIt")]
+        public void A_value_that_a_property_does_not_take_is_refused(string property, string value, string says)
+        {
+            System.IO.File.WriteAllText(System.IO.Path.Combine(project, "Assets", "SampleScene.unity"), "");
+            using TestClient client = Greeted();
+            Assert.That(Refused(client, "edit-component", new
+            {
+                Action = "Set", Object = "World/Player", Component = "BoxCollider",
+                Properties = new JObject { ["last"] = false, [property] = JToken.Parse(value) }
+            }), Does.Contain(says));
+            JToken collider = Value(client, "inspect", new { Object = "World/Player", Components = new[] { "BoxCollider" } })["Components"]![0]!;
+            Assert.That((bool)collider["properties"]!.Single(p => (string)p["name"]! == "last")["value"]!, "nothing was changed");
+        }
+
+        [Test]
+        public void The_selection_is_set_and_read()
+        {
+            using TestClient client = Greeted();
+            Assert.That((int)Value(client, "set-selection", new { Objects = new[] { "World", "World/Player" } })["SelectedCount"]!, Is.EqualTo(2));
+            JToken selected = Value(client, "get-selection", new { });
+            Assert.That(selected["Selected"]!.Select(o => (string)o["Path"]!), Is.EqualTo(new[] { "World", "World/Player" }));
+            Assert.That(Refused(client, "set-selection", new { Objects = new[] { "World", "" } }), Does.Contain("Objects is empty"));
+            Assert.That((int)Value(client, "set-selection", new { Objects = new string[0] })["SelectedCount"]!, Is.Zero);
+        }
+
+        [Test]
+        public void What_was_changed_is_there_after_a_reload()
+        {
+            using (TestClient client = Greeted())
+            {
+                Done(client, "edit-game-object", new { Action = "Create", Name = "Lasting" });
+                host.Order("reload");
+                Assert.That(client.Ended());
+            }
+            host.Await("reload_ended");
+            using TestClient after = Greeted();
+            Assert.That((string)Value(after, "inspect", new { Object = "Lasting" })["Name"]!, Is.EqualTo("Lasting"));
+        }
+
+        private JToken Done(TestClient client, string tool, object arguments, bool success = true, string says = "")
+        {
+            JToken value = Value(client, tool, arguments);
+            Assert.That((bool)value["Success"]!, Is.EqualTo(success), value.ToString());
+            Assert.That((string)value["Message"]!, Does.Contain(says));
+            return value["Object"]!;
+        }
+
+        private string Refused(TestClient client, string tool, object arguments)
+        {
+            JObject answer = client.Await(Send(client, tool, arguments));
+            Assert.That((string?)answer["error"]?["data"]?["type"], Is.EqualTo("invalid_params"), answer.ToString());
+            return (string)answer["error"]!["message"]!;
+        }
+    }
+}
