@@ -278,6 +278,15 @@ namespace Holdfast
         /// <summary>Maximum number of steps that one call undoes. A mistake here undoes work of the user.</summary>
         public const int UndoSteps = 20;
 
+        /// <summary>Maximum number of assets in a result.</summary>
+        public const int FoundAssets = 1_000;
+
+        /// <summary>Maximum length of a script in bytes or characters. The largest scripts of people have a few hundred thousand.</summary>
+        public const int ScriptText = 1_000_000;
+
+        /// <summary>Maximum number of edits in one call.</summary>
+        public const int TextEdits = 100;
+
         /// <summary>Maximum number of scene files of the project in a result. Large projects have a few hundred.</summary>
         public const int ScenePaths = 500;
 

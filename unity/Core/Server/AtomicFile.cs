@@ -38,7 +38,30 @@ namespace Holdfast
             }
         }
 
-        private static void Rename(string from, string to)
+        /// <summary>Writes a file of the project. If it is a link, its target is written, in place.</summary>
+        /// <exception cref="IOException">The file cannot be written; the old one is unchanged.</exception>
+        public static void Write(string path, byte[] content)
+        {
+            if (File.Exists(path) && (File.GetAttributes(path) & FileAttributes.ReparsePoint) != 0)
+            {
+                File.WriteAllBytes(path, content);
+                return;
+            }
+            // Unity ignores files with this ending.
+            string temporary = path + "." + Hex.Random(4) + ".tmp";
+            try
+            {
+                File.WriteAllBytes(temporary, content);
+                Rename(temporary, path, false);
+            }
+            catch
+            {
+                File.Delete(temporary);
+                throw;
+            }
+        }
+
+        private static void Rename(string from, string to, bool restrict = true)
         {
             if (!IsWindows)
             {
@@ -48,7 +71,7 @@ namespace Holdfast
             if (File.Exists(to))
             {
                 // File.Replace keeps the access control list of the replaced file, which an older version may have written.
-                WindowsAccess.Restrict(to);
+                if (restrict) WindowsAccess.Restrict(to);
                 File.Replace(from, to, null);
             }
             else

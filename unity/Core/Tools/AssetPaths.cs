@@ -34,6 +34,16 @@ namespace Holdfast
             return wrong == null ? path : throw Refusal(parameter, wrong, path);
         }
 
+        /// <summary>Checks the path of a folder: Assets or Packages, or one below them.</summary>
+        /// <exception cref="ToolParameterException">It is not one.</exception>
+        public static void Folder(string path, string parameter)
+        {
+            if (path is not ("Assets" or "Packages")) Readable(path, "", parameter);
+        }
+
+        /// <summary>Whether the project has this folder.</summary>
+        public static bool IsFolder(EditorIdentity editor, string path) => Directory.Exists(Path.Combine(editor.ProjectPath, path));
+
         /// <summary>Whether the project has this file.</summary>
         public static bool Exists(EditorIdentity editor, string path) => File.Exists(Path.Combine(editor.ProjectPath, path));
 

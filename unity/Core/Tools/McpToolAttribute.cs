@@ -63,7 +63,10 @@ namespace Holdfast
         EnableTestsExecution = 2,
 
         /// <summary>Tools that are not part of this package may run.</summary>
-        AllowThirdPartyTools = 3
+        AllowThirdPartyTools = 3,
+
+        /// <summary>Assets may be deleted: they go to the trash of the operating system.</summary>
+        AllowDeletingAssets = 4
     }
 
     /// <summary>Marks a parameter that the caller must give. Newtonsoft's <c>[JsonRequired]</c> has the same effect.</summary>

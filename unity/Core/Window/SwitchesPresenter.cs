@@ -41,6 +41,9 @@ namespace Holdfast
                 "refused."),
             Of(choices, SecuritySettings.EnableTestsExecution, "Tests",
                 "AI editors may run this project's tests. A test is code: it does whatever is written in it."),
+            Of(choices, SecuritySettings.AllowDeletingAssets, "Deleting assets",
+                "AI editors may delete files of this project: scripts, scenes, prefabs and all others. They go to the trash of this machine; " +
+                "Unity's Undo does not bring them back."),
             new Switch("AllowUnprovenClients", "Clients that cannot prove themselves",
                 "Any program on this machine, also of another user, may call tools if it knows the port. Stock uLoopMCP servers need " +
                 "this. Off: only holdfast's gateway, which proves that it can read this project's files; nothing has to be set up.",

@@ -21,13 +21,19 @@ namespace Holdfast.Editor
                 ? new GameObject(name)
                 : GameObject.CreatePrimitive((PrimitiveType)Enum.Parse(typeof(PrimitiveType), primitive));
             made.name = name;
+            Place(made);
+            return EditorObjects.Of(made);
+        }
+
+        /// <summary>Puts a new object into the open prefab, if one is open, and makes its creation a step of undo.</summary>
+        internal static void Place(GameObject made)
+        {
             if (PrefabStageUtility.GetCurrentPrefabStage() is { } stage)
             {
                 StageUtility.PlaceGameObjectInCurrentStage(made);
                 made.transform.SetParent(stage.prefabContentsRoot.transform, false);
             }
             Undo.RegisterCreatedObjectUndo(made, Step);
-            return EditorObjects.Of(made);
         }
 
         // Unity's own way, since the copy of a prefab's instance must be an instance too, with what was changed of it.
@@ -108,13 +114,28 @@ namespace Holdfast.Editor
             UnityEngine.Object one = ((EditorScenes.ComponentView)target).One!;
             using var serialized = new SerializedObject(one);
             var writer = new PropertyWriter(find);
+            var ofShader = new JObject();
             foreach (JProperty value in values.Properties())
             {
+                if (one is Material material && material.HasProperty(value.Name))
+                {
+                    ofShader[value.Name] = value.Value;
+                    continue;
+                }
                 SerializedProperty property = serialized.FindProperty(value.Name) ??
                     throw new ToolParameterException($"{target.TypeName} has no property {value.Name}; inspect shows the names, with IncludeHidden all of them");
                 writer.Write(property, value.Value);
             }
-            serialized.ApplyModifiedProperties();
+            if (ofShader.Count == 0)
+            {
+                serialized.ApplyModifiedProperties();
+                return;
+            }
+            // The whole object, so that a value which is refused leaves nothing changed.
+            Undo.RegisterCompleteObjectUndo(one, Step);
+            if (values.Count > ofShader.Count) serialized.ApplyModifiedProperties();
+            foreach (JProperty value in ofShader.Properties()) new MaterialWriter((Material)one, find).Write(value.Name, value.Value);
+            EditorUtility.SetDirty(one);
         }
 
         private static IEnumerable<Type> Types(string name) => TypeCache.GetTypesDerivedFrom<Component>()

@@ -365,4 +365,9 @@ namespace Holdfast.HostTools
         [MenuItem("Tools/Count %&c")]
         public static void Count() => Native.Current.SetSession("counted", "yes");
     }
+
+    /// <summary>A type of the project that can be an asset.</summary>
+    public sealed class LevelData : UnityEngine.ScriptableObject
+    {
+    }
 }

@@ -65,5 +65,22 @@ namespace Holdfast.Tests
             Assert.That(answer["result"], Is.Not.Null, answer.ToString());
             return answer["result"]!["value"]!;
         }
+
+        /// <summary>Calls a tool that says whether it did something. Returns the object that it names.</summary>
+        private protected JToken Done(TestClient client, string tool, object arguments, bool success = true, string says = "")
+        {
+            JToken value = Value(client, tool, arguments);
+            Assert.That((bool)value["Success"]!, Is.EqualTo(success), value.ToString());
+            Assert.That((string)value["Message"]!, Does.Contain(says));
+            return value["Object"] ?? JValue.CreateNull();
+        }
+
+        /// <summary>Calls a tool with arguments that it refuses. Returns what it says.</summary>
+        private protected string Refused(TestClient client, string tool, object arguments)
+        {
+            JObject answer = client.Await(Send(client, tool, arguments));
+            Assert.That((string?)answer["error"]?["data"]?["type"], Is.EqualTo("invalid_params"), answer.ToString());
+            return (string)answer["error"]!["message"]!;
+        }
     }
 }

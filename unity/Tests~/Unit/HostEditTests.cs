@@ -149,20 +149,5 @@ namespace Holdfast.Tests
             using TestClient after = Greeted();
             Assert.That((string)Value(after, "inspect", new { Object = "Lasting" })["Name"]!, Is.EqualTo("Lasting"));
         }
-
-        private JToken Done(TestClient client, string tool, object arguments, bool success = true, string says = "")
-        {
-            JToken value = Value(client, tool, arguments);
-            Assert.That((bool)value["Success"]!, Is.EqualTo(success), value.ToString());
-            Assert.That((string)value["Message"]!, Does.Contain(says));
-            return value["Object"]!;
-        }
-
-        private string Refused(TestClient client, string tool, object arguments)
-        {
-            JObject answer = client.Await(Send(client, tool, arguments));
-            Assert.That((string?)answer["error"]?["data"]?["type"], Is.EqualTo("invalid_params"), answer.ToString());
-            return (string)answer["error"]!["message"]!;
-        }
     }
 }

@@ -455,6 +455,12 @@ namespace Holdfast.Tests
                 ["get-selection"] = new { },
                 ["set-selection"] = new { Objects = new[] { "World" } },
                 ["undo"] = new { Action = "Undo" },
+                ["find-assets"] = new { },
+                ["edit-asset"] = new { Action = "CreateMaterial", Path = "Assets/Wall.mat" },
+                ["delete-asset"] = new { Path = "Assets/Wall.mat" },
+                ["prefabs"] = new { Action = "Create", Object = "World", Path = "Assets/World.prefab" },
+                ["edit-script"] = new { Action = "Create", Path = "Assets/A.cs", Text = "class A { }" },
+                ["read-script"] = new { Path = "Assets/A.cs" },
                 ["scene"] = new { Action = "Save" }
             };
             IEnumerable<string> all = typeof(CompileTool).Assembly.GetTypes()
@@ -463,7 +469,7 @@ namespace Holdfast.Tests
             // Without being woken, this editor runs no frame for an hour.
             Restart("--unfocused-ms", "3600000");
             using TestClient client = Greeted();
-            foreach (string setting in new[] { "AllowMenuItemExecution", "EnableTestsExecution" }) Value(client, "allow", new { setting });
+            foreach (string setting in new[] { "AllowMenuItemExecution", "EnableTestsExecution", "AllowDeletingAssets" }) Value(client, "allow", new { setting });
             foreach (var call in arguments)
             {
                 JObject answer = client.Await(Send(client, call.Key, call.Value));
@@ -475,7 +481,7 @@ namespace Holdfast.Tests
         public void What_the_user_has_not_allowed_is_refused()
         {
             using TestClient client = Greeted();
-            foreach (string tool in new[] { "execute-menu-item", "run-tests" })
+            foreach (string tool in new[] { "execute-menu-item", "run-tests", "delete-asset" })
             {
                 JToken error = client.Await(Send(client, tool, new { MenuItemPath = "Tools/Count" }))["error"]!;
                 Assert.That((string)error["data"]!["type"]!, Is.EqualTo("security_blocked"));

@@ -88,6 +88,7 @@ namespace Holdfast
             return UndoStep.Run(context, "Set " + one.Name, () =>
             {
                 Set(context.Get<IObjectEditor>(), target, parameters.Properties, context);
+                if (one.AssetPath.Length > 0) context.Get<IAssets>().Save(one);
                 return (one, $"Set {string.Join(", ", parameters.Properties.Properties().Select(p => p.Name))} of {one.Name}");
             });
         }

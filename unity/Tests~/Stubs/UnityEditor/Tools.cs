@@ -211,21 +211,6 @@ namespace UnityEditor.Compilation
 
 namespace UnityEditor.SceneManagement
 {
-    public abstract class PreviewSceneStage
-    {
-        public UnityEngine.SceneManagement.Scene scene => new()
-        {
-            Model = new UnityEngine.SceneManagement.SceneModel { Dirty = Native.Current.Flag("sceneDirty") }
-        };
-    }
-
-    public sealed class PrefabStage : PreviewSceneStage
-    {
-        public string assetPath => "";
-
-        public GameObject prefabContentsRoot => null;
-    }
-
     public enum OpenSceneMode
     {
         Single,
@@ -250,13 +235,17 @@ namespace UnityEditor.SceneManagement
     {
         public static bool SaveOpenScenes() => Open.All(s => SaveScene(new UnityEngine.SceneManagement.Scene { Model = s }, s.Path));
 
-        public static UnityEngine.SceneManagement.Scene OpenScene(string scenePath, OpenSceneMode mode) =>
-            Add(scenePath, mode != OpenSceneMode.Single);
+        public static UnityEngine.SceneManagement.Scene OpenScene(string scenePath, OpenSceneMode mode)
+        {
+            UnityEngine.SceneManagement.Scene scene = Add(scenePath, mode != OpenSceneMode.Single);
+            foreach (GameObject root in SceneStore.Roots(System.IO.File.ReadAllText(AssetFiles.Full(scenePath)))) root.Into(scene.Model);
+            return scene;
+        }
 
         public static UnityEngine.SceneManagement.Scene NewScene(NewSceneSetup setup, NewSceneMode mode)
         {
             UnityEngine.SceneManagement.Scene scene = Add("", mode != NewSceneMode.Single);
-            if (setup == NewSceneSetup.DefaultGameObjects) scene.Model.Roots.Add(new GameObject("Main Camera"));
+            if (setup == NewSceneSetup.DefaultGameObjects) _ = new GameObject("Main Camera", scene.Model);
             scene.Model.Dirty = true;
             return scene;
         }
@@ -265,7 +254,7 @@ namespace UnityEditor.SceneManagement
         {
             scene.Model.Path = dstScenePath;
             scene.Model.Dirty = false;
-            System.IO.File.WriteAllText(Native.Current.Text("project") + "/" + dstScenePath, "");
+            System.IO.File.WriteAllText(AssetFiles.Full(dstScenePath), SceneStore.Text(scene.Model.Roots));
             return true;
         }
 
@@ -274,16 +263,6 @@ namespace UnityEditor.SceneManagement
             Remove(scene.Model);
             return true;
         }
-    }
-
-    public static class StageUtility
-    {
-        public static void PlaceGameObjectInCurrentStage(GameObject gameObject) => gameObject.Into(UnityEngine.SceneManagement.SceneManager.Active);
-    }
-
-    public static class PrefabStageUtility
-    {
-        public static PrefabStage GetCurrentPrefabStage() => Native.Current.Flag("prefabOpen") ? new PrefabStage() : null;
     }
 }
 

@@ -58,6 +58,8 @@ namespace UnityEditor
             return made;
         }
 
+        public static void RegisterCompleteObjectUndo(Object objectToUndo, string name) => RecordObject(objectToUndo, name);
+
         public static void RecordObject(Object objectToUndo, string name)
         {
             object before = objectToUndo.State, after = null;

@@ -124,6 +124,10 @@ namespace UnityEditor
         public static bool scriptCompilationFailed =>
             Native.Current.Flag("compileErrors") || Native.Current.GetSession("EditorHost.CompilerError") != null;
 
+        public static void SetDirty(UnityEngine.Object target)
+        {
+        }
+
         public static void RequestScriptReload() => Native.Current.Request("reload");
     }
 
@@ -135,13 +139,42 @@ namespace UnityEditor
             typeof(ScriptableObject).IsAssignableFrom(typeof(T)) && assetPath.StartsWith("Packages/") ? Activator.CreateInstance<T>() : null;
 
         public static string GetAssetPath(UnityEngine.Object assetObject) =>
-            assetObject is GameObject or Component ? "" : "Assets/" + assetObject.name;
+            AssetFiles.PathOf(assetObject) ?? (assetObject is GameObject or Component ? "" : "Assets/" + assetObject.name);
 
-        // Every file is a texture.
-        public static UnityEngine.Object LoadMainAssetAtPath(string assetPath) =>
-            System.IO.File.Exists(Native.Current.Text("project") + "/" + assetPath)
-                ? new Texture2D(1, 1) { name = assetPath.Substring("Assets/".Length) }
-                : null;
+        public static UnityEngine.Object LoadMainAssetAtPath(string assetPath) => AssetFiles.Load(assetPath);
+
+        public static void CreateAsset(UnityEngine.Object asset, string path) => AssetFiles.Create(asset, path);
+
+        public static string CreateFolder(string parentFolder, string newFolderName)
+        {
+            System.IO.Directory.CreateDirectory(AssetFiles.Full(parentFolder + "/" + newFolderName));
+            return newFolderName;
+        }
+
+        public static string MoveAsset(string oldPath, string newPath)
+        {
+            AssetFiles.Move(oldPath, newPath);
+            return "";
+        }
+
+        public static bool CopyAsset(string path, string newPath)
+        {
+            System.IO.File.Copy(AssetFiles.Full(path), AssetFiles.Full(newPath));
+            return true;
+        }
+
+        public static void ImportAsset(string path, ImportAssetOptions options) => AssetFiles.Forget(path);
+
+        public static bool MoveAssetToTrash(string path)
+        {
+            System.IO.Directory.CreateDirectory(AssetFiles.Full("Trash"));
+            AssetFiles.Move(path, "Trash/" + System.IO.Path.GetFileName(path));
+            return true;
+        }
+
+        public static void SaveAssetIfDirty(UnityEngine.Object obj)
+        {
+        }
 
         public static UnityEngine.Object[] LoadAllAssetsAtPath(string assetPath) =>
             LoadMainAssetAtPath(assetPath) is { } main ? new[] { main } : Array.Empty<UnityEngine.Object>();
@@ -150,19 +183,19 @@ namespace UnityEditor
 
         public static string[] GetLabels(GUID guid) => new[] { "Hero" };
 
-        public static string GUIDToAssetPath(string guid) => guid.EndsWith(".unity") ? guid : "Assets/" + guid + ".png";
+        public static string GUIDToAssetPath(string guid) => guid.Contains("/") ? guid : "Assets/" + guid + ".png";
 
-        // Knows scenes only. Their ids are their paths.
-        public static string[] FindAssets(string filter, string[] searchInFolders)
-        {
-            string folder = Native.Current.Text("project");
-            return System.IO.Directory.GetFiles(folder + "/Assets", "*.unity", System.IO.SearchOption.AllDirectories)
-                .Select(f => f.Substring(folder.Length + 1)).ToArray();
-        }
+        // The ids of files are their paths.
+        public static string[] FindAssets(string filter, string[] searchInFolders) =>
+            searchInFolders.SelectMany(AssetFiles.Below).Where(f => filter.Split(' ').All(w => Matches(f, w))).ToArray();
+
+        private static bool Matches(string path, string word) => !word.StartsWith("t:")
+            ? System.IO.Path.GetFileName(path).IndexOf(word, StringComparison.OrdinalIgnoreCase) >= 0
+            : word == "t:Scene" ? path.EndsWith(".unity") : AssetFiles.TypeOf(path)?.Name == (word == "t:Prefab" ? "GameObject" : word.Substring(2));
 
         public static string AssetPathToGUID(string path) => System.IO.Path.GetFileNameWithoutExtension(path);
 
-        public static Type GetMainAssetTypeAtPath(string assetPath) => typeof(Texture2D);
+        public static Type GetMainAssetTypeAtPath(string assetPath) => AssetFiles.TypeOf(assetPath);
 
         public static bool IsAssetImportWorkerProcess() => Native.Current.Flag("importWorker");
     }
@@ -188,7 +221,7 @@ namespace UnityEditor
         }
 
         public static UnityEngine.Object GlobalObjectIdentifierToObjectSlow(GlobalObjectId id) =>
-            UnityEngine.SceneManagement.SceneManager.Open.SelectMany(s => s.Roots).SelectMany(All).FirstOrDefault(o => Number(o) == id.number);
+            UnityEngine.SceneManagement.SceneManager.Open.SelectMany(s => s.Roots).SelectMany(All).Concat(AssetFiles.All).FirstOrDefault(o => Number(o) == id.number);
 
         private static string Number(UnityEngine.Object one) =>
 #if UNITY_6000_5_OR_NEWER

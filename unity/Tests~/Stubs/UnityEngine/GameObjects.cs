@@ -143,6 +143,9 @@ namespace UnityEngine
         }
 
 
+        /// <summary>The file of the prefab of which it is an instance; null if it is none.</summary>
+        internal string Prefab { get; set; }
+
         /// <summary>The scene in which it lies; null for one that is in none.</summary>
         internal SceneModel Home { get; private set; }
 

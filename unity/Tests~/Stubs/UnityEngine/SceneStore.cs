@@ -37,6 +37,23 @@ namespace UnityEngine
             return reader.Scenes();
         }
 
+        /// <summary>The objects as the text of a file.</summary>
+        public static string Text(IReadOnlyList<GameObject> roots)
+        {
+            var stream = new MemoryStream();
+            using var writer = new BinaryWriter(stream);
+            writer.Write(roots.Count);
+            foreach (GameObject root in roots) Write(writer, root);
+            return Convert.ToBase64String(stream.ToArray());
+        }
+
+        /// <summary>Reads what <see cref="Text"/> made. The objects get numbers of their own, and are in no scene.</summary>
+        public static List<GameObject> Roots(string text)
+        {
+            using var reader = new Reader(text);
+            return reader.Roots();
+        }
+
         private static void Write(BinaryWriter writer, GameObject one)
         {
             writer.Write(one.Number);
@@ -86,10 +103,25 @@ namespace UnityEngine
                     for (int roots = reader.ReadInt32(); roots > 0; roots--) One().Into(scene);
                     scenes.Add(scene);
                 }
-                foreach (var (from, name, to) in references) from.Values[name] = read.TryGetValue(to, out Object found) ? found : null;
+                Link();
                 Object.Last = last;
                 SceneManager.Activate(scenes[active]);
                 return scenes;
+            }
+
+            public List<GameObject> Roots()
+            {
+                var roots = new List<GameObject>();
+                if (reader.PeekChar() == -1) return roots;
+                for (int count = reader.ReadInt32(); count > 0; count--) roots.Add(One());
+                Link();
+                foreach (Object one in read.Values) one.Number = ++Object.Last;
+                return roots;
+            }
+
+            private void Link()
+            {
+                foreach (var (from, name, to) in references) from.Values[name] = read.TryGetValue(to, out Object found) ? found : null;
             }
 
             private GameObject One()

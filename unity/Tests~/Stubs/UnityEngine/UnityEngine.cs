@@ -59,6 +59,8 @@ namespace UnityEngine
     public class ScriptableObject : Object
     {
         public static T CreateInstance<T>() where T : ScriptableObject => (T)Activator.CreateInstance(typeof(T));
+
+        public static ScriptableObject CreateInstance(Type type) => (ScriptableObject)Activator.CreateInstance(type);
     }
 
     [AttributeUsage(AttributeTargets.Field)]

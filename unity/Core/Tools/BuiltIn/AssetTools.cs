@@ -1,0 +1,234 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.ComponentModel;
+using System.Linq;
+using System.Threading.Tasks;
+
+namespace Holdfast
+{
+    /// <summary>Parameters of <see cref="FindAssetsTool"/>.</summary>
+    internal sealed class FindAssetsSchema : BaseToolSchema
+    {
+        /// <summary>The filter.</summary>
+        [Description("A filter as in Unity's project window: parts of the name, t:TYPE, l:LABEL; empty: all assets")]
+        public string Filter { get; set; } = "";
+
+        /// <summary>The folder.</summary>
+        [Description("Only assets below this folder")]
+        public string Folder { get; set; } = "Assets";
+
+        /// <summary>Maximum number of assets.</summary>
+        [Description("Maximum number of assets")]
+        public int MaxResults { get; set; } = 100;
+    }
+
+    /// <summary>An asset in a result.</summary>
+    /// <param name="Path">The asset's file.</param>
+    /// <param name="Type">Full name of its type.</param>
+    internal sealed record AssetInfo(string Path, string Type);
+
+    /// <summary>Result of <see cref="FindAssetsTool"/>.</summary>
+    internal sealed class FindAssetsResponse : BaseToolResponse
+    {
+        /// <summary>The assets, sorted by path.</summary>
+        public IReadOnlyList<AssetInfo> Assets { get; set; } = Array.Empty<AssetInfo>();
+
+        /// <summary>Number of assets that match.</summary>
+        public int TotalCount { get; set; }
+    }
+
+    /// <summary>Finds assets.</summary>
+    [McpTool(
+        Description = "Finds assets by name, type or label. Example: {\"Filter\": \"t:Material wall\", \"Folder\": \"Assets/Art\"}",
+        Title = "Find assets", ReadOnly = true, Parallel = true)]
+    internal sealed class FindAssetsTool : AbstractUnityTool<FindAssetsSchema, FindAssetsResponse>
+    {
+        /// <inheritdoc/>
+        public override string ToolName => "find-assets";
+
+        /// <inheritdoc/>
+        protected override Task<FindAssetsResponse> ExecuteAsync(FindAssetsSchema parameters, IToolContext context)
+        {
+            if (parameters.MaxResults < 1 || parameters.MaxResults > Limits.FoundAssets) throw new ToolParameterException($"MaxResults must be 1 to {Limits.FoundAssets}");
+            string folder = parameters.Folder.TrimEnd('/');
+            AssetPaths.Folder(folder, "Folder");
+            if (!AssetPaths.IsFolder(context.Get<IBridgeInfo>().Editor, folder)) throw new ToolParameterException($"There is no folder {folder} (Folder)");
+            IAssets assets = context.Get<IAssets>();
+            IReadOnlyList<string> found = assets.Find(parameters.Filter, folder);
+            return Task.FromResult(new FindAssetsResponse
+            {
+                TotalCount = found.Count,
+                Assets = found.OrderBy(p => p, StringComparer.Ordinal).Take(parameters.MaxResults).Select(p => new AssetInfo(p, assets.TypeOf(p))).ToList()
+            });
+        }
+    }
+
+    /// <summary>What <see cref="EditAssetTool"/> does.</summary>
+    internal enum AssetAction
+    {
+        /// <summary>Creates a folder.</summary>
+        CreateFolder,
+
+        /// <summary>Creates a material.</summary>
+        CreateMaterial,
+
+        /// <summary>Creates an asset of a ScriptableObject type.</summary>
+        CreateScriptableObject,
+
+        /// <summary>Moves or renames.</summary>
+        Move,
+
+        /// <summary>Copies.</summary>
+        Copy,
+
+        /// <summary>Imports again.</summary>
+        Import,
+
+        /// <summary>Imports what was changed outside of Unity.</summary>
+        Refresh
+    }
+
+    /// <summary>Parameters of <see cref="EditAssetTool"/>.</summary>
+    internal sealed class EditAssetSchema : BaseToolSchema
+    {
+        /// <summary>What to do.</summary>
+        [McpRequired]
+        [Description("CreateFolder, CreateMaterial, CreateScriptableObject, Move (or rename), Copy, Import (one asset again), or Refresh (import what was " +
+            "changed outside of Unity)")]
+        public AssetAction Action { get; set; }
+
+        /// <summary>The file or folder.</summary>
+        [Description("The file or folder, such as Assets/Art/Wall.mat; not for Refresh")]
+        public string Path { get; set; } = "";
+
+        /// <summary>Where it is moved or copied to.</summary>
+        [Description("Move, Copy: the new path, with the name")]
+        public string Destination { get; set; } = "";
+
+        /// <summary>The type or the shader.</summary>
+        [Description("CreateScriptableObject: the type. CreateMaterial: the shader; without it the usual one of the project's render pipeline")]
+        public string Type { get; set; } = "";
+
+        /// <inheritdoc/>
+        [Description("Seconds after which the tool is cancelled; 0: never")]
+        public override int TimeoutSeconds { get; set; } = 120;
+    }
+
+    /// <summary>Creates, moves, copies and imports assets. It never replaces a file.</summary>
+    [McpTool(
+        Description = "Creates folders, materials and ScriptableObjects; moves, copies and imports assets. Never replaces a file; Undo does not cover " +
+            "files. Values are set with edit-component. Example: {\"Action\": \"CreateMaterial\", \"Path\": \"Assets/Art/Wall.mat\"}",
+        Title = "Edit asset", Destructive = false)]
+    internal sealed class EditAssetTool : AbstractUnityTool<EditAssetSchema, ObjectResponse>
+    {
+        /// <inheritdoc/>
+        public override string ToolName => "edit-asset";
+
+        /// <inheritdoc/>
+        protected override Task<ObjectResponse> ExecuteAsync(EditAssetSchema parameters, IToolContext context)
+        {
+            IAssets assets = context.Get<IAssets>();
+            string path = parameters.Path.TrimEnd('/');
+            try
+            {
+                switch (parameters.Action)
+                {
+                    case AssetAction.Refresh:
+                        if (path.Length > 0) throw new ToolParameterException("Refresh imports everything that has changed; to import one asset use Import (Path)");
+                        assets.Refresh();
+                        return Done(context, "", "Imported what had changed; changed scripts are compiled now, see compile");
+                    case AssetAction.Import:
+                        AssetPaths.Readable(path, "", "Path");
+                        if (assets.TypeOf(path).Length == 0) throw new ToolParameterException($"There is no asset {path} (Path)");
+                        assets.Import(path);
+                        return Done(context, path, "Imported " + path);
+                    case AssetAction.CreateFolder:
+                        New(context, path, "", "Path");
+                        if (!assets.CreateFolder(path)) throw new ChangeRefusedException($"Unity could not create {path}; get-logs may tell why");
+                        return Done(context, path, "Created " + path);
+                    case AssetAction.CreateMaterial:
+                        New(context, path, ".mat", "Path");
+                        if (!assets.CreateMaterial(path, parameters.Type)) throw new ToolParameterException($"There is no shader {parameters.Type} (Type), such as Standard");
+                        return Done(context, path, "Created " + path);
+                    case AssetAction.CreateScriptableObject:
+                        New(context, path, ".asset", "Path");
+                        assets.CreateScriptableObject(path, ScriptableType(assets, parameters.Type));
+                        return Done(context, path, "Created " + path);
+                    default:
+                        string to = parameters.Destination.TrimEnd('/');
+                        if (parameters.Action == AssetAction.Move) AssetPaths.Writable(path, "", "Path");
+                        else AssetPaths.Readable(path, "", "Path");
+                        if (assets.TypeOf(path).Length == 0) throw new ToolParameterException($"There is no asset {path} (Path)");
+                        New(context, to, "", "Destination");
+                        string? wrong = parameters.Action == AssetAction.Move ? assets.Move(path, to)
+                            : assets.Copy(path, to) ? null
+                            : "get-logs may tell why";
+                        if (wrong != null) throw new ChangeRefusedException($"Unity could not {(parameters.Action == AssetAction.Move ? "move" : "copy")} {path}: {wrong}");
+                        return Done(context, to, $"{(parameters.Action == AssetAction.Move ? "Moved" : "Copied")} {path} to {to}");
+                }
+            }
+            catch (ChangeRefusedException refused)
+            {
+                return Task.FromResult(new ObjectResponse { Message = refused.Message });
+            }
+        }
+
+        private static void New(IToolContext context, string path, string ending, string parameter)
+        {
+            EditorIdentity editor = context.Get<IBridgeInfo>().Editor;
+            AssetPaths.Writable(path, ending, parameter);
+            if (AssetPaths.Exists(editor, path) || AssetPaths.IsFolder(editor, path)) throw new ChangeRefusedException($"There is {path} already; it is not replaced");
+            if (!AssetPaths.HasFolder(editor, path)) throw new ChangeRefusedException($"There is no folder for {path}; create it first");
+        }
+
+        private static string ScriptableType(IAssets assets, string name)
+        {
+            if (name.Length == 0) throw new ToolParameterException("Type is missing");
+            IReadOnlyList<string> types = assets.ScriptableTypes(name);
+            if (types.Count == 1) return types[0];
+            throw new ToolParameterException(types.Count == 0
+                ? $"There is no ScriptableObject type {name} (Type). The class of a script is there once the script has been compiled"
+                : $"Several ScriptableObject types have the name {name} (Type): {string.Join(", ", types.Take(Limits.SameObjects))}");
+        }
+
+        private static Task<ObjectResponse> Done(IToolContext context, string path, string message) => Task.FromResult(new ObjectResponse
+        {
+            Success = true, Message = message, Object = path.Length > 0 && context.Get<IObjects>().Find(path) is { } found ? ObjectInfo.Of(found) : null
+        });
+    }
+
+    /// <summary>Parameters of <see cref="DeleteAssetTool"/>.</summary>
+    internal sealed class DeleteAssetSchema : BaseToolSchema
+    {
+        /// <summary>The file or folder.</summary>
+        [McpRequired]
+        [Description("The file or folder, such as Assets/Old/Wall.mat")]
+        public string Path { get; set; } = "";
+    }
+
+    /// <summary>Deletes an asset.</summary>
+    [McpTool(
+        Description = "Moves an asset, a script or a folder to the trash of the operating system. Undo does not bring it back. Example: {\"Path\": \"Assets/Old\"}",
+        Title = "Delete asset", RequiredSecuritySetting = SecuritySettings.AllowDeletingAssets)]
+    internal sealed class DeleteAssetTool : AbstractUnityTool<DeleteAssetSchema, ObjectResponse>
+    {
+        /// <inheritdoc/>
+        public override string ToolName => "delete-asset";
+
+        /// <inheritdoc/>
+        protected override Task<ObjectResponse> ExecuteAsync(DeleteAssetSchema parameters, IToolContext context)
+        {
+            string path = parameters.Path.TrimEnd('/');
+            AssetPaths.Writable(path, "", "Path");
+            IAssets assets = context.Get<IAssets>();
+            if (assets.TypeOf(path).Length == 0) throw new ToolParameterException($"There is no asset {path} (Path)");
+            string below = path + "/";
+            SceneFile? open = context.Get<ISceneFiles>().Open().FirstOrDefault(s => s.Path == path || s.Path.StartsWith(below, StringComparison.Ordinal));
+            if (open != null) return Task.FromResult(new ObjectResponse { Message = $"{open.Path} is open; close it first" });
+            return Task.FromResult(assets.Trash(path)
+                ? new ObjectResponse { Success = true, Message = $"Moved {path} to the trash" }
+                : new ObjectResponse { Message = $"Unity could not move {path} to the trash; get-logs may tell why" });
+        }
+    }
+}

@@ -1,0 +1,97 @@
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using EditorHost;
+using UnityEngine;
+using Object = UnityEngine.Object;
+
+namespace UnityEditor
+{
+    /// <summary>
+    /// The assets of the simulated project: its files. What one is says its ending, and of a material or a ScriptableObject its
+    /// first line. What is loaded stays in memory until the domain unloads.
+    /// </summary>
+    internal static class AssetFiles
+    {
+        private static readonly Dictionary<string, Object> Loaded = new();
+
+        public static IEnumerable<Object> All => Loaded.Values;
+
+        public static string Full(string path) => Native.Current.Text("project") + "/" + path;
+
+        public static void Forget(string path) => Loaded.Remove(path);
+
+        public static string PathOf(Object one) =>
+            Loaded.Where(l => l.Value == one || (l.Value as GameObject)?.All().Contains(one) == true).Select(l => l.Key).FirstOrDefault();
+
+        public static Type TypeOf(string path) => Directory.Exists(Full(path)) ? typeof(DefaultAsset)
+            : path.EndsWith(".png") ? typeof(Texture2D)
+            : !File.Exists(Full(path)) ? null
+            : Path.GetExtension(path) switch
+            {
+                ".prefab" => typeof(GameObject),
+                ".mat" => typeof(Material),
+                ".unity" => typeof(SceneAsset),
+                ".asset" => Scriptable(path) ?? typeof(Texture2D),
+                _ => typeof(Texture2D)
+            };
+
+        public static Object Load(string path)
+        {
+            if (!File.Exists(Full(path)) && !Directory.Exists(Full(path))) return null;
+            if (Loaded.TryGetValue(path, out Object known)) return known;
+            Type type = TypeOf(path);
+            Object made = type == typeof(GameObject) ? SceneStore.Roots(File.ReadAllText(Full(path)))[0]
+                : type == typeof(Texture2D) ? new Texture2D(1, 1)
+                : type == typeof(Material) ? new Material(Shader.Find(File.ReadAllText(Full(path))))
+                : (Object)Activator.CreateInstance(type, true);
+            if (made is not GameObject) made.name = Path.GetFileNameWithoutExtension(path);
+            return Loaded[path] = made;
+        }
+
+        public static void Create(Object one, string path)
+        {
+            File.WriteAllText(Full(path), one is Material material ? material.shader.name : one.GetType().FullName);
+            one.name = Path.GetFileNameWithoutExtension(path);
+            Loaded[path] = one;
+        }
+
+        public static IEnumerable<string> Below(string folder)
+        {
+            string root = Native.Current.Text("project");
+            return Directory.GetFileSystemEntries(root + "/" + folder, "*", SearchOption.AllDirectories)
+                .Select(f => f.Substring(root.Length + 1).Replace('\\', '/')).Where(f => !f.EndsWith(".meta"));
+        }
+
+        public static void Move(string from, string to)
+        {
+            if (Directory.Exists(Full(from))) Directory.Move(Full(from), Full(to));
+            else File.Move(Full(from), Full(to));
+            if (!Loaded.TryGetValue(from, out Object one)) return;
+            Loaded.Remove(from);
+            Loaded[to] = one;
+        }
+
+        private static Type Scriptable(string path)
+        {
+            string name = File.ReadAllText(Full(path));
+            return AppDomain.CurrentDomain.GetAssemblies().Select(a => a.GetType(name)).FirstOrDefault(t => t != null && typeof(ScriptableObject).IsAssignableFrom(t));
+        }
+    }
+
+    public class DefaultAsset : Object
+    {
+    }
+
+    public class SceneAsset : Object
+    {
+    }
+
+    [Flags]
+    public enum ImportAssetOptions
+    {
+        Default = 0,
+        ForceUpdate = 1
+    }
+}
