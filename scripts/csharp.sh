@@ -98,7 +98,7 @@ build() {
         modules=$v/UnityEngine.dll
         stubs="$v/UnityEngine.dll $v/UnityEditor.dll"
         unit "$v/UnityEngine.dll" library "$d" "$t/Stubs/UnityEngine" "$bcl"
-        for module in imgui uielements physics; do
+        for module in imgui uielements imageconversion physics; do
             dll=$v/$(assembly_of "$module").dll
             unit "$dll" library "$d" "$t/Stubs/Modules/$module" "$bcl $modules"
             modules="$modules $dll"
@@ -136,6 +136,7 @@ build() {
 # assembly_of MODULE: the name of the assembly of com.unity.modules.MODULE.
 assembly_of() {
     case $1 in
+        imageconversion) echo UnityEngine.ImageConversionModule ;;
         imgui) echo UnityEngine.IMGUIModule ;;
         uielements) echo UnityEngine.UIElementsModule ;;
         physics) echo UnityEngine.PhysicsModule ;;

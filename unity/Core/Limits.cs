@@ -284,6 +284,18 @@ namespace Holdfast
         /// <summary>Maximum length of a script in bytes or characters. The largest scripts of people have a few hundred thousand.</summary>
         public const int ScriptText = 1_000_000;
 
+        /// <summary>Minimum width and height of a picture in pixels.</summary>
+        public const int PictureLeast = 16;
+
+        /// <summary>
+        /// Maximum width and height of a picture in pixels. A picture of this size is below <see cref="MessageOut"/>, and models
+        /// see no more detail in a larger one.
+        /// </summary>
+        public const int PictureSide = 2_048;
+
+        /// <summary>Number of frames until a window that was brought to the front has been drawn.</summary>
+        public const int PictureFrames = 3;
+
         /// <summary>Maximum number of edits in one call.</summary>
         public const int TextEdits = 100;
 

@@ -60,7 +60,8 @@ namespace Holdfast.Tests
         // Members that are not public in Unity. The package uses them by reflection.
         private static readonly HashSet<string> Reflected = new()
         {
-            "SignalTick", "IsRunActive", "GetMenuItems", "MenuItemExists", "LogEntries", "LogEntry", "ScriptingMenuItem"
+            "SignalTick", "IsRunActive", "GetMenuItems", "MenuItemExists", "LogEntries", "LogEntry", "ScriptingMenuItem", "GUIView", "GrabPixels",
+            "m_Parent"
         };
 
         private static bool IsUnitys(Type type) =>
@@ -85,7 +86,7 @@ namespace Holdfast.Tests
             {
                 switch (member)
                 {
-                    case FieldInfo { IsSpecialName: false } f when f.IsPublic || f.IsFamily:
+                    case FieldInfo { IsSpecialName: false } f when f.IsPublic || f.IsFamily || Reflected.Contains(f.Name):
                         yield return type.IsEnum
                             ? Line(f, "enumvalue", true, f.Name, "-")
                             : Line(f, "field", f.IsStatic, f.Name, Short(f.FieldType));

@@ -455,6 +455,7 @@ namespace Holdfast.Tests
                 ["get-selection"] = new { },
                 ["set-selection"] = new { Objects = new[] { "World" } },
                 ["undo"] = new { Action = "Undo" },
+                ["screenshot"] = new { Source = "Camera" },
                 ["find-assets"] = new { },
                 ["edit-asset"] = new { Action = "CreateMaterial", Path = "Assets/Wall.mat" },
                 ["delete-asset"] = new { Path = "Assets/Wall.mat" },

@@ -18,7 +18,43 @@ namespace UnityEditor
 
         public VisualElement rootVisualElement { get; } = new();
 
+        public GUIContent titleContent { get; set; } = new("");
+
+        public Rect position { get; set; } = new(0, 0, 800, 450);
+
+        public bool hasFocus => Windows.Front == this;
+
+        internal HostView m_Parent = new();
+
+        public void Focus() => Windows.Front = this;
+
+        // Only a window whose tab is in front is drawn.
+        public void Repaint()
+        {
+            if (hasFocus) m_Parent.Grey = 0x40;
+        }
+
         public static T GetWindow<T>(string title) where T : EditorWindow => (T)Windows.Open(typeof(T));
+    }
+
+    internal class GUIView : ScriptableObject
+    {
+        internal byte Grey { get; set; }
+
+        internal void GrabPixels(RenderTexture rd, Rect rect) => rd.Grey = Grey;
+    }
+
+    internal class HostView : GUIView
+    {
+    }
+
+    internal sealed class GameView : EditorWindow
+    {
+    }
+
+    public class SceneView : EditorWindow
+    {
+        public static SceneView lastActiveSceneView => Windows.Views.OfType<SceneView>().FirstOrDefault();
     }
 
     public enum SettingsScope
@@ -64,6 +100,10 @@ namespace UnityEditor
 
     public class EditorGUIUtility
     {
+        public static float pixelsPerPoint => 1;
+
+        public static UnityEngine.Object Load(string path) => null;
+
         public static string systemCopyBuffer
         {
             get => Native.Current.GetSession("clipboard") ?? "";
@@ -81,6 +121,15 @@ namespace EditorHost
         private static readonly List<EditorWindow> Shown = new();
         private static (SettingsProvider Page, VisualElement Root)? settings;
         private static int ticked;
+
+        /// <summary>The windows of Unity itself, of which one is behind the other.</summary>
+        public static EditorWindow[] Views { get; } = Native.Current.Flag("batchMode") ? Array.Empty<EditorWindow>() : new EditorWindow[]
+        {
+            new SceneView { titleContent = new GUIContent("Scene") }, new GameView { titleContent = new GUIContent("Game") }
+        };
+
+        /// <summary>The window whose tab is in front.</summary>
+        public static EditorWindow Front { get; set; } = Views.FirstOrDefault();
 
         public static EditorWindow Open(Type type)
         {
@@ -105,6 +154,7 @@ namespace EditorHost
         /// <summary>Creates again the windows that were open before the reload.</summary>
         public static void Load()
         {
+            Resources.All = () => Shown.Concat(Views).ToArray<UnityEngine.Object>();
             foreach (string name in (Native.Current.GetSession(Kept) ?? "").Split('\n').Where(n => n.Length > 0))
             {
                 Type type = Engine.Types.FirstOrDefault(t => t.FullName == name);

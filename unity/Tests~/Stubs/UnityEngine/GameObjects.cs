@@ -99,10 +99,6 @@ namespace UnityEngine
         public bool enabled { get; set; } = true;
     }
 
-    public sealed class Camera : Behaviour
-    {
-    }
-
     internal class MeshRenderer : Renderer
     {
     }

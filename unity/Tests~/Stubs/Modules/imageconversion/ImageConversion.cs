@@ -1,0 +1,50 @@
+using System;
+using System.IO;
+using System.IO.Compression;
+using System.Linq;
+
+namespace UnityEngine
+{
+    public static class ImageConversion
+    {
+        /// <summary>A picture of one colour, and a true PNG.</summary>
+        public static byte[] EncodeToPNG(this Texture2D tex)
+        {
+            byte[] row = new byte[1 + 3 * tex.width];
+            for (int i = 1; i < row.Length; i++) row[i] = tex.Grey;
+            var packed = new MemoryStream();
+            packed.Write(new byte[] { 0x78, 0x01 }, 0, 2);
+            using (var deflate = new DeflateStream(packed, CompressionMode.Compress, true))
+            {
+                for (int y = 0; y < tex.height; y++) deflate.Write(row, 0, row.Length);
+            }
+            uint a = 1, b = 0;
+            for (int y = 0; y < tex.height; y++)
+            {
+                foreach (byte one in row)
+                {
+                    a = (a + one) % 65521;
+                    b = (b + a) % 65521;
+                }
+            }
+            packed.Write(Big((int)(b << 16 | a)), 0, 4);
+            byte[] head = Big(tex.width).Concat(Big(tex.height)).Concat(new byte[] { 8, 2, 0, 0, 0 }).ToArray();
+            return new byte[] { 0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A }
+                .Concat(Chunk("IHDR", head)).Concat(Chunk("IDAT", packed.ToArray())).Concat(Chunk("IEND", new byte[0])).ToArray();
+        }
+
+        private static byte[] Chunk(string type, byte[] data)
+        {
+            byte[] body = type.Select(c => (byte)c).Concat(data).ToArray();
+            uint crc = 0xFFFFFFFF;
+            foreach (byte one in body)
+            {
+                crc ^= one;
+                for (int i = 0; i < 8; i++) crc = (crc & 1) != 0 ? crc >> 1 ^ 0xEDB88320 : crc >> 1;
+            }
+            return Big(data.Length).Concat(body).Concat(Big((int)~crc)).ToArray();
+        }
+
+        private static byte[] Big(int number) => BitConverter.GetBytes(number).Reverse().ToArray();
+    }
+}
