@@ -173,6 +173,15 @@ compile() {
 editor() {
     rm -rf "$out/editor-$1"
     mkdir -p "$out/editor-$1"
+    # The compiler lies where Unity has it: until 6000.3, and since 6000.5.
+    case $2 in
+        6000.5) compiler=DotNetSdk/sdk/8.0.0/Roslyn/bincore dotnet=DotNetSdk/dotnet ;;
+        *) compiler=DotNetSdkRoslyn dotnet=NetCoreRuntime/dotnet ;;
+    esac
+    for link in "$compiler:$(dirname "$CSC_DLL")" "$dotnet:$DOTNET"; do
+        mkdir -p "$(dirname "$out/editor-$1/Contents/${link%%:*}")"
+        ln -s "${link#*:}" "$out/editor-$1/Contents/${link%%:*}"
+    done
     cp "$core" "$out/$2"/Unity*.dll "$out/$2"/Holdfast.*.dll "$out/$2/$3" "$4" "$NUNIT_DLL" "$out/editor-$1/"
 }
 

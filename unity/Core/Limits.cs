@@ -284,6 +284,45 @@ namespace Holdfast
         /// <summary>Maximum length of a script in bytes or characters. The largest scripts of people have a few hundred thousand.</summary>
         public const int ScriptText = 1_000_000;
 
+        /// <summary>Maximum number of packages of the registries in a result.</summary>
+        public const int FoundPackages = 100;
+
+        /// <summary>Maximum length of a package's description in a result, in characters.</summary>
+        public const int PackageText = 200;
+
+        /// <summary>Maximum length of a package's name or address in characters. Addresses are rarely longer than 200.</summary>
+        public const int PackageId = 1_000;
+
+        /// <summary>
+        /// How long a call that a reload interrupted waits for its package. The Package Manager may still be at work then; a large
+        /// package from git takes minutes.
+        /// </summary>
+        public const int PackageSettle = 120_000;
+
+        /// <summary>Maximum number of tests in a list.</summary>
+        public const int ListedTests = 2_000;
+
+        /// <summary>Maximum number of calls in a batch. Larger ones are hard to check, for models and for people.</summary>
+        public const int BatchCalls = 50;
+
+        /// <summary>Maximum length of code to run, in characters.</summary>
+        public const int CodeText = 100_000;
+
+        /// <summary>
+        /// Time limit of the compiler for code to run, in milliseconds. Its first start takes up to ten seconds on a slow machine with a
+        /// virus scanner.
+        /// </summary>
+        public const int CodeCompile = 60_000;
+
+        /// <summary>Maximum number of the compiler's errors in a result.</summary>
+        public const int CodeErrors = 50;
+
+        /// <summary>Maximum number of lines that code logged in a result.</summary>
+        public const int CodeLogs = 200;
+
+        /// <summary>Maximum length of one such line, in characters.</summary>
+        public const int CodeSays = 2_000;
+
         /// <summary>Minimum width and height of a picture in pixels.</summary>
         public const int PictureLeast = 16;
 

@@ -1,5 +1,6 @@
 #nullable enable
 using System;
+using System.Collections.Generic;
 using System.Linq;
 using System.Reflection;
 using UnityEditor;
@@ -69,6 +70,13 @@ namespace Holdfast.Editor.TestRunner
             };
             return Api.Execute(new ExecutionSettings(filter));
         }
+
+        public void List(bool playMode, Action<IReadOnlyList<TestFact>> found) => Api.RetrieveTestList(
+            playMode ? UnityEditor.TestTools.TestRunner.Api.TestMode.PlayMode : UnityEditor.TestTools.TestRunner.Api.TestMode.EditMode,
+            root => found(Below(root).Select(t => new TestFact(t.FullName, t.Categories ?? Array.Empty<string>())).ToList()));
+
+        private static IEnumerable<ITestAdaptor> Below(ITestAdaptor test) =>
+            test.IsSuite ? test.Children.SelectMany(Below) : new[] { test };
 
         public IDisposable Listen(ITestListener listener)
         {

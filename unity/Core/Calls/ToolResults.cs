@@ -50,7 +50,8 @@ namespace Holdfast
             return CallOutcome.Of(json, content, failed, durationMs);
         }
 
-        private static bool SaysItFailed(object? value)
+        /// <summary>Whether a tool's return value has Success, and it is false.</summary>
+        public static bool SaysItFailed(object? value)
         {
             if (value == null) return false;
             if (value is JObject json) return json["Success"] is JValue { Value: false };

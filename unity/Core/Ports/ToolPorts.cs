@@ -319,6 +319,9 @@ namespace Holdfast
         /// <summary>Whether a run is in progress.</summary>
         bool IsRunning { get; }
 
+        /// <summary>Lists the tests of a mode. The action is called on the main thread, in this frame or in a later one.</summary>
+        void List(bool playMode, Action<IReadOnlyList<TestFact>> found);
+
         /// <summary>Saves dirty scenes without asking.</summary>
         /// <returns>False if a scene could not be saved. A test run would then open a dialog.</returns>
         bool SaveScenes();
@@ -326,6 +329,11 @@ namespace Holdfast
         /// <summary>Whether scenes have unsaved changes.</summary>
         bool HasDirtyScenes { get; }
     }
+
+    /// <summary>A test of the project.</summary>
+    /// <param name="FullName">Its full name.</param>
+    /// <param name="Categories">Its categories.</param>
+    internal sealed record TestFact(string FullName, IReadOnlyList<string> Categories);
 
     /// <summary>Selects the tests to run. A list that is empty excludes nothing.</summary>
     internal sealed record TestRequest

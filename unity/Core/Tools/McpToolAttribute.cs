@@ -66,7 +66,13 @@ namespace Holdfast
         AllowThirdPartyTools = 3,
 
         /// <summary>Assets may be deleted: they go to the trash of the operating system.</summary>
-        AllowDeletingAssets = 4
+        AllowDeletingAssets = 4,
+
+        /// <summary>Packages may be added to the project and removed from it. A package is code of somebody else.</summary>
+        AllowPackageChanges = 5,
+
+        /// <summary>C# code that a client sends may be compiled and run in the editor.</summary>
+        AllowCodeExecution = 6
     }
 
     /// <summary>Marks a parameter that the caller must give. Newtonsoft's <c>[JsonRequired]</c> has the same effect.</summary>

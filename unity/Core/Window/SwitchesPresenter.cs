@@ -44,6 +44,10 @@ namespace Holdfast
             Of(choices, SecuritySettings.AllowDeletingAssets, "Deleting assets",
                 "AI editors may delete files of this project: scripts, scenes, prefabs and all others. They go to the trash of this machine; " +
                 "Unity's Undo does not bring them back."),
+            Of(choices, SecuritySettings.AllowPackageChanges, "Packages",
+                "AI editors may add packages to this project, from any address, and remove them. A package is code that runs in the editor."),
+            Of(choices, SecuritySettings.AllowCodeExecution, "Code",
+                "AI editors may send C# code that runs in the editor at once. It can do whatever you can do on this machine."),
             new Switch("AllowUnprovenClients", "Clients that cannot prove themselves",
                 "Any program on this machine, also of another user, may call tools if it knows the port. Stock uLoopMCP servers need " +
                 "this. Off: only holdfast's gateway, which proves that it can read this project's files; nothing has to be set up.",

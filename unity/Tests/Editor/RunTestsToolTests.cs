@@ -47,6 +47,8 @@ namespace Holdfast.Tests
 
         public bool SaveScenes() => CanSave;
 
+        public void List(bool playMode, Action<IReadOnlyList<TestFact>> found) => found(new TestFact[0]);
+
         public void Tell(Action<ITestListener> what)
         {
             foreach (ITestListener one in listeners.ToArray()) what(one);

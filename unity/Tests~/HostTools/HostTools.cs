@@ -360,6 +360,24 @@ namespace Holdfast.HostTools
         }
     }
 
+    public sealed class ContentsParameter
+    {
+        public string folder { get; set; } = "";
+    }
+
+    /// <summary>Says where the editor is installed.</summary>
+    [McpTool(Description = "Moves the folder of the editor.")]
+    public sealed class Contents : AbstractUnityTool<ContentsParameter, JObject>
+    {
+        public override string ToolName => "contents";
+
+        protected override Task<JObject> ExecuteAsync(ContentsParameter parameters, CancellationToken token)
+        {
+            Native.Current.SetSession("contents", parameters.folder);
+            return Task.FromResult(new JObject());
+        }
+    }
+
     public static class Menus
     {
         [MenuItem("Tools/Count %&c")]

@@ -44,6 +44,12 @@ namespace UnityEditor.TestTools.TestRunner.Api
         int TestCaseCount { get; }
 
         bool IsSuite { get; }
+
+        string FullName { get; }
+
+        string[] Categories { get; }
+
+        IEnumerable<ITestAdaptor> Children { get; }
     }
 
     public interface ITestResultAdaptor
@@ -97,6 +103,32 @@ namespace UnityEditor.TestTools.TestRunner.Api
             Native.Current.SetSession("testRun", executionSettings.filters[0].testMode + ":0");
             Follow();
             return "run-1";
+        }
+
+        public void RetrieveTestList(TestMode testMode, Action<ITestAdaptor> callback)
+        {
+            EditorApplication.CallbackFunction answer = null;
+            answer = () =>
+            {
+                EditorApplication.update -= answer;
+                callback(new Listed("Game", true, new Listed("Game.Tests.Walks", false), new Listed("Game.Tests.Jumps", false)));
+            };
+            EditorApplication.update += answer;
+        }
+
+        private sealed class Listed : ITestAdaptor
+        {
+            public Listed(string name, bool suite, params ITestAdaptor[] below) => (FullName, IsSuite, Children) = (name, suite, below);
+
+            public int TestCaseCount => 1;
+
+            public bool IsSuite { get; }
+
+            public string FullName { get; }
+
+            public string[] Categories => new[] { "Fast" };
+
+            public IEnumerable<ITestAdaptor> Children { get; }
         }
 
         public void RegisterCallbacks<T>(T testCallbacks, int priority = 0) where T : ICallbacks
@@ -177,6 +209,10 @@ namespace UnityEditor.TestTools.TestRunner.Api
             public int TestCaseCount { get; }
 
             public bool IsSuite => TestCaseCount > 0;
+
+            public string[] Categories => Array.Empty<string>();
+
+            public IEnumerable<ITestAdaptor> Children => Array.Empty<ITestAdaptor>();
 
             public bool HasChildren => IsSuite;
 

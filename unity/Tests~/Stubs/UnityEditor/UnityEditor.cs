@@ -23,6 +23,8 @@ namespace UnityEditor
 
         public static event Action quitting;
 
+        public static string applicationContentsPath => Native.Current.GetSession("contents") ?? Native.Current.Text("contents");
+
         public static bool isCompiling => Native.Current.Flag("isCompiling");
 
         public static bool isUpdating => Native.Current.Flag("isUpdating");
@@ -328,26 +330,6 @@ namespace UnityEditor.MPE
     public class ProcessService
     {
         public static ProcessLevel level => Native.Current.Flag("secondary") ? ProcessLevel.Secondary : ProcessLevel.Main;
-    }
-}
-
-namespace UnityEditor.PackageManager
-{
-    public class PackageInfo
-    {
-        public string version { get; internal set; }
-
-        public string name { get; internal set; }
-
-        public bool isDirectDependency { get; internal set; }
-
-        public static PackageInfo[] GetAllRegisteredPackages() => new[]
-        {
-            new PackageInfo { name = "dev.holdfast.unity", version = "0.1.0", isDirectDependency = true },
-            new PackageInfo { name = "com.unity.nuget.newtonsoft-json", version = "3.2.1" }
-        };
-
-        public static PackageInfo FindForAssembly(Assembly assembly) => new() { version = Native.Current.Text("packageVersion") };
     }
 }
 

@@ -1,0 +1,96 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Reflection;
+using System.Threading;
+using System.Threading.Tasks;
+using Newtonsoft.Json;
+using Newtonsoft.Json.Linq;
+using UnityEditor;
+using UnityEngine;
+
+namespace Holdfast.Editor
+{
+    /// <summary>
+    /// Implements the port of code with the compiler that Unity uses for scripts. Where it lies: DotNetSdkRoslyn and NetCoreRuntime
+    /// below the editor's contents until 6000.3, DotNetSdk since 6000.5; since 6000.3 below the folder for scripting.
+    /// </summary>
+    internal sealed class EditorCodeRunner : ICodeRunner
+    {
+        public CodeCompiler? Compiler
+        {
+            get
+            {
+                const BindingFlags Any = BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic;
+                var scripting = typeof(EditorApplication).GetProperty("applicationScriptingPath", Any)?.GetValue(null) as string;
+                foreach (string root in new[] { scripting, EditorApplication.applicationContentsPath }.OfType<string>())
+                {
+                    string? csc = Compilers(root).FirstOrDefault(File.Exists);
+                    string? dotnet = new[] { "NetCoreRuntime", "DotNetSdk" }.SelectMany(f => new[] { "dotnet", "dotnet.exe" }.Select(p => Path.Combine(root, f, p)))
+                        .FirstOrDefault(File.Exists);
+                    if (csc != null && dotnet != null) return new CodeCompiler(dotnet, csc, References());
+                }
+                return null;
+            }
+        }
+
+        public IProgramRunner Programs { get; } = new ProgramRunner(new UnityLog(), Limits.CodeCompile);
+
+        private static IEnumerable<string> Compilers(string root)
+        {
+            yield return Path.Combine(root, "DotNetSdkRoslyn", "csc.dll");
+            string sdk = Path.Combine(root, "DotNetSdk", "sdk");
+            if (!Directory.Exists(sdk)) yield break;
+            foreach (string version in Directory.GetDirectories(sdk)) yield return Path.Combine(version, "Roslyn", "bincore", "csc.dll");
+        }
+
+        // A project can have loaded one assembly twice, by an older package or by code such as this.
+        private static IReadOnlyList<string> References() => AppDomain.CurrentDomain.GetAssemblies()
+            .Where(a => !a.IsDynamic && !string.IsNullOrEmpty(a.Location)).GroupBy(a => a.GetName().Name).Select(g => g.First().Location).ToList();
+
+        public async Task<JToken> Run(byte[] assembly, CancellationToken cancellation)
+        {
+            MethodInfo run = Assembly.Load(assembly).GetType(CodeSource.TypeName)!.GetMethod(CodeSource.MethodName)!;
+            object? value = await (Task<object>)run.Invoke(null, new object[] { cancellation })!;
+            try
+            {
+                return value == null ? JValue.CreateNull() : JToken.FromObject(value, Serializer());
+            }
+            catch (Exception e) when (e is not OperationCanceledException)
+            {
+                // A getter of the result's type may throw any exception.
+                return value!.ToString() ?? "";
+            }
+        }
+
+        public IDisposable Listen(Action<string, string> logged)
+        {
+            void Note(string message, string stack, LogType type) => logged(type.ToString(), message);
+            Application.logMessageReceivedThreaded += Note;
+            return new Subscription(() => Application.logMessageReceivedThreaded -= Note);
+        }
+
+        private static JsonSerializer Serializer()
+        {
+            var serializer = new JsonSerializer { ReferenceLoopHandling = ReferenceLoopHandling.Ignore };
+            serializer.Converters.Add(new Names());
+            return serializer;
+        }
+
+        // The properties of Unity's objects and structures refer to each other, and reading some of them changes the project.
+        private sealed class Names : JsonConverter
+        {
+            public override bool CanRead => false;
+
+            public override bool CanConvert(Type type) =>
+                typeof(UnityEngine.Object).IsAssignableFrom(type) || (type.IsValueType && type.Namespace == "UnityEngine" && !type.IsEnum);
+
+            public override void WriteJson(JsonWriter writer, object? value, JsonSerializer serializer) =>
+                writer.WriteValue(value is UnityEngine.Object one && one != null ? $"{one.name} ({one.GetType().Name}, {EditorScenes.IdOf(one)})" : value?.ToString());
+
+            public override object ReadJson(JsonReader reader, Type type, object? existing, JsonSerializer serializer) => throw new NotSupportedException();
+        }
+    }
+}

@@ -1,0 +1,109 @@
+#nullable enable
+using System.Linq;
+using Newtonsoft.Json.Linq;
+using NUnit.Framework;
+
+namespace Holdfast.Tests
+{
+    /// <summary>Tests of packages, of the list of tests, and of batches, in the simulated editor.</summary>
+    public sealed class HostPackageTests : HostBench
+    {
+        [TestCase("com.unity.inputsystem", "com.unity.inputsystem", false)]
+        [TestCase("com.slow.one", "com.slow.one", true)]
+        [TestCase("com.slow.two@2.0.0", "com.slow.two", true)]
+        [TestCase("https://example.com/slow.git", "com.from.git", true)]
+        public void A_package_is_added_and_removed_over_the_reload(string id, string name, bool late)
+        {
+            using (TestClient client = Greeted())
+            {
+                Value(client, "allow", new { setting = "AllowPackageChanges" });
+                Send(client, "change-packages", new { Action = "Add", Package = id });
+                Assert.That(client.Ended());
+            }
+            host.Await("reload_ended");
+            using (TestClient client = Greeted())
+            {
+                JToken value = Outcome(client, 2)["result"]!["value"]!;
+                Assert.That(((bool)value["Success"]!, (bool)value["DomainReloaded"]!), Is.EqualTo((true, late)), value.ToString());
+                Assert.That((string)value["Package"]!["Name"]!, Is.EqualTo(name));
+                seq = 2;
+                Assert.That(Value(client, "list-packages", new { })["Installed"]!.Select(p => (string)p["Name"]!), Does.Contain(name));
+                Send(client, "change-packages", new { Action = "Remove", Package = name });
+                Assert.That(client.Ended());
+            }
+            host.Await("reload_ended");
+            using TestClient last = Greeted();
+            Assert.That((bool)Outcome(last, 4)["result"]!["value"]!["Success"]!);
+            seq = 4;
+            Assert.That(Value(last, "list-packages", new { })["Installed"]!.Select(p => (string)p["Name"]!), Does.Not.Contain(name));
+        }
+
+        [Test]
+        public void Packages_that_cannot_be_changed_are_said()
+        {
+            using TestClient client = Greeted();
+            Value(client, "allow", new { setting = "AllowPackageChanges" });
+            Done(client, "change-packages", new { Action = "Add", Package = "com.none" }, false, "Cannot find com.none");
+            Done(client, "change-packages", new { Action = "Remove", Package = "com.none" }, false, "The project has no package com.none");
+            Done(client, "change-packages", new { Action = "Remove", Package = "com.unity.nuget.newtonsoft-json" }, false, "another package needs it");
+            Assert.That(Refused(client, "change-packages", new { Action = "Remove", Package = "dev.holdfast.unity" }), Does.Contain("cannot remove itself"));
+            Assert.That(Refused(client, "change-packages", new { Action = "Add", Package = " " }), Does.Contain("Package is empty"));
+            JToken found = Value(client, "list-packages", new { Search = "INPUT" });
+            Assert.That(found["Found"]!.Select(p => (string)p["Name"]! + " " + (string)p["Version"]!), Is.EqualTo(new[] { "com.unity.inputsystem 1.7.0" }));
+        }
+
+        [Test]
+        public void Registries_that_cannot_be_reached_are_said()
+        {
+            Restart("--flag", "offline");
+            using TestClient client = Greeted();
+            Done(client, "list-packages", new { Search = "input" }, false, "could not be searched: no network");
+        }
+
+        [Test]
+        public void Tests_are_listed_by_name()
+        {
+            using TestClient client = Greeted();
+            JToken found = Value(client, "list-tests", new { NamePattern = "tests." });
+            Assert.That(found["Tests"]!.Select(t => (string)t["FullName"]!), Is.EqualTo(new[] { "Game.Tests.Jumps", "Game.Tests.Walks" }));
+            Assert.That((string)found["Tests"]![0]!["Categories"]![0]!, Is.EqualTo("Fast"));
+            Assert.That((int)Value(client, "list-tests", new { NamePattern = "Walk", TestMode = "PlayMode" })["TotalCount"]!, Is.EqualTo(1));
+        }
+
+        [Test]
+        public void A_batch_is_one_step_of_undo_and_stops_at_the_first_failure()
+        {
+            using TestClient client = Greeted();
+            JToken done = Batch(client, ("edit-game-object", new { Action = "Create", Name = "A" }), ("edit-game-object", new { Action = "Create", Name = "B", Parent = "A" }),
+                ("screenshot", new { Source = "Camera" }));
+            Assert.That((bool)done["value"]!["Success"]!, done.ToString());
+            Assert.That((string)done["value"]!["Results"]![1]!["Value"]!["Object"]!["Path"]!, Is.EqualTo("A/B"));
+            Assert.That(done["content"]!.Count(), Is.EqualTo(1), "the picture");
+            Assert.That((string)Value(client, "undo", new { Action = "Undo" })["Steps"]!.Single()!, Is.EqualTo("AI: 3 calls"));
+            Assert.That(Refused(client, "inspect", new { Object = "A" }), Does.Contain("No open scene"));
+            done = Batch(client, ("edit-game-object", new { Action = "Create", Name = "C" }), ("inspect", new { Object = "Nobody" }), ("edit-game-object", new { Action = "Create", Name = "D" }));
+            Assert.That((bool)done["value"]!["Success"]!, Is.False);
+            Assert.That((string)done["value"]!["Message"]!, Does.StartWith("Call 2 of 3 failed (inspect). Those before it are done"));
+            Assert.That((string)done["value"]!["Results"]![1]!["Error"]!, Does.Contain("No open scene has an object Nobody"));
+            Assert.That(done["value"]!["Results"]!.Count(), Is.EqualTo(2));
+            Assert.That((string)Value(client, "inspect", new { Object = "C" })["Name"]!, Is.EqualTo("C"));
+        }
+
+        [TestCase("none", "There is no tool none (Calls, number 2)")]
+        [TestCase("compile", "compile is called by itself")]
+        [TestCase("batch", "batch is called by itself")]
+        [TestCase("undo", "undo is called by itself")]
+        [TestCase("delete-asset", "Turn on AllowDeletingAssets in Window > Holdfast")]
+        [TestCase("", "Tool is missing (Calls, number 2)")]
+        public void A_batch_makes_no_call_if_one_of_them_may_not_be_made(string tool, string says)
+        {
+            using TestClient client = Greeted();
+            object[] calls = { new { Tool = "edit-game-object", Arguments = new { Action = "Create", Name = "A" } }, new { Tool = tool } };
+            Assert.That(Refused(client, "batch", new { Calls = calls }), Does.Contain(says));
+            Assert.That(Refused(client, "inspect", new { Object = "A" }), Does.Contain("No open scene"));
+        }
+
+        private JToken Batch(TestClient client, params (string Tool, object Arguments)[] calls) =>
+            client.Await(Send(client, "batch", new { Calls = calls.Select(c => new { c.Tool, c.Arguments }).ToArray() }))["result"]!;
+    }
+}
