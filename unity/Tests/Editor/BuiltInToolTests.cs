@@ -55,12 +55,17 @@ namespace Holdfast.Tests
             Type[] types = typeof(ToolRegistry).Assembly.GetTypes()
                 .Where(t => t.IsDefined(typeof(McpToolAttribute), false)).ToArray();
             foreach (Type type in types) registry.Register((IUnityTool)Activator.CreateInstance(type)!);
-            Assert.That(registry.All, Has.Count.EqualTo(19));
+            Assert.That(registry.All, Has.Count.EqualTo(38));
             string[] acting = registry.All.Where(t => !t.About.ReadOnly).Select(t => t.Name).ToArray();
-            Assert.That(acting, Is.EquivalentTo(new[] { "clear-console", "compile", "execute-menu-item", "play-mode", "run-tests", "scene", "set-client-name" }));
+            Assert.That(acting, Is.EquivalentTo(new[]
+            {
+                "batch", "change-packages", "clear-console", "compile", "delete-asset", "delete-game-object", "edit-asset", "edit-component", "edit-game-object",
+                "edit-script", "execute-csharp", "execute-menu-item", "play-mode", "prefabs", "remove-component", "run-tests", "scene", "set-client-name",
+                "set-selection", "undo"
+            }));
             var checker = new SecurityChecker(new TestSecurity());
             string[] refused = registry.All.Where(t => checker.Check(t) != null).Select(t => t.Name).ToArray();
-            Assert.That(refused, Is.EquivalentTo(new[] { "execute-menu-item", "run-tests" }));
+            Assert.That(refused, Is.EquivalentTo(new[] { "change-packages", "delete-asset", "execute-csharp", "execute-menu-item", "run-tests" }));
             string[] hidden = registry.All.Where(t => t.About.DisplayDevelopmentOnly).Select(t => t.Name).ToArray();
             Assert.That(hidden, Is.EquivalentTo(new[] { "debug-sleep", "get-tool-details", "ping", "set-client-name" }));
         }

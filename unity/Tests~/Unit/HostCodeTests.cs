@@ -54,8 +54,9 @@ namespace Holdfast.Tests
         public void Code_that_waits_too_long_is_cancelled()
         {
             using TestClient client = Allowed();
-            JObject answer = client.Await(Send(client, "execute-csharp", new { Code = "await Task.Delay(-1);", TimeoutSeconds = 3 }));
-            Assert.That((string)answer["error"]!["data"]!["type"]!, Is.EqualTo("timeout"), answer.ToString());
+            string sent = client.Post("holdfast/call", new { callId = "late", seq = ++seq, tool = "execute-csharp", arguments = new { Code = "await Task.Delay(-1);" }, timeoutMs = 5000 });
+            JObject answer = client.Await(sent);
+            Assert.That((string)answer["error"]!["data"]!["type"]!, Is.EqualTo("timed_out"), answer.ToString());
             Assert.That((bool)Value(client, "execute-csharp", new { Code = "return true;" })["Result"]!, "the next call runs");
         }
 

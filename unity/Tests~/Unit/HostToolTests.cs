@@ -456,6 +456,11 @@ namespace Holdfast.Tests
                 ["set-selection"] = new { Objects = new[] { "World" } },
                 ["undo"] = new { Action = "Undo" },
                 ["screenshot"] = new { Source = "Camera" },
+                ["list-packages"] = new { },
+                ["change-packages"] = new { Action = "Remove", Package = "none" },
+                ["list-tests"] = new { },
+                ["batch"] = new { Calls = new[] { new { Tool = "list-scenes" } } },
+                ["execute-csharp"] = new { Code = "return 1;" },
                 ["find-assets"] = new { },
                 ["edit-asset"] = new { Action = "CreateMaterial", Path = "Assets/Wall.mat" },
                 ["delete-asset"] = new { Path = "Assets/Wall.mat" },
@@ -470,7 +475,7 @@ namespace Holdfast.Tests
             // Without being woken, this editor runs no frame for an hour.
             Restart("--unfocused-ms", "3600000");
             using TestClient client = Greeted();
-            foreach (string setting in new[] { "AllowMenuItemExecution", "EnableTestsExecution", "AllowDeletingAssets" }) Value(client, "allow", new { setting });
+            foreach (string setting in Enum.GetNames(typeof(SecuritySettings)).Skip(1)) Value(client, "allow", new { setting });
             foreach (var call in arguments)
             {
                 JObject answer = client.Await(Send(client, call.Key, call.Value));
@@ -482,7 +487,7 @@ namespace Holdfast.Tests
         public void What_the_user_has_not_allowed_is_refused()
         {
             using TestClient client = Greeted();
-            foreach (string tool in new[] { "execute-menu-item", "run-tests", "delete-asset" })
+            foreach (string tool in new[] { "execute-menu-item", "run-tests", "delete-asset", "change-packages", "execute-csharp" })
             {
                 JToken error = client.Await(Send(client, tool, new { MenuItemPath = "Tools/Count" }))["error"]!;
                 Assert.That((string)error["data"]!["type"]!, Is.EqualTo("security_blocked"));
