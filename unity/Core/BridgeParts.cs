@@ -126,6 +126,11 @@ namespace Holdfast
         /// <summary>Milliseconds since the editor's last frame.</summary>
         public long FrameAge => (long)MainThread.FrameAge.TotalMilliseconds;
 
+        /// <summary>Changes when the tools do that clients see.</summary>
+        public string ToolsRevision => Tools.Revision + "-" + Security.Listing;
+
+        private void GroupSwitched(ToolGroup group) => Tools.NotifyChanged(ToolGroups.Of(group).ToArray());
+
         // Main thread.
         public void Begin(int wantedPort, bool insist)
         {
@@ -135,6 +140,7 @@ namespace Holdfast
             options.AddServices(services);
             Tools.Discover(options.Tools);
             Tools.Changed += ToolsChanged;
+            Security.GroupSwitched += GroupSwitched;
             MainThread.WorkQueued += housekeeper.Nudge;
             State.Update(options.State.Read(), options.Clock.UtcNow);
             Threads.Start("housekeeper", housekeeper.Run);
@@ -184,6 +190,7 @@ namespace Holdfast
             // Waits for a Prepare that has begun. One that has not begun leaves the saved journal as it is.
             lock (loading) ended = true;
             Tools.Changed -= ToolsChanged;
+            Security.GroupSwitched -= GroupSwitched;
             MainThread.WorkQueued -= housekeeper.Nudge;
             string now = Calls.Interrupt("The bridge is being stopped");
             if (unread == null) session.Journal = now;

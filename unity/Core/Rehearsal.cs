@@ -192,6 +192,14 @@ namespace Holdfast
 
             public bool IsOn(SecuritySettings setting) => true;
 
+            public bool IsOff(ToolGroup group) => false;
+
+            public event Action<ToolGroup>? GroupSwitched
+            {
+                add { }
+                remove { }
+            }
+
             public ToolPermission PermissionOf(string toolName) => ToolPermission.Default;
 
             public IEnumerable<Type> FindToolTypes() => Array.Empty<Type>();

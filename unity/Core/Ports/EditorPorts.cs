@@ -107,6 +107,12 @@ namespace Holdfast
 
         /// <summary>Whether clients that cannot prove themselves, such as stock uLoopMCP servers, may call tools.</summary>
         bool AllowUnprovenClients { get; }
+
+        /// <summary>Whether the user has switched this group of tools off.</summary>
+        bool IsOff(ToolGroup group);
+
+        /// <summary>Raised on the main thread when the user has switched a group on or off.</summary>
+        event Action<ToolGroup>? GroupSwitched;
     }
 
     /// <summary>A user's permission for one tool.</summary>

@@ -41,6 +41,9 @@ namespace Holdfast
         /// <summary>Turns one security setting on or off.</summary>
         void SetSwitch(SecuritySettings setting, bool on);
 
+        /// <summary>Switches a group of tools on or off.</summary>
+        void SetGroup(ToolGroup group, bool on);
+
         /// <summary>Sets the permission of one tool.</summary>
         void SetPermission(string tool, ToolPermission permission);
     }

@@ -157,7 +157,7 @@ namespace Holdfast
             parts.NameClient(connection, greeting.ClientName, greeting.PushEndpoint, greeting.PushToken);
             return Json.Write(new JObject
             {
-                ["proven"] = true, ["connection"] = connection.Number, ["toolsRevision"] = parts.Tools.Revision
+                ["proven"] = true, ["connection"] = connection.Number, ["toolsRevision"] = parts.ToolsRevision
             });
         }
 

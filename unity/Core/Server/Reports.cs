@@ -33,7 +33,7 @@ namespace Holdfast
         public static string Tools(BridgeParts parts, bool includeDevelopmentOnly)
         {
             IEnumerable<ToolEntry> listed =
-                parts.Tools.All.Where(t => includeDevelopmentOnly || !t.About.DisplayDevelopmentOnly);
+                parts.Tools.All.Where(t => (includeDevelopmentOnly || !t.About.DisplayDevelopmentOnly) && parts.Security.IsListed(t));
             var tools = listed.Select(t => new JObject
             {
                 ["name"] = t.Name,
@@ -48,7 +48,7 @@ namespace Holdfast
             });
             return Json.Write(new JObject
             {
-                ["generation"] = parts.Secrets.Generation, ["revision"] = parts.Tools.Revision, ["tools"] = new JArray(tools)
+                ["generation"] = parts.Secrets.Generation, ["revision"] = parts.ToolsRevision, ["tools"] = new JArray(tools)
             });
         }
     }

@@ -164,7 +164,7 @@ namespace Holdfast
         protected override Task<GetToolDetailsResponse> ExecuteAsync(GetToolDetailsSchema parameters, IToolContext context)
         {
             IBridgeInfo bridge = context.Get<IBridgeInfo>();
-            var tools = bridge.Tools.All.Where(t => parameters.IncludeDevelopmentOnly || !t.About.DisplayDevelopmentOnly)
+            var tools = bridge.Tools.All.Where(t => (parameters.IncludeDevelopmentOnly || !t.About.DisplayDevelopmentOnly) && bridge.Security.IsListed(t))
                 .Select(tool => Describe(tool, bridge.Security.Check(tool))).ToList();
             return Task.FromResult(new GetToolDetailsResponse { Tools = tools, Ver = bridge.PackageVersion });
         }

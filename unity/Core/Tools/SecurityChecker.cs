@@ -1,4 +1,7 @@
 #nullable enable
+using System;
+using System.Linq;
+
 namespace Holdfast
 {
     /// <summary>
@@ -15,6 +18,21 @@ namespace Holdfast
         /// <summary>Whether clients that cannot prove themselves may call tools.</summary>
         public bool AllowsUnproven => settings.AllowUnprovenClients;
 
+        /// <summary>Raised on the main thread when the user has switched a group of tools on or off.</summary>
+        public event Action<ToolGroup>? GroupSwitched
+        {
+            add => settings.GroupSwitched += value;
+            remove => settings.GroupSwitched -= value;
+        }
+
+        /// <summary>Whether clients see the tool. They do not if its group is off, unless the user has allowed the tool itself.</summary>
+        public bool IsListed(ToolEntry tool) => settings.PermissionOf(tool.Name) == ToolPermission.Allow || OffGroup(tool) == null;
+
+        /// <summary>What <see cref="IsListed"/> depends on, as text.</summary>
+        public string Listing => string.Concat(((ToolGroup[])Enum.GetValues(typeof(ToolGroup))).Select(g => settings.IsOff(g) ? '0' : '1'));
+
+        private ToolGroup? OffGroup(ToolEntry tool) => ToolGroups.Of(tool) is { } group && settings.IsOff(group) ? group : (ToolGroup?)null;
+
         /// <summary>Returns null if the tool may run; otherwise why it may not.</summary>
         public SecurityDenial? Check(ToolEntry? tool)
         {
@@ -26,6 +44,7 @@ namespace Holdfast
                 case ToolPermission.Deny:
                     return new SecurityDenial("The user has blocked this tool", SecuritySettings.None);
             }
+            if (OffGroup(tool) is { } off) return new SecurityDenial($"The user has switched off the group {off} of tools", SecuritySettings.None);
             SecuritySettings needed = tool.About.RequiredSecuritySetting;
             if (needed != SecuritySettings.None && !settings.IsOn(needed)) return Off(needed);
             bool foreign = !tool.IsBuiltIn && needed != SecuritySettings.AllowThirdPartyTools;

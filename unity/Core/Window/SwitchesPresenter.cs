@@ -54,6 +54,10 @@ namespace Holdfast
                 () => choices.AllowUnprovenClients, on => choices.AllowUnprovenClients = on)
         };
 
+        /// <summary>Returns the switches for the groups of tools that AI editors see in this project.</summary>
+        public static IReadOnlyList<Switch> Groups(IProjectChoices choices) => ((ToolGroup[])Enum.GetValues(typeof(ToolGroup))).Select(group => new Switch(
+            "Group" + group, group.ToString(), string.Join(", ", ToolGroups.Of(group)), () => !choices.Security.IsOff(group), on => choices.SetGroup(group, on))).ToList();
+
         /// <summary>Returns the other switches of this project.</summary>
         public static IReadOnlyList<Switch> Project(IProjectChoices choices) => new[]
         {

@@ -32,6 +32,9 @@ namespace Holdfast.Editor
         [SerializeField]
         private List<string> deniedTools = new();
 
+        [SerializeField]
+        private List<string> groupsOff = new();
+
         private SecurityChoice? security;
 
         /// <inheritdoc/>
@@ -65,6 +68,13 @@ namespace Holdfast.Editor
         public void SetSwitch(SecuritySettings setting, bool on) => Change(() => Put(switchesOn, setting.ToString(), on));
 
         /// <inheritdoc/>
+        public void SetGroup(ToolGroup group, bool on)
+        {
+            Change(() => Put(groupsOff, group.ToString(), !on));
+            security?.Raise(group);
+        }
+
+        /// <inheritdoc/>
         public void SetPermission(string tool, ToolPermission permission) => Change(() =>
         {
             Put(allowedTools, tool, permission == ToolPermission.Allow);
@@ -84,7 +94,7 @@ namespace Holdfast.Editor
             security?.Replace(Snapshot());
         }
 
-        private SecurityChoice.Choice Snapshot() => new(allowUnprovenClients, switchesOn, allowedTools, deniedTools);
+        private SecurityChoice.Choice Snapshot() => new(allowUnprovenClients, switchesOn, allowedTools, deniedTools, groupsOff);
 
         /// <summary>An immutable copy of the settings. It is replaced as a whole, so that other threads may read it.</summary>
         private sealed class SecurityChoice : ISecuritySettings
@@ -97,6 +107,12 @@ namespace Holdfast.Editor
 
             public void Replace(Choice next) => choice = next;
 
+            public event Action<ToolGroup>? GroupSwitched;
+
+            public void Raise(ToolGroup group) => GroupSwitched?.Invoke(group);
+
+            public bool IsOff(ToolGroup group) => choice.GroupsOff.Contains(group.ToString());
+
             public bool IsOn(SecuritySettings setting) => choice.On.Contains(setting.ToString());
 
             public ToolPermission PermissionOf(string toolName) =>
@@ -106,12 +122,13 @@ namespace Holdfast.Editor
 
             public sealed class Choice
             {
-                public Choice(bool allowUnproven, List<string> on, List<string> allowed, List<string> denied)
+                public Choice(bool allowUnproven, List<string> on, List<string> allowed, List<string> denied, List<string> groupsOff)
                 {
                     AllowUnproven = allowUnproven;
                     On = new HashSet<string>(on);
                     Allowed = new HashSet<string>(allowed);
                     Denied = new HashSet<string>(denied);
+                    GroupsOff = new HashSet<string>(groupsOff);
                 }
 
                 public bool AllowUnproven { get; }
@@ -121,6 +138,8 @@ namespace Holdfast.Editor
                 public HashSet<string> Allowed { get; }
 
                 public HashSet<string> Denied { get; }
+
+                public HashSet<string> GroupsOff { get; }
             }
         }
     }

@@ -27,6 +27,7 @@ namespace Holdfast.Editor
                 .Add("Connected AI clients", new ClientsView(model))
                 .Add("Set up AI editors", setup)
                 .Add("What AI editors may do", new SwitchesView(Switch.Security(model.Project)))
+                .Add("Groups of tools that AI editors see", new SwitchesView(Switch.Groups(model.Project)))
                 .Add("Tools", new ToolListView(model, model.Project))
                 .Add("Log", new TrafficView(model, new EditorClipboard()));
             page.Refresh();

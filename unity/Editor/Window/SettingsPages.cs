@@ -46,6 +46,7 @@ namespace Holdfast.Editor
             ProjectPath, SettingsScope.Project, new[] { "AI", "MCP", "port", "batch mode", "security", "tools" }, (page, model) => page
                 .Add("Server", model.PortField(), new SwitchesView(Switch.Project(model.Project)))
                 .Add("What AI editors may do", new SwitchesView(Switch.Security(model.Project)))
+                .Add("Groups of tools that AI editors see", new SwitchesView(Switch.Groups(model.Project)))
                 .Add("Tools", new ToolListView(model, model.Project)));
 
         [SettingsProvider]

@@ -70,6 +70,37 @@ namespace Holdfast.Tests
             Assert.That(hidden, Is.EquivalentTo(new[] { "debug-sleep", "get-tool-details", "ping", "set-client-name" }));
         }
 
+        [Test]
+        public void Every_tool_that_clients_see_is_in_one_group_and_they_are_few()
+        {
+            var registry = new ToolRegistry(new TestLog());
+            foreach (Type type in typeof(ToolRegistry).Assembly.GetTypes().Where(t => t.IsDefined(typeof(McpToolAttribute), false)))
+            {
+                registry.Register((IUnityTool)Activator.CreateInstance(type)!);
+            }
+            string[] seen = registry.All.Where(t => !t.About.DisplayDevelopmentOnly).Select(t => t.Name).ToArray();
+            Assert.That(Enum.GetValues(typeof(ToolGroup)).Cast<ToolGroup>().SelectMany(g => ToolGroups.Of(g)), Is.EquivalentTo(seen));
+            const int OfGateway = 4;
+            Assert.That(seen.Length + OfGateway, Is.LessThanOrEqualTo(40));
+        }
+
+        [Test]
+        public void The_tools_of_a_group_that_is_off_are_neither_listed_nor_run_unless_the_user_allows_one()
+        {
+            var registry = new ToolRegistry(new TestLog());
+            registry.Register(new ListTestsTool());
+            registry.Register(new FindAssetsTool());
+            var settings = new TestSecurity { Off = { ToolGroup.Assets } };
+            var checker = new SecurityChecker(settings);
+            Assert.That(registry.All.Where(checker.IsListed).Select(t => t.Name), Is.EqualTo(new[] { "list-tests" }));
+            Assert.That(checker.Check(registry.Find("find-assets"))!.Reason, Is.EqualTo("The user has switched off the group Assets of tools"));
+            string listing = checker.Listing;
+            settings.Permissions["find-assets"] = ToolPermission.Allow;
+            Assert.That(checker.IsListed(registry.Find("find-assets")!) && checker.Check(registry.Find("find-assets")) == null);
+            settings.Off.Clear();
+            Assert.That(checker.Listing, Is.Not.EqualTo(listing));
+        }
+
         // A default may contain blanks, so the text is split before each word that is followed by '='.
         private static string[] Pairs(string text) =>
             System.Text.RegularExpressions.Regex.Split(text, @" (?=\w+=)").Where(p => p.Length > 0).ToArray();

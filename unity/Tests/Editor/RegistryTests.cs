@@ -32,6 +32,14 @@ namespace Holdfast.Tests
 
         public bool AllowUnprovenClients { get; set; } = true;
 
+        public HashSet<ToolGroup> Off { get; } = new();
+
+        public event Action<ToolGroup>? GroupSwitched;
+
+        public void Switched(ToolGroup group) => GroupSwitched?.Invoke(group);
+
+        public bool IsOff(ToolGroup group) => Off.Contains(group);
+
         public bool IsOn(SecuritySettings setting) => On.Contains(setting);
 
         public ToolPermission PermissionOf(string toolName) =>

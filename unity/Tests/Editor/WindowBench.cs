@@ -93,6 +93,13 @@ namespace Holdfast.Tests
             if (on) security.On.Add(setting);
         }
 
+        public void SetGroup(ToolGroup group, bool on)
+        {
+            security.Off.Remove(group);
+            if (!on) security.Off.Add(group);
+            security.Switched(group);
+        }
+
         public void SetPermission(string tool, ToolPermission permission)
         {
             security.Permissions.Remove(tool);
