@@ -203,6 +203,12 @@ namespace Holdfast.Tests
                 Do("click tool-echo-Allow");
                 Assert.That(Refusal(4, "echo"), Is.Empty);
                 Assert.That(Refusal(5, "runs"), Is.EqualTo("security_blocked"));
+                Assert.That(Listed(client), Does.Contain("find-assets"));
+                Do("set switch-GroupAssets off");
+                JObject told = client.Await(m => (string?)m["method"] == "notifications/tools/list_changed");
+                Assert.That(told, Is.Not.Null);
+                Assert.That(Listed(client), Does.Not.Contain("find-assets").And.Contain("list-scenes"));
+                Assert.That(Refusal(6, "find-assets"), Is.EqualTo("security_blocked"));
             }
             Do("settings Project/Holdfast");
             Do("set switch-RunInBatchMode on");
@@ -212,6 +218,9 @@ namespace Holdfast.Tests
             Do("set switch-WakeUnfocused off");
             Assert.That(File.ReadAllText(Path.Combine(project, "Preferences", "Holdfast", "Holdfast.asset")), Does.Contain("wakeUnfocused=False"));
         }
+
+        private static string[] Listed(TestClient client) =>
+            client.Ask("holdfast/tools", new { })["result"]!["tools"]!.Select(t => (string)t["name"]!).ToArray();
 
         [Test]
         public void Without_the_wake_up_a_call_waits_for_the_editors_own_frame()
