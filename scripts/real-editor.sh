@@ -253,7 +253,7 @@ expect() {
 
 expect status 0 status
 expect tools 0 tools
-for tool in get-logs get-hierarchy find-game-objects get-menu-items unity-search get-provider-details editor-state list-scenes inspect; do
+for tool in get-logs get-hierarchy find-game-objects get-menu-items unity-search get-provider-details editor-state list-scenes inspect get-selection find-assets list-packages list-tests; do
     case $tool in
         unity-search) arguments='{"SearchQuery": "Touched"}' ;;
         inspect) arguments='{"Object": "Assets/Editor/Touched.cs"}' ;;

@@ -127,7 +127,7 @@ namespace Holdfast
         public long FrameAge => (long)MainThread.FrameAge.TotalMilliseconds;
 
         /// <summary>Changes when the tools do that clients see.</summary>
-        public string ToolsRevision => Tools.Revision + "-" + Security.Listing;
+        public string ToolsRevision => Tools.Revision + Security.OffGroups;
 
         private void GroupSwitched(ToolGroup group) => Tools.NotifyChanged(ToolGroups.Of(group).ToArray());
 

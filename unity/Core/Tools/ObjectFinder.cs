@@ -18,9 +18,12 @@ namespace Holdfast
         {
             string wanted = name.Trim();
             if (wanted.Length == 0) throw new ToolParameterException(parameter + " is empty");
-            IObjects objects = context.Get<IObjects>();
-            if (!IsStable(wanted)) return objects.Of(InScene(context, wanted, parameter));
-            return objects.Find(wanted) ?? throw new ToolParameterException(
+            if (!IsStable(wanted))
+            {
+                ISceneNode node = InScene(context, wanted, parameter);
+                return context.Get<IObjects>().Of(node);
+            }
+            return context.Get<IObjects>().Find(wanted) ?? throw new ToolParameterException(
                 $"There is no object {wanted} ({parameter}). An object of a scene is found only while the scene is open");
         }
 

@@ -28,8 +28,8 @@ namespace Holdfast
         /// <summary>Whether clients see the tool. They do not if its group is off, unless the user has allowed the tool itself.</summary>
         public bool IsListed(ToolEntry tool) => settings.PermissionOf(tool.Name) == ToolPermission.Allow || OffGroup(tool) == null;
 
-        /// <summary>What <see cref="IsListed"/> depends on, as text.</summary>
-        public string Listing => string.Concat(((ToolGroup[])Enum.GetValues(typeof(ToolGroup))).Select(g => settings.IsOff(g) ? '0' : '1'));
+        /// <summary>The groups that are off, as text.</summary>
+        public string OffGroups => string.Concat(((ToolGroup[])Enum.GetValues(typeof(ToolGroup))).Where(settings.IsOff).Select(g => "-" + g));
 
         private ToolGroup? OffGroup(ToolEntry tool) => ToolGroups.Of(tool) is { } group && settings.IsOff(group) ? group : (ToolGroup?)null;
 

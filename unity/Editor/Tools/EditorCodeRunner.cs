@@ -9,6 +9,7 @@ using System.Threading.Tasks;
 using Newtonsoft.Json;
 using Newtonsoft.Json.Linq;
 using UnityEditor;
+using UnityEditor.Compilation;
 using UnityEngine;
 
 namespace Holdfast.Editor
@@ -46,13 +47,19 @@ namespace Holdfast.Editor
             foreach (string version in Directory.GetDirectories(sdk)) yield return Path.Combine(version, "Roslyn", "bincore", "csc.dll");
         }
 
-        // A project can have loaded one assembly twice, by an older package or by code such as this.
-        private static IReadOnlyList<string> References() => AppDomain.CurrentDomain.GetAssemblies()
-            .Where(a => !a.IsDynamic && !string.IsNullOrEmpty(a.Location)).GroupBy(a => a.GetName().Name).Select(g => g.First().Location).ToList();
+        // Newer editors load scripts from memory, so that only Unity knows their files. Of an assembly that is there twice, the one that
+        // is loaded counts.
+        private static IReadOnlyList<string> References()
+        {
+            IEnumerable<string> loaded = AppDomain.CurrentDomain.GetAssemblies().Where(a => !a.IsDynamic && !string.IsNullOrEmpty(a.Location)).Select(a => a.Location);
+            IEnumerable<string> scripts = CompilationPipeline.GetAssemblies(AssembliesType.Editor).Select(a => Path.GetFullPath(a.outputPath));
+            return loaded.Concat(scripts).Concat(CompilationPipeline.GetPrecompiledAssemblyPaths(CompilationPipeline.PrecompiledAssemblySources.All))
+                .Where(File.Exists).GroupBy(Path.GetFileName, StringComparer.OrdinalIgnoreCase).Select(g => g.First()).ToList();
+        }
 
         public async Task<JToken> Run(byte[] assembly, CancellationToken cancellation)
         {
-            MethodInfo run = Assembly.Load(assembly).GetType(CodeSource.TypeName)!.GetMethod(CodeSource.MethodName)!;
+            MethodInfo run = System.Reflection.Assembly.Load(assembly).GetType(CodeSource.TypeName)!.GetMethod(CodeSource.MethodName)!;
             object? value = await (Task<object>)run.Invoke(null, new object[] { cancellation })!;
             try
             {

@@ -94,11 +94,11 @@ namespace Holdfast.Tests
             var checker = new SecurityChecker(settings);
             Assert.That(registry.All.Where(checker.IsListed).Select(t => t.Name), Is.EqualTo(new[] { "list-tests" }));
             Assert.That(checker.Check(registry.Find("find-assets"))!.Reason, Is.EqualTo("The user has switched off the group Assets of tools"));
-            string listing = checker.Listing;
+            Assert.That(checker.OffGroups, Is.EqualTo("-Assets"));
             settings.Permissions["find-assets"] = ToolPermission.Allow;
             Assert.That(checker.IsListed(registry.Find("find-assets")!) && checker.Check(registry.Find("find-assets")) == null);
             settings.Off.Clear();
-            Assert.That(checker.Listing, Is.Not.EqualTo(listing));
+            Assert.That(checker.OffGroups, Is.Empty);
         }
 
         // A default may contain blanks, so the text is split before each word that is followed by '='.

@@ -37,7 +37,7 @@ namespace Holdfast.Tests
         [Test]
         public void An_object_is_not_guessed_if_several_have_its_path()
         {
-            using var two = new ToolBench().With<IScenes>(new ModelScenes(new ModelNode("A") { Id = "1" }, new ModelNode("A") { Id = "2" }));
+            using var two = new ToolBench().With<IObjects>(new ModelObjects()).With<IScenes>(new ModelScenes(new ModelNode("A") { Id = "1" }, new ModelNode("A") { Id = "2" }));
             Assert.That(two.Refusal(new InspectTool(), new { Object = "A" }), Does.EndWith("name one by its id: 1, 2"));
             JToken one = two.Run(new InspectTool(), new { Object = "2" });
             Assert.That(((string)one["Id"]!, (string)one["GlobalId"]!), Is.EqualTo(("2", "GlobalObjectId_V1-2-A")));

@@ -174,6 +174,19 @@ namespace Holdfast.Tests
         private int Of(ConsoleEntryType type) => Entries.Count(e => e.Type == type);
     }
 
+    internal sealed class ModelObjects : IObjects
+    {
+        public FoundObject? Find(string id) => null;
+
+        public FoundObject Of(ISceneNode node) => new(node.GlobalId, node.Name, "", node, (ModelNode)node);
+
+        public IReadOnlyList<FoundObject> Selected() => new FoundObject[0];
+
+        public void Select(IReadOnlyList<FoundObject> objects)
+        {
+        }
+    }
+
     internal sealed class ModelNode : ISceneNode, ISceneComponent
     {
         private readonly List<ModelNode> children = new();

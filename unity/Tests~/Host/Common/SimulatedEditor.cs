@@ -79,6 +79,7 @@ namespace EditorHost
             native.Set("unityVersion", options.UnityVersion);
             native.Set("packageVersion", "0.1.0");
             native.Set("project", project);
+            native.Set("scripts", Path.GetFullPath(options.Scripts));
             native.Set("contents", Path.GetFullPath(Path.Combine(options.Scripts, "Contents")));
             native.Set("countFile", options.CountFile);
             // As on a normal day: the terminal of the AI has the focus.

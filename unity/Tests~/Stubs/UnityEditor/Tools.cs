@@ -171,8 +171,29 @@ namespace UnityEditor.Compilation
         public CompilerMessageType type;
     }
 
+    public class Assembly
+    {
+        public string outputPath { get; internal set; }
+    }
+
+    public enum AssembliesType
+    {
+        Editor
+    }
+
     public static class CompilationPipeline
     {
+        [Flags]
+        public enum PrecompiledAssemblySources
+        {
+            All = ~0
+        }
+
+        public static Assembly[] GetAssemblies(AssembliesType assembliesType) =>
+            System.IO.Directory.GetFiles(Native.Current.Text("scripts"), "Holdfast*.dll").Select(f => new Assembly { outputPath = f }).ToArray();
+
+        public static string[] GetPrecompiledAssemblyPaths(PrecompiledAssemblySources precompiledAssemblySources) => new string[0];
+
         private static bool compiling;
 
         public static event Action<object> compilationStarted;
