@@ -109,6 +109,8 @@ pub const SUBSCRIPTIONS_MAX: usize = 16;
 pub const DISCOVERY_TTL: Duration = Duration::from_secs(60 * 60);
 /// How long a client may consider a tool list fresh: it changes whenever Unity recompiles, and asking costs nothing.
 pub const TOOLS_LIST_TTL: Duration = Duration::ZERO;
+/// Names in other packages that one tool may have; our package gives three at most.
+pub const OTHER_NAMES_MAX: usize = 16;
 /// Tools kept from one editor; a longer list is a mistake, and a client could not show it.
 pub const TOOLS_MAX: usize = 2048;
 

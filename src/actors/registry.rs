@@ -306,6 +306,7 @@ mod tests {
             repeatable: false,
             parallel: false,
             resumable: false,
+            other_names: Vec::new(),
         })
     }
 

@@ -105,9 +105,9 @@ impl Tools {
 
     /// Returns why a tool of the editor's list may not be called in this project; `None` if it may.
     pub fn refusal(&self, tool: &mcp::Entry, project: Option<&Path>) -> Option<Grounds> {
-        let (name, own, annotations) = (&tool.name, &tool.tool.name, &tool.tool.annotations);
-        let of_project = || self.policy_of(project).refusal(name, own, annotations);
-        self.env.config.policy.refusal(name, own, annotations).or_else(of_project)
+        let (names, annotations) = (tool.names(), &tool.tool.annotations);
+        let of_project = || self.policy_of(project).refusal(&names, annotations);
+        self.env.config.policy.refusal(&names, annotations).or_else(of_project)
     }
 
     /// Keeps the rules of the surveyed project. They apply as long as the project is wanted, even if a later survey does not find
@@ -143,9 +143,9 @@ impl Tools {
         }
     }
 
-    fn refusal_of(&self, name: &str, own: &str, annotations: &Annotations) -> Option<Grounds> {
-        let of_project = || self.project_policy().refusal(name, own, annotations);
-        self.env.config.policy.refusal(name, own, annotations).or_else(of_project)
+    fn refusal_of(&self, names: &[&str], annotations: &Annotations) -> Option<Grounds> {
+        let of_project = || self.project_policy().refusal(names, annotations);
+        self.env.config.policy.refusal(names, annotations).or_else(of_project)
     }
 
     /// Returns why a call is refused as soon as it arrives: no tool is allowed, or the rules forbid this tool and it is in the
@@ -160,11 +160,11 @@ impl Tools {
             (published.source, Arc::clone(&published.catalogue))
         };
         match (source, catalogue.find(name)) {
-            (Source::Live, Some(entry)) => self.refusal_of(&entry.name, &entry.tool.name, &entry.tool.annotations),
+            (Source::Live, Some(entry)) => self.refusal_of(&entry.names(), &entry.tool.annotations),
             _ => {
                 self.link.dialect().package_tool(name)?;
                 // The tool's annotations are not known without a live list: assume the worst.
-                self.refusal_of(name, name, &unstated())
+                self.refusal_of(&[name], &unstated())
             }
         }
     }

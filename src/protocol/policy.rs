@@ -113,7 +113,7 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), what })
     }
 
-    fn names(&self, names: [&str; 2], annotations: &Annotations) -> bool {
+    fn names(&self, names: &[&str], annotations: &Annotations) -> bool {
         match &self.what {
             What::Name(pattern) => names.iter().any(|name| matches(pattern, name)),
             What::Annotation { hint, holds } => hint.holds(annotations) == *holds,
@@ -184,7 +184,7 @@ struct Rules {
 }
 
 impl Rules {
-    fn find(&self, names: [&str; 2], annotations: &Annotations) -> Option<&Pattern> {
+    fn find(&self, names: &[&str], annotations: &Annotations) -> Option<&Pattern> {
         self.patterns.iter().find(|pattern| pattern.names(names, annotations))
     }
 
@@ -240,9 +240,8 @@ impl Policy {
         })
     }
 
-    /// Why this tool may not be called; `None` if it may. `name` is the name that clients see, `own` the name in the editor.
-    pub fn refusal(&self, name: &str, own: &str, annotations: &Annotations) -> Option<Grounds> {
-        let names = [name, own];
+    /// Why this tool may not be called; `None` if it may. `names`: all the names that it has. A rule on one of them binds the tool.
+    pub fn refusal(&self, names: &[&str], annotations: &Annotations) -> Option<Grounds> {
         let refused_by = |rule: String| Grounds { says: format!("policy refuses it: {rule}"), rule: Some(rule) };
         let denied = self.deny.iter().find_map(|rules| Some((rules, rules.find(names, annotations)?)));
         let denied = denied.map(|(rules, pattern)| refused_by(format!("deny \"{pattern}\" ({})", rules.place)));
@@ -323,35 +322,43 @@ mod tests {
     #[test]
     fn deny_beats_allow_and_an_allow_list_admits_only_what_it_names() {
         let policy = policy(&["get-secrets"], &["get-*", "compile"]);
-        let refused = |name: &str| policy.refusal(name, name, &unstated()).and_then(|grounds| grounds.rule);
+        let refused = |name: &str| policy.refusal(&[name, name], &unstated()).and_then(|grounds| grounds.rule);
         assert_eq!(refused("get-logs"), None);
         assert_eq!(refused("compile"), None);
         assert_eq!(refused("get-secrets").unwrap(), "deny \"get-secrets\" (--deny)");
         assert_eq!(refused("run-tests").unwrap(), "it is not among what is allowed (--allow)");
-        assert_eq!(Policy::default().refusal("x", "x", &unstated()), None);
+        assert_eq!(Policy::default().refusal(&["x", "x"], &unstated()), None);
         assert!(Policy::default().is_empty() && !policy.is_empty());
     }
 
     #[test]
     fn a_tool_is_known_by_both_of_its_names() {
         let policy = policy(&["run.code", "run_tests"], &[]);
-        assert!(policy.refusal("run_code", "run.code", &reads()).is_some());
-        assert!(policy.refusal("run_tests", "run.tests", &reads()).is_some());
-        assert!(policy.refusal("run_all", "run.all", &reads()).is_none());
+        assert!(policy.refusal(&["run_code", "run.code"], &reads()).is_some());
+        assert!(policy.refusal(&["run_tests", "run.tests"], &reads()).is_some());
+        assert!(policy.refusal(&["run_all", "run.all"], &reads()).is_none());
+    }
+
+    #[test]
+    fn a_rule_on_any_name_of_a_tool_binds_it() {
+        let names = ["play-mode", "play-mode", "control-play-mode"];
+        assert!(policy(&["control-*"], &[]).refusal(&names, &reads()).is_some());
+        assert!(policy(&["play-mode"], &[]).refusal(&names, &reads()).is_some());
+        assert!(policy(&[], &["control-play-mode"]).refusal(&names, &reads()).is_none());
     }
 
     #[test]
     fn every_allow_list_must_name_a_tool() {
         let mut policy = policy(&[], &["get-*"]);
         policy.allow(patterns(&["*-logs"]), "holdfast.toml");
-        let refused = |name: &str| policy.refusal(name, name, &reads()).is_some();
+        let refused = |name: &str| policy.refusal(&[name, name], &reads()).is_some();
         assert_eq!(["get-logs", "get-all", "clear-logs"].map(refused), [false, true, true]);
     }
 
     #[test]
     fn annotations_are_what_mcp_says_of_them() {
         let names =
-            |rule: &str, annotations: &Annotations| Pattern::parse(rule).unwrap().names(["t", "t"], annotations);
+            |rule: &str, annotations: &Annotations| Pattern::parse(rule).unwrap().names(&["t", "t"], annotations);
         let all = ["@read-only", "@destructive", "@idempotent", "@open-world"];
         assert_eq!(all.map(|rule| names(rule, &unstated())), [false, true, false, true]);
         // A read-only tool is never destructive, whatever its other hints say.
@@ -381,7 +388,7 @@ mod tests {
     fn what_cannot_be_read_refuses_everything() {
         let mut policy = policy(&[], &["*"]);
         policy.refuse_all("config.toml, line 1: no TOML".to_owned());
-        assert!(policy.refusal("t", "t", &reads()).unwrap().says.contains("line 1"));
+        assert!(policy.refusal(&["t", "t"], &reads()).unwrap().says.contains("line 1"));
         let mut many = Policy::default();
         many.deny(vec![Pattern::parse("x").unwrap(); POLICY_RULES_MAX + 1], "--deny");
         assert!(many.refusal_of_all().unwrap().says.contains("--deny has more than"));

@@ -144,3 +144,25 @@ fn the_trace_that_a_client_names_reaches_the_tool_and_the_log() {
         stage.close(scenario);
     });
 }
+
+#[test]
+fn names_and_arguments_of_other_packages_lead_to_our_tools_and_a_rule_on_either_name_binds_both() {
+    on_both("other-names", &[], |runtime, scenario| {
+        let mut stage = Stage::with_gateway(runtime, &[], |_| words(["--deny", "read_console_logs"]).into());
+        let played = stage.client.done("control-play-mode", &json!({"action": "Play"})).body();
+        assert_eq!((&played["Success"], &played["IsPlaying"]), (&json!(true), &json!(true)), "{played}");
+        let left = stage.client.done("control-play-mode", &json!({"Action": "Stop"})).body();
+        assert_eq!((&left["Success"], &left["IsPlaying"]), (&json!(true), &json!(false)), "{left}");
+        let version = stage.client.done("get-version", &json!({})).body();
+        assert!(version["UnityVersion"].is_string(), "{version}");
+        for name in ["get-logs", "read_console_logs"] {
+            let refused = stage.client.done(name, &json!({}));
+            assert!(refused.0.to_string().contains("a policy rule forbids it"), "{name}: {}", refused.0);
+        }
+        let id = stage.client.ask("tools/list", &json!({}));
+        let listed = stage.client.answer(id).0.to_string();
+        assert!(listed.contains("play-mode") && !listed.contains("control-play-mode"), "{listed}");
+        scenario.record.checked("I1", 1);
+        stage.close(scenario);
+    });
+}

@@ -114,6 +114,31 @@ fn play_mode_entered_over_its_own_reload_or_a_reset_is_told_truly() {
 }
 
 #[test]
+fn a_package_added_and_removed_over_its_own_reload_or_a_reset_is_told_truly() {
+    on_both("packages", &["U01", "U03", "N03"], |runtime, scenario| {
+        let (mut stage, proxy) = behind_proxy(runtime, &[]);
+        stage.allow("AllowPackageChanges");
+        for fault in FAULTS {
+            // Unity's Package Manager may answer before the reload, or be cut by it.
+            for package in ["com.quick.one", "com.slow.one"] {
+                for action in ["Add", "Remove"] {
+                    let before = reloads(&mut stage);
+                    let asked = json!({"Action": action, "Package": package});
+                    let told = result_of(&mut stage, &proxy, fault.as_ref(), "change-packages", &asked);
+                    assert_eq!(told["Success"], json!(true), "{action} {package}, {fault:?}: {told}");
+                    assert_eq!(reloads(&mut stage), before + 1, "{action} ran again with {fault:?}");
+                    scenario.record.injected(&format!("{action} {package}, {fault:?}"));
+                    for invariant in ["I1", "I2"] {
+                        scenario.record.checked(invariant, 1);
+                    }
+                }
+            }
+        }
+        stage.close(scenario);
+    });
+}
+
+#[test]
 fn a_gateway_killed_during_a_compile_takes_its_client_with_it_and_doubles_nothing() {
     on_both("gateway-killed", &["C07", "U01"], |runtime, scenario| {
         let mut stage = Stage::open(runtime, &["--compile-ms", "700"]);

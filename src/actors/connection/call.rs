@@ -55,7 +55,9 @@ impl Line {
             project_known: self.target.project.is_some(),
             package_version: self.target.package_version.as_deref(),
         };
-        let prepared = dialect.prepare_call(&sending, wire_name, Some(&*entry.tool), &arguments);
+        let translated = entry.tool.translated(&tool, &arguments);
+        let taken = translated.as_deref().unwrap_or(&arguments);
+        let prepared = dialect.prepare_call(&sending, wire_name, Some(&*entry.tool), taken);
         let prepared = PreparedCall { trace, ..prepared };
         let order =
             WireOrder::Call { tool: wire_name, call: &prepared, expected: self.target.expected.as_ref(), progress };

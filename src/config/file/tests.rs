@@ -121,14 +121,14 @@ fn a_projects_file_narrows_and_does_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(read_project(&RealHost, folder.path()), ProjectRules::default());
     let rules = project("[policy]\nallow = ['get-*']\n[audit]\nfile = '/etc/passwd'\n[gateway]\nmetrics = 'on'\n");
-    assert!(rules.policy.refusal("run", "run", &unstated()).is_some());
-    assert!(rules.policy.refusal("get-x", "get-x", &unstated()).is_none(), "what else is wrong refuses nothing");
+    assert!(rules.policy.refusal(&["run", "run"], &unstated()).is_some());
+    assert!(rules.policy.refusal(&["get-x", "get-x"], &unstated()).is_none(), "what else is wrong refuses nothing");
     assert_eq!(rules.complaints.len(), 2);
     assert!(rules.complaints.iter().all(|complaint| complaint.contains("may only narrow")), "{:?}", rules.complaints);
     let rules = project("[gateway]\ndeny = ['x']\n");
-    assert!(rules.policy.refusal("get-x", "get-x", &unstated()).is_some(), "a rule under another header");
+    assert!(rules.policy.refusal(&["get-x", "get-x"], &unstated()).is_some(), "a rule under another header");
     let rules = project("[policy]\nallow = 1\n");
-    assert!(rules.policy.refusal("get-x", "get-x", &unstated()).is_some());
+    assert!(rules.policy.refusal(&["get-x", "get-x"], &unstated()).is_some());
 }
 
 #[test]

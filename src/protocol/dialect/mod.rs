@@ -13,6 +13,7 @@ mod interface;
 mod listing;
 mod members;
 mod orders;
+mod other_names;
 mod project;
 mod properties;
 mod rpc;
@@ -35,6 +36,7 @@ pub use self::orders::*;
 pub use self::project::*;
 pub use self::properties::*;
 pub use self::tools::*;
+pub use other_names::{OtherArgument, OtherName};
 
 /// Dialects that a project may use, the preferred one first.
 pub type Dialects = &'static [&'static dyn Dialect];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::InputSchema;
+use super::{InputSchema, OtherName};
 
 /// A tool of the editor, in one form for all dialects. The catalogue on disk uses the same form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct EditorTool {
     /// Whether the tool's work continues after a domain reload interrupts it.
     #[serde(default)]
     pub resumable: bool,
+    /// The names that tools like this one have in other packages. They can be called and are not listed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_names: Vec<OtherName>,
 }
 
 /// MCP tool annotations (hints). All of them are required here.

@@ -30,6 +30,14 @@ pub struct Entry {
     pub tool: Arc<EditorTool>,
 }
 
+impl Entry {
+    /// All the names that the tool has: for clients, in the editor, and in other packages.
+    pub fn names(&self) -> Vec<&str> {
+        let others = self.tool.other_names.iter().map(|other| other.name.as_str());
+        [self.name.as_str(), self.tool.name.as_str()].into_iter().chain(others).collect()
+    }
+}
+
 /// The tools of one editor, in the editor's order. Empty by default. The gateway's own tools are listed with every catalogue.
 ///
 /// Two catalogues are equal if they have the same tools under the same names, in any order. Clients are notified of a change only
@@ -38,6 +46,7 @@ pub struct Entry {
 pub struct Catalogue {
     entries: Vec<Entry>,
     by_name: HashMap<String, usize>,
+    by_other_name: HashMap<String, usize>,
     dropped: Vec<(String, String)>,
     repaired: Vec<(String, String)>,
 }
@@ -90,6 +99,10 @@ impl Catalogue {
             }
             bytes += size;
             catalogue.by_name.insert(name.clone(), catalogue.entries.len());
+            for other in &tool.other_names {
+                // Of two tools that claim a name, the first one keeps it.
+                catalogue.by_other_name.entry(other.name.clone()).or_insert(catalogue.entries.len());
+            }
             catalogue.entries.push(Entry { name, tool });
         }
         if surplus > 0 {
@@ -107,9 +120,9 @@ impl Catalogue {
         &self.entries
     }
 
-    /// The tool with this name for clients; `None` if the list has none.
+    /// The tool with this name for clients, or else the one that has it in another package; `None` if the list has none.
     pub fn find(&self, name: &str) -> Option<&Entry> {
-        self.by_name.get(name).and_then(|index| self.entries.get(*index))
+        self.by_name.get(name).or_else(|| self.by_other_name.get(name)).and_then(|index| self.entries.get(*index))
     }
 
     /// The error for a tool that is not in this list. The list must be live, because the text says so. MCP demands −32602 here,

@@ -34,22 +34,29 @@ namespace Holdfast
         {
             IEnumerable<ToolEntry> listed =
                 parts.Tools.All.Where(t => (includeDevelopmentOnly || !t.About.DisplayDevelopmentOnly) && parts.Security.IsListed(t));
-            var tools = listed.Select(t => new JObject
-            {
-                ["name"] = t.Name,
-                ["description"] = t.About.Description,
-                ["inputSchema"] = t.InputSchema,
-                ["annotations"] = t.Annotations,
-                ["parallel"] = t.About.Parallel,
-                ["offMainThread"] = t.About.OffMainThread,
-                ["resumable"] = t.Tool is IResumableTool,
-                ["developmentOnly"] = t.About.DisplayDevelopmentOnly,
-                ["blocked"] = parts.Security.Check(t)?.Reason
-            });
+            IEnumerable<JObject> tools = listed.Select(tool => One(tool, parts.Security.Check(tool)));
             return Json.Write(new JObject
             {
                 ["generation"] = parts.Secrets.Generation, ["revision"] = parts.ToolsRevision, ["tools"] = new JArray(tools)
             });
+        }
+
+        private static JObject One(ToolEntry tool, SecurityDenial? denial)
+        {
+            var one = new JObject
+            {
+                ["name"] = tool.Name,
+                ["description"] = tool.About.Description,
+                ["inputSchema"] = tool.InputSchema,
+                ["annotations"] = tool.Annotations,
+                ["parallel"] = tool.About.Parallel,
+                ["offMainThread"] = tool.About.OffMainThread,
+                ["resumable"] = tool.Tool is IResumableTool,
+                ["developmentOnly"] = tool.About.DisplayDevelopmentOnly,
+                ["blocked"] = denial?.Reason
+            };
+            if (OtherNames.Of(tool) is { } names) one["otherNames"] = names;
+            return one;
         }
     }
 }

@@ -1,5 +1,6 @@
 #nullable enable
 using System;
+using System.Collections.Generic;
 using System.Linq;
 using Newtonsoft.Json.Linq;
 using NUnit.Framework;
@@ -82,6 +83,29 @@ namespace Holdfast.Tests
             Assert.That(Enum.GetValues(typeof(ToolGroup)).Cast<ToolGroup>().SelectMany(g => ToolGroups.Of(g)), Is.EquivalentTo(seen));
             const int OfGateway = 4;
             Assert.That(seen.Length + OfGateway, Is.LessThanOrEqualTo(40));
+        }
+
+        [Test]
+        public void Every_other_name_stands_for_one_tool_and_leads_to_arguments_that_it_has()
+        {
+            Dictionary<string, IUnityTool> tools = typeof(ToolRegistry).Assembly.GetTypes().Where(t => t.IsDefined(typeof(McpToolAttribute), false))
+                .Select(t => (IUnityTool)Activator.CreateInstance(t)!).ToDictionary(t => t.ToolName);
+            string[] others = OtherNames.Table.SelectMany(o => o.Value.Where(n => n.Name != o.Key)).Select(n => n.Name).ToArray();
+            Assert.That(others, Is.Unique);
+            Assert.That(others.Where(tools.ContainsKey), Is.Empty);
+            foreach (var (tool, name) in OtherNames.Table.SelectMany(o => o.Value.Select(n => (o.Key, n))))
+            {
+                var properties = (JObject)SchemaGenerator.Generate(tools[tool].ParametersType)["properties"]!;
+                foreach (OtherArgument argument in name.Arguments)
+                {
+                    string at = $"{name.Name}: {argument.From}";
+                    Assert.That(properties[argument.To], Is.Not.Null, at);
+                    if (name.Name == tool) Assert.That(properties[argument.From], Is.Null, at);
+                    string[] Values(string of) => ((properties[of]!["enum"] as JArray)?.Select(v => (string)v!) ?? new string[0]).ToArray();
+                    if (Values(argument.To).Length > 0) Assert.That(argument.Values.Values, Is.SubsetOf(Values(argument.To)), at);
+                    foreach (var add in argument.Adds) Assert.That(Values(add.Key), Does.Contain(add.Value), at);
+                }
+            }
         }
 
         [Test]

@@ -352,6 +352,7 @@ fn a_later_sending_bears_another_id_and_resumable_work_no_short_limit() {
         repeatable: false,
         parallel: false,
         resumable,
+        other_names: Vec::new(),
     };
     let prepare = |nth, resumable, arguments: &str| {
         let sending = Sending { call, nth, seq: 7, journal: Some(NONCE), ..Sending::first(call, true) };

@@ -4,8 +4,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::limits::OTHER_NAMES_MAX;
+
 use super::super::listing::{self, Bad};
-use super::super::{Annotations, EditorTool, InputSchema, ListStep, Reply, ToolListing};
+use super::super::{Annotations, EditorTool, InputSchema, ListStep, OtherName, Reply, ToolListing};
 
 #[derive(Deserialize)]
 struct List<'a> {
@@ -29,6 +31,8 @@ struct Tool {
     resumable: bool,
     #[serde(default)]
     development_only: bool,
+    #[serde(default)]
+    other_names: Vec<OtherName>,
     #[serde(default)]
     blocked: Option<String>,
 }
@@ -68,6 +72,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
     if tool.annotations.title.trim().is_empty() {
         tool.annotations.title = listing::title(&tool.name);
     }
+    tool.other_names.truncate(OTHER_NAMES_MAX);
     let description = match tool.blocked.as_deref().map(str::trim).filter(|reason| !reason.is_empty()) {
         // A blocked tool stays listed, so that the AI can tell its user which setting to change.
         Some(reason) => format!("(Refused by the settings in Unity now: {reason}) {}", tool.description),
@@ -82,6 +87,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
         development_only: tool.development_only,
         parallel: tool.parallel,
         resumable: tool.resumable,
+        other_names: tool.other_names,
     })
 }
 

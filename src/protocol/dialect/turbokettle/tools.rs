@@ -75,6 +75,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
         parallel: entry.get("requiresMainThread").and_then(Value::as_bool) == Some(false),
         resumable: false,
         name: name.to_owned(),
+        other_names: Vec::new(),
     })
 }
 
@@ -120,5 +121,6 @@ fn wait_ready() -> EditorTool {
         repeatable: true,
         parallel: true,
         resumable: false,
+        other_names: Vec::new(),
     }
 }

@@ -213,5 +213,6 @@ fn tool(name: &str, effect: Effect, about: &str, required: &[&str], properties: 
         repeatable: effect == Effect::Looks,
         parallel: false,
         resumable: false,
+        other_names: Vec::new(),
     }
 }

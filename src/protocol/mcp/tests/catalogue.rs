@@ -7,7 +7,7 @@ use crate::limits::{
     CLIENT_MESSAGE_MAX_BYTES, DESCRIPTION_MAX_BYTES, SCHEMA_WHOLE_MAX_BYTES, TOOL_NAME_MAX_BYTES,
     TOOL_SCHEMA_MAX_BYTES, TOOLS_LIST_MAX_BYTES, TOOLS_MAX,
 };
-use crate::protocol::dialect::{Annotations, EditorTool, InputSchema};
+use crate::protocol::dialect::{Annotations, EditorTool, InputSchema, OtherName};
 
 fn tool(name: &str) -> EditorTool {
     with_schema(name, json!({"type": "object", "properties": {"Message": {"type": "string"}}}))
@@ -29,6 +29,7 @@ fn with_schema(name: &str, schema: Value) -> EditorTool {
         repeatable: false,
         parallel: false,
         resumable: false,
+        other_names: Vec::new(),
     }
 }
 
@@ -46,6 +47,23 @@ fn names_that_fit_stay_and_keep_the_editors_order() {
     assert_eq!(names(&catalogue), ["run-tests", "compile", "Get_Logs2"]);
     assert_eq!(catalogue.find("compile").map(|entry| entry.tool.name.as_str()), Some("compile"));
     assert!(catalogue.find("Compile").is_none() && catalogue.dropped().is_empty());
+}
+
+#[test]
+fn a_name_of_another_package_is_found_and_not_listed() {
+    let known_as = |name: &str, others: &[&str]| {
+        let other_names =
+            others.iter().map(|other| OtherName { name: String::from(*other), arguments: Vec::new() }).collect();
+        EditorTool { other_names, ..tool(name) }
+    };
+    let catalogue =
+        Catalogue::new(vec![known_as("play", &["start", "look"]), known_as("see", &["start", "watch"]), tool("look")], false);
+    let found = |name: &str| catalogue.find(name).map(|entry| entry.name.as_str());
+    assert_eq!(found("start"), Some("play"), "the first tool that claims a name keeps it");
+    assert_eq!((found("watch"), found("look"), found("none")), (Some("see"), Some("look"), None));
+    assert_eq!(names(&catalogue), ["play", "see", "look"]);
+    assert!(!catalogue.tools_array(&ProtocolVersion::LATEST.into()).contains("watch"));
+    assert_eq!(catalogue.entries()[0].names(), ["play", "play", "start", "look"]);
 }
 
 #[test]
