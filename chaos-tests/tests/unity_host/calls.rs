@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::stage::{Stage, on_both};
+use super::stage::{Stage, on_both, words};
 use super::{Verdict, until};
 
 #[test]
@@ -157,7 +157,7 @@ fn names_and_arguments_of_other_packages_lead_to_our_tools_and_a_rule_on_either_
         assert!(version["UnityVersion"].is_string(), "{version}");
         for name in ["get-logs", "read_console_logs"] {
             let refused = stage.client.done(name, &json!({}));
-            assert!(refused.0.to_string().contains("a policy rule forbids it"), "{name}: {}", refused.0);
+            assert!(refused.0.to_string().contains("policy refuses it"), "{name}: {}", refused.0);
         }
         let id = stage.client.ask("tools/list", &json!({}));
         let listed = stage.client.answer(id).0.to_string();
