@@ -13,7 +13,7 @@ use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
 use crate::fsm::cause::Cause;
 use crate::protocol::dialect::{
-    EncodeError, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refusal, Reply, Sending,
+    EncodeError, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refusal, Reply, Sending, translated,
 };
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
@@ -55,7 +55,7 @@ impl Line {
             project_known: self.target.project.is_some(),
             package_version: self.target.package_version.as_deref(),
         };
-        let translated = entry.tool.translated(&tool, &arguments);
+        let translated = translated(&entry.tool.other_names, &tool, &arguments);
         let taken = translated.as_deref().unwrap_or(&arguments);
         let prepared = dialect.prepare_call(&sending, wire_name, Some(&*entry.tool), taken);
         let prepared = PreparedCall { trace, ..prepared };

@@ -36,7 +36,7 @@ pub use self::orders::*;
 pub use self::project::*;
 pub use self::properties::*;
 pub use self::tools::*;
-pub use other_names::{OtherArgument, OtherName};
+pub use other_names::{OtherArgument, OtherName, translated};
 
 /// Dialects that a project may use, the preferred one first.
 pub type Dialects = &'static [&'static dyn Dialect];

@@ -6,8 +6,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use super::EditorTool;
-
 /// A name that a tool like this one has in another package, with what differs in its arguments. It may be the tool's own name: then
 /// only arguments differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,50 +34,43 @@ pub struct OtherArgument {
     pub adds: BTreeMap<String, String>,
 }
 
-impl EditorTool {
-    /// The arguments as this tool takes them, for a call under `called`: the name that the client used. `None`: as they are.
-    pub fn translated(&self, called: &str, arguments: &RawValue) -> Option<Box<RawValue>> {
-        let other = self.other_names.iter().find(|other| other.name == called)?;
-        let given: Map<String, Value> = serde_json::from_str(arguments.get()).ok()?;
-        let known = |name: &str| other.arguments.iter().find(|argument| argument.from.eq_ignore_ascii_case(name));
-        if !given.keys().any(|name| known(name).is_some()) {
-            return None;
-        }
-        let mut taken = Map::new();
-        for (name, value) in given {
-            let Some(argument) = known(&name) else {
-                taken.insert(name, value);
-                continue;
-            };
-            let here = value.as_str().and_then(|text| argument.values.get(text)).map(|text| text.as_str().into());
-            taken.insert(argument.to.clone(), here.unwrap_or(value));
-            for (name, value) in &argument.adds {
-                taken.entry(name).or_insert_with(|| value.as_str().into());
-            }
-        }
-        to_raw_value(&taken).ok()
+/// The arguments as a tool with these other names takes them, for a call under `called`: the name that the client used. `None`: as
+/// they are.
+pub fn translated(names: &[OtherName], called: &str, arguments: &RawValue) -> Option<Box<RawValue>> {
+    let other = names.iter().find(|other| other.name == called)?;
+    let given: Map<String, Value> = serde_json::from_str(arguments.get()).ok()?;
+    let known = |name: &str| other.arguments.iter().find(|argument| argument.from.eq_ignore_ascii_case(name));
+    if !given.keys().any(|name| known(name).is_some()) {
+        return None;
     }
+    let mut taken = Map::new();
+    for (name, value) in given {
+        let Some(argument) = known(&name) else {
+            taken.insert(name, value);
+            continue;
+        };
+        let here = value.as_str().and_then(|text| argument.values.get(text)).map(|text| text.as_str().into());
+        taken.insert(argument.to.clone(), here.unwrap_or(value));
+        for (name, value) in &argument.adds {
+            taken.entry(name).or_insert_with(|| value.as_str().into());
+        }
+    }
+    to_raw_value(&taken).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn tool() -> EditorTool {
-        serde_json::from_str(
-            r#"{"name":"play-mode","description":"","input_schema":{"type":"object"},
-                "annotations":{"title":"","readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false},
-                "other_names":[
-                    {"name":"control-play-mode","arguments":[{"from":"Action","to":"Action","values":{"Play":"Enter"}}]},
-                    {"name":"play-mode","arguments":[{"from":"WindowName","to":"Name","adds":{"Source":"Window"}}]}]}"#,
-        )
-        .unwrap()
-    }
+    const NAMES: &str = r#"[
+        {"name":"control-play-mode","arguments":[{"from":"Action","to":"Action","values":{"Play":"Enter"}}]},
+        {"name":"play-mode","arguments":[{"from":"WindowName","to":"Name","adds":{"Source":"Window"}}]}]"#;
 
     #[track_caller]
     fn check(called: &str, given: &str, taken: Option<&str>) {
         let given = RawValue::from_string(given.to_owned()).unwrap();
-        assert_eq!(tool().translated(called, &given).as_deref().map(RawValue::get), taken);
+        let names: Vec<OtherName> = serde_json::from_str(NAMES).unwrap();
+        assert_eq!(translated(&names, called, &given).as_deref().map(RawValue::get), taken);
     }
 
     #[test]

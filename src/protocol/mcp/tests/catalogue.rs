@@ -56,8 +56,10 @@ fn a_name_of_another_package_is_found_and_not_listed() {
             others.iter().map(|other| OtherName { name: String::from(*other), arguments: Vec::new() }).collect();
         EditorTool { other_names, ..tool(name) }
     };
-    let catalogue =
-        Catalogue::new(vec![known_as("play", &["start", "look"]), known_as("see", &["start", "watch"]), tool("look")], false);
+    let catalogue = Catalogue::new(
+        vec![known_as("play", &["start", "look"]), known_as("see", &["start", "watch"]), tool("look")],
+        false,
+    );
     let found = |name: &str| catalogue.find(name).map(|entry| entry.name.as_str());
     assert_eq!(found("start"), Some("play"), "the first tool that claims a name keeps it");
     assert_eq!((found("watch"), found("look"), found("none")), (Some("see"), Some("look"), None));
