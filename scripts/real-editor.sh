@@ -268,6 +268,10 @@ expect execute-menu-item-is-off 3 call execute-menu-item '{"MenuItemPath": "Game
 say "==> scenes and play mode"
 expect scene-create 0 call scene '{"Action": "Create", "Path": "Assets/Trial.unity"}'
 expect scene-is-not-replaced 1 call scene '{"Action": "Create", "Path": "Assets/Trial.unity"}'
+expect edit-game-object 0 call edit-game-object '{"Action": "Create", "Name": "Trial", "Shape": "Cube", "Position": [0, 1, 0]}'
+expect edit-component 0 call edit-component '{"Action": "Set", "Object": "Trial", "Component": "Transform", "Properties": {"m_LocalScale": [2, 2, 2]}}'
+expect undo 0 call undo '{"Action": "Undo", "Steps": 2}'
+expect scene-save 0 call scene '{"Action": "Save"}'
 expect play-mode-enter 0 call play-mode '{"Action": "Enter"}' --timeout "$CALL_TIME"
 grep -q '"IsPlaying": *true' "$raw/play-mode-enter.txt" || failed "play-mode-enter: the game does not run (play-mode-enter.txt)"
 expect play-mode-step 0 call play-mode '{"Action": "Step"}'

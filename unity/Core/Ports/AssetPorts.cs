@@ -11,6 +11,9 @@ namespace Holdfast
         /// <param name="folder">Only assets below this folder.</param>
         IReadOnlyList<string> Find(string filter, string folder);
 
+        /// <summary>Whether Unity knows this folder, also in packages that lie elsewhere.</summary>
+        bool IsFolder(string path);
+
         /// <summary>Full name of the asset's type; empty if Unity does not know the file.</summary>
         string TypeOf(string path);
 

@@ -79,7 +79,7 @@ namespace Holdfast
                 TypeCode.String => value.Type == JTokenType.String,
                 TypeCode.Single or TypeCode.Double or TypeCode.Decimal =>
                     value.Type is JTokenType.Integer or JTokenType.Float,
-                TypeCode.Object => true,
+                TypeCode.Object => !type.IsArray || value is not JArray items || items.All(item => Fits(item, type.GetElementType()!)),
                 TypeCode.DateTime or TypeCode.Char => value.Type == JTokenType.String,
                 _ => value.Type == JTokenType.Integer ||
                     (value.Type == JTokenType.Float && Math.Floor((double)value) == (double)value)

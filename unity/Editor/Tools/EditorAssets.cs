@@ -15,6 +15,8 @@ namespace Holdfast.Editor
         public IReadOnlyList<string> Find(string filter, string folder) =>
             AssetDatabase.FindAssets(filter, new[] { folder }).Select(AssetDatabase.GUIDToAssetPath).Distinct().ToList();
 
+        public bool IsFolder(string path) => AssetDatabase.IsValidFolder(path);
+
         public string TypeOf(string path) => AssetDatabase.GetMainAssetTypeAtPath(path)?.FullName ?? "";
 
         public bool CreateFolder(string path) =>

@@ -43,6 +43,7 @@ namespace Holdfast.Tests
                 (new { Action = "Create", Name = "A", Tag = "Nobody" }, "has no tag Nobody (Tag); it has Untagged"),
                 (new { Action = "Create", Name = "A", Layer = "Nowhere" }, "has no layer Nowhere"),
                 (new { Action = "Create", Name = "A", Position = new[] { 1, 2 } }, "Position must be three numbers"),
+                (new { Action = "Create", Name = "A", Position = new object[] { 1, 2, "3" } }, "Position must be a list"),
                 (new { Action = "Create", Name = "A", Scale = new[] { 1, 2, 1e300 } }, "Scale must be three numbers"),
                 (new { Action = "Create", Name = "A", Parent = "Nobody" }, "No open scene has an object Nobody (Parent)"),
                 (new { Action = "Change", Object = "World", Parent = "World/Player" }, "lies below World itself"),

@@ -53,8 +53,8 @@ namespace Holdfast
             if (parameters.MaxResults < 1 || parameters.MaxResults > Limits.FoundAssets) throw new ToolParameterException($"MaxResults must be 1 to {Limits.FoundAssets}");
             string folder = parameters.Folder.TrimEnd('/');
             AssetPaths.Folder(folder, "Folder");
-            if (!AssetPaths.IsFolder(context.Get<IBridgeInfo>().Editor, folder)) throw new ToolParameterException($"There is no folder {folder} (Folder)");
             IAssets assets = context.Get<IAssets>();
+            if (!assets.IsFolder(folder)) throw new ToolParameterException($"There is no folder {folder} (Folder)");
             IReadOnlyList<string> found = assets.Find(parameters.Filter, folder);
             return Task.FromResult(new FindAssetsResponse
             {

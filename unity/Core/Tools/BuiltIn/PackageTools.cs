@@ -164,12 +164,10 @@ namespace Holdfast
             IPackages packages = context.Get<IPackages>();
             string id = (string)kept["id"]!;
             bool adds = (bool)kept["adds"]!;
-            // A version is not part of the name.
-            string name = id.Contains("://") || id.StartsWith("file:", StringComparison.Ordinal) || id.StartsWith("git@", StringComparison.Ordinal) ? id : id.Split('@')[0];
             var watch = Stopwatch.StartNew();
             // The reload may have had another cause, and the Package Manager goes on.
-            while (packages.Installed(name) != null != adds && watch.ElapsedMilliseconds < Limits.PackageSettle) await context.MainThread.Frames(1, context.Cancellation);
-            PackageFact? found = packages.Installed(name);
+            while (packages.Installed(id) != null != adds && watch.ElapsedMilliseconds < Limits.PackageSettle) await context.MainThread.Frames(1, context.Cancellation);
+            PackageFact? found = packages.Installed(id);
             bool done = found != null == adds;
             return new ChangePackagesResponse
             {

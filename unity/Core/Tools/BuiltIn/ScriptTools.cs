@@ -125,7 +125,7 @@ namespace Holdfast
     [McpTool(
         Description = "Creates a script or another text file of the project, or replaces exact texts in it. Call compile once after all edits. Example: " +
             "{\"Action\": \"Replace\", \"Path\": \"Assets/Scripts/Player.cs\", \"Edits\": [{\"OldText\": \"speed = 1\", \"NewText\": \"speed = 2\"}]}",
-        Title = "Edit script", Destructive = false, OffMainThread = true)]
+        Title = "Edit script", OffMainThread = true)]
     internal sealed class EditScriptTool : AbstractUnityTool<EditScriptSchema, EditScriptResponse>
     {
         // Unity's own files, such as scenes, are not edited as texts: what Unity has in memory would be lost or written over it.

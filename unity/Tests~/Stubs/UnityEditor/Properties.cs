@@ -173,7 +173,7 @@ namespace UnityEditor
         /// <summary>The properties of an object: the same of every object, with the values that were set.</summary>
         internal static SerializedProperty Of(UnityEngine.Object one)
         {
-            SerializedProperty all = Example();
+            SerializedProperty all = Example(one is UnityEngine.Transform);
             if (one.Values.TryGetValue("items", out object size)) all.Find("items").arraySize = (int)size;
             foreach (KeyValuePair<string, object> set in one.Values)
             {
@@ -182,7 +182,7 @@ namespace UnityEditor
             return all;
         }
 
-        private static SerializedProperty Example()
+        private static SerializedProperty Example(bool ofTransform)
         {
             var made = new List<Node>();
             void Add(int depth, string name, string type, SerializedPropertyType kind, object value = null) =>
@@ -209,6 +209,11 @@ namespace UnityEditor
             Add(0, "last", "bool", SerializedPropertyType.Boolean, true);
             Add(0, "title", "string", SerializedPropertyType.String, "none");
             Add(0, "target", "PPtr<$GameObject>", SerializedPropertyType.ObjectReference);
+            if (ofTransform)
+            {
+                Add(0, "m_LocalScale", "Vector3", SerializedPropertyType.Vector3);
+                foreach (string part in new[] { "x", "y", "z" }) Add(1, part, "float", SerializedPropertyType.Float, 1f);
+            }
             var path = new List<string>();
             int item = 0;
             foreach (Node node in made)

@@ -266,7 +266,7 @@ namespace UnityEditor.SceneManagement
         public static UnityEngine.SceneManagement.Scene NewScene(NewSceneSetup setup, NewSceneMode mode)
         {
             UnityEngine.SceneManagement.Scene scene = Add("", mode != NewSceneMode.Single);
-            if (setup == NewSceneSetup.DefaultGameObjects) _ = new GameObject("Main Camera", scene.Model);
+            if (setup == NewSceneSetup.DefaultGameObjects) _ = new GameObject("Main Camera", scene.Model) { tag = "MainCamera" }.Add(new Camera());
             scene.Model.Dirty = true;
             return scene;
         }

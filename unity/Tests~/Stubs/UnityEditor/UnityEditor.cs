@@ -145,6 +145,8 @@ namespace UnityEditor
 
         public static UnityEngine.Object LoadMainAssetAtPath(string assetPath) => AssetFiles.Load(assetPath);
 
+        public static bool IsValidFolder(string path) => System.IO.Directory.Exists(AssetFiles.Full(path));
+
         public static void CreateAsset(UnityEngine.Object asset, string path) => AssetFiles.Create(asset, path);
 
         public static string CreateFolder(string parentFolder, string newFolderName)
