@@ -19,7 +19,7 @@ namespace Holdfast
         /// <summary>Runs the method of a compiled <see cref="CodeSource"/>. Its assembly stays loaded until the next reload.</summary>
         /// <param name="assembly">The assembly's bytes.</param>
         /// <param name="cancellation">The code gets it, as <c>cancellation</c>.</param>
-        /// <returns>What the code returned, as far as it can be written as JSON.</returns>
+        /// <returns>What the code returned, as far as it can be written as JSON of at most <see cref="Limits.ResultText"/>.</returns>
         Task<JToken> Run(byte[] assembly, CancellationToken cancellation);
 
         /// <summary>Reports what is logged until the result is disposed. The action is called on any thread.</summary>

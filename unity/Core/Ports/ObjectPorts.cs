@@ -17,8 +17,10 @@ namespace Holdfast
         /// <summary>The object that a GameObject of an open scene is.</summary>
         FoundObject Of(ISceneNode node);
 
-        /// <summary>The objects that are selected in the editor.</summary>
-        IReadOnlyList<FoundObject> Selected();
+        /// <summary>The first objects that are selected in the editor.</summary>
+        /// <param name="most">Maximum number of them.</param>
+        /// <param name="count">Number of all that are selected.</param>
+        IReadOnlyList<FoundObject> Selected(int most, out int count);
 
         /// <summary>Selects objects in the editor, and nothing else.</summary>
         void Select(IReadOnlyList<FoundObject> objects);

@@ -61,9 +61,15 @@ namespace Holdfast.Editor
         {
             MethodInfo run = System.Reflection.Assembly.Load(assembly).GetType(CodeSource.TypeName)!.GetMethod(CodeSource.MethodName)!;
             object? value = await (Task<object>)run.Invoke(null, new object[] { cancellation })!;
+            var text = new BoundedText();
             try
             {
-                return value == null ? JValue.CreateNull() : JToken.FromObject(value, Serializer());
+                Serializer().Serialize(text, value);
+                return new JRaw(text.ToString());
+            }
+            catch (TooLongException)
+            {
+                return $"(the result has more than {Limits.ResultText} characters; return less of it)";
             }
             catch (Exception e) when (e is not OperationCanceledException)
             {
@@ -84,6 +90,36 @@ namespace Holdfast.Editor
             var serializer = new JsonSerializer { ReferenceLoopHandling = ReferenceLoopHandling.Ignore };
             serializer.Converters.Add(new Names());
             return serializer;
+        }
+
+        private sealed class TooLongException : Exception
+        {
+        }
+
+        // A list may be computed while it is written, and have no end.
+        private sealed class BoundedText : StringWriter
+        {
+            public BoundedText() : base(System.Globalization.CultureInfo.InvariantCulture)
+            {
+            }
+
+            public override void Write(char value)
+            {
+                if (GetStringBuilder().Length >= Limits.ResultText) throw new TooLongException();
+                base.Write(value);
+            }
+
+            public override void Write(char[] buffer, int index, int count)
+            {
+                if (GetStringBuilder().Length + count > Limits.ResultText) throw new TooLongException();
+                base.Write(buffer, index, count);
+            }
+
+            public override void Write(string? value)
+            {
+                if (GetStringBuilder().Length + (value?.Length ?? 0) > Limits.ResultText) throw new TooLongException();
+                base.Write(value);
+            }
         }
 
         // The properties of Unity's objects and structures refer to each other, and reading some of them changes the project.

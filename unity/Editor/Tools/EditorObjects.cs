@@ -20,7 +20,12 @@ namespace Holdfast.Editor
         public FoundObject Of(ISceneNode node) => Of(((EditorScenes.ObjectNode)node).One);
 
         // Something that was deleted may still be selected.
-        public IReadOnlyList<FoundObject> Selected() => Selection.objects.Where(o => o != null).Select(Of).ToList();
+        public IReadOnlyList<FoundObject> Selected(int most, out int count)
+        {
+            List<Object> there = Selection.objects.Where(o => o != null).ToList();
+            count = there.Count;
+            return there.Take(most).Select(Of).ToList();
+        }
 
         public void Select(IReadOnlyList<FoundObject> objects) => Selection.objects = objects.Select(Object).ToArray();
 

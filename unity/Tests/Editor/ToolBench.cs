@@ -180,7 +180,11 @@ namespace Holdfast.Tests
 
         public FoundObject Of(ISceneNode node) => new(node.GlobalId, node.Name, "", node, (ModelNode)node);
 
-        public IReadOnlyList<FoundObject> Selected() => new FoundObject[0];
+        public IReadOnlyList<FoundObject> Selected(int most, out int count)
+        {
+            count = 0;
+            return new FoundObject[0];
+        }
 
         public void Select(IReadOnlyList<FoundObject> objects)
         {

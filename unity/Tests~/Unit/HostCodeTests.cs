@@ -34,6 +34,14 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void A_result_without_an_end_is_bounded()
+        {
+            using TestClient client = Allowed();
+            JToken value = Value(client, "execute-csharp", new { Code = "return Enumerable.Repeat(1, int.MaxValue);" });
+            Assert.That((string)value["Result"]!, Does.StartWith("(the result has more than"));
+        }
+
+        [Test]
         public void Code_that_does_not_compile_is_answered_with_its_lines()
         {
             using TestClient client = Allowed();

@@ -125,7 +125,6 @@ namespace Holdfast
                 Task<JToken> run = runner.Run(assembly, context.Cancellation);
                 while (!run.IsCompleted) await context.MainThread.Frames(1, context.Cancellation);
                 JToken result = await run;
-                if (Json.Write(result).Length > Limits.ResultText) result = "(the result is too long; return less of it)";
                 return new ExecuteCSharpResponse { Success = true, Message = "The code ran to its end", Result = result, Logs = Copy(logs) };
             }
             catch (Exception e) when (e is not OperationCanceledException)

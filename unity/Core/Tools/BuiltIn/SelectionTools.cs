@@ -33,11 +33,8 @@ namespace Holdfast
         /// <summary>Reads the selection.</summary>
         public static SelectionResponse Read(IToolContext context)
         {
-            IReadOnlyList<FoundObject> selected = context.Get<IObjects>().Selected();
-            return new SelectionResponse
-            {
-                SelectedCount = selected.Count, Selected = selected.Take(Limits.SelectedObjects).Select(ObjectInfo.Of).ToList()
-            };
+            IReadOnlyList<FoundObject> selected = context.Get<IObjects>().Selected(Limits.SelectedObjects, out int count);
+            return new SelectionResponse { SelectedCount = count, Selected = selected.Select(ObjectInfo.Of).ToList() };
         }
     }
 
