@@ -153,7 +153,7 @@ namespace Holdfast
                         return Done(context, path, "Created " + path);
                     case AssetAction.CreateScriptableObject:
                         New(context, path, ".asset", "Path");
-                        assets.CreateScriptableObject(path, ScriptableType(assets, parameters.Type));
+                        assets.CreateScriptableObject(path, TypeNames.One(parameters.Type, assets.ScriptableTypes, "ScriptableObject", "Type"));
                         return Done(context, path, "Created " + path);
                     default:
                         string to = parameters.Destination.TrimEnd('/');
@@ -180,16 +180,6 @@ namespace Holdfast
             AssetPaths.Writable(path, ending, parameter);
             if (AssetPaths.Exists(editor, path) || AssetPaths.IsFolder(editor, path)) throw new ChangeRefusedException($"There is {path} already; it is not replaced");
             if (!AssetPaths.HasFolder(editor, path)) throw new ChangeRefusedException($"There is no folder for {path}; create it first");
-        }
-
-        private static string ScriptableType(IAssets assets, string name)
-        {
-            if (name.Length == 0) throw new ToolParameterException("Type is missing");
-            IReadOnlyList<string> types = assets.ScriptableTypes(name);
-            if (types.Count == 1) return types[0];
-            throw new ToolParameterException(types.Count == 0
-                ? $"There is no ScriptableObject type {name} (Type). The class of a script is there once the script has been compiled"
-                : $"Several ScriptableObject types have the name {name} (Type): {string.Join(", ", types.Take(Limits.SameObjects))}");
         }
 
         private static Task<ObjectResponse> Done(IToolContext context, string path, string message) => Task.FromResult(new ObjectResponse

@@ -64,7 +64,7 @@ namespace Holdfast
         {
             FoundObject one = ObjectFinder.GameObject(context, parameters.Object, "Object");
             IObjectEditor editor = context.Get<IObjectEditor>();
-            string type = Components.TypeOf(editor, parameters.Component);
+            string type = TypeNames.One(parameters.Component, editor.ComponentTypes, "component", "Component");
             return UndoStep.Run(context, "Add " + parameters.Component, () =>
             {
                 ISceneComponent made = editor.AddComponent(one, type) ?? throw new ChangeRefusedException(
@@ -139,21 +139,9 @@ namespace Holdfast
         }
     }
 
-    /// <summary>Finds components and their types.</summary>
+    /// <summary>Finds components.</summary>
     internal static class Components
     {
-        /// <summary>Returns the full name of a component type.</summary>
-        /// <exception cref="ToolParameterException">There is no such type, or several.</exception>
-        public static string TypeOf(IObjectEditor editor, string name)
-        {
-            if (name.Length == 0) throw new ToolParameterException("Component is missing");
-            IReadOnlyList<string> types = editor.ComponentTypes(name);
-            if (types.Count == 1) return types[0];
-            throw new ToolParameterException(types.Count == 0
-                ? $"There is no component type {name} (Component). The class of a script is there once the script has been compiled"
-                : $"Several component types have the name {name} (Component): {string.Join(", ", types.Take(Limits.SameObjects))}");
-        }
-
         /// <summary>Returns a component of a GameObject.</summary>
         /// <exception cref="ToolParameterException">It does not have it.</exception>
         public static ISceneComponent Of(FoundObject one, string type, int index)
