@@ -16,7 +16,7 @@ namespace Holdfast
         /// <exception cref="ToolParameterException">It is not one.</exception>
         public static string Writable(string path, string ending, string parameter)
         {
-            if (!path.StartsWith(Assets, System.StringComparison.Ordinal)) throw Refusal(parameter, "must begin with " + Assets, path);
+            if (path.Length > 0 && !path.StartsWith(Assets, System.StringComparison.Ordinal)) throw Refusal(parameter, "must begin with " + Assets, path);
             return Readable(path, ending, parameter);
         }
 
@@ -24,6 +24,7 @@ namespace Holdfast
         /// <exception cref="ToolParameterException">It is not one.</exception>
         public static string Readable(string path, string ending, string parameter)
         {
+            if (path.Length == 0) throw new ToolParameterException(parameter + " is missing");
             bool rooted = path.StartsWith(Assets, System.StringComparison.Ordinal) || path.StartsWith(Packages, System.StringComparison.Ordinal);
             string? wrong = !rooted ? $"must begin with {Assets} or {Packages}"
                 : !path.EndsWith(ending, System.StringComparison.Ordinal) ? "must end with " + ending

@@ -1,7 +1,7 @@
 #nullable enable
 using System;
 using System.Collections.Generic;
-using Newtonsoft.Json;
+using System.Linq;
 using Newtonsoft.Json.Linq;
 
 namespace Holdfast
@@ -9,10 +9,9 @@ namespace Holdfast
     /// <summary>A name that a tool like one of ours has in another package, and what differs in its arguments.</summary>
     /// <param name="Name">The other name. If it is the tool's own name, only arguments differ.</param>
     /// <param name="Package">The package that has it, for people.</param>
-    internal sealed record OtherName([property: JsonProperty("name")] string Name, [property: JsonIgnore] string Package)
+    internal sealed record OtherName(string Name, string Package)
     {
         /// <summary>The arguments that differ.</summary>
-        [JsonProperty("arguments")]
         public IReadOnlyList<OtherArgument> Arguments { get; init; } = Array.Empty<OtherArgument>();
     }
 
@@ -20,19 +19,15 @@ namespace Holdfast
     internal sealed class OtherArgument
     {
         /// <summary>Its name in the other package.</summary>
-        [JsonProperty("from")]
         public string From { get; set; } = "";
 
         /// <summary>Its name here.</summary>
-        [JsonProperty("to")]
         public string To { get; set; } = "";
 
         /// <summary>The values that differ, and what they are here.</summary>
-        [JsonProperty("values")]
         public Dictionary<string, string> Values { get; set; } = new();
 
         /// <summary>Arguments that this one implies.</summary>
-        [JsonProperty("adds")]
         public Dictionary<string, string> Adds { get; set; } = new();
     }
 
@@ -84,7 +79,19 @@ namespace Holdfast
         };
 
         /// <summary>The other names of a tool; null if it has none, or is not part of this package.</summary>
-        public static JToken? Of(ToolEntry tool) => tool.IsBuiltIn && All.TryGetValue(tool.Name, out OtherName[] names) ? JToken.FromObject(names) : null;
+        public static JArray? Of(ToolEntry tool) =>
+            tool.IsBuiltIn && All.TryGetValue(tool.Name, out OtherName[] names) ? new JArray(names.Select(Write)) : null;
+
+        private static JObject Write(OtherName name) => new()
+        {
+            ["name"] = name.Name,
+            ["arguments"] = new JArray(name.Arguments.Select(a => new JObject
+            {
+                ["from"] = a.From, ["to"] = a.To, ["values"] = Write(a.Values), ["adds"] = Write(a.Adds)
+            }))
+        };
+
+        private static JObject Write(Dictionary<string, string> texts) => new(texts.Select(t => new JProperty(t.Key, t.Value)));
 
         /// <summary>All, by the tool's name.</summary>
         public static IReadOnlyDictionary<string, OtherName[]> Table => All;

@@ -59,7 +59,7 @@ namespace Holdfast.Editor
 
         public async Task<JToken> Run(byte[] assembly, CancellationToken cancellation)
         {
-            MethodInfo run = System.Reflection.Assembly.Load(assembly).GetType(CodeSource.TypeName)!.GetMethod(CodeSource.MethodName)!;
+            MethodInfo run = Load(assembly).GetType(CodeSource.TypeName)!.GetMethod(CodeSource.MethodName)!;
             object? value = await (Task<object>)run.Invoke(null, new object[] { cancellation })!;
             var text = new BoundedText();
             try
@@ -76,6 +76,18 @@ namespace Holdfast.Editor
                 // A getter of the result's type may throw any exception.
                 return value!.ToString() ?? "";
             }
+        }
+
+        // On CoreCLR the code belongs into the scripts' own context. In another one it would keep the scripts of this domain in memory
+        // for ever. Mono has no contexts, and .NET Standard does not know them.
+        private static System.Reflection.Assembly Load(byte[] assembly)
+        {
+            Type? contexts = Type.GetType("System.Runtime.Loader.AssemblyLoadContext");
+            object? own = contexts?.GetMethod("GetLoadContext")?.Invoke(null, new object[] { typeof(EditorCodeRunner).Assembly });
+            MethodInfo? load = contexts?.GetMethod("LoadFromStream", new[] { typeof(Stream) });
+            if (own == null || load == null) return System.Reflection.Assembly.Load(assembly);
+            using var stream = new MemoryStream(assembly);
+            return (System.Reflection.Assembly)load.Invoke(own, new object[] { stream })!;
         }
 
         public IDisposable Listen(Action<string, string> logged)

@@ -34,6 +34,27 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void Code_that_is_only_compiled_does_not_run()
+        {
+            using TestClient client = Allowed();
+            Done(client, "execute-csharp", new { Code = "new GameObject(\"Made\");", CompileOnly = true }, true, "nothing ran");
+            Assert.That(Refused(client, "inspect", new { Object = "Made" }), Does.Contain("No open scene"));
+        }
+
+        [Test]
+        public void Code_that_ran_is_gone_after_the_reload()
+        {
+            using (TestClient client = Allowed())
+            {
+                foreach (int number in new[] { 1, 2 }) Value(client, "execute-csharp", new { Code = $"return typeof(Holdfast.HostTools.LevelData).Name + {number};" });
+                host.Order("reload");
+                Assert.That(client.Ended());
+            }
+            host.Await("reload_ended");
+            Assert.That(host.Leaked(), Is.Zero);
+        }
+
+        [Test]
         public void A_result_without_an_end_is_bounded()
         {
             using TestClient client = Allowed();

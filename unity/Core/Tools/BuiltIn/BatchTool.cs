@@ -108,7 +108,7 @@ namespace Holdfast
                 undo.End(step);
             }
             response.Success = true;
-            response.Message = $"{tools.Length} calls are done";
+            response.Message = tools.Length == 1 ? "The call is done" : $"All {tools.Length} calls are done";
             return response;
         }
 

@@ -19,6 +19,10 @@ namespace Holdfast
             "UnityEngine and UnityEditor are there")]
         public string Code { get; set; } = "";
 
+        /// <summary>Whether the code is only compiled.</summary>
+        [Description("Only compile the code, and run nothing")]
+        public bool CompileOnly { get; set; }
+
         /// <inheritdoc/>
         [Description("Seconds after which the code is cancelled; 0: never. Code that does not look at cancellation goes on")]
         public override int TimeoutSeconds { get; set; } = 60;
@@ -69,13 +73,16 @@ namespace Holdfast
             {
                 return new ExecuteCSharpResponse { Message = "The C# compiler is not where Unity installs it, below the editor's folder; nothing ran" };
             }
-            string folder = Path.Combine(context.Get<IBridgeInfo>().Editor.ProjectPath, "Temp", "holdfast-code-" + Hex.Random(8));
+            // Assemblies of the same name cannot be loaded side by side in every runtime.
+            string name = "holdfast-code-" + Hex.Random(8);
+            string folder = Path.Combine(context.Get<IBridgeInfo>().Editor.ProjectPath, "Temp", name), assembly = Path.Combine(folder, name + ".dll");
             try
             {
-                ProgramResult built = await Compile(parameters.Code, runner, compiler, folder, context);
+                ProgramResult built = await Compile(parameters.Code, runner, compiler, assembly, context);
                 if (built.Failure != null) return new ExecuteCSharpResponse { Message = built.Failure + " Nothing ran." };
                 if (built.ExitCode != 0) return Wrong(built);
-                return await Run(runner, File.ReadAllBytes(Path.Combine(folder, "code.dll")), context);
+                if (parameters.CompileOnly) return new ExecuteCSharpResponse { Success = true, Message = "The code compiles; nothing ran" };
+                return await Run(runner, File.ReadAllBytes(assembly), context);
             }
             finally
             {
@@ -83,12 +90,13 @@ namespace Holdfast
             }
         }
 
-        private static async Task<ProgramResult> Compile(string code, ICodeRunner runner, CodeCompiler compiler, string folder, IToolContext context)
+        private static async Task<ProgramResult> Compile(string code, ICodeRunner runner, CodeCompiler compiler, string assembly, IToolContext context)
         {
+            string folder = Path.GetDirectoryName(assembly);
             Directory.CreateDirectory(folder);
             string source = Path.Combine(folder, "code.cs"), arguments = Path.Combine(folder, "code.rsp");
             File.WriteAllText(source, CodeSource.Of(code), Json.Utf8);
-            File.WriteAllText(arguments, CodeSource.Arguments(source, Path.Combine(folder, "code.dll"), compiler.References), Json.Utf8);
+            File.WriteAllText(arguments, CodeSource.Arguments(source, assembly, compiler.References), Json.Utf8);
             using IProgramRun run = runner.Programs.Start(
                 () => new ProgramCall(compiler.Dotnet, $"exec \"{compiler.Csc}\" -noconfig \"@{arguments}\"", folder));
             while (run.Result == null) await context.MainThread.Frames(1, context.Cancellation);

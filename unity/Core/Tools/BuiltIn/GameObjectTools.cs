@@ -123,6 +123,14 @@ namespace Holdfast
             bool moves = !string.IsNullOrEmpty(parameters.Parent);
             FoundObject? parent = moves && parameters.Parent != "/" ? ObjectFinder.GameObject(context, parameters.Parent!, "Parent") : null;
             IObjectEditor editor = context.Get<IObjectEditor>();
+            if (OpenPrefab.Root(context) is { } root)
+            {
+                if (parameters.Parent == "/") throw new ToolParameterException($"Everything in a prefab lies below its root, {root.Name} (Parent)");
+                if (one?.Node!.Id == root.Id && (moves || parameters.Action == GameObjectAction.Duplicate))
+                {
+                    throw new ToolParameterException("The root of a prefab can be neither moved nor duplicated (Object)");
+                }
+            }
             if (parent != null && parameters.Action == GameObjectAction.Change && editor.Contains(one!, parent))
             {
                 throw new ToolParameterException($"{parameters.Parent} lies below {parameters.Object} itself (Parent)");
@@ -174,6 +182,14 @@ namespace Holdfast
                 : throw new ToolParameterException($"{parameter} must be three numbers, such as [0, 1.5, 0]");
     }
 
+    /// <summary>The prefab that is open for editing.</summary>
+    internal static class OpenPrefab
+    {
+        /// <summary>Its root; null if none is open.</summary>
+        public static ISceneNode? Root(IToolContext context) =>
+            context.Get<IScenes>().Open().Where(s => s.Kind == SceneKind.Prefab).SelectMany(s => s.Roots).FirstOrDefault();
+    }
+
     /// <summary>Parameters of <see cref="DeleteGameObjectTool"/>.</summary>
     internal sealed class DeleteGameObjectSchema : BaseToolSchema
     {
@@ -196,10 +212,7 @@ namespace Holdfast
         protected override Task<ObjectResponse> ExecuteAsync(DeleteGameObjectSchema parameters, IToolContext context)
         {
             FoundObject one = ObjectFinder.GameObject(context, parameters.Object, "Object");
-            if (context.Get<IScenes>().Open().Any(s => s.Kind == SceneKind.Prefab && s.Roots.Any(r => r.Id == one.Node!.Id)))
-            {
-                throw new ToolParameterException("The root of a prefab cannot be deleted; delete the prefab's file (Object)");
-            }
+            if (OpenPrefab.Root(context)?.Id == one.Node!.Id) throw new ToolParameterException("The root of a prefab cannot be deleted; delete the prefab's file (Object)");
             string path = one.Node!.Path;
             return Task.FromResult(UndoStep.Run(context, "Delete " + one.Name, () =>
             {
