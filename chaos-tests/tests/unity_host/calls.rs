@@ -148,7 +148,7 @@ fn the_trace_that_a_client_names_reaches_the_tool_and_the_log() {
 #[test]
 fn names_and_arguments_of_other_packages_lead_to_our_tools_and_a_rule_on_either_name_binds_both() {
     on_both("other-names", &[], |runtime, scenario| {
-        let mut stage = Stage::with_gateway(runtime, &[], |_| words(["--deny", "read_console_logs"]).into());
+        let mut stage = Stage::with_gateway(runtime, &[], |_| words(["--deny", "read_console_logs"]));
         let played = stage.client.done("control-play-mode", &json!({"action": "Play"})).body();
         assert_eq!((&played["Success"], &played["IsPlaying"]), (&json!(true), &json!(true)), "{played}");
         let left = stage.client.done("control-play-mode", &json!({"Action": "Stop"})).body();
