@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::limits::WINDOWS_PATH_MAX;
 use crate::protocol::dialect::{self, Dialects};
+use crate::protocol::hub::SessionRules;
 use crate::protocol::mcp::clients::ClientOverrides;
 use crate::protocol::mcp::{Audience, ClientProfile, ClientTraits, ProtocolVersion};
 use crate::protocol::policy::Policy;
@@ -98,6 +99,40 @@ pub struct Config {
 }
 
 impl Config {
+    /// Returns what a session with this configuration brings to the hub.
+    pub fn session_rules(&self) -> SessionRules {
+        SessionRules {
+            project: self.project.clone(),
+            working_dir: self.working_dir.clone(),
+            client_name: self.client_name.clone(),
+            policy: self.policy.clone(),
+            audit: self.audit.clone(),
+            clients: self.clients.clone(),
+            patience: self.patience.map(|patience| patience.as_secs()),
+            list_changed: self.list_changed,
+            audience: self.audience,
+            complaints: self.complaints.clone(),
+        }
+    }
+
+    /// Returns the configuration of a session that brings these rules to a gateway with this configuration.
+    #[must_use]
+    pub fn of_session(&self, rules: SessionRules) -> Self {
+        Self {
+            project: rules.project,
+            working_dir: rules.working_dir,
+            client_name: rules.client_name,
+            policy: rules.policy,
+            audit: rules.audit,
+            clients: rules.clients,
+            patience: rules.patience.map(Duration::from_secs),
+            list_changed: rules.list_changed,
+            audience: rules.audience,
+            complaints: rules.complaints,
+            ..self.clone()
+        }
+    }
+
     /// Returns the profile for answers in this version of the protocol to the client with this name.
     pub fn profile_of(&self, version: ProtocolVersion, name: &str) -> ClientProfile {
         ClientProfile { version, client: self.traits_of(name), audience: self.audience }

@@ -564,37 +564,27 @@ pub const AUDIT_LINES_MAX: usize = 4 * OPEN_REQUESTS_MAX;
 /// and the call's client still waits for its answer after that.
 pub const AUDIT_WRITE_MAX: Duration = Duration::from_secs(5);
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+// ---- The hub: one gateway for several clients --------------------------------------------------------------------
 
-    #[test]
-    fn limits_stand_in_the_order_that_the_design_needs() {
-        const {
-            assert!(FRAME_HEADER_MAX_BYTES < ULOOP_REQUEST_MAX_BYTES);
-            assert!(ULOOP_REQUEST_MAX_BYTES < CLIENT_LINE_MAX_BYTES);
-            assert!(RESULT_INLINE_MAX_BYTES < CLIENT_MESSAGE_MAX_BYTES);
-            assert!(CLIENT_MESSAGE_MAX_BYTES < 10 * MIB);
-            assert!(
-                RESULT_INLINE_MAX_BYTES + REQUEST_ID_MAX_BYTES + RESPONSE_ENVELOPE_MAX_BYTES < CLIENT_MESSAGE_MAX_BYTES
-            );
-            assert!(TOOL_SCHEMA_MAX_BYTES < TOOLS_LIST_MAX_BYTES && TOOLS_LIST_MAX_BYTES < RESULT_INLINE_MAX_BYTES);
-            assert!(CALLS_LISTED_MAX < FINISHED_CALLS_MAX);
-            assert!(CLIENT_LINE_MAX_BYTES <= MAILBOX_BYTES_MAX);
-            assert!(ROOT_RESTARTS_MAX != LEAF_RESTARTS_MAX);
-        }
-        const {
-            // The fake editor's bounds exceed ours, so that ours can be tested.
-            use holdfast_fake_unity::limits as fake;
-            assert!(fake::TOOLS_MAX > TOOLS_MAX);
-            assert!(fake::BIG_MAX_BYTES > EDITOR_MESSAGE_MAX_BYTES);
-            assert!(fake::SCHEMA_MAX_BYTES > TOOL_SCHEMA_MAX_BYTES && fake::SCHEMA_MAX_BYTES >= TOOLS_LIST_MAX_BYTES);
-        }
-        assert!(ROOTS_WAIT + TOOLS_WAIT_HEARING < TOOLS_WAIT);
-        assert!(RETRY_FIRST <= RETRY_LIKELY_MAX && RETRY_LIKELY_MAX < RETRY_UNLIKELY_MAX);
-        assert!(HOLD_WITHOUT_EVIDENCE < Duration::from_secs(1));
-        assert!(PATIENCE_MARGIN < PATIENCE_UNKNOWN && PATIENCE_UNKNOWN < PATIENCE_MAX);
-        assert!(STALL_AFTER < SILENCE_MAX);
-        assert!(CLIENT_ANSWER_MAX < CLIENT_ASK_EVERY && PATIENCE_MAX < CLIENT_SILENCE_MAX);
-    }
-}
+/// Longest first line on a connection to the hub. It has the rules of a session: [`POLICY_RULES_MAX`] rules of
+/// [`POLICY_RULE_MAX_BYTES`] from each of a few places, and the settings of clients.
+pub const HUB_HELLO_MAX_BYTES: usize = MIB;
+/// How long the hub waits for a connection's first line, and a session for the hub's answer to it. On a free machine both come
+/// within a millisecond. A session that gets no answer serves its client by itself.
+pub const HUB_ATTACH_MAX: Duration = Duration::from_secs(1);
+/// How often a session that waits for answers looks whether the hub has said anything, and asks it if not.
+pub const HUB_LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Questions without an answer after which a hub counts as hung and is ended. With [`HUB_LOOK_EVERY`] that is four seconds. A hub
+/// that is ended by mistake costs calls whose editor has no journal an "outcome unknown", so this is longer than a busy machine
+/// needs.
+pub const HUB_QUESTIONS_MAX: u8 = 3;
+/// How long a session looks for a successor of the hub that it lost, before it serves its client by itself. A successor starts
+/// within a tenth of a second; the shortest patience that a user may set for a client is 6 s.
+pub const HUB_SUCCESSOR_MAX: Duration = Duration::from_secs(5);
+/// How long an idle hub that no session uses keeps running.
+pub const HUB_IDLE_MAX: Duration = Duration::from_secs(60);
+/// Connections to the hub that have not said who they are: as many as there may be sessions.
+pub const HUB_STRANGERS_MAX: usize = SESSIONS_MAX;
+
+#[cfg(test)]
+mod tests;

@@ -117,8 +117,8 @@ impl GatewayTools {
             "candidates": survey.as_deref().map(candidates).unwrap_or_default(),
             "tools": {"count": published.catalogue.entries().len(), "from": source_label(published.source)},
             // `policy`: the rules that forbid tools, with their source. `audit`: the file in which calls are recorded.
-            "policy": self.tools.policy_lines(),
-            "audit": self.env.config.audit.as_ref().map(|path| path.display().to_string()),
+            "policy": self.tools.policy_lines(self.client.id),
+            "audit": self.client.config.audit.as_ref().map(|path| path.display().to_string()),
             "queue": {"held": held, "running": running, "busy_with": busy_with},
             "gateway": {
                 "version": env!("CARGO_PKG_VERSION"),
@@ -171,7 +171,7 @@ impl GatewayTools {
         let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
         let client = self.client.handshake().profile.client;
         let too_many = user_text::too_many_tools(&client, self.tools.published.borrow().catalogue.listed());
-        self.env
+        self.client
             .config
             .complaints
             .iter()
@@ -207,7 +207,7 @@ impl GatewayTools {
                 self.client.outbox.answer(asked.key, &json);
                 return;
             }
-            Lookup::Unknown => ToolResult::error(user_text::no_such_call(call, self.env.config.audience)),
+            Lookup::Unknown => ToolResult::error(user_text::no_such_call(call, self.client.config.audience)),
             Lookup::Open(record) => ToolResult::text(user_text::not_finished(
                 call,
                 &record.tool,
@@ -258,7 +258,7 @@ impl GatewayTools {
             ToolResult::text(format!("Ready after {waited}. {text}"))
         } else {
             let unnamed = matches!(state.availability, Availability::Absent(Cause::Ambiguous));
-            let next = match (self.env.config.audience, unnamed) {
+            let next = match (self.client.config.audience, unnamed) {
                 (Audience::Agent, false) => {
                     "Ask the user to look at Unity, or wait again; holdfast_status has the details."
                 }

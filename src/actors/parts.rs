@@ -44,7 +44,7 @@ impl Parts {
     /// Creates all parts, before any actor starts.
     pub fn new(config: Config, net: Arc<dyn Net>, host: Arc<dyn Host>) -> Arc<Self> {
         let env = Environment::new(config, net, host);
-        let (sessions, client) = Sessions::with_stdio(env.events.clone());
+        let (sessions, client) = Sessions::with_stdio(Arc::clone(&env.config), env.events.clone());
         let links = Arc::new(Links::with_first(env, Arc::clone(&sessions)));
         Arc::new(Self { links, sessions, client })
     }

@@ -268,7 +268,7 @@ impl SessionActor {
     fn initialize(&self, state: &mut State, key: RequestKey, initialize: Initialize) {
         let Initialize { requested, client, roots } = initialize;
         let version = ProtocolVersion::negotiate(&requested);
-        let profile = self.seat.env.config.profile_of(version, &client.name);
+        let profile = self.seat.client.config.profile_of(version, &client.name);
         let kind = self.opened(client, profile, roots);
         if self.is_routed() {
             self.seat.client.meant(|meant| meant.opened(roots));
@@ -453,7 +453,7 @@ impl SessionActor {
             return;
         }
         let here = self.seat.link();
-        let refused = here.tools.refusal_at_once(&call.name);
+        let refused = here.tools.refusal_at_once(&call.name, key.session);
         if let (Some(tool), None) = (self.package_tool(&call.name), &refused) {
             package_tools::run(&self.seat.tools(), &self.tasks, asked, tool, &call.arguments);
             return;

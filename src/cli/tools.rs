@@ -122,8 +122,12 @@ impl Seen {
             Source::None | Source::Disk | Source::Stale => Some(availability.cause().map_or("listing", <&str>::from)),
         };
         let wanted = parts.link.wanted();
-        let why =
-            |entry| parts.tools.refusal(entry, wanted.project()).map(|grounds| grounds.rule.unwrap_or(grounds.says));
+        let why = |entry| {
+            parts
+                .tools
+                .refusal(entry, wanted.project(), parts.client.id)
+                .map(|grounds| grounds.rule.unwrap_or(grounds.says))
+        };
         let entries = published.catalogue.entries().iter();
         let refused = entries.filter_map(|entry| Some((entry.name.clone(), why(entry)?))).collect();
         Self { published, survey: parts.link.survey.borrow().clone(), refused, why_not_live, client }

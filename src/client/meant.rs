@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use tokio::time::Instant;
 
+use crate::config::Config;
 use crate::core::router::{Named, Roots};
 use crate::limits::ROUTE_LOOK_EVERY;
 
@@ -12,6 +13,8 @@ use crate::limits::ROUTE_LOOK_EVERY;
 pub struct Meant {
     /// The project that the session was started for, as it was named.
     pub named: Option<PathBuf>,
+    /// The directory that the client was started in. The client's roots come before it.
+    pub working_dir: Option<PathBuf>,
     /// Whether the client's answer about its roots is awaited. The client may not have been asked yet.
     pub awaited: bool,
     /// The client's roots. `None`: the client has none, or was never asked.
@@ -23,9 +26,9 @@ pub struct Meant {
 }
 
 impl Meant {
-    /// Creates the value of a session that was started for this project, or for none.
-    pub fn of(named: Option<PathBuf>) -> Self {
-        Self { named, ..Self::default() }
+    /// Creates the value of a session with this configuration.
+    pub fn of(config: &Config) -> Self {
+        Self { named: config.project.clone(), working_dir: config.working_dir.clone(), ..Self::default() }
     }
 
     /// Records the client's answer to the request for its roots. `None`: it did not name them; roots that it named before stay
@@ -62,12 +65,13 @@ impl Meant {
         }
     }
 
-    /// Returns the input of the router, and whether a survey is needed first. It is needed if the session has a named project or
-    /// roots, and no survey was made in this generation, or the last one did not find exactly one project and is
-    /// [`ROUTE_LOOK_EVERY`] old.
+    /// Returns the input of the router, and whether a survey is needed first. It is needed if the session has a named project,
+    /// roots or a working directory, and no survey was made in this generation, or the last one did not find exactly one project
+    /// and is [`ROUTE_LOOK_EVERY`] old.
     pub fn question(&self) -> (Named, Roots, bool) {
         let found = self.found.as_ref().filter(|(generation, ..)| *generation == self.generation);
-        let says_something = self.named.is_some() || self.roots.is_some() && !self.awaited;
+        let says_something =
+            self.named.is_some() || !self.awaited && (self.roots.is_some() || self.working_dir.is_some());
         let stale = found.is_none_or(|(_, projects, at)| projects.len() != 1 && at.elapsed() >= ROUTE_LOOK_EVERY);
         let found = found.map(|(_, projects, _)| projects.clone());
         let named = match (&self.named, found.as_deref()) {
@@ -77,6 +81,8 @@ impl Meant {
         };
         let roots = match (&self.roots, found) {
             _ if self.awaited => Roots::Awaited,
+            // The working directory stands for the roots of a client that has none.
+            (None, Some(found)) if !found.is_empty() => Roots::Hold(found),
             (None, _) => Roots::None,
             (Some(_), None) => Roots::Awaited,
             (Some(_), Some(found)) => Roots::Hold(found),

@@ -3,11 +3,11 @@
 //! A link sends its messages to every session on it ([`Attached`]). An answer goes to the session of its request.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::state::Client;
+use crate::config::Config;
 use crate::core::requests::RequestCounts;
 use crate::limits::SESSIONS_MAX;
 use crate::protocol::ids::{LinkId, SessionId};
@@ -30,28 +30,23 @@ pub struct Sessions {
 
 impl Sessions {
     /// Creates the sessions at the start: only the session over stdin and stdout, on the first link. Also returns its client.
-    pub fn with_stdio(events: Events) -> (Arc<Self>, Arc<Client>) {
-        let stdio = Arc::new(Client::new(SessionId::STDIO, LinkId::FIRST, None, events));
+    pub fn with_stdio(config: Arc<Config>, events: Events) -> (Arc<Self>, Arc<Client>) {
+        let stdio = Arc::new(Client::new(SessionId::STDIO, LinkId::FIRST, config, events));
         let sessions = Self { open: RwLock::new([(stdio.id, Arc::clone(&stdio))].into()), ..Self::default() };
         (Arc::new(sessions), stdio)
     }
 
-    /// Opens a session, for a project if one is named. The session is on the link `nowhere` while no editor is found for it.
+    /// Opens a session with what it brings itself. The session is on the link `nowhere` while no editor is found for it.
     ///
     /// # Errors
     /// [`SESSIONS_MAX`] sessions are open.
-    pub fn open(
-        &self,
-        nowhere: LinkId,
-        named: Option<PathBuf>,
-        events: &Events,
-    ) -> Result<Arc<Client>, TooManySessions> {
+    pub fn open(&self, nowhere: LinkId, config: Arc<Config>, events: &Events) -> Result<Arc<Client>, TooManySessions> {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= SESSIONS_MAX {
             return Err(TooManySessions);
         }
         let id = SessionId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
-        let client = Arc::new(Client::new(id, nowhere, named, events.of_session(id)));
+        let client = Arc::new(Client::new(id, nowhere, config, events.of_session(id)));
         open.insert(id, Arc::clone(&client));
         Ok(client)
     }
@@ -149,22 +144,22 @@ mod tests {
 
     #[test]
     fn a_session_has_a_number_of_its_own_and_as_many_are_open_as_may_be() {
-        let (sessions, stdio) = Sessions::with_stdio(Events::default());
+        let (sessions, stdio) = Sessions::with_stdio(Arc::default(), Events::default());
         assert_eq!(stdio.id, SessionId::STDIO);
         let opened: Vec<_> =
-            std::iter::from_fn(|| sessions.open(LinkId::FIRST, None, &Events::default()).ok()).collect();
+            std::iter::from_fn(|| sessions.open(LinkId::FIRST, Arc::default(), &Events::default()).ok()).collect();
         assert_eq!(opened.len() + 1, SESSIONS_MAX);
         let first = opened[0].id;
         sessions.close(first);
         assert!(sessions.get(first).is_none());
-        let next = sessions.open(LinkId::FIRST, None, &Events::default()).unwrap();
+        let next = sessions.open(LinkId::FIRST, Arc::default(), &Events::default()).unwrap();
         assert!(opened.iter().all(|known| known.id != next.id) && next.id != SessionId::GUESTS, "none is used again");
     }
 
     #[test]
     fn a_link_knows_those_that_are_on_it() {
-        let (sessions, stdio) = Sessions::with_stdio(Events::default());
-        let other = sessions.open(LinkId(7), None, &Events::default()).unwrap();
+        let (sessions, stdio) = Sessions::with_stdio(Arc::default(), Events::default());
+        let other = sessions.open(LinkId(7), Arc::default(), &Events::default()).unwrap();
         let on =
             |link| Attached::to(link, Arc::clone(&sessions)).all().iter().map(|client| client.id).collect::<Vec<_>>();
         assert_eq!((on(LinkId::FIRST), on(LinkId(7))), (vec![stdio.id], vec![other.id]));

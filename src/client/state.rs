@@ -1,11 +1,11 @@
 //! The client's side of a session that outlives the session actor: the actor's address, the open requests and stdout, the
 //! handshake, and the ids of our own requests to the client.
 
-use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::meant::Meant;
+use crate::config::Config;
 use crate::fsm::session::Kind;
 use crate::protocol::ids::{LinkId, SessionId};
 use crate::protocol::jsonrpc::RequestId;
@@ -49,6 +49,9 @@ impl Handshake {
 pub struct Client {
     /// The number of the session.
     pub id: SessionId,
+    /// What the session brings itself: where it works, its rules for tools, its audit, what is set for its client. For the client
+    /// over stdin and stdout this is the configuration of the gateway.
+    pub config: Arc<Config>,
     /// The address of the session actor.
     pub actor: Slot<Message>,
     /// The limit for messages from the client to the session actor.
@@ -68,9 +71,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a client that has sent nothing yet. It is on the link `nowhere` until an editor is found for it. `named`: the
-    /// project that its session was started for.
-    pub fn new(id: SessionId, nowhere: LinkId, named: Option<PathBuf>, events: Events) -> Self {
+    /// Creates a client that has sent nothing yet. It is on the link `nowhere` until an editor is found for it.
+    pub fn new(id: SessionId, nowhere: LinkId, config: Arc<Config>, events: Events) -> Self {
         Self {
             id,
             actor: Slot::default(),
@@ -88,7 +90,8 @@ impl Client {
                 first_list_served: false,
             }),
             roots_requests: AtomicU64::new(0),
-            meant: Mutex::new(Meant::of(named)),
+            meant: Mutex::new(Meant::of(&config)),
+            config,
             nowhere,
             link: AtomicU32::new(nowhere.0),
             is_ending: AtomicBool::new(false),

@@ -10,6 +10,7 @@
 //! handler decided it: this is reported as [`Outbox::unexpected`] and counted. A handler that deliberately does nothing gives a
 //! reason ([`Outbox::ignore`]), which is shown in the generated chart (`src/fsm/charts/`).
 
+pub mod attachment;
 pub mod bridge;
 pub mod call;
 pub mod cause;

@@ -1,7 +1,8 @@
 //! The audit: a file that records every call, if the user asked for one.
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde_json::value::RawValue;
 
@@ -10,9 +11,11 @@ use super::tools::Tools;
 use crate::client::Attached;
 use crate::core::calls::Answer;
 use crate::fsm::call::Verdict;
+use crate::limits::SESSIONS_MAX;
 use crate::protocol::ids::{CallId, SessionId};
 use crate::protocol::mcp::ClientInfo;
 use crate::protocol::policy::Grounds;
+use crate::runtime::enter;
 use crate::runtime::environment::Environment;
 use crate::storage::audit::{Audit, Entry, Event, NotWritten};
 
@@ -26,6 +29,8 @@ pub struct AuditTrail {
     link: Arc<Link>,
     tools: Arc<Tools>,
     audit: Option<Audit>,
+    /// The audits that sessions brought themselves. An entry outlives its session, because a verdict may come later.
+    of_sessions: Mutex<BTreeMap<SessionId, Audit>>,
 }
 
 impl std::fmt::Debug for AuditTrail {
@@ -40,7 +45,25 @@ impl AuditTrail {
     /// Creates the audit in the file that the configuration names, if it names one.
     pub fn new(env: Arc<Environment>, attached: Attached, link: Arc<Link>, tools: Arc<Tools>) -> Self {
         let audit = env.config.audit.clone().map(|path| Audit::new(path, Arc::clone(&env.host)));
-        Self { env, attached, link, tools, audit }
+        Self { env, attached, link, tools, audit, of_sessions: Mutex::default() }
+    }
+
+    /// Returns the audits in which a call of this session is recorded: the gateway's and the session's own.
+    fn audits(&self, session: SessionId) -> Vec<Audit> {
+        let mut audits: Vec<Audit> = self.audit.iter().cloned().collect();
+        if session == SessionId::STDIO {
+            return audits;
+        }
+        let mut of_sessions = enter(&self.of_sessions);
+        if let Some(path) = self.attached.get(session).and_then(|client| client.config.audit.clone()) {
+            if of_sessions.len() > SESSIONS_MAX {
+                of_sessions.retain(|session, _| self.attached.get(*session).is_some());
+            }
+            of_sessions.entry(session).or_insert_with(|| Audit::new(path, Arc::clone(&self.env.host)));
+        }
+        let own = of_sessions.get(&session).filter(|own| audits.iter().all(|audit| audit.path != own.path));
+        audits.extend(own.cloned());
+        audits
     }
 
     /// Records that a call is about to be sent, if there is an audit.
@@ -49,29 +72,32 @@ impl AuditTrail {
     /// The call could not be recorded, and must not be sent. The grounds say why.
     pub async fn sending(
         &self,
-        call: CallId,
+        (call, session): (CallId, SessionId),
         nth: u8,
         tool: &Arc<str>,
         arguments: &Arc<RawValue>,
         requester: Option<&ClientInfo>,
         project: Option<&Path>,
     ) -> Result<(), Grounds> {
-        let Some(audit) = &self.audit else { return Ok(()) };
-        let entry = Entry { sending: Some(nth), ..self.entry(Event::Sent, call, tool, requester, project) };
-        let added = audit.add(entry, Some(Arc::clone(arguments))).await;
-        self.tell(added.as_ref().err());
-        added.map_err(|why| {
-            let says = format!(
-                "the audit file {} cannot be written ({why}), and no call goes unrecorded",
-                audit.path.display()
-            );
-            Grounds { rule: None, says }
-        })
+        for audit in self.audits(session) {
+            let entry = Entry { sending: Some(nth), ..self.entry(Event::Sent, call, tool, requester, project) };
+            let added = audit.add(entry, Some(Arc::clone(arguments))).await;
+            self.tell(&audit, added.as_ref().err());
+            added.map_err(|why| {
+                let says = format!(
+                    "the audit file {} cannot be written ({why}), and no call goes unrecorded",
+                    audit.path.display()
+                );
+                Grounds { rule: None, says }
+            })?;
+        }
+        Ok(())
     }
 
     /// Records a call's verdict.
     pub(super) fn answered(self: &Arc<Self>, answer: &Answer) {
-        if self.audit.is_none() {
+        let audits = self.audits(answer.request.session);
+        if audits.is_empty() {
             return;
         }
         let refused = answer.refused.as_ref();
@@ -79,33 +105,35 @@ impl AuditTrail {
         let rule = refused.and_then(|refused| refused.grounds.rule.clone());
         let (requester, project) = (answer.requester.as_deref(), answer.project.as_deref());
         let entry = Entry { rule, ..self.entry(event, answer.call, &answer.tool, requester, project) };
-        self.verdict(entry, answer.verdict, refused.map(|refused| Arc::clone(&refused.arguments)));
+        self.verdict(audits, entry, answer.verdict, refused.map(|refused| Arc::clone(&refused.arguments)));
     }
 
     /// Records the verdict of a call whose client no longer waits.
     pub(super) fn noted(
         self: &Arc<Self>,
-        call: CallId,
+        (call, session): (CallId, SessionId),
         tool: &Arc<str>,
         verdict: Verdict,
         requester: Option<&ClientInfo>,
         project: Option<&Path>,
     ) {
-        if self.audit.is_some() {
-            self.verdict(self.entry(Event::Verdict, call, tool, requester, project), verdict, None);
+        let audits = self.audits(session);
+        if !audits.is_empty() {
+            self.verdict(audits, self.entry(Event::Verdict, call, tool, requester, project), verdict, None);
         }
     }
 
-    fn verdict(self: &Arc<Self>, entry: Entry, verdict: Verdict, arguments: Option<Arc<RawValue>>) {
+    fn verdict(self: &Arc<Self>, audits: Vec<Audit>, entry: Entry, verdict: Verdict, arguments: Option<Arc<RawValue>>) {
         let entry = Entry { verdict: Some(verdict.label()), cause: verdict.cause(), ..entry };
-        let trail = Arc::clone(self);
-        // Reserved before the task begins: the shutdown waits until every place in the audit's queue is free.
-        let place = self.audit.as_ref().and_then(Audit::place);
-        self.env.health.spawn("audit", async move {
-            let Some(audit) = &trail.audit else { return };
-            let added = audit.add_in(place, entry, arguments).await;
-            trail.tell(added.as_ref().err());
-        });
+        for audit in audits {
+            let (trail, entry, arguments) = (Arc::clone(self), entry.clone(), arguments.clone());
+            // Reserved before the task begins: the shutdown waits until every place in the audit's queue is free.
+            let place = audit.place();
+            self.env.health.spawn("audit", async move {
+                let added = audit.add_in(place, entry, arguments).await;
+                trail.tell(&audit, added.as_ref().err());
+            });
+        }
     }
 
     fn entry(
@@ -145,8 +173,7 @@ impl AuditTrail {
     }
 
     /// Sets or clears the audit's problem in the status.
-    fn tell(&self, failed: Option<&NotWritten>) {
-        let Some(audit) = &self.audit else { return };
+    fn tell(&self, audit: &Audit, failed: Option<&NotWritten>) {
         let problem = failed.map(|why| {
             format!(
                 "A line could not be added to the audit file {} ({why}): calls that cannot be recorded are not sent; let it be \
@@ -162,7 +189,8 @@ impl AuditTrail {
 
     /// Waits until no line is being written to the audit file.
     pub async fn written(&self) {
-        if let Some(audit) = &self.audit {
+        let of_sessions: Vec<Audit> = enter(&self.of_sessions).values().cloned().collect();
+        for audit in self.audit.iter().chain(&of_sessions) {
             audit.written().await;
         }
     }

@@ -17,6 +17,7 @@ use crate::core::calls::{Ledger, NewCall, Settlement};
 use crate::core::requests::{Hold, Holder};
 use crate::fsm::cause::{Cause, Loss};
 use crate::protocol::dialect::{Dialect, Transport};
+use crate::protocol::ids::SessionId;
 use crate::protocol::jsonrpc::compact;
 use crate::protocol::mcp::{self, ProtocolVersion};
 use crate::protocol::policy::Grounds;
@@ -107,8 +108,8 @@ impl Calls {
                 Settlement::KeepLate { call, project, answer, profile } => {
                     self.answers.keep_late(call, project, answer, profile);
                 }
-                Settlement::Noted { call, tool, verdict, requester, project } => {
-                    self.audit.noted(call, &tool, verdict, requester.as_deref(), project.as_deref());
+                Settlement::Noted { call, session, tool, verdict, requester, project } => {
+                    self.audit.noted((call, session), &tool, verdict, requester.as_deref(), project.as_deref());
                     self.env.events.call_noted(call, &tool, verdict);
                 }
             }
@@ -198,7 +199,7 @@ impl Calls {
                 .map_or(ProtocolVersion::LATEST.into(), |client| client.handshake().profile),
         };
         self.link.want_editor();
-        if !self.take_in(new, self.tools.refusal_at_once(tool), "guest") {
+        if !self.take_in(new, self.tools.refusal_at_once(tool, SessionId::GUESTS), "guest") {
             self.answers.guests.take(request);
             return None;
         }

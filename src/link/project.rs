@@ -50,7 +50,7 @@ impl Project {
             Place::Roots | Place::Nowhere => Cow::Borrowed(&self.env.config),
             // A port that the user named belongs to one editor, of an unknown project.
             Place::Project(to) => {
-                Cow::Owned(Config { project: Some(to.clone()), ports: Vec::new(), ..self.env.config.clone() })
+                Cow::Owned(Config { project: Some(to.clone()), ports: Vec::new(), ..Config::clone(&self.env.config) })
             }
         }
     }

@@ -7,9 +7,11 @@ use tokio::sync::watch;
 
 use super::state::Link;
 use crate::client::Attached;
+use crate::config::Config;
 use crate::core::calls::Wanted;
 use crate::fsm::registry::Source;
 use crate::protocol::dialect::{Annotations, EditorTool, PackageTool, ToolListing};
+use crate::protocol::ids::SessionId;
 use crate::protocol::mcp::{self, Catalogue};
 use crate::protocol::policy::{Grounds, Policy, unstated};
 use crate::runtime::enter;
@@ -103,11 +105,28 @@ impl Tools {
 
     // ---- which may be called ----
 
-    /// Returns why a tool of the editor's list may not be called in this project; `None` if it may.
-    pub fn refusal(&self, tool: &mcp::Entry, project: Option<&Path>) -> Option<Grounds> {
+    /// Returns why this session may not call a tool of the editor's list in this project; `None` if it may.
+    pub fn refusal(&self, tool: &mcp::Entry, project: Option<&Path>, session: SessionId) -> Option<Grounds> {
         let (names, annotations) = (tool.names(), &tool.tool.annotations);
-        let of_project = || self.policy_of(project).refusal(&names, annotations);
-        self.env.config.policy.refusal(&names, annotations).or_else(of_project)
+        self.policies(session, || self.policy_of(project)).refusal(&names, annotations)
+    }
+
+    /// Returns the rules for a call of this session: those of the gateway, of the session and of the project. A call must be
+    /// allowed by all of them.
+    fn policies(&self, session: SessionId, of_project: impl FnOnce() -> Policy) -> Policies<'_> {
+        let own = match session {
+            // The client over stdin and stdout brings the gateway's own rules. A guest brings none.
+            SessionId::STDIO | SessionId::GUESTS => None,
+            _ => Some(self.attached.get(session).map_or_else(
+                || {
+                    let mut ended = Config::default();
+                    ended.policy.refuse_all("its session has ended".to_owned());
+                    Arc::new(ended)
+                },
+                |client| Arc::clone(&client.config),
+            )),
+        };
+        Policies { gateway: &self.env.config.policy, session: own, project: of_project() }
     }
 
     /// Keeps the rules of the surveyed project. They apply as long as the project is wanted, even if a later survey does not find
@@ -143,16 +162,11 @@ impl Tools {
         }
     }
 
-    fn refusal_of(&self, names: &[&str], annotations: &Annotations) -> Option<Grounds> {
-        let of_project = || self.project_policy().refusal(names, annotations);
-        self.env.config.policy.refusal(names, annotations).or_else(of_project)
-    }
-
     /// Returns why a call is refused as soon as it arrives: no tool is allowed, or the rules forbid this tool and it is in the
     /// live list or is a package tool. Returns `None` for any other call, which is checked when it is about to be sent.
-    pub fn refusal_at_once(&self, name: &str) -> Option<Grounds> {
-        let of_project = || self.project_policy().refusal_of_all();
-        if let Some(all) = self.env.config.policy.refusal_of_all().or_else(of_project) {
+    pub fn refusal_at_once(&self, name: &str, session: SessionId) -> Option<Grounds> {
+        let policies = self.policies(session, || self.project_policy());
+        if let Some(all) = policies.refusal_of_all() {
             return Some(all);
         }
         let (source, catalogue) = {
@@ -160,17 +174,49 @@ impl Tools {
             (published.source, Arc::clone(&published.catalogue))
         };
         match (source, catalogue.find(name)) {
-            (Source::Live, Some(entry)) => self.refusal_of(&entry.names(), &entry.tool.annotations),
+            (Source::Live, Some(entry)) => policies.refusal(&entry.names(), &entry.tool.annotations),
             _ => {
                 self.link.dialect().package_tool(name)?;
                 // The tool's annotations are not known without a live list: assume the worst.
-                self.refusal_of(&[name], &unstated())
+                policies.refusal(&[name], &unstated())
             }
         }
     }
 
-    /// Returns the rules that apply, one list of rules per line.
-    pub fn policy_lines(&self) -> Vec<String> {
-        self.env.config.policy.lines().into_iter().chain(self.project_policy().lines()).collect()
+    /// Returns the rules that apply to this session, one list of rules per line.
+    pub fn policy_lines(&self, session: SessionId) -> Vec<String> {
+        self.policies(session, || self.project_policy()).lines()
+    }
+}
+
+/// Several policies that a call must all be allowed by.
+struct Policies<'a> {
+    gateway: &'a Policy,
+    session: Option<Arc<Config>>,
+    project: Policy,
+}
+
+impl Policies<'_> {
+    fn each(&self) -> impl Iterator<Item = &Policy> {
+        [self.gateway].into_iter().chain(self.session.as_ref().map(|session| &session.policy)).chain([&self.project])
+    }
+
+    fn refusal_of_all(&self) -> Option<Grounds> {
+        self.each().find_map(Policy::refusal_of_all)
+    }
+
+    fn refusal(&self, names: &[&str], annotations: &Annotations) -> Option<Grounds> {
+        self.each().find_map(|policy| policy.refusal(names, annotations))
+    }
+
+    /// Returns the lines of all policies. A line that two of them have (the user's file is read by every gateway) is said once.
+    fn lines(&self) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for line in self.each().flat_map(Policy::lines) {
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        lines
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod dialect;
 pub mod framing;
+pub mod hub;
 pub mod ids;
 pub mod jsonrpc;
 pub mod mcp;

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::de::Visitor;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::limits::{POLICY_RULE_MAX_BYTES, POLICY_RULES_MAX};
 use crate::protocol::dialect::Annotations;
@@ -127,6 +127,12 @@ impl fmt::Display for Pattern {
     }
 }
 
+impl Serialize for Pattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
 impl<'de> Deserialize<'de> for Pattern {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         /// Parses each rule as it is deserialised, so that an error names the position of the rule and not that of its list.
@@ -177,7 +183,8 @@ fn matches(pattern: &[char], name: &str) -> bool {
 }
 
 /// The patterns of one source: a flag, a variable, or a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Rules {
     patterns: Vec<Pattern>,
     place: Arc<str>,
@@ -203,7 +210,8 @@ pub struct Grounds {
 }
 
 /// All rules in force. The default allows everything.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Policy {
     deny: Vec<Rules>,
     allow: Vec<Rules>,

@@ -24,7 +24,7 @@ pub struct Environment {
 /// What the whole process shares: configuration, network, machine, and health.
 pub struct Process {
     /// The configuration.
-    pub config: Config,
+    pub config: Arc<Config>,
     /// The network.
     pub net: Arc<dyn Net>,
     /// The machine: files, processes, randomness.
@@ -61,7 +61,7 @@ impl Environment {
         let gateway = uuid::Builder::from_random_bytes(host.random()).into_uuid().to_string();
         let events = Events::new(Arc::clone(&host), config.metrics.is_some());
         let process = Process {
-            config,
+            config: Arc::new(config),
             net,
             host,
             gateway,

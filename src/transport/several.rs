@@ -5,7 +5,6 @@
 //! ends, the calls that it sent go on, and their results are kept.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -18,6 +17,7 @@ use super::run::Pumps;
 use crate::actors::gateway::{Spawn, Tree};
 use crate::actors::parts::Parts;
 use crate::client::{Client, TooManySessions};
+use crate::config::Config;
 use crate::core::shutdown::ShutdownReason;
 use crate::fsm::cause::{Cause, Loss};
 use crate::limits::FLUSH_MAX;
@@ -56,19 +56,18 @@ impl<S: Spawn> Several<S> {
         Self { parts, spawn, stop, last, links, sessions: Mutex::default() }
     }
 
-    /// Starts a session for a client over these pipes; it lasts until a pipe ends. `project`: the project that the client was
-    /// started for, as it was named.
+    /// Starts a session for a client over these pipes; it lasts until a pipe ends. `config`: what the session brings itself.
     ///
     /// # Errors
     /// `SESSIONS_MAX` sessions are open.
     pub fn attach(
         &self,
-        project: Option<PathBuf>,
+        config: Arc<Config>,
         input: impl AsyncRead + Unpin + Send + 'static,
         output: impl AsyncWrite + Unpin + Send + 'static,
     ) -> Result<Session, TooManySessions> {
         let nowhere = self.parts.links.nowhere();
-        let opened = self.parts.sessions.open(nowhere.id, project, &self.parts.env.events);
+        let opened = self.parts.sessions.open(nowhere.id, config, &self.parts.env.events);
         let client = opened.inspect_err(|_| self.parts.links.close(nowhere.id))?;
         let pumps = Pumps::of(&self.parts, &client, input, output);
         let (ends, ended) = watch::channel(None);

@@ -250,7 +250,7 @@ impl Intake {
     fn requester(&self, method: &str, params: Option<&RawValue>) -> Result<Option<Arc<Requester>>, RpcError> {
         let said = stateless::client_of(method, params)?;
         Ok(said.map(|(version, client)| {
-            let profile = self.with.env.config.profile_of(version, &client.name);
+            let profile = self.with.client.config.profile_of(version, &client.name);
             Arc::new(Requester { client, profile })
         }))
     }

@@ -13,6 +13,7 @@ use holdfast::fsm::registry::Source;
 use holdfast::limits::AUDIT_WRITE_MAX;
 use holdfast::platform::host::Host as _;
 use holdfast::protocol::dialect;
+use holdfast::protocol::ids::SessionId;
 use holdfast::protocol::policy::{Pattern, Policy};
 use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
 use serde_json::{Value, json};
@@ -124,9 +125,9 @@ async fn an_allow_list_admits_only_what_it_names_and_never_touches_our_own_tools
 #[tokio::test(start_paused = true)]
 async fn what_an_earlier_sessions_list_says_decides_nothing() {
     let (it, _unity) = connected(denying(&["count"])).await;
-    assert!(it.parts.tools.refusal_at_once("count").is_some());
+    assert!(it.parts.tools.refusal_at_once("count", SessionId::STDIO).is_some());
     it.parts.tools.published.send_modify(|published| published.source = Source::Disk);
-    assert_eq!(it.parts.tools.refusal_at_once("count"), None, "it waits for the live list");
+    assert_eq!(it.parts.tools.refusal_at_once("count", SessionId::STDIO), None, "it waits for the live list");
     it.close().await;
 }
 

@@ -10,6 +10,7 @@ use holdfast::actors::parts::Parts;
 use holdfast::config::Config;
 use holdfast::core::shutdown::ShutdownReason;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
+use holdfast::protocol::hub::SessionRules;
 use holdfast::transport::several::{Session, Several};
 use holdfast_testkit::checker::PIPE;
 use holdfast_testkit::host::MemoryHost;
@@ -115,7 +116,9 @@ async fn gateway(
         let (to_gateway, stdin) = tokio::io::duplex(PIPE);
         let (stdout, from_gateway) = tokio::io::duplex(PIPE);
         let named = (!mine.roots).then(|| project_of(editor_of(plan, number)));
-        let session = several.attach(named, stdin, stdout).expect("so many sessions are few");
+        let own = &parts.env.config;
+        let config = Arc::new(own.of_session(SessionRules { project: named, ..own.session_rules() }));
+        let session = several.attach(config, stdin, stdout).expect("so many sessions are few");
         recorder_of(number).record(Event::Numbered(session.client.id.0));
         let place = Place {
             number,

@@ -32,11 +32,11 @@ impl Line {
     }
 
     async fn send_held(&self, wire: &mut Wire, held: HeldCall) -> Result<(), Disconnect> {
-        let HeldCall { id, tool, arguments, nth, progress, trace, requester } = held;
+        let HeldCall { id, session, tool, arguments, nth, progress, trace, requester } = held;
         let refused = |cause| self.not_sent(id, Unsendable::Refused(cause));
         let catalogue = Arc::clone(&self.with.tools.published.borrow().catalogue);
         let Some(entry) = catalogue.find(&tool) else { return refused(Cause::UnknownTool) };
-        if let Some(grounds) = self.with.tools.refusal(entry, self.target.project.as_deref()) {
+        if let Some(grounds) = self.with.tools.refusal(entry, self.target.project.as_deref(), session) {
             return self.not_sent(id, Unsendable::TurnedDown(Cause::Policy, grounds));
         }
         let dialect = self.target.dialect;
@@ -68,7 +68,9 @@ impl Line {
             Err(EncodeError::NotSpoken | EncodeError::NoGreeting(_)) => return refused(Cause::UnknownTool),
         };
         let (requester, project) = (requester.as_deref(), self.target.project.as_deref());
-        if let Err(grounds) = self.with.calls.audit.sending(id, nth, &tool, &arguments, requester, project).await {
+        if let Err(grounds) =
+            self.with.calls.audit.sending((id, session), nth, &tool, &arguments, requester, project).await
+        {
             return self.not_sent(id, Unsendable::TurnedDown(Cause::Audit, grounds));
         }
         let after = After {

@@ -144,9 +144,9 @@ impl SessionActor {
             let roots = meant.roots.clone().unwrap_or_default();
             let config = Config {
                 project: meant.named.clone(),
-                working_dir: None,
+                working_dir: meant.working_dir.clone(),
                 ports: Vec::new(),
-                ..self.seat.env.config.clone()
+                ..Config::clone(&self.seat.env.config)
             };
             (meant.generation, roots, meant.former(), config)
         });

@@ -189,6 +189,7 @@ impl Ledger {
         self.served = Some(entry.request.session);
         Some(HeldCall {
             id: entry.id,
+            session: entry.request.session,
             tool: Arc::clone(&entry.tool),
             arguments: Arc::clone(&entry.arguments),
             nth: entry.machine.machine().sendings.saturating_add(1),
@@ -542,6 +543,7 @@ impl Ledger {
                     entry.settled = true;
                     out.push(Settlement::Noted {
                         call: entry.id,
+                        session: entry.request.session,
                         tool: Arc::clone(&entry.tool),
                         verdict,
                         requester: entry.requester.clone(),

@@ -12,7 +12,7 @@ use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::limits::{PATIENCE_MARGIN, RUNNING_MAX};
 use crate::protocol::dialect::{EditorAnswer, JournalKey, Recovery};
-use crate::protocol::ids::{CallId, RequestKey};
+use crate::protocol::ids::{CallId, RequestKey, SessionId};
 use crate::protocol::mcp::{ClientInfo, ClientProfile, ProtocolVersion};
 use crate::protocol::policy::Grounds;
 use crate::protocol::trace::TraceContext;
@@ -66,6 +66,8 @@ impl Terms {
 pub struct HeldCall {
     /// The call's id.
     pub id: CallId,
+    /// The session that made the call.
+    pub session: SessionId,
     /// The tool's name as the client knows it.
     pub tool: Arc<str>,
     /// The arguments.
@@ -129,6 +131,8 @@ pub enum Settlement {
     Noted {
         /// The call.
         call: CallId,
+        /// The session that made the call.
+        session: SessionId,
         /// The call's tool.
         tool: Arc<str>,
         /// How the call ended.

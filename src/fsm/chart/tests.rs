@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::fsm::{Outcome, bridge, call, discovery, push, registry, restart, session, statig_machine};
+use crate::fsm::{Outcome, attachment, bridge, call, discovery, push, registry, restart, session, statig_machine};
 
 /// Checks what must hold for every machine, and what its author declares about it. Returns the problems.
 ///
@@ -101,6 +101,11 @@ charted! {
         "accepted: FoundInterrupted", "held: FoundInterrupted", "sent: FoundInterrupted",
     ];
     restart::Restart, [Exhausted, Stopping], |_| false, [];
+    attachment::Attachment, [Embedded, Stopped], |_| false, [
+        "dialing: RedialDue", "waiting: Welcomed", "waiting: NoHub", "waiting: Refused", "waiting: Unanswered",
+        "attached: Welcomed", "attached: NoHub", "attached: Refused", "attached: Unanswered", "attached: RedialDue",
+        "attached: SearchOver",
+    ];
     push::Push, [Stopped], |order| *order == push::Effect::CloseSockets, [
         "closed: Bound", "closed: BindFailed", "closed: Attached", "closed: Detached", "closed: HintReceived",
         "closed: Elapsed(Rebind)", "binding: Attached", "binding: Detached", "binding: HintReceived",

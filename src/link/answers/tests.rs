@@ -25,7 +25,7 @@ struct Parts {
 fn parts(config: Config) -> Arc<Parts> {
     let env = Environment::new(Config { seed: Some(1), ..config }, Arc::new(Tcp), Arc::new(RealHost));
     let (addresses, ledger) = (Arc::<Addresses>::default(), Arc::<SharedLedger>::default());
-    let (sessions, client) = Sessions::with_stdio(env.events.clone());
+    let (sessions, client) = Sessions::with_stdio(Arc::clone(&env.config), env.events.clone());
     let attached = Attached::to(LinkId::FIRST, sessions);
     let link = Arc::new(Link::new(env.clone(), addresses.clone(), ledger.clone()));
     let tools = Arc::new(Tools::new(env.clone(), attached.clone(), link.clone()));

@@ -16,7 +16,8 @@ pub struct ClientProfile {
 }
 
 /// Who reads the texts that holdfast itself writes. The advice about what to do next depends on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Audience {
     /// An AI: it can call holdfast's own tools and ask its user.
     #[default]

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
+mod rules;
 mod storm;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use holdfast::actors::parts::Parts;
 use holdfast::config::Config;
 use holdfast::core::shutdown::ShutdownReason;
 use holdfast::platform::host::{Liveness, Owner};
+use holdfast::protocol::hub::SessionRules;
 use holdfast::transport::several::{Session, Several};
 use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, Machine};
 use serde_json::{Value, json};
@@ -82,10 +84,16 @@ impl Stage {
 
     /// Connects a client over pipes of `pipe` bytes. Its session is started for `project`, if there is one.
     fn attach_over(&self, project: Option<usize>, pipe: usize) -> Caller {
+        let project = project.map(|nth| self.project(nth));
+        self.attach_with(SessionRules { project, ..self.parts.env.config.session_rules() }, pipe)
+    }
+
+    /// Connects a client over pipes of `pipe` bytes. Its session brings these rules.
+    fn attach_with(&self, rules: SessionRules, pipe: usize) -> Caller {
         let (input, to_input) = tokio::io::duplex(pipe);
         let (output, from_output) = tokio::io::duplex(pipe);
-        let project = project.map(|nth| self.project(nth));
-        let session = self.several.attach(project, input, output).unwrap();
+        let config = Arc::new(self.parts.env.config.of_session(rules));
+        let session = self.several.attach(config, input, output).unwrap();
         Caller { client: Client::new(to_input, from_output), session }
     }
 

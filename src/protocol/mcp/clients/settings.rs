@@ -1,8 +1,9 @@
 //! The user's settings for clients, which replace facts of the table: `[clients.NAME]` in a configuration.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::facts::{Client, ClientTraits};
 use super::lookup::{begins, client_of, labelled, traits_of};
@@ -11,7 +12,7 @@ use crate::limits::{
 };
 
 /// One `[clients.NAME]` section. A missing key keeps the value of the table.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientSettings {
     /// Seconds that the client waits for a call.
@@ -108,6 +109,15 @@ impl Whom {
         })
     }
 
+    /// Returns the NAME that [`of`](Self::of) makes this value of.
+    fn word(&self) -> String {
+        match self {
+            Self::Label(label) => (*label).to_owned(),
+            Self::From(prefix) => format!("{prefix}*"),
+            Self::Exactly(name) => name.clone(),
+        }
+    }
+
     fn means(&self, name: &str) -> bool {
         match self {
             Self::Label(label) => client_of(name).is_some_and(|client| client.label == *label),
@@ -120,6 +130,19 @@ impl Whom {
 /// All of the user's settings for clients; empty by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientOverrides(Vec<(Whom, ClientSettings)>);
+
+impl Serialize for ClientOverrides {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(whom, settings)| (whom.word(), settings)))
+    }
+}
+
+impl<'de> Deserialize<'de> for ClientOverrides {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let said = BTreeMap::<String, ClientSettings>::deserialize(deserializer)?;
+        Self::new(said).map_err(|faults| serde::de::Error::custom(faults.join("; ")))
+    }
+}
 
 impl ClientOverrides {
     /// Reads the settings, each with the NAME of its `[clients.NAME]` section.

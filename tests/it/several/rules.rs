@@ -1,0 +1,96 @@
+//! What a session brings itself: its rules for tools, its audit, its working directory. They bind this session and no other.
+
+use std::path::Path;
+
+use holdfast::protocol::policy::{Pattern, Policy};
+
+use super::*;
+
+/// The size of the pipes.
+const PIPE: usize = 1 << 20;
+
+fn denying(rule: &str) -> Policy {
+    let mut policy = Policy::default();
+    policy.deny(vec![Pattern::parse(rule).unwrap()], "--deny");
+    policy
+}
+
+async fn session(stage: &Stage, rules: SessionRules) -> Caller {
+    let mut caller = stage.attach_with(rules, PIPE);
+    caller.client.read();
+    caller.client.open().await;
+    caller
+}
+
+/// The lines of an audit file: (event, tool, client).
+fn audited(file: &Path) -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.map(|line| (line["event"].as_str().unwrap().to_owned(), line["tool"].as_str().unwrap().to_owned())).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_cannot_run_through_a_shared_link_what_it_is_denied() {
+    let stage = Stage::new();
+    let unity = stage.editor(0).await;
+    let own = |policy| SessionRules { project: Some(stage.project(0)), policy, ..SessionRules::default() };
+    let mut free = session(&stage, own(Policy::default())).await;
+    let mut denied = session(&stage, own(denying("count"))).await;
+    assert!(!free.count("free").await.1);
+    let (text, error) = denied.count("denied").await;
+    assert!(error && text.contains("--deny"), "{text}");
+    // The call of the denied session is held first, and is checked when it is about to be sent.
+    unity.reload(Duration::from_secs(2)).await.unwrap();
+    let held = denied.client.call("count", json!({"key": "held"})).await;
+    let other = free.client.call("count", json!({"key": "other"})).await;
+    let (text, error) = free.client.text(&other).await;
+    assert!(!error, "{text}");
+    let (text, error) = denied.client.text(&held).await;
+    assert!(error && text.contains("--deny"), "{text}");
+    let runs = |key| unity.runs(key);
+    assert_eq!(["free", "denied", "held", "other"].map(runs), [1, 0, 0, 1]);
+    let status: Value = serde_json::from_str(&denied.client.ok("holdfast_status", json!({})).await).unwrap();
+    assert_eq!(status["policy"], json!(["deny count (--deny)"]));
+    let status: Value = serde_json::from_str(&free.client.ok("holdfast_status", json!({})).await).unwrap();
+    assert_eq!(status["policy"], json!([]));
+    for caller in [free, denied] {
+        assert_eq!(caller.close().await, ShutdownReason::InputEnded);
+    }
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn a_session_audits_its_own_calls_and_no_others() {
+    let stage = Stage::new();
+    let _unity = stage.editor(0).await;
+    let file = stage.folder.path().join("audit.jsonl");
+    let project = Some(stage.project(0));
+    let audited_rules = SessionRules { project: project.clone(), audit: Some(file.clone()), ..SessionRules::default() };
+    let mut recorded = session(&stage, audited_rules).await;
+    let mut other = session(&stage, SessionRules { project, ..SessionRules::default() }).await;
+    assert!(!other.count("other").await.1);
+    assert!(!recorded.count("recorded").await.1);
+    for link in stage.parts.links.all() {
+        link.calls.audit.written().await;
+    }
+    let status: Value = serde_json::from_str(&recorded.client.ok("holdfast_status", json!({})).await).unwrap();
+    assert_eq!(status["audit"], json!(file.display().to_string()));
+    for caller in [recorded, other] {
+        assert_eq!(caller.close().await, ShutdownReason::InputEnded);
+    }
+    assert_eq!(audited(&file), [("sent".into(), "count".into()), ("verdict".into(), "count".into())]);
+    stage.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_without_roots_works_in_the_project_around_its_working_directory() {
+    let stage = Stage::new();
+    let editors = [stage.editor(0).await, stage.editor(1).await];
+    let working_dir = Some(stage.project(1).join("Assets"));
+    let mut caller = session(&stage, SessionRules { working_dir, ..SessionRules::default() }).await;
+    let (text, error) = caller.count("here").await;
+    assert!(!error, "{text}");
+    assert_eq!(editors.each_ref().map(|editor| editor.runs("here")), [0, 1]);
+    assert_eq!(caller.close().await, ShutdownReason::InputEnded);
+    stage.end().await;
+}
