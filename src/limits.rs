@@ -583,6 +583,8 @@ pub const HUB_QUESTIONS_MAX: u8 = 3;
 pub const HUB_SUCCESSOR_MAX: Duration = Duration::from_secs(5);
 /// How long an idle hub that no session uses keeps running.
 pub const HUB_IDLE_MAX: Duration = Duration::from_secs(60);
+/// Lines of a session that wait to be written to the hub: each open request with its cancellation, and as many others.
+pub const HUB_LINES_MAX: usize = 4 * OPEN_REQUESTS_MAX;
 /// Connections to the hub that have not said who they are: as many as there may be sessions.
 pub const HUB_STRANGERS_MAX: usize = SESSIONS_MAX;
 

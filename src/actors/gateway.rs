@@ -8,7 +8,7 @@
 //!   │ ├ discovery
 //!   │ ├ bridge
 //!   │ └ push
-//!   └ session
+//!   └ session          (relay, while a hub serves the session)
 //! ```
 
 use std::collections::VecDeque;
@@ -21,6 +21,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use super::parts::{self, Parts};
+use super::relay::{RelayActor, RelaySeat};
 use super::seat::Seat;
 use crate::core::user_text;
 use crate::fsm::cause::{Availability, Cause, Loss};
@@ -89,7 +90,7 @@ fn spec<A, S, P>(
     name: &'static str,
     spawn: &S,
     (env, parts): (&Arc<Environment>, &Arc<P>),
-    make: impl Fn(&P, Tasks) -> A + Send + Sync + 'static,
+    make: impl Fn(&Arc<P>, Tasks) -> A + Send + Sync + 'static,
     slot: impl Fn(&P) -> &Slot<A::Msg> + Copy + Send + Sync + 'static,
     settle: impl Fn(&P) + Send + Sync + 'static,
 ) -> ChildSpec
@@ -167,6 +168,12 @@ fn session_spec<S: Spawn>(seat: &Arc<Seat>, spawn: &S) -> ChildSpec {
     spec("session", spawn, (&seat.env, seat), parts::session, |seat| &seat.client.actor, settle_session)
 }
 
+fn relay_spec<S: Spawn>(seat: &Arc<RelaySeat>, spawn: &S) -> ChildSpec {
+    let make = |seat: &Arc<RelaySeat>, tasks| RelayActor { seat: Arc::clone(seat), tasks };
+    // The requests stay in the seat, from which the successor tells them to the hub again.
+    spec("relay", spawn, (&seat.env, seat), make, |seat| &seat.client.actor, |_| {})
+}
+
 fn link_spec<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> ChildSpec {
     let (env, spawn) = (Arc::clone(&link.env), spawn.clone());
     let down = env.events.clone();
@@ -221,23 +228,29 @@ pub struct Tree {
     env: Arc<Environment>,
     links: Vec<Arc<LinkParts>>,
     seats: Vec<Arc<Seat>>,
+    relay: Option<Arc<RelaySeat>>,
 }
 
 impl Tree {
     /// Returns the tree of the session over stdin and stdout with its link.
     pub fn of_stdio(parts: &Parts) -> Self {
         let seats = vec![Arc::new(parts.seat(&parts.client))];
-        Self { env: Arc::clone(&parts.env), links: vec![Arc::clone(parts.links.first())], seats }
+        Self { env: Arc::clone(&parts.env), links: vec![Arc::clone(parts.links.first())], seats, relay: None }
     }
 
     /// Returns the tree of one link, if there are several.
     pub fn of_link(link: Arc<LinkParts>) -> Self {
-        Self { env: Arc::clone(&link.env), links: vec![link], seats: Vec::new() }
+        Self { env: Arc::clone(&link.env), links: vec![link], seats: Vec::new(), relay: None }
     }
 
     /// Returns the tree of one session, if there are several.
     pub fn of_session(seat: Seat) -> Self {
-        Self { env: Arc::clone(&seat.env), links: Vec::new(), seats: vec![Arc::new(seat)] }
+        Self { env: Arc::clone(&seat.env), links: Vec::new(), seats: vec![Arc::new(seat)], relay: None }
+    }
+
+    /// Returns the tree of a session that a hub serves.
+    pub fn of_relay(relay: Arc<RelaySeat>) -> Self {
+        Self { env: Arc::clone(&relay.env), links: Vec::new(), seats: Vec::new(), relay: Some(relay) }
     }
 
     /// Runs the tree until `stop` is true. Rebuilds the tree when its root gives up; returns `Exhausted` if that happens too
@@ -265,7 +278,9 @@ impl Tree {
         let report = reporter(&self.env);
         let root = Supervisor { name: "gateway", max: ROOT_RESTARTS_MAX, window: ROOT_WINDOW, report };
         let links = self.links.iter().map(|link| link_spec(link, spawn));
-        let children = Children::new(links.chain(self.seats.iter().map(|seat| session_spec(seat, spawn))).collect());
+        let seats = self.seats.iter().map(|seat| session_spec(seat, spawn));
+        let relay = self.relay.iter().map(|seat| relay_spec(seat, spawn));
+        let children = Children::new(links.chain(seats).chain(relay).collect());
         let Ok((root, mut task)) = Supervisor::spawn(None, root, Arc::clone(&children)).await else { return false };
         self.env.events.actor_started("gateway");
         let told = tokio::select! {
@@ -282,6 +297,9 @@ impl Tree {
         // The machines stop first (a greeting answered now must not send a call), then the actors, children before parents.
         for seat in &self.seats {
             seat.client.actor.cast(session::Message::Stop);
+        }
+        if let Some(relay) = &self.relay {
+            relay.client.actor.cast(session::Message::Stop);
         }
         for link in &self.links {
             link.addresses.bridge.cast(bridge::Message::Stop);

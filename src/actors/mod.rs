@@ -15,5 +15,6 @@ pub mod parts;
 pub mod probe;
 pub mod push;
 pub mod registry;
+pub mod relay;
 pub mod seat;
 pub mod session;

@@ -67,7 +67,7 @@ impl Parts {
 }
 
 /// Creates a discovery actor for the link.
-pub(super) fn discovery(of: &LinkParts, tasks: Tasks) -> DiscoveryActor {
+pub(super) fn discovery(of: &Arc<LinkParts>, tasks: Tasks) -> DiscoveryActor {
     DiscoveryActor {
         env: Arc::clone(&of.env),
         addresses: Arc::clone(&of.addresses),
@@ -80,7 +80,7 @@ pub(super) fn discovery(of: &LinkParts, tasks: Tasks) -> DiscoveryActor {
 }
 
 /// Creates a bridge actor for the link.
-pub(super) fn bridge(of: &LinkParts, tasks: Tasks) -> BridgeActor {
+pub(super) fn bridge(of: &Arc<LinkParts>, tasks: Tasks) -> BridgeActor {
     let with = Surroundings {
         env: Arc::clone(&of.env),
         addresses: Arc::clone(&of.addresses),
@@ -93,13 +93,13 @@ pub(super) fn bridge(of: &LinkParts, tasks: Tasks) -> BridgeActor {
 }
 
 /// Creates a push actor for the link.
-pub(super) fn push(of: &LinkParts, tasks: Tasks) -> PushActor {
+pub(super) fn push(of: &Arc<LinkParts>, tasks: Tasks) -> PushActor {
     let (env, addresses, link) = (Arc::clone(&of.env), Arc::clone(&of.addresses), Arc::clone(&of.link));
     PushActor { env, addresses, link, tasks }
 }
 
 /// Creates a registry actor for the link.
-pub(super) fn registry(of: &LinkParts, tasks: Tasks) -> RegistryActor {
+pub(super) fn registry(of: &Arc<LinkParts>, tasks: Tasks) -> RegistryActor {
     RegistryActor {
         env: Arc::clone(&of.env),
         addresses: Arc::clone(&of.addresses),
@@ -112,6 +112,6 @@ pub(super) fn registry(of: &LinkParts, tasks: Tasks) -> RegistryActor {
 }
 
 /// Creates a session actor for the seat.
-pub(super) fn session(seat: &Seat, tasks: Tasks) -> SessionActor {
-    SessionActor { seat: seat.clone(), tasks }
+pub(super) fn session(seat: &Arc<Seat>, tasks: Tasks) -> SessionActor {
+    SessionActor { seat: Seat::clone(seat), tasks }
 }

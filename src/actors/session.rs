@@ -155,6 +155,8 @@ impl Actor for SessionActor {
             Message::RootsOverdue(generation) => self.roots_overdue(state, generation),
             Message::LookedAround(generation, survey) => self.looked_around(state, generation, survey),
             Message::LinkGone => self.see_link(state),
+            // The reader of the client's pipe has told the ledger already, and no hub serves this session.
+            Message::Cancelled(_) | Message::Relay(_) => {}
             Message::PackageToolCalled(asked, tool, arguments) => {
                 package_tools::run(&self.seat.tools(), &self.tasks, asked, tool, &arguments);
             }
@@ -248,20 +250,9 @@ impl SessionActor {
 
     /// Remembers which client opened the session. Returns whether it honours notifications of changed tools.
     fn opened(&self, client: ClientInfo, profile: ClientProfile, roots: bool) -> Kind {
-        // Without a handshake, the answer to a request must not depend on other requests, such as a subscription. So such a
-        // client never counts as one that honours changes, and its first list waits until it is complete.
-        let honours_changes = profile.client.list_changed && !profile.version.is_stateless();
-        let kind = if honours_changes { Kind::HonoursChanges } else { Kind::IgnoresChanges };
-        self.seat.env.events.session_opened(&client.name, profile.version, honours_changes);
-        self.seat.client.with_handshake(|known| {
-            known.opened = true;
-            known.name = client.name;
-            known.release = client.version;
-            known.profile = profile;
-            known.kind = kind;
-            known.roots = roots;
-            known.first_list_served = false;
-        });
+        let name = client.name.clone();
+        let kind = self.seat.client.opened_by(client, profile, roots);
+        self.seat.env.events.session_opened(&name, profile.version, kind.honours_changes());
         kind
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::hub::HubMode;
 use crate::config::file::{self, Places, PolicySection};
 use crate::config::{BadProject, Config, MetricsAddress, PortSource};
 use crate::limits::PATIENCE_MAX;
@@ -97,6 +98,10 @@ pub struct GatewayArgs {
     /// Which editor.
     #[command(flatten)]
     pub editor: EditorArgs,
+    /// Whether a hub serves this session: one gateway that several AI clients share (`holdfast hub`). A hub is used only if it runs
+    /// already (auto), is started if none runs (start), or is never used.
+    #[arg(long, value_name = "WHEN", env = "HOLDFAST_HUB", value_enum, default_value_t)]
+    pub hub: HubMode,
     /// Do not offer the editor a push listener.
     #[arg(long, env = "HOLDFAST_NO_PUSH", value_parser = clap::builder::FalseyValueParser::new())]
     pub no_push: bool,
@@ -291,7 +296,7 @@ pub fn bad_project(config: &Config) -> Option<BadProject> {
 }
 
 /// Parses one rule of a flag or a variable.
-fn rule(text: &str) -> Result<Pattern, BadPattern> {
+pub(super) fn rule(text: &str) -> Result<Pattern, BadPattern> {
     Pattern::parse(text.trim())
 }
 

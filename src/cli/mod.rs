@@ -11,6 +11,7 @@ pub mod exit;
 #[cfg(feature = "demo")]
 pub mod fake_unity;
 pub mod gateway_args;
+pub mod hub;
 pub mod look;
 pub mod one_shot;
 mod orphan;
@@ -34,6 +35,7 @@ pub use exit::Exit;
 use call::CallArgs;
 use doctor::DoctorArgs;
 use gateway_args::GatewayArgs;
+use hub::HubArgs;
 use setup::SetupArgs;
 use status::StatusArgs;
 use tools::ToolsArgs;
@@ -78,6 +80,17 @@ Examples:
   holdfast serve --project ~/games/Castle      that project, wherever the client starts it
   holdfast serve --port 8701                   the editor on that port, taken on trust")]
     Serve(GatewayArgs),
+    /// Run one gateway that several AI clients share.
+    ///
+    /// Each `holdfast serve` with the same state folder then hands its session to the hub, with its own project, rules and audit.
+    /// The clients share one connection to each editor, and take turns. A hub that ends is replaced by one that its sessions start.
+    /// Exit codes: 0 ended, or another hub runs already, 1 it cannot run here, 2 wrong usage, 70 a bug of holdfast.
+    #[command(after_help = "\
+Examples:
+  holdfast hub                                 until Ctrl-C; sessions that start now use it
+  holdfast hub --metrics=127.0.0.1:9464        with the metrics of all sessions
+  holdfast serve --hub start                   in an AI client's configuration: starts a hub if none runs")]
+    Hub(HubArgs),
     /// List the tools that an AI sees.
     ///
     /// Asks the editor, waits at most 3 s if one is likely, and says whether the list is live, from the disk (an earlier
@@ -184,6 +197,7 @@ fn run(cli: Cli) -> ExitCode {
     match cli.command {
         None => serve::run(&cli.gateway, true),
         Some(Command::Serve(gateway)) => serve::run(&gateway, false),
+        Some(Command::Hub(arguments)) => hub::run(&arguments),
         Some(Command::Tools(arguments)) => tools::run(&arguments),
         Some(Command::Call(arguments)) => call::run(&arguments),
         Some(Command::Status(arguments)) => status::run(&arguments),

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::gateway_args::GatewayArgs;
 use super::orphan::{Look, Next, Orphan, Session};
-use super::{Exit, output, resources};
+use super::{Exit, hub, output, resources};
 use crate::actors::gateway::OnWorkers;
 use crate::actors::instance_keeper::RunRecord;
 use crate::actors::parts::Parts;
@@ -28,6 +28,7 @@ use crate::runtime::outbox::PING;
 use crate::services::metrics::Exporter;
 use crate::services::unity_mcp::Companions;
 use crate::telemetry::logs;
+use crate::transport::relay;
 use crate::transport::run::{self, Pumps};
 
 const ON_A_TERMINAL: &[&str] = &[
@@ -79,17 +80,28 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         if let Some(write) = stdio::stdout_at_once() {
             parts.client.outbox.write_at_once(write);
         }
-        let (pumps, [reader, writer]) = pumps_on_threads(&parts, Stdin, Stdout)?;
-        let record = RunRecord::keep(&parts.gateway_tools());
-        let exporter = Exporter::start(&parts);
-        let companions = Companions::start(&parts);
-        let (quit, quitting) = mpsc::channel(4);
+        let (mut pumps, [reader, writer]) = pumps_on_threads(&parts, Stdin, Stdout)?;
+        let (quit, mut quitting) = mpsc::channel(4);
         parts.env.health.spawn("signals", watch_signals(quit.clone()));
         parts.env.health.spawn("client", watch_client(Arc::clone(&parts), quit));
-        let why = run::run(&parts, OnWorkers(workers.handle().clone()), pumps, quitting).await;
-        companions.end().await;
-        exporter.end(&parts, why).await;
-        record.remove().await;
+        let spawn = OnWorkers(workers.handle().clone());
+        let relayed = match hub::seat(&parts, arguments.hub) {
+            Some(seat) => relay::run(&seat, spawn.clone(), &mut pumps, &mut quitting).await,
+            None => relay::Outcome::Embed,
+        };
+        let why = match relayed {
+            relay::Outcome::Ended(why) => why,
+            relay::Outcome::Embed => {
+                let record = RunRecord::keep(&parts.gateway_tools());
+                let exporter = Exporter::start(&parts);
+                let companions = Companions::start(&parts);
+                let why = run::run(&parts, spawn, pumps, quitting).await;
+                companions.end().await;
+                exporter.end(&parts, why).await;
+                record.remove().await;
+                why
+            }
+        };
         // The reader's thread is waited for only if stdin has ended, and the writer's only if its queue is empty. Otherwise the
         // thread may be blocked.
         if why == ShutdownReason::InputEnded {
@@ -112,7 +124,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
             );
             Exit::Internal.into()
         }
-        Ok(ShutdownReason::InputEnded | ShutdownReason::Signal | ShutdownReason::ClientGone) => Exit::Ok.into(),
+        Ok(_) => Exit::Ok.into(),
         Err(error) => resources::refused(&error).into(),
     }
 }
@@ -122,7 +134,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
 /// With two runtimes, a stuck actor stops neither its supervisor nor the answers that fall due. The actors have one worker
 /// because a call passes through three actors one after the other: a second worker only moves them between threads, which costs a
 /// third of the calls per second (docs/benchmarks.md).
-fn runtimes() -> io::Result<(Runtime, Runtime)> {
+pub(super) fn runtimes() -> io::Result<(Runtime, Runtime)> {
     let main = Builder::new_current_thread().enable_all().build()?;
     let workers = Builder::new_multi_thread().worker_threads(1).thread_name("actors").enable_all().build()?;
     Ok((main, workers))

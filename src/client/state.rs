@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::fsm::session::Kind;
 use crate::protocol::ids::{LinkId, SessionId};
 use crate::protocol::jsonrpc::RequestId;
-use crate::protocol::mcp::{ClientProfile, ProtocolVersion};
+use crate::protocol::mcp::{ClientInfo, ClientProfile, ProtocolVersion};
 use crate::runtime::enter;
 use crate::runtime::mailbox::Mailbox;
 use crate::runtime::messages::session::Message;
@@ -96,6 +96,24 @@ impl Client {
             link: AtomicU32::new(nowhere.0),
             is_ending: AtomicBool::new(false),
         }
+    }
+
+    /// Remembers which client opened the session. Returns whether it honours notifications of changed tools.
+    pub fn opened_by(&self, client: ClientInfo, profile: ClientProfile, roots: bool) -> Kind {
+        // Without a handshake, the answer to a request must not depend on other requests, such as a subscription. So such a
+        // client never counts as one that honours changes, and its first list waits until it is complete.
+        let honours_changes = profile.client.list_changed && !profile.version.is_stateless();
+        let kind = if honours_changes { Kind::HonoursChanges } else { Kind::IgnoresChanges };
+        self.with_handshake(|known| {
+            known.opened = true;
+            known.name = client.name;
+            known.release = client.version;
+            known.profile = profile;
+            known.kind = kind;
+            known.roots = roots;
+            known.first_list_served = false;
+        });
+        kind
     }
 
     /// Marks the session as ending: the code that ends it answers the open requests, and not the supervisor.

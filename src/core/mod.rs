@@ -6,6 +6,7 @@ pub mod calls;
 pub mod exchange;
 pub mod link;
 pub mod logbook;
+pub mod relayed;
 pub mod requests;
 pub mod router;
 pub mod shutdown;

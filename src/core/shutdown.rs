@@ -10,6 +10,10 @@ pub enum ShutdownReason {
     Signal,
     /// The client died, or its end of a pipe is gone.
     ClientGone,
+    /// The hub served no session for a while.
+    Idle,
+    /// A session of a newer version asked the hub to end.
+    Retired,
     /// The supervision tree gave up, or a task outside of it panicked. This is a bug of ours.
     Exhausted,
 }

@@ -153,6 +153,10 @@ pub const INTERNAL: &str = "A part of holdfast failed while it handled this requ
 /// The text for a request that was still open when the gateway shut down.
 pub const SHUT_DOWN: &str = "holdfast was shut down before it answered this request. Nothing of it was sent to Unity.";
 
+/// The text for a request that the hub had not answered when the session ended.
+pub const HUB_LEFT: &str = "The session ended before the hub answered this request. If it was a call, it may have run, or may still \
+                            be running: check its effect before you make it again.";
+
 /// The text for a call whose large result was not yet in its file when the gateway shut down.
 pub const RESULT_NOT_STORED: &str = "Unity answered this call, but holdfast was shut down before the large result was stored. The \
                                      tool ran; check its effect before you repeat it.";

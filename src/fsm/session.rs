@@ -38,6 +38,13 @@ pub enum Kind {
     HonoursChanges,
 }
 
+impl Kind {
+    /// Whether the client fetches the list again when it is told that the tools changed.
+    pub fn honours_changes(self) -> bool {
+        self == Self::HonoursChanges
+    }
+}
+
 /// How likely an editor is.
 #[derive(
     Clone, Copy, Default, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray,

@@ -18,7 +18,7 @@ use std::time::SystemTime;
 pub use self::interface::{
     FocusError, Host, Liveness, NotRead, Owner, Process, Watch, is_lack_of_descriptors, is_temporary, run,
 };
-pub use self::processes::Parent;
+pub use self::processes::{Parent, kill};
 pub use self::system::System;
 pub use self::watch::follow;
 use crate::limits::{FILE_BUSY_TRIES, FILE_BUSY_WAIT};

@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::enter;
@@ -38,6 +39,7 @@ pub struct Process {
     random: Mutex<fastrand::Rng>,
     can_focus: OnceLock<bool>,
     is_draining: AtomicBool,
+    retired: watch::Sender<bool>,
 }
 
 impl std::fmt::Debug for Environment {
@@ -70,6 +72,7 @@ impl Environment {
             random: Mutex::new(fastrand::Rng::with_seed(seed)),
             can_focus: OnceLock::new(),
             is_draining: AtomicBool::new(false),
+            retired: watch::Sender::new(false),
         };
         Arc::new(Self { process: Arc::new(process), events })
     }
@@ -109,6 +112,16 @@ impl Process {
     /// Marks the gateway as shutting down.
     pub fn drain(&self) {
         self.is_draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Records that a session of a newer version asked this hub to end.
+    pub fn retire(&self) {
+        self.retired.send_replace(true);
+    }
+
+    /// Waits until the hub is asked to end.
+    pub async fn retired(&self) {
+        let _ = self.retired.subscribe().wait_for(|retired| *retired).await;
     }
 
     /// Whether the gateway is shutting down.

@@ -197,6 +197,12 @@ impl Outbox {
         self.settle(key, Outcome::Ok, short, |open| result_line(&open.id, result_json, open.requester.is_some()))
     }
 
+    /// As [`answer`](Self::answer), for a result that is complete in the form of the request's era already.
+    pub fn answer_as_is(&self, key: RequestKey, result_json: &str) -> bool {
+        let short = result_json.len() <= STDOUT_AT_ONCE_MAX_BYTES;
+        self.settle(key, Outcome::Ok, short, |open| jsonrpc::response(&open.id, result_json))
+    }
+
     /// As [`answer`](Self::answer), but `write` puts the result straight into the line. `bytes` is its approximate size.
     pub fn answer_with(&self, key: RequestKey, bytes: usize, write: impl FnOnce(&mut String)) -> bool {
         self.settle(key, Outcome::Ok, bytes <= STDOUT_AT_ONCE_MAX_BYTES, |open| {

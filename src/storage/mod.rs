@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod catalogue_file;
+pub mod hub_folder;
 pub mod instance_record;
 pub mod locked_record;
 pub mod result_files;

@@ -1,6 +1,8 @@
 //! How clients connect: one over stdin and stdout, or several over any pipes.
 
 mod ending;
+pub mod hub;
+pub mod relay;
 pub mod run;
 pub mod several;
 pub mod stdin_reader;

@@ -114,6 +114,11 @@ impl Pumps {
         Self { input: tokio::spawn(input), output: tokio::spawn(output) }
     }
 
+    /// Returns the two tasks, to wait for: first the task that reads, then the task that writes.
+    pub(super) fn tasks(&mut self) -> (&mut tokio::task::JoinHandle<()>, &mut tokio::task::JoinHandle<()>) {
+        (&mut self.input, &mut self.output)
+    }
+
     /// Returns the two tasks: first the task that reads, then the task that writes.
     pub(super) fn into_tasks(self) -> (tokio::task::JoinHandle<()>, tokio::task::JoinHandle<()>) {
         (self.input, self.output)

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
@@ -20,7 +21,7 @@ use crate::client::{Client, TooManySessions};
 use crate::config::Config;
 use crate::core::shutdown::ShutdownReason;
 use crate::fsm::cause::{Cause, Loss};
-use crate::limits::FLUSH_MAX;
+use crate::limits::{FLUSH_MAX, FLUSH_READING_MAX};
 use crate::link::{LinkParts, Place};
 use crate::protocol::ids::LinkId;
 use crate::runtime::enter;
@@ -31,11 +32,21 @@ pub struct Several<S> {
     parts: Arc<Parts>,
     spawn: S,
     /// Ends all sessions.
-    stop: watch::Sender<bool>,
+    stop: watch::Sender<Option<Stop>>,
     /// Ends all links, after the sessions.
     last: watch::Sender<bool>,
-    links: JoinHandle<()>,
+    links: Mutex<Option<JoinHandle<()>>>,
     sessions: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// How the sessions end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// Every request is answered.
+    End,
+    /// Calls that were sent have this long to be answered. Everything else stays unanswered: the other side of the connection
+    /// keeps it, and brings it to this gateway's successor.
+    Leave(Duration),
 }
 
 /// An open session.
@@ -50,10 +61,10 @@ pub struct Session {
 impl<S: Spawn> Several<S> {
     /// Starts a gateway that waits for clients.
     pub fn start(parts: Arc<Parts>, spawn: S) -> Self {
-        let (stop, last) = (watch::Sender::new(false), watch::Sender::new(false));
+        let (stop, last) = (watch::Sender::new(None), watch::Sender::new(false));
         let links = tend_links(Arc::clone(&parts), spawn.clone(), last.subscribe());
         let links = parts.env.health.spawn("links", links);
-        Self { parts, spawn, stop, last, links, sessions: Mutex::default() }
+        Self { parts, spawn, stop, last, links: Mutex::new(Some(links)), sessions: Mutex::default() }
     }
 
     /// Starts a session for a client over these pipes; it lasts until a pipe ends. `config`: what the session brings itself.
@@ -92,17 +103,30 @@ impl<S: Spawn> Several<S> {
     }
 
     /// Ends all sessions, then all links.
-    pub async fn end(self) {
+    pub async fn end(&self) {
         for link in self.parts.links.all() {
             link.calls.begin_draining();
         }
-        self.stop.send_replace(true);
+        self.stop(Stop::End).await;
+    }
+
+    /// Ends all sessions without answers to what was not sent to an editor, then all links. Calls that were sent have `patience`
+    /// to be answered. For clients that bring their open requests to another gateway.
+    pub async fn leave(&self, patience: Duration) {
+        self.stop(Stop::Leave(patience)).await;
+    }
+
+    async fn stop(&self, stop: Stop) {
+        self.stop.send_replace(Some(stop));
         let sessions = std::mem::take(&mut *enter(&self.sessions));
         for session in sessions {
             let _ = session.await;
         }
         self.last.send_replace(true);
-        let _ = self.links.await;
+        let links = enter(&self.links).take();
+        if let Some(links) = links {
+            let _ = links.await;
+        }
     }
 }
 
@@ -112,7 +136,7 @@ async fn serve<S: Spawn>(
     client: &Arc<Client>,
     spawn: S,
     pumps: Pumps,
-    mut end: watch::Receiver<bool>,
+    mut end: watch::Receiver<Option<Stop>>,
 ) -> ShutdownReason {
     let (stop, stopping) = watch::channel(false);
     let tree = Tree::of_session(parts.seat(client));
@@ -127,11 +151,20 @@ async fn serve<S: Spawn>(
     let (mut input, mut output) = pumps.into_tasks();
     let why = tokio::select! {
         biased;
-        _ = end.wait_for(|end| *end) => ShutdownReason::Signal,
+        _ = end.wait_for(Option::is_some) => ShutdownReason::Signal,
         _ = &mut input => ShutdownReason::InputEnded,
         _ = &mut output => ShutdownReason::ClientGone,
         () = exhausted.notified() => ShutdownReason::Exhausted,
     };
+    let how = *end.borrow();
+    if let (Some(Stop::Leave(patience)), ShutdownReason::Signal) = (how, why) {
+        input.abort();
+        leave(parts, client, patience).await;
+        let _ = stop.send(true);
+        let _ = tree.await;
+        output.abort();
+        return why;
+    }
     client.begin_ending();
     for link in parts.links.all() {
         link.calls.decide(|ledger, now| ledger.refuse_held_of(client.id, Cause::ShuttingDown, now));
@@ -158,6 +191,21 @@ async fn serve<S: Spawn>(
         task.abort();
     }
     why
+}
+
+/// Ends a session whose client brings its open requests to another gateway: takes back what was not sent, and waits for the
+/// answers to what was sent.
+async fn leave(parts: &Parts, client: &Client, patience: Duration) {
+    // Until what was read is in a ledger, or waits in the session actor.
+    let _ = timeout(FLUSH_MAX, client.mailbox.idle()).await;
+    client.begin_ending();
+    for link in parts.links.all() {
+        for request in link.calls.ledger(|ledger, _| ledger.release_held_of(client.id)) {
+            client.outbox.given_back(request);
+        }
+    }
+    let _ = timeout(patience, client.outbox.calls_answered()).await;
+    client.outbox.flushed_while_it_reads(FLUSH_MAX, FLUSH_READING_MAX).await;
 }
 
 /// Ends a session's part in its calls: sent calls go on without it. At the gateway's end all sent calls get their verdict

@@ -22,6 +22,8 @@ use crate::limits::{
 };
 use crate::link::Links;
 use crate::protocol::framing::lines::{Line, LineDecoder};
+use crate::protocol::hub;
+use crate::protocol::ids::SessionId;
 use crate::protocol::jsonrpc::{self, Fault, Invalid, Message, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{self, Method, Notification, ProtocolVersion, Request, ToolResult};
@@ -238,6 +240,10 @@ impl Intake {
                     self.cancel(&id);
                     return Then::GoOn;
                 }
+                if method == hub::RETIRE && self.with.client.id != SessionId::STDIO {
+                    self.with.env.retire();
+                    return Then::GoOn;
+                }
                 Delivered::Notification { method, params }
             }
             Message::Response { id, outcome } => Delivered::Response { id, result: outcome.ok() },
@@ -301,6 +307,7 @@ impl Intake {
     fn cancel(&self, id: &RequestId) {
         if let Some(request) = self.with.client.outbox.cancel(id) {
             self.with.links.cancel(request);
+            self.with.client.actor.cast(session::Message::Cancelled(request));
         }
     }
 

@@ -54,6 +54,19 @@ fn is_seen(pid: u32) -> Option<bool> {
     Some(system.process(asked).is_some())
 }
 
+/// Ends a process at once, without a chance to clean up. Returns whether it was told to end.
+#[cfg(unix)]
+pub fn kill(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::kill_process(pid, rustix::process::Signal::KILL).is_ok())
+}
+
+/// Ends a process at once, without a chance to clean up. Returns whether it was told to end.
+#[cfg(not(unix))]
+pub fn kill(pid: u32) -> bool {
+    look_up(pid, sysinfo::ProcessRefreshKind::nothing(), sysinfo::Process::kill).unwrap_or(false)
+}
+
 /// Returns the command line of a process; empty if the system does not report it.
 #[cfg(target_os = "linux")]
 pub fn command_line(pid: u32) -> Vec<String> {

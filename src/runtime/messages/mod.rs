@@ -5,4 +5,5 @@ pub mod bridge;
 pub mod discovery;
 pub mod push;
 pub mod registry;
+pub mod relay;
 pub mod session;

@@ -8,9 +8,11 @@ use crate::core::requests::{Asked, Hold};
 use crate::fsm::registry::Source;
 use crate::fsm::session::{Likelihood, Timer};
 use crate::protocol::dialect::PackageTool;
+use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::stateless::Requester;
 use crate::runtime::mailbox::Permit;
+use crate::runtime::messages::relay;
 use crate::survey::Survey;
 
 /// A message of the client. From here on a request is identified by its key, not by its id.
@@ -76,6 +78,10 @@ pub enum Message {
     LookedAround(u64, Arc<Survey>),
     /// The session's link was removed.
     LinkGone,
+    /// The client cancelled a request, which is closed already.
+    Cancelled(RequestKey),
+    /// What became of the connection to the hub, for a session that a hub serves.
+    Relay(relay::News),
     /// The tool of a held call turned out to be a package tool.
     PackageToolCalled(Asked, PackageTool, Arc<RawValue>),
     /// stdin ended. Main waits until the permit is released: then the waiting `tools/list` requests are answered.

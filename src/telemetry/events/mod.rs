@@ -5,6 +5,7 @@
 //! its own `Events`, whose log lines name the link or session.
 
 mod calls;
+mod hub;
 mod link;
 mod link_story;
 mod machines;

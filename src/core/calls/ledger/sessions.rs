@@ -7,13 +7,20 @@ use crate::core::calls::entry::Entry;
 use crate::core::calls::types::Settlement;
 use crate::fsm::call::{Event, State};
 use crate::fsm::cause::Cause;
-use crate::protocol::ids::SessionId;
+use crate::protocol::ids::{CallId, RequestKey, SessionId};
 
 impl Ledger {
     /// Refuses a session's held calls, because the session ends or its project has changed. Sent calls continue.
     pub fn refuse_held_of(&mut self, session: SessionId, cause: Cause, now: Instant) -> Vec<Settlement> {
         let held = |entry: &Entry| entry.request.session == session && entry.state() == State::Held;
         self.feed_all(now, |entry| held(entry).then_some(Event::Refused(cause)))
+    }
+
+    /// Removes a session's held calls without a trace, because another gateway answers their requests. Returns the requests.
+    pub fn release_held_of(&mut self, session: SessionId) -> Vec<RequestKey> {
+        let held = |entry: &&Entry| entry.request.session == session && entry.state() == State::Held;
+        let calls: Vec<CallId> = self.entries.iter().filter(held).map(|entry| entry.id).collect();
+        calls.into_iter().filter_map(|call| self.give_back(call)).map(|(request, ..)| request).collect()
     }
 
     /// Ends a session, whose client waits for no answer any more. Held calls are refused, and withheld answers are sent. Sent

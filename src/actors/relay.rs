@@ -1,0 +1,365 @@
+//! The relay actor: the shell around [`fsm::attachment`](crate::fsm::attachment). It stands in the session actor's place while a
+//! hub serves the session.
+//!
+//! *Owns* the connection to the hub. What the client said stays in [`RelaySeat::requests`], which outlives this actor. *Receives*
+//! the client's messages, and what became of the connection. *Sends* requests to the hub, whose answers go to the outbox. *Dies*
+//! only of our own bugs: its successor connects again.
+//!
+//! The handshake is answered here, so that a client never waits for a hub.
+
+mod connection;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use serde_json::value::RawValue;
+use tokio::sync::{mpsc, watch};
+
+use crate::client::Client;
+use crate::core::relayed::{Relayed, RelayedRequests};
+use crate::core::requests::{Hold, Holder};
+use crate::core::user_text;
+use crate::fsm::Driver;
+use crate::fsm::attachment::{Attachment, Effect, Event, Timer};
+use crate::limits::SESSION_CALLS_MAX_BYTES;
+use crate::platform::background::{self, Program};
+use crate::platform::local_socket::Peer;
+use crate::protocol::hub::{self, SessionRules};
+use crate::protocol::ids::RequestKey;
+use crate::protocol::jsonrpc::{self, RequestId, RpcError};
+use crate::protocol::mcp::stateless::{self, Requester};
+use crate::protocol::mcp::{self, Notification, ProtocolVersion, Request, ToolResult};
+use crate::runtime::enter;
+use crate::runtime::environment::Environment;
+use crate::runtime::messages::relay::{News, NoAttachment};
+use crate::runtime::messages::session::{Delivered, Message};
+use crate::runtime::outbox::SERVER;
+use crate::runtime::supervisor::Tasks;
+use crate::runtime::timers::Timers;
+use crate::storage::hub_folder::HubFolder;
+
+/// The id of the question whether a hub is alive.
+const QUESTION: &str = "holdfast-alive";
+
+/// What a relayed session works with, and what of it outlives the relay actor.
+#[derive(Debug)]
+pub struct RelaySeat {
+    /// The environment of this process.
+    pub env: Arc<Environment>,
+    /// The client.
+    pub client: Arc<Client>,
+    /// Where the hub is.
+    pub folder: HubFolder,
+    /// What the session brings to the hub.
+    pub rules: SessionRules,
+    /// The session's name towards hubs.
+    pub name: String,
+    /// Whether to start a hub if none runs.
+    pub starts: bool,
+    /// The program that is a hub; `None` if this process must not start one.
+    pub command: Option<Program>,
+    /// The client's requests that are not answered.
+    pub requests: Mutex<RelayedRequests>,
+    /// Whether a hub has served this session: kept here for the relay actor's successor.
+    pub served: AtomicBool,
+    /// Set once the session is to be served in this process.
+    pub embeds: watch::Sender<bool>,
+}
+
+/// The actor.
+pub struct RelayActor {
+    /// The seat of the session.
+    pub seat: Arc<RelaySeat>,
+    /// The tasks of this actor.
+    pub tasks: Tasks,
+}
+
+/// The state of the running actor. It is lost when the actor is restarted.
+pub struct State {
+    driver: Driver<Attachment>,
+    timers: Timers<Timer, Message>,
+    me: ActorRef<Message>,
+    /// The number of the last connection.
+    nth: u64,
+    /// Takes lines for the hub; `None` while no hub serves the session.
+    lines: Option<mpsc::Sender<String>>,
+    /// The process at the other end of the last connection.
+    peer: Option<Peer>,
+    /// Whether the hub has sent something since the last look.
+    heard: Arc<AtomicBool>,
+    /// Dropping this sender ends the connection.
+    open: Option<watch::Sender<()>>,
+    /// Held while this process starts a hub.
+    starting: Option<std::fs::File>,
+}
+
+impl Actor for RelayActor {
+    type Msg = Message;
+    type State = State;
+    type Arguments = ();
+
+    async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        self.seat.client.actor.fill(me.clone());
+        let served = self.seat.served.load(Ordering::Relaxed);
+        let (driver, _) = Driver::start(Attachment { served, ..Attachment::new(self.seat.starts) });
+        self.seat.env.events.machine_started(driver.machine(), driver.state());
+        let timers = Timers::new(me.clone(), |timer| Message::Relay(News::Timer(timer)));
+        let heard = Arc::default();
+        Ok(State { driver, timers, me, nth: 0, lines: None, peer: None, heard, open: None, starting: None })
+    }
+
+    async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
+        // The effect of the machine's first state.
+        self.carry_out(state, Effect::Dial);
+        Ok(())
+    }
+
+    async fn handle(
+        &self,
+        _me: ActorRef<Message>,
+        message: Message,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            Message::Delivered(message, _permit) => self.delivered(state, message),
+            Message::Cancelled(request) => self.cancelled(state, request),
+            Message::Relay(news) => self.news(state, news),
+            Message::InputEnded(_permit) => {}
+            Message::Stop => self.feed(state, &Event::StopRequested),
+            // Of links, sessions and surveys in this process, which a relayed session does not use.
+            Message::CataloguePublished(_)
+            | Message::CatalogueChanged
+            | Message::DiskRead
+            | Message::LikelihoodChanged(_)
+            | Message::RootsForgone
+            | Message::RootsOverdue(_)
+            | Message::LookedAround(..)
+            | Message::LinkGone
+            | Message::PackageToolCalled(..)
+            | Message::CallsSettled
+            | Message::Timer(_) => {}
+        }
+        Ok(())
+    }
+}
+
+impl RelayActor {
+    // ---- what the client sends ----
+
+    fn delivered(&self, state: &mut State, message: Delivered) {
+        match message {
+            Delivered::Request { hold, id, requester, method, params } => {
+                if hold.is_open() {
+                    self.request(state, hold, id, requester, method, params);
+                }
+            }
+            Delivered::Notification { method, params } => {
+                if mcp::parse_notification(&method, params.as_deref()) == Notification::Initialized {
+                    self.requests(RelayedRequests::initialized);
+                }
+                self.send(state, jsonrpc::notification(&method, params.as_deref().map(RawValue::get)));
+            }
+            Delivered::Response { id, result } => {
+                if let Some(hubs) = self.requests(|requests| requests.roots_told(id.as_ref())) {
+                    let line = match result {
+                        Some(result) => jsonrpc::response(&hubs, result.get()),
+                        None => jsonrpc::error(Some(&hubs), &RpcError::internal("the client has no roots to tell")),
+                    };
+                    self.send(state, line);
+                }
+            }
+        }
+    }
+
+    fn request(
+        &self,
+        state: &mut State,
+        hold: Hold,
+        id: RequestId,
+        requester: Option<Arc<Requester>>,
+        method: String,
+        params: Option<Box<RawValue>>,
+    ) {
+        let outbox = &self.seat.client.outbox;
+        let parsed = match &requester {
+            None => mcp::parse_request(&method, params.as_deref()),
+            Some(_) => stateless::parse_request(&method, params.as_deref()),
+        };
+        let token = match parsed {
+            Ok(Request::Initialize(initialize)) => {
+                let version = ProtocolVersion::negotiate(&initialize.requested);
+                let profile = self.seat.client.config.profile_of(version, &initialize.client.name);
+                let name = initialize.client.name.clone();
+                let kind = self.seat.client.opened_by(initialize.client, profile, initialize.roots);
+                self.seat.env.events.session_opened(&name, version, kind.honours_changes());
+                outbox.answer(hold.key(), &mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS));
+                let line = jsonrpc::request(&RequestId::from_number(0), &method, params.as_deref().map(RawValue::get));
+                self.requests(|requests| requests.opened(params));
+                return self.send(state, line);
+            }
+            // The subscription is kept here: it outlives a hub. The hub has one of its own, for this session.
+            Ok(Request::Listen(filter)) => {
+                if outbox.subscribe(hold.key(), filter).is_err() {
+                    let error = RpcError::invalid_request(user_text::too_many_subscriptions());
+                    outbox.answer_error(hold.key(), &error);
+                    return;
+                }
+                None
+            }
+            Ok(Request::CallTool(call)) => call.progress_token,
+            // What is wrong with a request is said by the hub.
+            Ok(_) | Err(_) => None,
+        };
+        let key = hold.key();
+        if method != "subscriptions/listen" {
+            hold.pass(Holder::Ledger);
+        }
+        let profile = requester.as_ref().map(|requester| requester.profile);
+        let added = self.requests(|requests| requests.add(Relayed { hold, id, requester, method, params, token }));
+        match added {
+            Ok(line) => self.send(state, line),
+            Err(_) => {
+                let result = ToolResult::error(user_text::too_many_bytes(SESSION_CALLS_MAX_BYTES));
+                let profile = profile.unwrap_or_else(|| self.seat.client.handshake().profile_by_handshake());
+                outbox.answer(key, &mcp::tool_result(&result, &profile));
+            }
+        }
+    }
+
+    fn cancelled(&self, state: &mut State, request: RequestKey) {
+        if self.requests(|requests| requests.remove(request.number)).is_some() {
+            let params = format!(r#"{{"requestId":{}}}"#, request.number);
+            self.send(state, jsonrpc::notification("notifications/cancelled", Some(&params)));
+        }
+    }
+
+    /// Sends a line, if a hub serves the session. Otherwise a request waits in the table, and anything else is of no use to the
+    /// next hub: that is told everything from the start.
+    fn send(&self, state: &mut State, line: String) {
+        let Some(lines) = &state.lines else { return };
+        if lines.try_send(line).is_err() {
+            // The hub does not read, although it must read as many requests as may be open.
+            state.open = None;
+        }
+    }
+
+    fn requests<T>(&self, operation: impl FnOnce(&mut RelayedRequests) -> T) -> T {
+        operation(&mut enter(&self.seat.requests))
+    }
+
+    // ---- the connection ----
+
+    fn news(&self, state: &mut State, news: News) {
+        match news {
+            News::Welcomed { nth, welcome, peer, lines } if nth == state.nth => {
+                let older = hub::is_newer(SERVER.version, &welcome.build);
+                self.seat.env.events.hub_attached(&welcome.build, welcome.pid, &welcome.hub);
+                self.seat.served.store(true, Ordering::Relaxed);
+                (state.lines, state.peer, state.starting) = (Some(lines), peer, None);
+                self.feed(state, &Event::Welcomed { older });
+            }
+            News::Failed { nth, why } if nth == state.nth => {
+                state.open = None;
+                let event = match why {
+                    NoAttachment::NoHub => Event::NoHub,
+                    NoAttachment::Refused(refusal) => {
+                        self.seat.env.events.hub_refused(&refusal.says);
+                        Event::Refused { ending: refusal.reason == hub::Reason::Ending }
+                    }
+                    NoAttachment::Unusable(says) => {
+                        self.seat.env.events.hub_refused(&says);
+                        Event::Refused { ending: false }
+                    }
+                    NoAttachment::Unanswered(peer) => {
+                        state.peer = peer;
+                        Event::Unanswered
+                    }
+                };
+                self.feed(state, &event);
+            }
+            News::Closed { nth } if nth == state.nth => {
+                state.lines = None;
+                self.seat.env.events.hub_lost();
+                self.feed(state, &Event::Closed);
+            }
+            // Of an earlier connection.
+            News::Welcomed { .. } | News::Failed { .. } | News::Closed { .. } => {}
+            News::Timer(timer) => {
+                if state.timers.fired(timer) {
+                    let event = match timer {
+                        Timer::Redial => Event::RedialDue,
+                        Timer::Successor => Event::SearchOver,
+                        Timer::Look => {
+                            let owed = !self.requests(|requests| requests.is_empty());
+                            let heard = state.heard.swap(false, Ordering::Relaxed);
+                            Event::Looked { silent: owed && !heard }
+                        }
+                    };
+                    self.feed(state, &event);
+                }
+            }
+        }
+    }
+
+    fn feed(&self, state: &mut State, event: &Event) {
+        let before = state.driver.state();
+        let out = state.driver.feed(event);
+        self.seat.env.events.stepped(&out, before, event);
+        for effect in out.effects {
+            self.carry_out(state, effect);
+        }
+    }
+
+    fn carry_out(&self, state: &mut State, effect: Effect) {
+        match effect {
+            Effect::Dial => {
+                state.nth += 1;
+                let (open, closing) = watch::channel(());
+                state.open = Some(open);
+                let (seat, me, heard) = (Arc::clone(&self.seat), state.me.clone(), Arc::clone(&state.heard));
+                self.tasks.spawn(connection::run(seat, me, state.nth, heard, closing));
+            }
+            Effect::StartHub => self.start_hub(state),
+            Effect::Resume => {
+                for line in self.requests(|requests| requests.resume()) {
+                    self.send(state, line);
+                }
+                // What changed while no hub served the session was announced to nobody.
+                self.seat.client.outbox.tools_changed(None);
+            }
+            Effect::AskToRetire => self.send(state, jsonrpc::notification(hub::RETIRE, None)),
+            Effect::Ask => self.send(state, jsonrpc::request(&RequestId::from_text(QUESTION), "ping", None)),
+            Effect::EndHub => {
+                let ended = state.peer.take().filter(Peer::kill);
+                self.seat.env.events.hub_hung(ended.map(|peer| peer.pid));
+            }
+            Effect::Close => (state.open, state.lines) = (None, None),
+            Effect::Embed => {
+                self.seat.env.events.hub_forgone();
+                self.seat.embeds.send_replace(true);
+            }
+            Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
+            Effect::Disarm(timer) => state.timers.disarm(timer),
+        }
+    }
+
+    fn start_hub(&self, state: &mut State) {
+        let Some(program) = &self.seat.command else { return };
+        if state.starting.is_some() {
+            return;
+        }
+        match self.seat.folder.begin_start() {
+            Ok(Some(starting)) => {
+                state.starting = Some(starting);
+                match background::start(program, &self.seat.folder.log()) {
+                    Ok(pid) => self.seat.env.events.hub_started_by_session(pid),
+                    Err(error) => self.seat.env.events.hub_not_started(&error.to_string()),
+                }
+            }
+            // Another session starts it.
+            Ok(None) => {}
+            Err(error) => self.seat.env.events.hub_not_started(&error.to_string()),
+        }
+    }
+}

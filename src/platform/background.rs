@@ -1,0 +1,73 @@
+//! Starts a program that outlives this process.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+/// A program to start.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// The executable.
+    pub program: PathBuf,
+    /// The arguments.
+    pub arguments: Vec<OsString>,
+    /// Variables of this process's environment that the program does not get.
+    pub variables: Vec<OsString>,
+}
+
+/// Starts a program that outlives this process and has nothing of its terminal. Must be called inside of a runtime, which notices
+/// when the program ends. What it writes to stderr goes to the file `log`,
+/// which is emptied first. Returns its pid.
+///
+/// # Errors
+/// The system's error.
+pub fn start(program: &Program, log: &Path) -> io::Result<u32> {
+    let Program { program, arguments, variables } = program;
+    let log = std::fs::File::create(log)?;
+    let mut command = Command::new(program);
+    for name in variables {
+        command.env_remove(name);
+    }
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+    // The folder that this process was started in stays free to be removed.
+    command.current_dir(program.parent().unwrap_or(Path::new("/")));
+    #[cfg(unix)]
+    {
+        // A group of its own: a signal to the client's group, such as Ctrl-C, does not reach it.
+        command.process_group(0);
+    }
+    #[cfg(windows)]
+    {
+        const DETACHED_PROCESS: u32 = 0x0000_0008;
+        const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
+        const CREATE_BREAKAWAY_FROM_JOB: u32 = 0x0100_0000;
+        let flags = DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP;
+        command.creation_flags(flags | CREATE_BREAKAWAY_FROM_JOB);
+        // A client may forbid its children to leave its job. Then the program ends with the client, and a successor is started.
+        return command
+            .spawn()
+            .or_else(|_| command.creation_flags(flags).spawn())
+            .map(|child| child.id().unwrap_or_default());
+    }
+    #[cfg(not(windows))]
+    command.spawn().map(|child| child.id().unwrap_or_default())
+}
+
+/// Whether this process runs in a container and `folder` comes from outside of it: then a program that is found through the folder
+/// should not be one that runs in the container, from where it may not reach what runs outside.
+#[cfg(unix)]
+pub fn is_shared_with_container(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let is_in_container = ["/.dockerenv", "/run/.containerenv"].iter().any(|mark| Path::new(mark).exists());
+    let device = |path: &Path| path.metadata().ok().map(|meta| meta.dev());
+    is_in_container && folder.ancestors().find_map(device) != device(Path::new("/"))
+}
+
+/// Whether this process runs in a container and `folder` comes from outside of it. Not looked up on Windows.
+#[cfg(not(unix))]
+pub fn is_shared_with_container(_folder: &Path) -> bool {
+    false
+}

@@ -1,0 +1,29 @@
+//! Kinds of file systems.
+
+use std::path::Path;
+
+/// Returns the kind of the file system that a folder is on, or would be on, if locks of files there do not reach every process
+/// that may use the folder: on other machines, or on the other side of a virtual machine. `None` if locks are reliable, or the
+/// kind is not known.
+#[cfg(target_os = "linux")]
+pub fn unreliable_locks(folder: &Path) -> Option<&'static str> {
+    // The numbers are in `include/uapi/linux/magic.h` of the kernel, and of cifs in `fs/smb/client/cifsglob.h`.
+    const KINDS: [(u32, &str); 6] = [
+        (0x6969, "NFS"),
+        (0x0102_1997, "9p (a folder of Windows seen from WSL, or of a virtual machine's host)"),
+        (0x517B, "SMB"),
+        (0xFF53_4D42, "CIFS"),
+        (0xFE53_4D42, "SMB"),
+        (0x6573_5546, "FUSE (such as sshfs)"),
+    ];
+    let stat = folder.ancestors().find_map(|folder| rustix::fs::statfs(folder).ok())?;
+    // The type of the field differs between machines; the numbers fit into 32 bits.
+    let kind = u32::try_from(i128::from(stat.f_type) & 0xFFFF_FFFF).ok()?;
+    KINDS.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name)
+}
+
+/// Returns the kind of the file system that a folder is on, if locks there are not reliable. Only looked up on Linux.
+#[cfg(not(target_os = "linux"))]
+pub fn unreliable_locks(_folder: &Path) -> Option<&'static str> {
+    None
+}

@@ -1,0 +1,50 @@
+//! What the relay actor learns of its connection to the hub.
+
+use tokio::sync::mpsc;
+
+use crate::fsm::attachment::Timer;
+use crate::platform::local_socket::Peer;
+use crate::protocol::hub::{Refusal, Welcome};
+
+/// What became of a connection to the hub. `nth` is the number of the connection.
+#[derive(Debug)]
+pub enum News {
+    /// The hub took the session.
+    Welcomed {
+        /// The number of the connection.
+        nth: u64,
+        /// What the hub says of itself.
+        welcome: Welcome,
+        /// The hub's process.
+        peer: Option<Peer>,
+        /// Takes lines for the hub, without line ends.
+        lines: mpsc::Sender<String>,
+    },
+    /// No connection was made.
+    Failed {
+        /// The number of the connection.
+        nth: u64,
+        /// Why.
+        why: NoAttachment,
+    },
+    /// The connection ended.
+    Closed {
+        /// The number of the connection.
+        nth: u64,
+    },
+    /// A timer may be due.
+    Timer(Timer),
+}
+
+/// Why a session is not attached to a hub.
+#[derive(Debug)]
+pub enum NoAttachment {
+    /// Nothing accepts connections.
+    NoHub,
+    /// The hub did not take the session.
+    Refused(Refusal),
+    /// The hub may not be used, or cannot be reached: a sentence for the log.
+    Unusable(String),
+    /// The hub accepted the connection and did not answer in time. Its process, if that is known.
+    Unanswered(Option<Peer>),
+}

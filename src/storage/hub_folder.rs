@@ -1,0 +1,158 @@
+//! The folder of the hub, `<state>/hub`: who is the hub, and where it is reached.
+//!
+//! The hub is the process that holds the lock on `hub.lock`. Only that process binds the socket and writes `hub.json`, which
+//! people and `holdfast doctor` read; nothing is decided by that file. A process that starts a hub holds the lock on `start.lock`
+//! meanwhile, so that one of many starts it.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::platform::host::{Host as _, RealHost, make_private_folder};
+use crate::platform::{local_socket, lock_file};
+
+/// The largest `hub.json` that is read, in bytes. It has a few short fields.
+const INFO_MAX_BYTES: usize = 4096;
+
+/// The folder of the hub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HubFolder {
+    folder: PathBuf,
+}
+
+/// What a running hub says of itself in `hub.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HubInfo {
+    /// The pid of its process.
+    pub pid: u32,
+    /// The version of its program.
+    pub version: String,
+    /// The name of this hub: a new one for each process.
+    pub hub: String,
+    /// When it started: seconds since 1970.
+    pub started: f64,
+    /// The newest version of the protocol that it speaks.
+    pub protocol: u32,
+    /// Where it is reached.
+    pub socket: PathBuf,
+}
+
+/// The proof that this process is the hub. Dropping it lets another process become the hub.
+#[derive(Debug)]
+pub struct Elected {
+    info: PathBuf,
+    _lock: File,
+}
+
+impl HubFolder {
+    /// Returns the folder of the hub in this state folder.
+    pub fn of(state: &Path) -> Self {
+        Self { folder: state.join("hub") }
+    }
+
+    /// Returns where the hub is reached.
+    pub fn socket(&self) -> PathBuf {
+        local_socket::place_of(&self.folder)
+    }
+
+    /// Returns the file into which a hub that no person started logs.
+    pub fn log(&self) -> PathBuf {
+        self.folder.join("hub.log")
+    }
+
+    /// Makes this process the hub. `None` if another process is.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn elect(&self) -> io::Result<Option<Elected>> {
+        let lock = self.lock("hub.lock")?;
+        Ok(lock.map(|lock| Elected { info: self.folder.join("hub.json"), _lock: lock }))
+    }
+
+    /// Lets this process start a hub, until the file is dropped. `None` if another process is starting one.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn begin_start(&self) -> io::Result<Option<File>> {
+        self.lock("start.lock")
+    }
+
+    fn lock(&self, name: &str) -> io::Result<Option<File>> {
+        make_private_folder(&self.folder)?;
+        let lock = lock_file::open(&self.folder.join(name), true)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Some(lock)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Returns what the running hub says of itself; `None` if no hub runs, or its file cannot be read.
+    pub fn running(&self) -> Option<HubInfo> {
+        // The lock is not created here: whoever only looks leaves no trace.
+        let lock = lock_file::open(&self.folder.join("hub.lock"), false).ok()?;
+        if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+            return None;
+        }
+        let bytes = RealHost.read(&self.folder.join("hub.json"), INFO_MAX_BYTES).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+}
+
+impl Elected {
+    /// Writes what people may know of this hub.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn publish(&self, info: &HubInfo) -> io::Result<()> {
+        RealHost.write(&self.info, &serde_json::to_vec(info)?)
+    }
+}
+
+impl Drop for Elected {
+    /// The file is removed while the lock is held, so it cannot be another hub's.
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.info);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(pid: u32) -> HubInfo {
+        let (version, hub) = ("0.1.0".to_owned(), "a".repeat(32));
+        HubInfo { pid, version, hub, started: 7.5, protocol: 1, socket: "/x".into() }
+    }
+
+    #[test]
+    fn one_process_is_the_hub_until_it_ends_and_its_file_is_believed_as_long() {
+        let state = tempfile::tempdir().unwrap();
+        let folder = HubFolder::of(state.path());
+        assert_eq!(folder.running(), None);
+        assert!(std::fs::read_dir(state.path()).unwrap().next().is_none(), "looking leaves nothing");
+        let first = folder.elect().unwrap().expect("nobody else is");
+        assert!(folder.elect().unwrap().is_none());
+        assert_eq!(folder.running(), None, "it has not said anything");
+        first.publish(&info(7)).unwrap();
+        assert_eq!(folder.running(), Some(info(7)));
+        drop(first);
+        assert_eq!(folder.running(), None);
+        // A killed hub leaves its file, and nobody holds the lock.
+        std::fs::write(state.path().join("hub/hub.json"), serde_json::to_vec(&info(8)).unwrap()).unwrap();
+        assert_eq!(folder.running(), None);
+        assert!(folder.elect().unwrap().is_some());
+    }
+
+    #[test]
+    fn one_of_many_starts_a_hub() {
+        let state = tempfile::tempdir().unwrap();
+        let folder = HubFolder::of(state.path());
+        let first = folder.begin_start().unwrap();
+        assert!(first.is_some() && folder.begin_start().unwrap().is_none());
+        drop(first);
+        assert!(folder.begin_start().unwrap().is_some());
+    }
+}

@@ -1,0 +1,65 @@
+//! The events between a session and the hub.
+
+use super::Events;
+use crate::protocol::text::clean;
+
+impl Events {
+    // ---- in the session ----
+
+    /// A hub serves this session from now on.
+    pub fn hub_attached(&self, version: &str, pid: u32, hub: &str) {
+        tracing::info!(event = "hub_attached", version = %clean(version), hub_pid = pid, hub = %clean(hub));
+    }
+
+    /// The connection to the hub ended.
+    pub fn hub_lost(&self) {
+        tracing::warn!(event = "hub_lost");
+    }
+
+    /// A hub runs and does not serve this session.
+    pub fn hub_refused(&self, why: &str) {
+        tracing::warn!(event = "hub_refused", why = %clean(why));
+    }
+
+    /// The hub answered nothing for too long. `ended`: its pid, if its process was ended.
+    pub fn hub_hung(&self, ended: Option<u32>) {
+        tracing::error!(event = "hub_hung", ended);
+    }
+
+    /// This process started a hub.
+    pub fn hub_started_by_session(&self, pid: u32) {
+        tracing::info!(event = "hub_started", hub_pid = pid);
+    }
+
+    /// This process could not start a hub.
+    pub fn hub_not_started(&self, why: &str) {
+        tracing::warn!(event = "hub_not_started", why = %clean(why));
+    }
+
+    /// The session is served in this process.
+    pub fn hub_forgone(&self) {
+        tracing::info!(event = "hub_forgone");
+    }
+
+    // ---- in the hub ----
+
+    /// The hub accepts sessions.
+    pub fn hub_serving(&self, hub: &str, socket: &str) {
+        tracing::info!(event = "hub_serving", hub, socket = %clean(socket));
+    }
+
+    /// A session was opened by this process, of this version.
+    pub fn hub_session_opened(&self, pid: u32, version: &str) {
+        tracing::info!(event = "hub_session_opened", session = self.session(), client_pid = pid, version = %clean(version));
+    }
+
+    /// A connection was not made a session.
+    pub fn hub_session_refused(&self, why: &str) {
+        tracing::warn!(event = "hub_session_refused", why = %clean(why));
+    }
+
+    /// The hub cannot accept connections for a moment.
+    pub fn hub_cannot_accept(&self, why: &str) {
+        tracing::warn!(event = "hub_cannot_accept", why = %clean(why));
+    }
+}

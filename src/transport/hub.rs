@@ -1,0 +1,156 @@
+//! The hub: accepts sessions of other processes over a local socket, and serves each as one of several clients.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::{sleep, timeout};
+
+use super::several::Several;
+use crate::actors::gateway::Spawn;
+use crate::actors::parts::Parts;
+use crate::core::shutdown::ShutdownReason;
+use crate::limits::{
+    ACCEPT_PAUSE, DRAIN_MAX, HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_IDLE_MAX, HUB_STRANGERS_MAX, RUNNING_MAX,
+    SESSIONS_MAX,
+};
+use crate::platform::local_socket::{Connection, Listener};
+use crate::protocol::hub::{self, Hello, Reason, Refusal, Reply, Welcome};
+use crate::runtime::outbox::SERVER;
+
+/// How often the hub looks whether it is idle.
+const IDLE_LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Serves sessions until `quit` gives a reason to end, or until the hub was idle for [`HUB_IDLE_MAX`] if `leaves` is set.
+pub async fn run<S: Spawn>(
+    parts: &Arc<Parts>,
+    spawn: S,
+    listener: Listener,
+    leaves: bool,
+    mut quit: mpsc::Receiver<ShutdownReason>,
+) -> ShutdownReason {
+    let several = Arc::new(Several::start(Arc::clone(parts), spawn));
+    let accepting = tokio::spawn(accept(Arc::clone(parts), Arc::clone(&several), listener));
+    let why = tokio::select! {
+        biased;
+        () = parts.env.health.task_failed() => ShutdownReason::Exhausted,
+        Some(why) = quit.recv() => why,
+        () = parts.env.retired() => ShutdownReason::Retired,
+        () = idle(parts), if leaves => ShutdownReason::Idle,
+    };
+    parts.env.events.ending(why);
+    accepting.abort();
+    let _ = accepting.await;
+    match why {
+        // The sessions come to the hub's successor with what is open.
+        ShutdownReason::Signal => several.leave(DRAIN_MAX).await,
+        ShutdownReason::Retired => several.leave(RUNNING_MAX).await,
+        _ => several.end().await,
+    }
+    if parts.env.health.has_failed_task() { ShutdownReason::Exhausted } else { why }
+}
+
+/// Waits until no session was open and no call was running for [`HUB_IDLE_MAX`].
+async fn idle(parts: &Parts) {
+    let mut idle = Duration::ZERO;
+    while idle < HUB_IDLE_MAX {
+        sleep(IDLE_LOOK_EVERY).await;
+        // One session is that of stdin and stdout, which a hub does not use.
+        let is_used = parts.sessions.all().len() > 1
+            || parts.links.all().iter().any(|link| link.calls.ledger(|ledger, _| ledger.counts()) != (0, 0));
+        idle = if is_used { Duration::ZERO } else { idle + IDLE_LOOK_EVERY };
+    }
+}
+
+/// Accepts connections, and opens a session for each that says who it is. Never returns.
+async fn accept<S: Spawn>(parts: Arc<Parts>, several: Arc<Several<S>>, mut listener: Listener) {
+    let strangers = Arc::new(Semaphore::new(HUB_STRANGERS_MAX));
+    loop {
+        // A connection waits in the system's queue while too many have not said who they are.
+        let Ok(stranger) = Arc::clone(&strangers).acquire_owned().await else { return };
+        let connection = match listener.accept().await {
+            Ok(connection) => connection,
+            Err(error) => {
+                // No file descriptor is free, for example.
+                parts.env.events.hub_cannot_accept(&error.to_string());
+                sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let (opening, several) = (Arc::clone(&parts), Arc::clone(&several));
+        parts.env.health.spawn("hub_hello", async move {
+            open(&opening, &several, connection).await;
+            drop(stranger);
+        });
+    }
+}
+
+async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connection) {
+    let Connection { reader, mut writer, .. } = connection;
+    let mut reader = BufReader::new(reader);
+    let Ok(Some(line)) = timeout(HUB_ATTACH_MAX, first_line(&mut reader)).await else {
+        return parts.env.events.hub_session_refused("a connection did not say who it is");
+    };
+    let refuse = |reason, says: String| {
+        parts.env.events.hub_session_refused(&says);
+        Reply::Refused(Refusal { reason, says })
+    };
+    let hello = serde_json::from_slice::<Hello>(&line);
+    let negotiated = hello.as_ref().ok().and_then(|hello| hub::negotiate(hello.oldest, hello.newest));
+    let reply = match (&hello, negotiated) {
+        (Err(error), _) => refuse(Reason::BadHello, format!("the first line is not what a session says: {error}")),
+        (Ok(hello), None) => refuse(
+            Reason::Protocol,
+            format!(
+                "holdfast {} (session) and {} (hub) have no version of the hub's protocol in common: update the older one, or end \
+                 the hub, which starts again by itself",
+                hello.build, SERVER.version
+            ),
+        ),
+        (Ok(_), Some(_)) if parts.env.is_draining() => refuse(Reason::Ending, "the hub is ending".to_owned()),
+        // One session is that of stdin and stdout, which a hub does not use.
+        (Ok(_), Some(_)) if parts.sessions.all().len() >= SESSIONS_MAX => {
+            refuse(Reason::Full, format!("{} sessions are open, and the hub takes no more", SESSIONS_MAX - 1))
+        }
+        (Ok(_), Some(protocol)) => Reply::Welcome(Welcome {
+            protocol,
+            build: SERVER.version.to_owned(),
+            pid: std::process::id(),
+            hub: parts.env.gateway.clone(),
+        }),
+    };
+    let Ok(mut answer) = serde_json::to_vec(&reply) else { return };
+    answer.push(b'\n');
+    if writer.write_all(&answer).await.is_err() || writer.flush().await.is_err() {
+        return;
+    }
+    let (Ok(hello), Reply::Welcome(_)) = (hello, reply) else { return };
+    let (pid, build) = (hello.pid, hello.build.clone());
+    let config = Arc::new(parts.env.config.of_session(hello.rules));
+    match several.attach(config, reader, writer) {
+        Ok(session) => parts.env_of(session.client.id).events.hub_session_opened(pid, &build),
+        // Another session took the last place meanwhile. This one finds its connection closed, and asks again.
+        Err(_) => parts.env.events.hub_session_refused("as many sessions are open as there may be"),
+    }
+}
+
+/// Reads the first line, without its end. `None` if the connection ends before, or the line is longer than
+/// [`HUB_HELLO_MAX_BYTES`].
+async fn first_line(reader: &mut BufReader<impl AsyncRead + Unpin>) -> Option<Vec<u8>> {
+    let mut line = Vec::new();
+    loop {
+        let read = reader.fill_buf().await.ok()?;
+        let end = read.iter().position(|byte| *byte == b'\n');
+        let taken = end.unwrap_or(read.len());
+        line.extend_from_slice(read.get(..taken)?);
+        let (is_end, count) = (read.is_empty(), taken + usize::from(end.is_some()));
+        reader.consume(count);
+        if is_end || line.len() > HUB_HELLO_MAX_BYTES {
+            return None;
+        }
+        if end.is_some() {
+            return Some(line);
+        }
+    }
+}

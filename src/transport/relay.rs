@@ -1,0 +1,100 @@
+//! Serves the one client over stdin and stdout through a hub, until the client leaves or no hub can serve it any more.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout};
+
+use super::ending;
+use super::run::Pumps;
+use crate::actors::gateway::{Ended, Spawn, Tree};
+use crate::actors::relay::RelaySeat;
+use crate::core::requests::Holder;
+use crate::core::shutdown::ShutdownReason;
+use crate::core::user_text;
+use crate::limits::{DRAIN_MAX, FIRST_SESSION_MAX, FLUSH_MAX};
+use crate::protocol::jsonrpc::RpcError;
+use crate::runtime::enter;
+use crate::runtime::messages::session::{Delivered, Message};
+
+/// Why a hub does not serve the session any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The session has ended, and its client has all answers.
+    Ended(ShutdownReason),
+    /// The session goes on in this process: start a gateway, which gets the open requests.
+    Embed,
+}
+
+/// Runs the session until it ends or must be served in this process.
+pub async fn run<S: Spawn>(
+    seat: &Arc<RelaySeat>,
+    spawn: S,
+    pumps: &mut Pumps,
+    quit: &mut mpsc::Receiver<ShutdownReason>,
+) -> Outcome {
+    let (stop, stopping) = watch::channel(false);
+    let mut embeds = seat.embeds.subscribe();
+    let mut tree = tokio::spawn(Tree::of_relay(Arc::clone(seat)).run(spawn, stopping));
+    let (input, output) = pumps.tasks();
+    let outcome = tokio::select! {
+        biased;
+        () = seat.env.health.task_failed() => Outcome::Ended(ShutdownReason::Exhausted),
+        Some(why) = quit.recv() => Outcome::Ended(why),
+        _ = input => Outcome::Ended(ShutdownReason::InputEnded),
+        _ = output => Outcome::Ended(ShutdownReason::ClientGone),
+        _ = embeds.wait_for(|embeds| *embeds) => Outcome::Embed,
+        ended = &mut tree => match ended {
+            Ok(Ended::Stopped) => Outcome::Ended(ShutdownReason::Signal),
+            Ok(Ended::Exhausted) | Err(_) => Outcome::Ended(ShutdownReason::Exhausted),
+        },
+    };
+    if let Outcome::Ended(why) = outcome {
+        end(seat, why).await;
+    }
+    let _ = stop.send(true);
+    if !tree.is_finished() {
+        let _ = tree.await;
+    }
+    if outcome == Outcome::Embed {
+        hand_over(seat);
+    }
+    outcome
+}
+
+/// Ends the session: the hub has a moment for the answers that it owes, then the client gets the others from here.
+async fn end(seat: &RelaySeat, why: ShutdownReason) {
+    let client = &seat.client;
+    seat.env.events.ending(why);
+    seat.env.drain();
+    if why != ShutdownReason::ClientGone {
+        // Until what was read before the end of input is sent.
+        let _ = timeout(FLUSH_MAX, client.mailbox.idle()).await;
+        let _ = timeout(DRAIN_MAX, client.outbox.calls_answered()).await;
+    }
+    for request in enter(&seat.requests).take_all() {
+        let error = RpcError::internal(user_text::HUB_LEFT);
+        client.outbox.answer_error(request.hold.key(), &error);
+    }
+    ending::answer_all(client, why).await;
+}
+
+/// Passes the open requests to the session actor of the gateway that is about to start in this process.
+fn hand_over(seat: &Arc<RelaySeat>) {
+    let requests = enter(&seat.requests).take_all();
+    let client = Arc::clone(&seat.client);
+    seat.env.health.spawn("hand_over", async move {
+        for request in requests {
+            let Some(actor) = client.actor.up(Instant::now() + FIRST_SESSION_MAX, None).await else { return };
+            request.hold.pass(Holder::Session);
+            let message = Delivered::Request {
+                hold: request.hold,
+                id: request.id,
+                requester: request.requester,
+                method: request.method,
+                params: request.params,
+            };
+            let _ = actor.cast(Message::Delivered(message, None));
+        }
+    });
+}
