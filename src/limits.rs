@@ -585,6 +585,16 @@ pub const HUB_SUCCESSOR_MAX: Duration = Duration::from_secs(5);
 pub const HUB_IDLE_MAX: Duration = Duration::from_secs(60);
 /// Lines of a session that wait to be written to the hub: each open request with its cancellation, and as many others.
 pub const HUB_LINES_MAX: usize = 4 * OPEN_REQUESTS_MAX;
+/// Bytes of answers that the hub keeps on disk until their clients have them: eight of the largest. A further answer is sent
+/// without a record.
+pub const CALL_RECORDS_MAX_BYTES: usize = 8 * CLIENT_MESSAGE_MAX_BYTES;
+/// Size of the hub's file of records at which it is written anew, even if calls are open: twice what may be kept.
+pub const CALL_RECORDS_FILE_MAX_BYTES: usize = 2 * CALL_RECORDS_MAX_BYTES;
+/// Size of the hub's file of records at which it is written anew as soon as nothing is kept. A call has a few hundred bytes
+/// there, so this is done once in some thousand calls.
+pub const CALL_RECORDS_SPENT_BYTES: usize = MIB;
+/// How long the hub keeps an answer that its client has not acknowledged. A session that lost its hub comes back within seconds.
+pub const CALL_RECORD_MAX_AGE: Duration = Duration::from_secs(600);
 /// Connections to the hub that have not said who they are: as many as there may be sessions.
 pub const HUB_STRANGERS_MAX: usize = SESSIONS_MAX;
 

@@ -43,7 +43,11 @@ impl Deref for Parts {
 impl Parts {
     /// Creates all parts, before any actor starts.
     pub fn new(config: Config, net: Arc<dyn Net>, host: Arc<dyn Host>) -> Arc<Self> {
-        let env = Environment::new(config, net, host);
+        Self::of(Environment::new(config, net, host))
+    }
+
+    /// Creates all parts of a gateway with this environment, before any actor starts.
+    pub fn of(env: Arc<Environment>) -> Arc<Self> {
         let (sessions, client) = Sessions::with_stdio(Arc::clone(&env.config), env.events.clone());
         let links = Arc::new(Links::with_first(env, Arc::clone(&sessions)));
         Arc::new(Self { links, sessions, client })

@@ -19,14 +19,14 @@ use tokio::time::Instant;
 use super::package_tools;
 use super::seat::Seat;
 use crate::core::calls::NewCall;
-use crate::core::requests::{Asked, Hold};
+use crate::core::requests::{Asked, Hold, Holder};
 use crate::core::user_text;
 use crate::fsm::Driver;
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
 use crate::fsm::session::{Effect, Event, Kind, Likelihood, Session, Timer};
 use crate::limits::OPEN_CALLS_MAX_BYTES;
-use crate::link::{Place, TakenIn};
+use crate::link::{Place, Resumed, TakenIn};
 use crate::protocol::dialect::PackageTool;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
@@ -444,6 +444,14 @@ impl SessionActor {
             return;
         }
         let here = self.seat.link();
+        if let Some((origin, true)) = self.seat.client.origin_of(key) {
+            // The call may be on record with the link to another project than the one that is meant now.
+            let link = self.seat.links.of_record(&origin).unwrap_or_else(|| Arc::clone(&here));
+            if link.calls.resume(asked, &call.name, &origin) == Resumed::Settled {
+                hold.pass(Holder::Ledger);
+                return;
+            }
+        }
         let refused = here.tools.refusal_at_once(&call.name, key.session);
         if let (Some(tool), None) = (self.package_tool(&call.name), &refused) {
             package_tools::run(&self.seat.tools(), &self.tasks, asked, tool, &call.arguments);

@@ -26,8 +26,10 @@ use crate::platform::host::{Host as _, RealHost};
 use crate::platform::local_socket::Listener;
 use crate::protocol::hub::NEWEST;
 use crate::protocol::policy::Pattern;
+use crate::runtime::environment::Environment;
 use crate::runtime::outbox::SERVER;
 use crate::services::metrics::Exporter;
+use crate::storage::call_files::CallFile;
 use crate::storage::hub_folder::{Elected, HubFolder, HubInfo};
 use crate::telemetry::flight::seconds;
 use crate::telemetry::logs::{self, Format, Verbosity};
@@ -161,7 +163,13 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         Err(error) => return resources::refused(&error).into(),
     };
     let why: Result<ShutdownReason, String> = runtime.block_on(async {
-        let parts = Parts::new(config, Arc::new(Tcp), Arc::new(RealHost));
+        let host = Arc::new(RealHost);
+        let records =
+            CallFile::open(&folder.records(), uuid::Builder::from_random_bytes(host.random()).into_uuid().to_string());
+        let records = records.map_err(|error| {
+            format!("the hub's records in {} cannot be written: {error}", folder.records().display())
+        })?;
+        let parts = Parts::of(Environment::with_records(config, Arc::new(Tcp), host, Some(Arc::new(records))));
         parts.env.health.count_tasks_of(tokio::runtime::Handle::current());
         parts.env.health.count_tasks_of(workers.handle().clone());
         for complaint in complaints {
@@ -220,7 +228,7 @@ fn listen(parts: &Parts, folder: &HubFolder, elected: &Elected) -> Result<Listen
     let info = HubInfo {
         pid: std::process::id(),
         version: SERVER.version.to_owned(),
-        hub: parts.env.gateway.clone(),
+        hub: parts.env.boot.clone(),
         started: seconds(RealHost.now()),
         protocol: NEWEST,
         socket: socket.clone(),

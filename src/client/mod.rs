@@ -6,4 +6,4 @@ mod state;
 
 pub use self::meant::Meant;
 pub use self::sessions::{Attached, Sessions, TooManySessions};
-pub use self::state::{Client, Handshake};
+pub use self::state::{Arrival, Client, Handshake};

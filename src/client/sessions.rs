@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::state::Client;
+use super::state::{Arrival, Client};
 use crate::config::Config;
 use crate::core::requests::RequestCounts;
 use crate::limits::SESSIONS_MAX;
@@ -31,7 +31,7 @@ pub struct Sessions {
 impl Sessions {
     /// Creates the sessions at the start: only the session over stdin and stdout, on the first link. Also returns its client.
     pub fn with_stdio(config: Arc<Config>, events: Events) -> (Arc<Self>, Arc<Client>) {
-        let stdio = Arc::new(Client::new(SessionId::STDIO, LinkId::FIRST, config, events));
+        let stdio = Arc::new(Client::new(SessionId::STDIO, LinkId::FIRST, config.into(), events));
         let sessions = Self { open: RwLock::new([(stdio.id, Arc::clone(&stdio))].into()), ..Self::default() };
         (Arc::new(sessions), stdio)
     }
@@ -40,13 +40,13 @@ impl Sessions {
     ///
     /// # Errors
     /// [`SESSIONS_MAX`] sessions are open.
-    pub fn open(&self, nowhere: LinkId, config: Arc<Config>, events: &Events) -> Result<Arc<Client>, TooManySessions> {
+    pub fn open(&self, nowhere: LinkId, arrival: Arrival, events: &Events) -> Result<Arc<Client>, TooManySessions> {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= SESSIONS_MAX {
             return Err(TooManySessions);
         }
         let id = SessionId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
-        let client = Arc::new(Client::new(id, nowhere, config, events.of_session(id)));
+        let client = Arc::new(Client::new(id, nowhere, arrival, events.of_session(id)));
         open.insert(id, Arc::clone(&client));
         Ok(client)
     }
@@ -147,19 +147,19 @@ mod tests {
         let (sessions, stdio) = Sessions::with_stdio(Arc::default(), Events::default());
         assert_eq!(stdio.id, SessionId::STDIO);
         let opened: Vec<_> =
-            std::iter::from_fn(|| sessions.open(LinkId::FIRST, Arc::default(), &Events::default()).ok()).collect();
+            std::iter::from_fn(|| sessions.open(LinkId::FIRST, Arrival::default(), &Events::default()).ok()).collect();
         assert_eq!(opened.len() + 1, SESSIONS_MAX);
         let first = opened[0].id;
         sessions.close(first);
         assert!(sessions.get(first).is_none());
-        let next = sessions.open(LinkId::FIRST, Arc::default(), &Events::default()).unwrap();
+        let next = sessions.open(LinkId::FIRST, Arrival::default(), &Events::default()).unwrap();
         assert!(opened.iter().all(|known| known.id != next.id) && next.id != SessionId::GUESTS, "none is used again");
     }
 
     #[test]
     fn a_link_knows_those_that_are_on_it() {
         let (sessions, stdio) = Sessions::with_stdio(Arc::default(), Events::default());
-        let other = sessions.open(LinkId(7), Arc::default(), &Events::default()).unwrap();
+        let other = sessions.open(LinkId(7), Arrival::default(), &Events::default()).unwrap();
         let on =
             |link| Attached::to(link, Arc::clone(&sessions)).all().iter().map(|client| client.id).collect::<Vec<_>>();
         assert_eq!((on(LinkId::FIRST), on(LinkId(7))), (vec![stdio.id], vec![other.id]));

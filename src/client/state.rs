@@ -1,13 +1,15 @@
 //! The client's side of a session that outlives the session actor: the actor's address, the open requests and stdout, the
 //! handshake, and the ids of our own requests to the client.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::meant::Meant;
 use crate::config::Config;
+use crate::core::call_records::Origin;
 use crate::fsm::session::Kind;
-use crate::protocol::ids::{LinkId, SessionId};
+use crate::protocol::ids::{LinkId, RequestKey, SessionId};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{ClientInfo, ClientProfile, ProtocolVersion};
 use crate::runtime::enter;
@@ -44,6 +46,23 @@ impl Handshake {
     }
 }
 
+/// What a session comes with.
+#[derive(Debug, Clone, Default)]
+pub struct Arrival {
+    /// What the session brings itself; see [`Client::config`].
+    pub config: Arc<Config>,
+    /// The session's own name, which it keeps from hub to hub; `None` for a session that never changes its gateway.
+    pub name: Option<Arc<str>>,
+    /// The numbers of the requests that the session sent to an earlier hub and that are not answered.
+    pub open: BTreeSet<u64>,
+}
+
+impl From<Arc<Config>> for Arrival {
+    fn from(config: Arc<Config>) -> Self {
+        Self { config, ..Self::default() }
+    }
+}
+
 /// The client of one session; see the module's documentation.
 #[derive(Debug)]
 pub struct Client {
@@ -65,6 +84,8 @@ pub struct Client {
     handshake: Mutex<Handshake>,
     roots_requests: AtomicU64,
     meant: Mutex<Meant>,
+    /// The session's own name, and its requests that an earlier gateway may have sent.
+    origin: Mutex<(Option<Arc<str>>, BTreeSet<u64>)>,
     nowhere: LinkId,
     link: AtomicU32,
     is_ending: AtomicBool,
@@ -72,7 +93,8 @@ pub struct Client {
 
 impl Client {
     /// Creates a client that has sent nothing yet. It is on the link `nowhere` until an editor is found for it.
-    pub fn new(id: SessionId, nowhere: LinkId, config: Arc<Config>, events: Events) -> Self {
+    pub fn new(id: SessionId, nowhere: LinkId, arrival: Arrival, events: Events) -> Self {
+        let Arrival { config, name, open } = arrival;
         Self {
             id,
             actor: Slot::default(),
@@ -92,10 +114,31 @@ impl Client {
             roots_requests: AtomicU64::new(0),
             meant: Mutex::new(Meant::of(&config)),
             config,
+            origin: Mutex::new((name, open)),
             nowhere,
             link: AtomicU32::new(nowhere.0),
             is_ending: AtomicBool::new(false),
         }
+    }
+
+    /// Gives the session what it had in another gateway: its name, and the requests that may have been sent there.
+    pub fn continues(&self, name: Arc<str>, open: BTreeSet<u64>) {
+        *enter(&self.origin) = (Some(name), open);
+    }
+
+    /// Returns the session's own name; `None` if it has none.
+    pub fn name(&self) -> Option<Arc<str>> {
+        enter(&self.origin).0.clone()
+    }
+
+    /// Returns the session's own name of a request, if the session has one; and whether the request came to an earlier gateway,
+    /// which is true only once.
+    pub fn origin_of(&self, request: RequestKey) -> Option<(Origin, bool)> {
+        let (name, is_stdio) = (enter(&self.origin).0.clone()?, self.id == SessionId::STDIO);
+        // Over a hub's connection, the session numbers its requests itself.
+        let number = if is_stdio { request.number } else { self.outbox.number_of(request)? };
+        let came_before = enter(&self.origin).1.remove(&number);
+        Some((Origin { session: name, number }, came_before))
     }
 
     /// Remembers which client opened the session. Returns whether it honours notifications of changed tools.

@@ -2,6 +2,7 @@
 //! texts that users read. Functions that need the current time get it as an argument.
 
 pub mod bridge;
+pub mod call_records;
 pub mod calls;
 pub mod exchange;
 pub mod link;

@@ -65,7 +65,13 @@ pub fn cause(cause: Cause) -> String {
         Cause::Stalled => "Unity is not answering",
         Cause::Listing => "Unity's tool list is being fetched",
         // No call waits for these causes, and no editor is away because of them, so they need no phrase.
-        Cause::UnknownTool | Cause::TooLarge | Cause::Policy | Cause::Audit | Cause::Overload | Cause::ShuttingDown => {
+        Cause::UnknownTool
+        | Cause::TooLarge
+        | Cause::Policy
+        | Cause::Audit
+        | Cause::Unrecorded
+        | Cause::Overload
+        | Cause::ShuttingDown => {
             return <&str>::from(cause).replace('_', " ");
         }
     };
@@ -152,6 +158,15 @@ pub const INTERNAL: &str = "A part of holdfast failed while it handled this requ
 
 /// The text for a request that was still open when the gateway shut down.
 pub const SHUT_DOWN: &str = "holdfast was shut down before it answered this request. Nothing of it was sent to Unity.";
+
+/// Returns the text for a call that a hub had sent, and of which its successor learns nothing.
+pub fn lost_with_the_hub(tool: &str, call: Option<CallId>) -> String {
+    let named = call.map(|call| format!(" Call id {call}.")).unwrap_or_default();
+    format!(
+        "Outcome unknown: the hub ended after `{tool}` was sent to Unity, and what became of the call cannot be learned. It may have \
+         run, and holdfast does not send it again. Check its effect in the project before you repeat it.{named}"
+    )
+}
 
 /// The text for a request that the hub had not answered when the session ended.
 pub const HUB_LEFT: &str = "The session ended before the hub answered this request. If it was a call, it may have run, or may still \

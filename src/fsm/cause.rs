@@ -69,6 +69,8 @@ pub enum Cause {
     Policy,
     /// The requested audit cannot record the call.
     Audit,
+    /// The hub cannot record the call, so that its successor could not know of it.
+    Unrecorded,
     /// More requests are open than the gateway keeps.
     Overload,
     /// The gateway is shutting down.

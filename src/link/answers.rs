@@ -167,6 +167,15 @@ impl Answers {
     }
 
     fn deliver(&self, call: CallId, request: RequestKey, size: usize, write: impl FnOnce(&mut String)) {
+        let recorded = self.env.records.as_ref().filter(|records| records.is_sent(call));
+        let Some(records) = recorded else { return self.deliver_with(call, request, size, write) };
+        let mut result = String::with_capacity(size);
+        write(&mut result);
+        records.answered(call, &result);
+        self.deliver_with(call, request, size, |out| out.push_str(&result));
+    }
+
+    fn deliver_with(&self, call: CallId, request: RequestKey, size: usize, write: impl FnOnce(&mut String)) {
         // If the session has ended, all its requests have been answered. During a shutdown the main function answers the open
         // requests, so a result that was being written to a file may come too late.
         let Some(client) = self.attached.get(request.session) else { return };

@@ -45,10 +45,10 @@ pub struct Calls {
     pub audit: Arc<AuditTrail>,
     /// The ledger, which holds the calls themselves.
     pub shared: Arc<SharedLedger>,
-    env: Arc<Environment>,
+    pub(super) env: Arc<Environment>,
     addresses: Arc<Addresses>,
-    attached: Attached,
-    link: Arc<Link>,
+    pub(super) attached: Attached,
+    pub(super) link: Arc<Link>,
     tools: Arc<Tools>,
 }
 

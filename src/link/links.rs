@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::parts::LinkParts;
 use super::place::Place;
 use crate::client::{Client, Sessions};
+use crate::core::call_records::{Known, Origin};
 use crate::core::router::Running;
 use crate::limits::LINKS_MAX;
 use crate::protocol::ids::{CallId, LinkId, RequestKey};
@@ -128,6 +129,14 @@ impl Links {
             if found {
                 return;
             }
+        }
+    }
+
+    /// Returns the link that has the call which the records name for this request, if any.
+    pub fn of_record(&self, origin: &Origin) -> Option<Arc<LinkParts>> {
+        match self.env.records.as_ref()?.known(origin)? {
+            Known::Sent(sent) => self.of_call(sent.call),
+            Known::Answered(_) => None,
         }
     }
 

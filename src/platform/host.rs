@@ -270,7 +270,7 @@ fn is_link(path: &Path) -> bool {
 }
 
 /// Opens a file for appending, and creates it if it does not exist.
-fn open_end(path: &Path) -> io::Result<std::fs::File> {
+pub(crate) fn open_end(path: &Path) -> io::Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
     options.append(true).read(true).create(true);
     #[cfg(unix)]

@@ -69,6 +69,13 @@ pub struct SessionRules {
     pub complaints: Vec<String>,
 }
 
+/// The parameters of [`DELIVERED`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivered {
+    /// The number of the request.
+    pub request: u64,
+}
+
 /// The hub's answer to a [`Hello`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
 /// The identity of a call, from the client's request to Unity's console and the log: a GUID.
@@ -29,6 +31,19 @@ impl fmt::Display for CallId {
     }
 }
 
+impl Serialize for CallId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for CallId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| D::Error::custom("not a GUID"))
+    }
+}
+
 impl fmt::Debug for CallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -42,6 +57,8 @@ pub struct SessionId(pub u32);
 impl SessionId {
     /// The session over stdin and stdout.
     pub const STDIO: Self = Self(0);
+    /// Requests of an earlier hub, whose sessions have not come to this one.
+    pub const RECOVERED: Self = Self(u32::MAX - 1);
     /// Requests of the documented HTTP API (guests). They belong to no client, and their answers leave over that API.
     pub const GUESTS: Self = Self(u32::MAX);
 }

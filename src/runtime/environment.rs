@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::SystemTime;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -13,6 +14,7 @@ use crate::config::Config;
 use crate::net::Net;
 use crate::platform::host::Host;
 use crate::protocol::ids::{CallId, LinkId, SessionId};
+use crate::storage::call_files::CallFile;
 use crate::telemetry::events::Events;
 
 /// The gateway's environment, with the events of one link or session.
@@ -30,8 +32,16 @@ pub struct Process {
     pub net: Arc<dyn Net>,
     /// The machine: files, processes, randomness.
     pub host: Arc<dyn Host>,
-    /// The name by which an editor recognises this gateway process: a random UUID.
+    /// The name by which an editor recognises this gateway: a random UUID. A hub has its predecessor's.
     pub gateway: String,
+    /// The name of this process: a random UUID.
+    pub boot: String,
+    /// The records of sent calls, if this process is a hub.
+    pub records: Option<Arc<CallFile>>,
+    /// The records of a hub that served this process's session, if one did.
+    pub former: OnceLock<Arc<CallFile>>,
+    /// The numbers of calls to editors with a journal are higher than this. They must rise as long as the gateway has its name.
+    pub call_numbers_from: u64,
     /// When the gateway started.
     pub began: Instant,
     /// Restarts, problems and tasks.
@@ -59,14 +69,33 @@ impl Deref for Environment {
 impl Environment {
     /// Creates the environment of a gateway that starts now.
     pub fn new(config: Config, net: Arc<dyn Net>, host: Arc<dyn Host>) -> Arc<Self> {
+        Self::with_records(config, net, host, None)
+    }
+
+    /// Creates the environment of a hub that starts now and keeps these records.
+    pub fn with_records(
+        config: Config,
+        net: Arc<dyn Net>,
+        host: Arc<dyn Host>,
+        records: Option<Arc<CallFile>>,
+    ) -> Arc<Self> {
         let seed = config.seed.unwrap_or_else(|| u64::from_ne_bytes(first_eight(host.random())));
-        let gateway = uuid::Builder::from_random_bytes(host.random()).into_uuid().to_string();
+        let fresh = || uuid::Builder::from_random_bytes(host.random()).into_uuid().to_string();
+        let gateway = records.as_ref().map_or_else(fresh, |records| records.gateway.clone());
+        let boot = fresh();
+        // A hub sends far less than a call in a microsecond, so its successor's numbers are higher.
+        let since = host.now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let call_numbers_from = if records.is_some() { u64::try_from(since.as_micros()).unwrap_or(0) } else { 0 };
         let events = Events::new(Arc::clone(&host), config.metrics.is_some());
         let process = Process {
             config: Arc::new(config),
             net,
             host,
             gateway,
+            boot,
+            records,
+            former: OnceLock::new(),
+            call_numbers_from,
             began: Instant::now(),
             health: Health::default(),
             random: Mutex::new(fastrand::Rng::with_seed(seed)),

@@ -191,6 +191,11 @@ impl Outbox {
         self.lock().get(key).map(|open| open.id.clone())
     }
 
+    /// Returns the number that the client gave a request as its id; `None` if the request is not open, or its id is no such number.
+    pub fn number_of(&self, key: RequestKey) -> Option<u64> {
+        self.id(key)?.as_json().parse().ok()
+    }
+
     /// Answers an open request with a result (JSON on one line). Returns false and writes nothing if the request is not open.
     pub fn answer(&self, key: RequestKey, result_json: &str) -> bool {
         let short = result_json.len() <= STDOUT_AT_ONCE_MAX_BYTES;

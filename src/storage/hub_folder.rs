@@ -57,6 +57,11 @@ impl HubFolder {
         local_socket::place_of(&self.folder)
     }
 
+    /// Returns the file with the records of sent calls.
+    pub fn records(&self) -> PathBuf {
+        self.folder.join("calls.jsonl")
+    }
+
     /// Returns the file into which a hub that no person started logs.
     pub fn log(&self) -> PathBuf {
         self.folder.join("hub.log")

@@ -1,6 +1,7 @@
 //! What is kept on disk: catalogues, records of running processes, result files, and the audit file.
 
 pub mod audit;
+pub mod call_files;
 pub mod catalogue_file;
 pub mod hub_folder;
 pub mod instance_record;

@@ -10,6 +10,7 @@ use tokio::time::{sleep, timeout};
 use super::several::Several;
 use crate::actors::gateway::Spawn;
 use crate::actors::parts::Parts;
+use crate::client::Arrival;
 use crate::core::shutdown::ShutdownReason;
 use crate::limits::{
     ACCEPT_PAUSE, DRAIN_MAX, HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_IDLE_MAX, HUB_STRANGERS_MAX, RUNNING_MAX,
@@ -31,6 +32,7 @@ pub async fn run<S: Spawn>(
     mut quit: mpsc::Receiver<ShutdownReason>,
 ) -> ShutdownReason {
     let several = Arc::new(Several::start(Arc::clone(parts), spawn));
+    recover(parts);
     let accepting = tokio::spawn(accept(Arc::clone(parts), Arc::clone(&several), listener));
     let why = tokio::select! {
         biased;
@@ -51,6 +53,23 @@ pub async fn run<S: Spawn>(
     if parts.env.health.has_failed_task() { ShutdownReason::Exhausted } else { why }
 }
 
+/// Takes over the calls that an earlier hub sent and did not answer.
+fn recover(parts: &Parts) {
+    let unanswered = parts.env.records.as_ref().map(|records| records.unanswered()).unwrap_or_default();
+    if !unanswered.is_empty() {
+        parts.env.events.hub_recovering(unanswered.len());
+    }
+    for sent in unanswered {
+        // The client that comes back for a call that may be sent again brings it once more.
+        if sent.repeatable {
+            continue;
+        }
+        let link = sent.project.as_deref().and_then(|project| parts.links.to(project).ok());
+        // A call of an unknown project, or of one project too many, cannot be looked for.
+        link.unwrap_or_else(|| Arc::clone(parts.links.first())).calls.recover(sent);
+    }
+}
+
 /// Waits until no session was open and no call was running for [`HUB_IDLE_MAX`].
 async fn idle(parts: &Parts) {
     let mut idle = Duration::ZERO;
@@ -59,6 +78,9 @@ async fn idle(parts: &Parts) {
         // One session is that of stdin and stdout, which a hub does not use.
         let is_used = parts.sessions.all().len() > 1
             || parts.links.all().iter().any(|link| link.calls.ledger(|ledger, _| ledger.counts()) != (0, 0));
+        if let Some(records) = &parts.env.records {
+            records.expire();
+        }
         idle = if is_used { Duration::ZERO } else { idle + IDLE_LOOK_EVERY };
     }
 }
@@ -117,7 +139,7 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
             protocol,
             build: SERVER.version.to_owned(),
             pid: std::process::id(),
-            hub: parts.env.gateway.clone(),
+            hub: parts.env.boot.clone(),
         }),
     };
     let Ok(mut answer) = serde_json::to_vec(&reply) else { return };
@@ -127,8 +149,12 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
     }
     let (Ok(hello), Reply::Welcome(_)) = (hello, reply) else { return };
     let (pid, build) = (hello.pid, hello.build.clone());
-    let config = Arc::new(parts.env.config.of_session(hello.rules));
-    match several.attach(config, reader, writer) {
+    let arrival = Arrival {
+        config: Arc::new(parts.env.config.of_session(hello.rules)),
+        name: Some(hello.session.into()),
+        open: hello.open.into_iter().collect(),
+    };
+    match several.attach(arrival, reader, writer) {
         Ok(session) => parts.env_of(session.client.id).events.hub_session_opened(pid, &build),
         // Another session took the last place meanwhile. This one finds its connection closed, and asks again.
         Err(_) => parts.env.events.hub_session_refused("as many sessions are open as there may be"),

@@ -1,6 +1,7 @@
 //! Serves the one client over stdin and stdout through a hub, until the client leaves or no hub can serve it any more.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
@@ -16,6 +17,7 @@ use crate::limits::{DRAIN_MAX, FIRST_SESSION_MAX, FLUSH_MAX};
 use crate::protocol::jsonrpc::RpcError;
 use crate::runtime::enter;
 use crate::runtime::messages::session::{Delivered, Message};
+use crate::storage::call_files::CallFile;
 
 /// Why a hub does not serve the session any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +85,14 @@ async fn end(seat: &RelaySeat, why: ShutdownReason) {
 fn hand_over(seat: &Arc<RelaySeat>) {
     let requests = enter(&seat.requests).take_all();
     let client = Arc::clone(&seat.client);
+    if seat.served.load(Ordering::Relaxed) {
+        // Whether a call was sent is in the records of the hub. If they cannot be read, it may have been.
+        let numbers = requests.iter().map(|request| request.hold.key().number).collect();
+        client.continues(seat.name.as_str().into(), numbers);
+        if let Ok(former) = CallFile::read(&seat.folder.records()) {
+            let _ = seat.env.former.set(Arc::new(former));
+        }
+    }
     seat.env.health.spawn("hand_over", async move {
         for request in requests {
             let Some(actor) = client.actor.up(Instant::now() + FIRST_SESSION_MAX, None).await else { return };

@@ -17,8 +17,7 @@ use super::ending;
 use super::run::Pumps;
 use crate::actors::gateway::{Spawn, Tree};
 use crate::actors::parts::Parts;
-use crate::client::{Client, TooManySessions};
-use crate::config::Config;
+use crate::client::{Arrival, Client, TooManySessions};
 use crate::core::shutdown::ShutdownReason;
 use crate::fsm::cause::{Cause, Loss};
 use crate::limits::{FLUSH_MAX, FLUSH_READING_MAX};
@@ -67,18 +66,19 @@ impl<S: Spawn> Several<S> {
         Self { parts, spawn, stop, last, links: Mutex::new(Some(links)), sessions: Mutex::default() }
     }
 
-    /// Starts a session for a client over these pipes; it lasts until a pipe ends. `config`: what the session brings itself.
+    /// Starts a session for a client over these pipes; it lasts until a pipe ends. `arrival`: what the session comes
+    /// with.
     ///
     /// # Errors
     /// `SESSIONS_MAX` sessions are open.
     pub fn attach(
         &self,
-        config: Arc<Config>,
+        arrival: impl Into<Arrival>,
         input: impl AsyncRead + Unpin + Send + 'static,
         output: impl AsyncWrite + Unpin + Send + 'static,
     ) -> Result<Session, TooManySessions> {
         let nowhere = self.parts.links.nowhere();
-        let opened = self.parts.sessions.open(nowhere.id, config, &self.parts.env.events);
+        let opened = self.parts.sessions.open(nowhere.id, arrival.into(), &self.parts.env.events);
         let client = opened.inspect_err(|_| self.parts.links.close(nowhere.id))?;
         let pumps = Pumps::of(&self.parts, &client, input, output);
         let (ends, ended) = watch::channel(None);

@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::client::Client;
+use crate::core::call_records::Origin;
 use crate::core::requests::{BatchKey, Hold, Holder, NotOpened};
 use crate::core::user_text;
 use crate::limits::{
@@ -240,6 +241,10 @@ impl Intake {
                     self.cancel(&id);
                     return Then::GoOn;
                 }
+                if method == hub::DELIVERED && self.with.client.id != SessionId::STDIO {
+                    self.delivered(params.as_deref());
+                    return Then::GoOn;
+                }
                 if method == hub::RETIRE && self.with.client.id != SessionId::STDIO {
                     self.with.env.retire();
                     return Then::GoOn;
@@ -250,6 +255,16 @@ impl Intake {
         };
         self.hand_over(Delivery { message, bytes, since: Instant::now() }).await;
         Then::GoOn
+    }
+
+    /// Deletes the record of an answer that the client has.
+    fn delivered(&self, params: Option<&RawValue>) {
+        let delivered = params.and_then(|params| serde_json::from_str::<hub::Delivered>(params.get()).ok());
+        if let (Some(records), Some(delivered), Some(session)) =
+            (&self.with.env.records, delivered, self.with.client.name())
+        {
+            records.delivered(Origin { session, number: delivered.request });
+        }
     }
 
     /// Returns the requester of a request of the stateless era; `None` for a request of a version with a handshake.

@@ -32,11 +32,12 @@ impl Line {
     }
 
     async fn send_held(&self, wire: &mut Wire, held: HeldCall) -> Result<(), Disconnect> {
-        let HeldCall { id, session, tool, arguments, nth, progress, trace, requester } = held;
+        let record_of = held.clone();
+        let HeldCall { id, request, profile: _, tool, arguments, nth, progress, trace, requester } = held;
         let refused = |cause| self.not_sent(id, Unsendable::Refused(cause));
         let catalogue = Arc::clone(&self.with.tools.published.borrow().catalogue);
         let Some(entry) = catalogue.find(&tool) else { return refused(Cause::UnknownTool) };
-        if let Some(grounds) = self.with.tools.refusal(entry, self.target.project.as_deref(), session) {
+        if let Some(grounds) = self.with.tools.refusal(entry, self.target.project.as_deref(), request.session) {
             return self.not_sent(id, Unsendable::TurnedDown(Cause::Policy, grounds));
         }
         let dialect = self.target.dialect;
@@ -50,7 +51,7 @@ impl Line {
         let sending = Sending {
             call: id,
             nth,
-            seq: number,
+            seq: self.with.env.call_numbers_from + number,
             journal: journal.as_deref(),
             project_known: self.target.project.is_some(),
             package_version: self.target.package_version.as_deref(),
@@ -69,7 +70,7 @@ impl Line {
         };
         let (requester, project) = (requester.as_deref(), self.target.project.as_deref());
         if let Err(grounds) =
-            self.with.calls.audit.sending((id, session), nth, &tool, &arguments, requester, project).await
+            self.with.calls.audit.sending((id, request.session), nth, &tool, &arguments, requester, project).await
         {
             return self.not_sent(id, Unsendable::TurnedDown(Cause::Audit, grounds));
         }
@@ -82,12 +83,19 @@ impl Line {
             tool_timeout: prepared.timeout.unwrap_or(Duration::ZERO),
             repeatable: entry.tool.repeatable,
         };
-        wire.send(self, number, &frame, Some(Outgoing { call: id, terms, after })).await
+        let record = self.with.calls.record_of(&record_of, &terms, self.target.project.as_deref());
+        wire.send(self, number, &frame, Some(Outgoing { call: id, record, terms, after })).await
     }
 
-    /// Claims a call: the last step before its first byte. Returns false if no byte of it may be sent; its place is then free.
+    /// Records and claims a call: the last steps before its first byte. Returns false if no byte of it may be sent; its place is
+    /// then free.
     pub(super) fn claim(&self, number: u64, outgoing: Outgoing) -> bool {
-        let Outgoing { call, terms, after } = outgoing;
+        let Outgoing { call, record, terms, after } = outgoing;
+        if let Err(grounds) = self.with.calls.record_sending(record) {
+            let why = Unsendable::TurnedDown(Cause::Unrecorded, grounds);
+            self.settle(self.decide(|exchange, ledger, now| exchange.unsendable(call, why, ledger, now)));
+            return false;
+        }
         match self.decide(|exchange, ledger, now| exchange.claim(number, call, (terms, after), ledger, now)) {
             Ok((sending, settled)) => {
                 self.settle(settled);
@@ -95,6 +103,7 @@ impl Line {
                 true
             }
             Err(settled) => {
+                self.with.calls.record_unsent(call);
                 self.settle(settled);
                 false
             }
@@ -103,6 +112,7 @@ impl Line {
 
     /// Tells the ledger that no byte of a claimed call was written.
     pub(super) fn not_written(&self, call: CallId) {
+        self.with.calls.record_unsent(call);
         let settlements = self.decide(|exchange, ledger, now| exchange.not_written(call, ledger, now));
         self.with.calls.settle(settlements);
     }

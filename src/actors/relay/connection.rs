@@ -14,7 +14,7 @@ use super::RelaySeat;
 use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_LINES_MAX, SHARED_WRITE_BYTES};
 use crate::platform::local_socket::{self, Connection, Peer, SocketError};
 use crate::protocol::framing::lines::{Line, LineDecoder};
-use crate::protocol::hub::{Hello, NEWEST, OLDEST, Reply};
+use crate::protocol::hub::{self, Hello, NEWEST, OLDEST, Reply};
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp;
 use crate::runtime::enter;
@@ -151,6 +151,9 @@ fn from_hub(seat: &RelaySeat, answers: &mpsc::Sender<String>, line: &[u8]) {
                 Ok(result) => outbox.answer_as_is(key, result.get()),
                 Err(error) => outbox.answer_error(key, &error),
             };
+            // If the queue to the hub is full, the hub keeps the record for a while.
+            let delivered = format!(r#"{{"request":{number}}}"#);
+            let _ = answers.try_send(jsonrpc::notification(hub::DELIVERED, Some(&delivered)));
         }
         Ok(jsonrpc::Message::Notification { method, params }) => match method.as_str() {
             "notifications/progress" => {

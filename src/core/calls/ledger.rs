@@ -11,6 +11,7 @@ mod journal;
 mod progress;
 mod project;
 mod reader;
+mod recovered;
 mod sessions;
 #[cfg(test)]
 mod tests;
@@ -59,6 +60,8 @@ pub struct Ledger {
     draining: bool,
     armed: Option<Instant>,
     surprises: Surprises,
+    /// The number of calls that an earlier gateway had sent.
+    recovered: u64,
     /// The session whose call was reserved last. Every other session with a waiting call is served before its next call.
     served: Option<SessionId>,
     /// Whether a call or what it waits for has changed since `take_moved`.
@@ -189,7 +192,8 @@ impl Ledger {
         self.served = Some(entry.request.session);
         Some(HeldCall {
             id: entry.id,
-            session: entry.request.session,
+            request: entry.request,
+            profile: entry.profile,
             tool: Arc::clone(&entry.tool),
             arguments: Arc::clone(&entry.arguments),
             nth: entry.machine.machine().sendings.saturating_add(1),

@@ -42,6 +42,23 @@ pub struct NewCall {
     pub profile: ClientProfile,
 }
 
+/// A call that an earlier gateway sent, and whose outcome is to be looked for.
+#[derive(Debug)]
+pub struct RecoveredCall {
+    /// The call's id.
+    pub id: CallId,
+    /// The call's tool.
+    pub tool: Arc<str>,
+    /// The project that the call was for.
+    pub project: Option<PathBuf>,
+    /// How the outcome may be learned.
+    pub recovery: Recovery,
+    /// The client profile that the answer is written for.
+    pub profile: ClientProfile,
+    /// Who made the request.
+    pub requester: Arc<ClientInfo>,
+}
+
 /// What is known about a call when it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
@@ -66,8 +83,10 @@ impl Terms {
 pub struct HeldCall {
     /// The call's id.
     pub id: CallId,
-    /// The session that made the call.
-    pub session: SessionId,
+    /// The client's request.
+    pub request: RequestKey,
+    /// The client profile that the answer is written for.
+    pub profile: ClientProfile,
     /// The tool's name as the client knows it.
     pub tool: Arc<str>,
     /// The arguments.

@@ -97,6 +97,7 @@ fn happened(answer: &Answer, cause: Cause) -> String {
         Cause::Policy if is_broken_policy(answer) => grounds("what guards the calls has a mistake"),
         Cause::Policy => grounds("a policy rule forbids it"),
         Cause::Audit => grounds("the audit log cannot be written"),
+        Cause::Unrecorded => grounds("the hub cannot record what it sends"),
         Cause::Overload => "too many requests are open".into(),
         Cause::ShuttingDown => "holdfast is shutting down".into(),
     }
@@ -206,6 +207,10 @@ fn next(answer: &Answer, cause: Cause) -> &'static str {
              then."
         }
         (Cause::Audit, Person) => "Make the audit file writable, or switch the audit off, then try again.",
+        (Cause::Unrecorded, Agent) => {
+            "Ask the user to make room on the disk, or to let that file be written; the same call works then."
+        }
+        (Cause::Unrecorded, Person) => "Make room on the disk, or let that file be written, then try again.",
         (Cause::Overload, Agent) => "Wait for some of them to be answered, then make the same call again.",
         (Cause::ShuttingDown, Agent) => "Call again in a new session.",
         (

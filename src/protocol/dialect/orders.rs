@@ -53,7 +53,7 @@ impl Sending<'_> {
 }
 
 /// Identifies one attempt to send a call in an editor's journal.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct JournalKey {
     /// The journal of one editor process.
     pub journal: String,

@@ -48,6 +48,11 @@ impl Events {
         tracing::info!(event = "hub_serving", hub, socket = %clean(socket));
     }
 
+    /// The hub looks for the outcomes of calls that an earlier hub sent.
+    pub fn hub_recovering(&self, calls: usize) {
+        tracing::warn!(event = "hub_recovering", calls);
+    }
+
     /// A session was opened by this process, of this version.
     pub fn hub_session_opened(&self, pid: u32, version: &str) {
         tracing::info!(event = "hub_session_opened", session = self.session(), client_pid = pid, version = %clean(version));

@@ -250,6 +250,7 @@ impl Wait {
             | Cause::TooLarge
             | Cause::Policy
             | Cause::Audit
+            | Cause::Unrecorded
             | Cause::ShuttingDown => Self::Connect,
         }
     }

@@ -1,0 +1,286 @@
+//! The records of sent calls, from which a hub learns what its killed predecessor had sent: "record first, bytes second".
+//!
+//! A call is recorded as *sent* before its first byte leaves, and as *answered*, with the answer, before the answer is written.
+//! Once the client has the answer, the record is deleted. What is sent and not answered when a hub starts may have run: it is
+//! looked for in the editor's journal, or its outcome is unknown. It is never sent again.
+//!
+//! A record has results, never arguments.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::protocol::dialect::JournalKey;
+use crate::protocol::ids::CallId;
+
+/// A request of a session, by the session's own name and the number that it gave the request.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Origin {
+    /// The name of the session, which it keeps from hub to hub.
+    pub session: Arc<str>,
+    /// The number of the request in that session.
+    pub number: u64,
+}
+
+/// A call that is about to be sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentCall {
+    /// The request that the call answers.
+    pub origin: Origin,
+    /// The call's id.
+    pub call: CallId,
+    /// The call's tool.
+    pub tool: Arc<str>,
+    /// The project of the editor.
+    pub project: Option<PathBuf>,
+    /// The key of the call in the editor's journal, if the editor has one.
+    pub journal: Option<JournalKey>,
+    /// Whether the tool was declared read-only or idempotent.
+    pub repeatable: bool,
+    /// The name of the client, and the protocol version that its answers are written in.
+    pub client: (String, String),
+}
+
+/// One line of the file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Record {
+    /// The first line.
+    Gateway {
+        /// The name by which editors recognise the gateway.
+        id: String,
+    },
+    /// A call is about to be sent.
+    Sent(SentCall),
+    /// A call was not sent after all: no byte of it was written.
+    Unsent {
+        /// The call.
+        call: CallId,
+    },
+    /// A call is about to be answered.
+    Answered {
+        /// The call.
+        call: CallId,
+        /// The result, as it is written to the client.
+        result: Box<RawValue>,
+    },
+    /// The client has the answer to a request.
+    Delivered(Origin),
+}
+
+/// What is known of a request.
+#[derive(Debug, Clone)]
+pub enum Known {
+    /// Its call was sent, and has not been answered.
+    Sent(SentCall),
+    /// Its call was answered with this result.
+    Answered(Arc<RawValue>),
+}
+
+#[derive(Debug, Clone)]
+struct Kept {
+    sent: SentCall,
+    result: Option<Arc<RawValue>>,
+    /// When the record was made, as [`CallRecords::apply`] was told.
+    at: u64,
+}
+
+/// All records that are not deleted.
+#[derive(Debug, Clone, Default)]
+pub struct CallRecords {
+    calls: BTreeMap<CallId, Kept>,
+    by_origin: BTreeMap<Origin, CallId>,
+    /// The bytes of the kept results.
+    bytes: usize,
+}
+
+impl CallRecords {
+    /// Applies a line. `at`: the time, in seconds from any fixed point.
+    pub fn apply(&mut self, record: Record, at: u64) {
+        match record {
+            Record::Gateway { .. } => {}
+            Record::Sent(sent) => {
+                // A call that is sent again keeps its id. A request that got another call has only the last one.
+                if let Some(former) = self.by_origin.insert(sent.origin.clone(), sent.call)
+                    && former != sent.call
+                {
+                    self.calls.remove(&former).into_iter().for_each(|kept| self.bytes -= kept.bytes());
+                }
+                let before = self.calls.insert(sent.call, Kept { sent, result: None, at });
+                self.bytes -= before.map_or(0, |kept| kept.bytes());
+            }
+            Record::Unsent { call } => self.remove(call),
+            Record::Answered { call, result } => {
+                if let Some(kept) = self.calls.get_mut(&call) {
+                    self.bytes -= kept.bytes();
+                    (kept.result, kept.at) = (Some(result.into()), at);
+                    self.bytes += kept.bytes();
+                }
+            }
+            Record::Delivered(origin) => {
+                if let Some(call) = self.by_origin.get(&origin).copied() {
+                    self.remove(call);
+                }
+            }
+        }
+    }
+
+    fn remove(&mut self, call: CallId) {
+        if let Some(kept) = self.calls.remove(&call) {
+            self.bytes -= kept.bytes();
+            self.by_origin.remove(&kept.sent.origin);
+        }
+    }
+
+    /// Returns what is known of a request; `None` if no byte of a call for it was written.
+    pub fn known(&self, origin: &Origin) -> Option<Known> {
+        let kept = self.calls.get(self.by_origin.get(origin)?)?;
+        Some(match &kept.result {
+            Some(result) => Known::Answered(Arc::clone(result)),
+            None => Known::Sent(kept.sent.clone()),
+        })
+    }
+
+    /// Whether this call was recorded as sent, and neither answered nor deleted.
+    pub fn is_sent(&self, call: CallId) -> bool {
+        self.calls.get(&call).is_some_and(|kept| kept.result.is_none())
+    }
+
+    /// Returns the calls that were sent and not answered.
+    pub fn unanswered(&self) -> Vec<SentCall> {
+        self.calls.values().filter(|kept| kept.result.is_none()).map(|kept| kept.sent.clone()).collect()
+    }
+
+    /// Deletes answers that were kept since before `at` and never delivered: their session has ended. Returns whether any was.
+    pub fn expire(&mut self, at: u64) -> bool {
+        let old = self.calls.iter().filter(|(_, kept)| kept.result.is_some() && kept.at < at);
+        let old: Vec<CallId> = old.map(|(call, _)| *call).collect();
+        old.iter().for_each(|call| self.remove(*call));
+        !old.is_empty()
+    }
+
+    /// Whether nothing is kept.
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Returns the bytes of the kept results.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Returns the lines that say all that is kept.
+    pub fn lines(&self) -> impl Iterator<Item = Record> + '_ {
+        self.calls.values().flat_map(|kept| {
+            let answered = kept
+                .result
+                .as_ref()
+                .map(|result| Record::Answered { call: kept.sent.call, result: RawValue::to_owned(result) });
+            [Some(Record::Sent(kept.sent.clone())), answered].into_iter().flatten()
+        })
+    }
+}
+
+impl Kept {
+    fn bytes(&self) -> usize {
+        self.result.as_ref().map_or(0, |result| result.get().len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(number: u8) -> CallId {
+        CallId::from_random([number; 16])
+    }
+
+    fn origin(number: u64) -> Origin {
+        Origin { session: "s".into(), number }
+    }
+
+    fn sent(number: u8) -> Record {
+        Record::Sent(SentCall {
+            origin: origin(number.into()),
+            call: call(number),
+            tool: "count".into(),
+            project: Some("/Castle".into()),
+            journal: Some(JournalKey { journal: "j".to_owned(), id: format!("{number}.1"), seq: 7 }),
+            repeatable: false,
+            client: ("c".to_owned(), "2025-06-18".to_owned()),
+        })
+    }
+
+    fn answered(number: u8, result: &str) -> Record {
+        Record::Answered { call: call(number), result: RawValue::from_string(result.to_owned()).unwrap() }
+    }
+
+    fn told(records: &CallRecords, number: u64) -> String {
+        match records.known(&origin(number)) {
+            None => "not sent".to_owned(),
+            Some(Known::Sent(sent)) => format!("sent {}", sent.tool),
+            Some(Known::Answered(result)) => result.get().to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_request_is_unsent_sent_answered_and_forgotten() {
+        let mut records = CallRecords::default();
+        assert_eq!(told(&records, 1), "not sent");
+        records.apply(sent(1), 0);
+        assert_eq!(told(&records, 1), "sent count");
+        records.apply(answered(1, "{\"a\":1}"), 0);
+        assert_eq!((told(&records, 1), records.bytes()), ("{\"a\":1}".to_owned(), 7));
+        assert!(records.unanswered().is_empty());
+        records.apply(Record::Delivered(origin(1)), 0);
+        assert_eq!(told(&records, 1), "not sent");
+        assert!(records.is_empty() && records.bytes() == 0 && records.by_origin.is_empty());
+    }
+
+    #[test]
+    fn a_claim_that_is_taken_back_leaves_nothing_and_a_second_sending_counts() {
+        let mut records = CallRecords::default();
+        records.apply(sent(1), 0);
+        records.apply(Record::Unsent { call: call(1) }, 0);
+        assert_eq!(told(&records, 1), "not sent");
+        records.apply(sent(1), 0);
+        records.apply(sent(1), 0);
+        assert_eq!((told(&records, 1).as_str(), records.calls.len()), ("sent count", 1));
+        records.apply(answered(9, "{}"), 0);
+        assert_eq!(records.bytes(), 0, "an answer without a sending is nobody's");
+    }
+
+    #[test]
+    fn what_the_lines_say_is_what_was_kept() {
+        let mut records = CallRecords::default();
+        for number in 1..=4 {
+            records.apply(sent(number), 0);
+        }
+        records.apply(answered(2, "[2]"), 0);
+        records.apply(answered(3, "[3]"), 0);
+        records.apply(Record::Delivered(origin(3)), 0);
+        let lines: Vec<String> = records.lines().map(|line| serde_json::to_string(&line).unwrap()).collect();
+        let mut again = CallRecords::default();
+        for line in &lines {
+            again.apply(serde_json::from_str(line).unwrap(), 0);
+        }
+        for number in 1..=4 {
+            assert_eq!(told(&again, number), told(&records, number), "{number}");
+        }
+        assert_eq!((again.bytes(), again.unanswered().len()), (records.bytes(), 2));
+    }
+
+    #[test]
+    fn answers_that_nobody_fetches_are_deleted_and_open_calls_are_not() {
+        let mut records = CallRecords::default();
+        records.apply(sent(1), 5);
+        records.apply(sent(2), 5);
+        records.apply(answered(2, "[2]"), 9);
+        assert!(!records.expire(9));
+        assert!(records.expire(10));
+        assert_eq!((told(&records, 1).as_str(), told(&records, 2).as_str()), ("sent count", "not sent"));
+    }
+}

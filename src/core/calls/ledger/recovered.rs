@@ -1,0 +1,60 @@
+//! Calls that an earlier gateway sent: their outcome is looked for, and their client may come back to ask for it.
+
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use super::Ledger;
+use crate::core::calls::types::{NewCall, RecoveredCall, Settlement};
+use crate::fsm::call::{Event, State};
+use crate::fsm::cause::Loss;
+use crate::limits::RECOVERY_MAX;
+use crate::protocol::dialect::Recovery;
+use crate::protocol::ids::{CallId, RequestKey, SessionId};
+use crate::protocol::mcp::ClientProfile;
+
+impl Ledger {
+    /// Adds a call that an earlier gateway sent. It counts as sent on a connection that was lost with that gateway, and is never
+    /// sent again: its arguments are not known.
+    pub fn recover(&mut self, call: RecoveredCall, now: Instant) -> Vec<Settlement> {
+        let RecoveredCall { id, tool, project, recovery, profile, requester } = call;
+        self.recovered += 1;
+        // No client waits yet. One that comes back gets the answer that is recorded then.
+        let request = RequestKey::new(SessionId::RECOVERED, self.recovered);
+        let new = NewCall {
+            id,
+            request,
+            tool: (*tool).to_owned(),
+            arguments: RawValue::NULL.to_owned().into(),
+            progress_token: None,
+            trace: None,
+            requester: Some(requester),
+            parallel: false,
+            patience: RECOVERY_MAX * 2,
+            profile,
+        };
+        let mut out = self.accept(new, now);
+        let Some(index) = self.position(id) else { return out };
+        let recoverable = recovery != Recovery::None;
+        if let Some(mut entry) = self.entries.get_mut(index) {
+            (entry.recovery, entry.project) = (recovery, project);
+            (entry.sent, entry.lost) = (Some(now), Some(now));
+        }
+        self.feed(index, &Event::Claimed { recoverable, repeatable: false }, None, now, &mut out);
+        self.feed(index, &Event::EpochClosed(Loss::Gateway), None, now, &mut out);
+        self.entries.remove_ended();
+        out
+    }
+
+    /// Gives a call whose outcome is still looked for to the client that came back for it. Returns false if there is no such call.
+    pub fn adopt(&mut self, call: CallId, request: RequestKey, profile: ClientProfile, now: Instant) -> bool {
+        let Some(index) = self.position(call) else { return false };
+        let Some(mut entry) = self.entries.get_mut(index) else { return false };
+        let is_open = !entry.settled && matches!(entry.state(), State::Sent | State::Recovering);
+        if !is_open {
+            return false;
+        }
+        (entry.request, entry.profile, entry.accepted) = (request, profile, now);
+        entry.patience = profile.client.patience;
+        true
+    }
+}

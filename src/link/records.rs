@@ -1,0 +1,120 @@
+//! What a hub records of the calls of a link, and what it makes of the records of a predecessor.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::calls::Calls;
+use crate::core::call_records::{Known, Origin, SentCall};
+use crate::core::calls::{HeldCall, RecoveredCall, Terms};
+use crate::core::requests::Asked;
+use crate::core::user_text;
+use crate::protocol::dialect::Recovery;
+use crate::protocol::ids::CallId;
+use crate::protocol::mcp::{self, ClientInfo, ProtocolVersion, ToolResult};
+use crate::protocol::policy::Grounds;
+
+/// What became of a request that an earlier gateway had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resumed {
+    /// No byte of a call for it was written, or the call may be sent again: the request is handled like a new one.
+    New,
+    /// The request is answered, or will be when the outcome of its call is known.
+    Settled,
+}
+
+impl Calls {
+    /// Returns what is recorded of a call before it is sent; `None` if no records are kept, or its session has no name.
+    pub fn record_of(&self, held: &HeldCall, terms: &Terms, project: Option<&Path>) -> Option<SentCall> {
+        self.env.records.as_ref()?;
+        let client = self.attached.get(held.request.session)?;
+        let (origin, _) = client.origin_of(held.request)?;
+        let journal = match &terms.recovery {
+            Recovery::Journal(key) => Some(key.clone()),
+            Recovery::None | Recovery::ResultFile { .. } | Recovery::Inferred => None,
+        };
+        Some(SentCall {
+            origin,
+            call: held.id,
+            tool: Arc::clone(&held.tool),
+            project: project.map(Path::to_path_buf),
+            journal,
+            repeatable: terms.repeatable,
+            client: (client.handshake().name, held.profile.version.label().to_owned()),
+        })
+    }
+
+    /// Records that a call is about to be sent.
+    ///
+    /// # Errors
+    /// The record cannot be written: the call must not be sent. The grounds say why.
+    pub fn record_sending(&self, record: Option<SentCall>) -> Result<(), Grounds> {
+        let (Some(records), Some(record)) = (&self.env.records, record) else { return Ok(()) };
+        let written = records.sent(record);
+        self.env.health.set_problem("records", records.problem());
+        written.map_err(|error| Grounds {
+            rule: None,
+            says: format!(
+                "the hub cannot write down that it sends the call ({error}), and without that a successor could not tell what became \
+                 of it"
+            ),
+        })
+    }
+
+    /// Records that no byte of a call was written.
+    pub fn record_unsent(&self, call: CallId) {
+        if let Some(records) = &self.env.records {
+            records.unsent(call);
+        }
+    }
+
+    /// Takes over a call that an earlier hub sent and did not answer: its outcome is looked for, or is unknown.
+    pub fn recover(&self, sent: SentCall) {
+        let SentCall { call, tool, project, journal, client: (name, version), .. } = sent;
+        let version = ProtocolVersion::from_label(&version).unwrap_or(ProtocolVersion::LATEST);
+        let recovered = RecoveredCall {
+            id: call,
+            tool,
+            project,
+            recovery: journal.map_or(Recovery::None, Recovery::Journal),
+            profile: self.env.config.profile_of(version, &name),
+            requester: Arc::new(ClientInfo { name, ..ClientInfo::default() }),
+        };
+        self.link.want_editor();
+        self.decide(|ledger, now| ledger.recover(recovered, now));
+    }
+
+    /// Decides what becomes of a session's request that an earlier gateway had. A request that is not settled is handled like a
+    /// new one.
+    pub fn resume(&self, asked: Asked, tool: &str, origin: &Origin) -> Resumed {
+        let Some(client) = self.attached.get(asked.key.session) else { return Resumed::Settled };
+        let unknown = |call: Option<CallId>| {
+            let result = ToolResult::error(user_text::lost_with_the_hub(tool, call));
+            client.outbox.answer(asked.key, &mcp::tool_result(&result, &asked.profile))
+        };
+        let Some(records) = self.env.records.as_ref().or(self.env.former.get()) else {
+            unknown(None);
+            return Resumed::Settled;
+        };
+        match records.known(origin) {
+            None => Resumed::New,
+            Some(Known::Answered(result)) => {
+                client.outbox.answer(asked.key, result.get());
+                Resumed::Settled
+            }
+            Some(Known::Sent(sent)) => {
+                if self.ledger(|ledger, now| ledger.adopt(sent.call, asked.key, asked.profile, now)) {
+                    return Resumed::Settled;
+                }
+                if sent.repeatable {
+                    return Resumed::New;
+                }
+                // Its answer may have been recorded meanwhile.
+                match records.known(origin) {
+                    Some(Known::Answered(result)) => client.outbox.answer(asked.key, result.get()),
+                    _ => unknown(Some(sent.call)),
+                };
+                Resumed::Settled
+            }
+        }
+    }
+}

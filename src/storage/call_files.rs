@@ -1,0 +1,297 @@
+//! The file of [`CallRecords`]: one line for each record, appended before what it records is done.
+//!
+//! Only the hub writes it, while it holds the hub's lock. What a killed process has written stays written: nothing is forced to
+//! the disk, which would cost milliseconds and helps only against the loss of power, with which the editor is lost too. A last
+//! line that was cut off is dropped.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use serde_json::value::RawValue;
+
+use crate::core::call_records::{CallRecords, Known, Origin, Record, SentCall};
+use crate::limits::{
+    CALL_RECORD_MAX_AGE, CALL_RECORDS_FILE_MAX_BYTES, CALL_RECORDS_MAX_BYTES, CALL_RECORDS_SPENT_BYTES,
+};
+use crate::platform::host::{Host as _, RealHost, make_private_folder, open_end};
+use crate::protocol::ids::CallId;
+
+/// The records, and the file that has them.
+#[derive(Debug)]
+pub struct CallFile {
+    /// The name by which editors recognise the gateway. A hub takes over its predecessor's: an editor's journal belongs to a name,
+    /// and an editor closes the former connection of the same name.
+    pub gateway: String,
+    path: PathBuf,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    file: File,
+    bytes: usize,
+    records: CallRecords,
+    /// Why the last line could not be written.
+    failed: Option<String>,
+}
+
+impl CallFile {
+    /// Opens the file, and reads what an earlier hub left in it. `gateway`: the name if the file has none.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn open(path: &Path, gateway: String) -> io::Result<Self> {
+        let this = Self::parse(path, gateway)?;
+        this.lock().rewrite(path, &this.gateway)?;
+        Ok(this)
+    }
+
+    /// Reads what a hub left in the file, which must not be changed through this value.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn read(path: &Path) -> io::Result<Self> {
+        Self::parse(path, String::new())
+    }
+
+    fn parse(path: &Path, gateway: String) -> io::Result<Self> {
+        make_private_folder(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+        let mut file = open_end(path)?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
+        let (mut records, mut known) = (CallRecords::default(), None);
+        // What follows the last line end was cut off.
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let now = seconds_now();
+        for line in text.get(..whole).unwrap_or_default().split(|byte| *byte == b'\n') {
+            match serde_json::from_slice(line) {
+                Ok(Record::Gateway { id }) => known = Some(id),
+                Ok(record) => records.apply(record, now),
+                Err(_) => {}
+            }
+        }
+        let gateway = known.unwrap_or(gateway);
+        let inner = Inner { file, bytes: text.len(), records, failed: None };
+        Ok(Self { gateway, path: path.to_path_buf(), inner: Mutex::new(inner) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that a call is about to be sent.
+    ///
+    /// # Errors
+    /// The system's error: the call must not be sent.
+    pub fn sent(&self, sent: SentCall) -> io::Result<()> {
+        self.lock().add(&self.path, &self.gateway, Record::Sent(sent))
+    }
+
+    /// Records that no byte of a call was written.
+    pub fn unsent(&self, call: CallId) {
+        let mut inner = self.lock();
+        if inner.records.is_sent(call) {
+            // If this cannot be written, the call counts as one that may have run.
+            let _ = inner.add(&self.path, &self.gateway, Record::Unsent { call });
+        }
+    }
+
+    /// Records the answer of a call that was recorded as sent. Does nothing for any other call.
+    pub fn answered(&self, call: CallId, result: &str) {
+        let mut inner = self.lock();
+        if !inner.records.is_sent(call) || inner.records.bytes() + result.len() > CALL_RECORDS_MAX_BYTES {
+            return;
+        }
+        if let Ok(result) = RawValue::from_string(result.to_owned()) {
+            // If this cannot be written, the answer is sent all the same. If the hub is then killed before the client has it, the
+            // outcome is looked for again.
+            let _ = inner.add(&self.path, &self.gateway, Record::Answered { call, result });
+        }
+    }
+
+    /// Whether the answer of this call is to be recorded.
+    pub fn is_sent(&self, call: CallId) -> bool {
+        self.lock().records.is_sent(call)
+    }
+
+    /// Records that the client has the answer to a request.
+    pub fn delivered(&self, origin: Origin) {
+        let mut inner = self.lock();
+        if inner.records.known(&origin).is_some() {
+            let _ = inner.add(&self.path, &self.gateway, Record::Delivered(origin));
+        }
+    }
+
+    /// Returns what is known of a request; `None` if no byte of a call for it was written.
+    pub fn known(&self, origin: &Origin) -> Option<Known> {
+        self.lock().records.known(origin)
+    }
+
+    /// Returns the calls that were sent and not answered.
+    pub fn unanswered(&self) -> Vec<SentCall> {
+        self.lock().records.unanswered()
+    }
+
+    /// Deletes answers that were kept for [`CALL_RECORD_MAX_AGE`]: the session that asked has ended.
+    pub fn expire(&self) {
+        let mut inner = self.lock();
+        if inner.records.expire(seconds_now().saturating_sub(CALL_RECORD_MAX_AGE.as_secs())) {
+            let _ = inner.rewrite(&self.path, &self.gateway);
+        }
+    }
+
+    /// Returns why records cannot be written, with the file's path; `None` if they can be.
+    pub fn problem(&self) -> Option<String> {
+        let failed = self.lock().failed.clone()?;
+        Some(format!(
+            "The file {} cannot be written ({failed}): no call is sent that could not be found again. Make room on the disk, or let \
+             the file be written.",
+            self.path.display()
+        ))
+    }
+}
+
+impl Inner {
+    fn add(&mut self, path: &Path, gateway: &str, record: Record) -> io::Result<()> {
+        let mut line = serde_json::to_vec(&record)?;
+        line.push(b'\n');
+        let written = self.append(&line);
+        self.failed = written.as_ref().err().map(ToString::to_string);
+        // A call whose record cannot be written is not sent. All else has happened, whether it is written or not.
+        if written.is_ok() || !matches!(record, Record::Sent(_)) {
+            self.records.apply(record, seconds_now());
+        }
+        let spent = self.records.is_empty() && self.bytes > CALL_RECORDS_SPENT_BYTES;
+        if spent || self.bytes > CALL_RECORDS_FILE_MAX_BYTES {
+            // If that fails, the old file is still right.
+            let _ = self.rewrite(path, gateway);
+        }
+        written
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let written = self.file.write_all(bytes);
+        match written {
+            Ok(()) => self.bytes += bytes.len(),
+            // A part may have been written, and the next line must not be joined to it.
+            Err(_) => drop(self.file.set_len(self.bytes as u64)),
+        }
+        written
+    }
+
+    /// Replaces the file by one that has only what is kept.
+    fn rewrite(&mut self, path: &Path, gateway: &str) -> io::Result<()> {
+        let first = Record::Gateway { id: gateway.to_owned() };
+        let mut all = Vec::new();
+        for record in std::iter::once(first).chain(self.records.lines()) {
+            all.extend(serde_json::to_vec(&record)?);
+            all.push(b'\n');
+        }
+        RealHost.write(path, &all)?;
+        (self.file, self.bytes) = (open_end(path)?, all.len());
+        Ok(())
+    }
+}
+
+fn seconds_now() -> u64 {
+    RealHost.now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn call(number: u8) -> CallId {
+        CallId::from_random([number; 16])
+    }
+
+    fn origin(number: u8) -> Origin {
+        Origin { session: "s".into(), number: number.into() }
+    }
+
+    fn sent(number: u8) -> SentCall {
+        SentCall {
+            origin: origin(number),
+            call: call(number),
+            tool: Arc::from("count"),
+            project: None,
+            journal: None,
+            repeatable: false,
+            client: Default::default(),
+        }
+    }
+
+    fn told(file: &CallFile, number: u8) -> String {
+        match file.known(&origin(number)) {
+            None => "not sent".to_owned(),
+            Some(Known::Sent(_)) => "sent".to_owned(),
+            Some(Known::Answered(result)) => result.get().to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_successor_knows_what_was_sent_and_answered_whatever_was_cut_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hub/calls.jsonl");
+        let first = CallFile::open(&path, "one".to_owned()).unwrap();
+        for number in 1..=4 {
+            first.sent(sent(number)).unwrap();
+        }
+        first.unsent(call(1));
+        first.answered(call(2), r#"{"text":"two\nlines"}"#);
+        first.answered(call(3), "[3]");
+        first.delivered(origin(3));
+        drop(first);
+        let text = std::fs::read(&path).unwrap();
+        let last_line = text[..text.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+        // Whatever is cut off the last line, which deletes the third record, all else is known.
+        for cut in last_line..=text.len() {
+            std::fs::write(&path, &text[..cut]).unwrap();
+            let second = CallFile::open(&path, "two".to_owned()).unwrap();
+            assert_eq!(second.gateway, "one", "editors know it by this name");
+            let third = if cut == text.len() { "not sent" } else { "[3]" };
+            let expected = ["not sent", r#"{"text":"two\nlines"}"#, third, "sent"];
+            assert_eq!([1, 2, 3, 4].map(|number| told(&second, number)), expected, "{cut}");
+            assert_eq!(second.unanswered(), [sent(4)]);
+        }
+    }
+
+    #[test]
+    fn the_file_shrinks_once_everything_is_delivered() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls.jsonl");
+        let file = CallFile::open(&path, "one".to_owned()).unwrap();
+        let result = format!("\"{}\"", "x".repeat(CALL_RECORDS_SPENT_BYTES));
+        for number in 0..3 {
+            file.sent(sent(number)).unwrap();
+            file.answered(call(number), &result);
+            file.delivered(origin(number));
+        }
+        assert!(std::fs::metadata(&path).unwrap().len() < 1000);
+        file.sent(sent(9)).unwrap();
+        drop(file);
+        assert_eq!(told(&CallFile::open(&path, "two".to_owned()).unwrap(), 9), "sent");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_cannot_be_recorded_is_not_sent_and_the_problem_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls.jsonl");
+        let file = CallFile::open(&path, "one".to_owned()).unwrap();
+        file.sent(sent(1)).unwrap();
+        // A disk that is full.
+        file.lock().file = std::fs::OpenOptions::new().append(true).open("/dev/full").unwrap();
+        assert!(file.sent(sent(2)).is_err());
+        assert_eq!((told(&file, 1).as_str(), told(&file, 2).as_str()), ("sent", "not sent"));
+        assert!(file.problem().unwrap().contains("calls.jsonl"));
+        file.lock().file = open_end(&path).unwrap();
+        file.sent(sent(2)).unwrap();
+        assert_eq!((told(&file, 2).as_str(), file.problem()), ("sent", None));
+    }
+}
