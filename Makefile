@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 CARGO ?= cargo
 .DEFAULT_GOAL := help
-.PHONY: help check demo static dist windows smoke-windows test-windows check-macos test-arm64 test deny lint bench charts chaos chaos-cycles chaos-figures soak fuzz chaos-report clean
+.PHONY: help check demo static dist windows smoke-windows test-windows check-macos test-arm64 test deny lint bench charts chaos chaos-cycles chaos-hub chaos-figures soak fuzz chaos-report clean
 # The steps of a target have an order, and two cargos would only wait for each other.
 .NOTPARALLEL:
 
@@ -73,6 +73,12 @@ RUNS ?= 1000
 chaos-cycles: ## kill and restart a real fake editor: make chaos-cycles CYCLES=10000 RUNS=1000 DIALECT=holdfast
 	$(RELEASE) DIALECT=$(DIALECT) CYCLES=$(CYCLES) RUNS=$(RUNS) $(CARGO) test --package chaos-tests --test real -- --nocapture --test-threads=1 cycles:: exits::
 	@echo "chaos-cycles: $(CYCLES) kills and $(RUNS) ends kept every promise"
+
+SESSIONS ?= 20
+ROUNDS ?= 1000
+chaos-hub: ## kill, stop and end a hub under the load of several clients: make chaos-hub SESSIONS=20 ROUNDS=1000
+	$(RELEASE) SESSIONS=$(SESSIONS) ROUNDS=$(ROUNDS) $(CARGO) test --package chaos-tests --test real -- --nocapture --test-threads=1 hub::
+	@echo "chaos-hub: $(ROUNDS) rounds with $(SESSIONS) clients kept every promise"
 
 chaos-figures: ## memory under floods, exit and recovery times, of a release build
 	$(RELEASE) MEMORY_MIB=64 FLOOD_MIB=1024 STORM_SECONDS=10 RUNS=1000 CYCLES=200 $(CARGO) test --package chaos-tests --test real -- --nocapture --test-threads=1 floods:: exits:: cycles::

@@ -274,7 +274,8 @@ impl Line {
     /// Carries out what the exchange decided about a reply. If no event must be sent to the bridge, a separate task renders the
     /// answer: the next call can be sent in the meantime, and the answer is not lost if this connection's task ends.
     fn settle_reply(&self, settled: Settled) {
-        if !settled.events.is_empty() {
+        // A hub records this answer before it sends the next call: of calls that are sent one at a time, its end leaves one open.
+        if !settled.events.is_empty() || self.with.env.records.is_some() {
             return self.settle(settled);
         }
         let (calls, settlements) = (Arc::clone(&self.with.calls), settled.settlements);

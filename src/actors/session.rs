@@ -447,7 +447,7 @@ impl SessionActor {
         if let Some((origin, true)) = self.seat.client.origin_of(key) {
             // The call may be on record with the link to another project than the one that is meant now.
             let link = self.seat.links.of_record(&origin).unwrap_or_else(|| Arc::clone(&here));
-            if link.calls.resume(asked, &call.name, &origin) == Resumed::Settled {
+            if link.calls.resume(asked, (&call.name, &call.arguments), &origin) == Resumed::Settled {
                 hold.pass(Holder::Ledger);
                 return;
             }

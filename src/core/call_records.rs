@@ -55,8 +55,8 @@ pub enum Record {
     },
     /// A call is about to be sent.
     Sent(SentCall),
-    /// A call was not sent after all: no byte of it was written.
-    Unsent {
+    /// Nobody needs the record of a call any more: no byte of it was written, or its client wants no answer.
+    Dropped {
         /// The call.
         call: CallId,
     },
@@ -112,7 +112,7 @@ impl CallRecords {
                 let before = self.calls.insert(sent.call, Kept { sent, result: None, at });
                 self.bytes -= before.map_or(0, |kept| kept.bytes());
             }
-            Record::Unsent { call } => self.remove(call),
+            Record::Dropped { call } => self.remove(call),
             Record::Answered { call, result } => {
                 if let Some(kept) = self.calls.get_mut(&call) {
                     self.bytes -= kept.bytes();
@@ -244,7 +244,7 @@ mod tests {
     fn a_claim_that_is_taken_back_leaves_nothing_and_a_second_sending_counts() {
         let mut records = CallRecords::default();
         records.apply(sent(1), 0);
-        records.apply(Record::Unsent { call: call(1) }, 0);
+        records.apply(Record::Dropped { call: call(1) }, 0);
         assert_eq!(told(&records, 1), "not sent");
         records.apply(sent(1), 0);
         records.apply(sent(1), 0);

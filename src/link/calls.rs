@@ -109,6 +109,7 @@ impl Calls {
                     self.answers.keep_late(call, project, answer, profile);
                 }
                 Settlement::Noted { call, session, tool, verdict, requester, project } => {
+                    self.record_dropped(call);
                     self.audit.noted((call, session), &tool, verdict, requester.as_deref(), project.as_deref());
                     self.env.events.call_noted(call, &tool, verdict);
                 }

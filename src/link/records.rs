@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
+
 use super::calls::Calls;
 use crate::core::call_records::{Known, Origin, SentCall};
 use crate::core::calls::{HeldCall, RecoveredCall, Terms};
@@ -60,10 +62,10 @@ impl Calls {
         })
     }
 
-    /// Records that no byte of a call was written.
-    pub fn record_unsent(&self, call: CallId) {
+    /// Deletes the record of a call of which no byte was written, or whose client wants no answer.
+    pub fn record_dropped(&self, call: CallId) {
         if let Some(records) = &self.env.records {
-            records.unsent(call);
+            records.dropped(call);
         }
     }
 
@@ -85,7 +87,7 @@ impl Calls {
 
     /// Decides what becomes of a session's request that an earlier gateway had. A request that is not settled is handled like a
     /// new one.
-    pub fn resume(&self, asked: Asked, tool: &str, origin: &Origin) -> Resumed {
+    pub fn resume(&self, asked: Asked, (tool, arguments): (&str, &RawValue), origin: &Origin) -> Resumed {
         let Some(client) = self.attached.get(asked.key.session) else { return Resumed::Settled };
         let unknown = |call: Option<CallId>| {
             let result = ToolResult::error(user_text::lost_with_the_hub(tool, call));
@@ -102,7 +104,11 @@ impl Calls {
                 Resumed::Settled
             }
             Some(Known::Sent(sent)) => {
-                if self.ledger(|ledger, now| ledger.adopt(sent.call, asked.key, asked.profile, now)) {
+                let by = (asked.key, asked.profile);
+                let arguments = Arc::from(arguments.to_owned());
+                let adopted = self.ledger(|ledger, now| ledger.adopt(sent.call, by, &arguments, now));
+                if let Some(settlements) = adopted {
+                    self.settle(settlements);
                     return Resumed::Settled;
                 }
                 if sent.repeatable {

@@ -90,12 +90,12 @@ impl CallFile {
         self.lock().add(&self.path, &self.gateway, Record::Sent(sent))
     }
 
-    /// Records that no byte of a call was written.
-    pub fn unsent(&self, call: CallId) {
+    /// Deletes the record of a call of which no byte was written, or whose client wants no answer.
+    pub fn dropped(&self, call: CallId) {
         let mut inner = self.lock();
         if inner.records.is_sent(call) {
             // If this cannot be written, the call counts as one that may have run.
-            let _ = inner.add(&self.path, &self.gateway, Record::Unsent { call });
+            let _ = inner.add(&self.path, &self.gateway, Record::Dropped { call });
         }
     }
 
@@ -242,7 +242,7 @@ mod tests {
         for number in 1..=4 {
             first.sent(sent(number)).unwrap();
         }
-        first.unsent(call(1));
+        first.dropped(call(1));
         first.answered(call(2), r#"{"text":"two\nlines"}"#);
         first.answered(call(3), "[3]");
         first.delivered(origin(3));

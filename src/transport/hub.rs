@@ -60,8 +60,8 @@ fn recover(parts: &Parts) {
         parts.env.events.hub_recovering(unanswered.len());
     }
     for sent in unanswered {
-        // The client that comes back for a call that may be sent again brings it once more.
-        if sent.repeatable {
+        // The client that comes back for such a call brings it once more, and it is sent again.
+        if sent.repeatable && sent.journal.is_none() {
             continue;
         }
         let link = sent.project.as_deref().and_then(|project| parts.links.to(project).ok());

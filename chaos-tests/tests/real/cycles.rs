@@ -79,6 +79,17 @@ pub struct Load {
 }
 
 impl Load {
+    /// The load of a session whose calls are numbered from here on.
+    pub fn from(number: u64) -> Self {
+        Self { number, ..Self::default() }
+    }
+
+    /// Gives up the calls of a session that was killed: nobody gets their answers, and they may have run.
+    pub fn forsake(&mut self) {
+        self.looks.clear();
+        self.cancelled.extend(self.counted.drain(..).map(|call| call.key));
+    }
+
     pub fn some(&mut self, client: &mut Client) {
         for step in 0..fastrand::u64(3..8) {
             self.number += 1;

@@ -12,6 +12,8 @@
 mod cycles;
 mod exits;
 mod floods;
+#[cfg(target_os = "linux")]
+mod hub;
 mod network;
 #[cfg(unix)]
 mod resources;

@@ -103,7 +103,7 @@ impl Line {
                 true
             }
             Err(settled) => {
-                self.with.calls.record_unsent(call);
+                self.with.calls.record_dropped(call);
                 self.settle(settled);
                 false
             }
@@ -112,7 +112,7 @@ impl Line {
 
     /// Tells the ledger that no byte of a claimed call was written.
     pub(super) fn not_written(&self, call: CallId) {
-        self.with.calls.record_unsent(call);
+        self.with.calls.record_dropped(call);
         let settlements = self.decide(|exchange, ledger, now| exchange.not_written(call, ledger, now));
         self.with.calls.settle(settlements);
     }

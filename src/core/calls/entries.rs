@@ -37,7 +37,7 @@ struct Keys {
 impl Keys {
     fn of(entry: &Entry, absent_since: Option<Instant>) -> Self {
         let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
-        let free = entry.state() == State::Held && entry.reserved.is_none();
+        let free = entry.state() == State::Held && entry.reserved.is_none() && !entry.unknown_arguments;
         let placed = entry.epoch.is_some() || entry.reserved.is_some();
         Self {
             owed: (!entry.settled).then_some(entry.request),

@@ -54,6 +54,8 @@ pub(super) struct Entry {
     pub(super) unrun: bool,
     /// Whether the client was answered, or wants no answer.
     pub(super) settled: bool,
+    /// Whether the arguments are not known, because an earlier gateway had the call: it cannot be sent.
+    pub(super) unknown_arguments: bool,
 }
 
 impl Entry {

@@ -103,6 +103,7 @@ impl Ledger {
             refused: None,
             unrun: false,
             settled: false,
+            unknown_arguments: false,
         };
         entry.waits_for = self.hold_cause(&entry);
         self.entries.push(entry);

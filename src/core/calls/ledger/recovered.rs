@@ -1,5 +1,7 @@
 //! Calls that an earlier gateway sent: their outcome is looked for, and their client may come back to ask for it.
 
+use std::sync::Arc;
+
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
@@ -13,8 +15,8 @@ use crate::protocol::ids::{CallId, RequestKey, SessionId};
 use crate::protocol::mcp::ClientProfile;
 
 impl Ledger {
-    /// Adds a call that an earlier gateway sent. It counts as sent on a connection that was lost with that gateway, and is never
-    /// sent again: its arguments are not known.
+    /// Adds a call that an earlier gateway sent. It counts as sent on a connection that was lost with that gateway. If the editor
+    /// says that it did not run, it is held until its client comes back with the arguments.
     pub fn recover(&mut self, call: RecoveredCall, now: Instant) -> Vec<Settlement> {
         let RecoveredCall { id, tool, project, recovery, profile, requester } = call;
         self.recovered += 1;
@@ -38,6 +40,7 @@ impl Ledger {
         if let Some(mut entry) = self.entries.get_mut(index) {
             (entry.recovery, entry.project) = (recovery, project);
             (entry.sent, entry.lost) = (Some(now), Some(now));
+            entry.unknown_arguments = true;
         }
         self.feed(index, &Event::Claimed { recoverable, repeatable: false }, None, now, &mut out);
         self.feed(index, &Event::EpochClosed(Loss::Gateway), None, now, &mut out);
@@ -45,16 +48,26 @@ impl Ledger {
         out
     }
 
-    /// Gives a call whose outcome is still looked for to the client that came back for it. Returns false if there is no such call.
-    pub fn adopt(&mut self, call: CallId, request: RequestKey, profile: ClientProfile, now: Instant) -> bool {
-        let Some(index) = self.position(call) else { return false };
-        let Some(mut entry) = self.entries.get_mut(index) else { return false };
-        let is_open = !entry.settled && matches!(entry.state(), State::Sent | State::Recovering);
+    /// Gives a call that is not answered to the client that came back for it. `None` if there is no such call.
+    pub fn adopt(
+        &mut self,
+        call: CallId,
+        (request, profile): (RequestKey, ClientProfile),
+        arguments: &Arc<RawValue>,
+        now: Instant,
+    ) -> Option<Vec<Settlement>> {
+        let index = self.position(call)?;
+        let mut entry = self.entries.get_mut(index)?;
+        let is_open = !entry.settled && matches!(entry.state(), State::Held | State::Sent | State::Recovering);
         if !is_open {
-            return false;
+            return None;
         }
         (entry.request, entry.profile, entry.accepted) = (request, profile, now);
-        entry.patience = profile.client.patience;
-        true
+        (entry.patience, entry.unknown_arguments) = (profile.client.patience, false);
+        entry.arguments = Arc::clone(arguments);
+        let is_held = entry.state() == State::Held;
+        drop(entry);
+        self.moved = true;
+        Some(if is_held { vec![Settlement::HeldAgain] } else { Vec::new() })
     }
 }
