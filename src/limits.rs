@@ -564,39 +564,8 @@ pub const AUDIT_LINES_MAX: usize = 4 * OPEN_REQUESTS_MAX;
 /// and the call's client still waits for its answer after that.
 pub const AUDIT_WRITE_MAX: Duration = Duration::from_secs(5);
 
-// ---- The hub: one gateway for several clients --------------------------------------------------------------------
-
-/// Longest first line on a connection to the hub. It has the rules of a session: [`POLICY_RULES_MAX`] rules of
-/// [`POLICY_RULE_MAX_BYTES`] from each of a few places, and the settings of clients.
-pub const HUB_HELLO_MAX_BYTES: usize = MIB;
-/// How long the hub waits for a connection's first line, and a session for the hub's answer to it. On a free machine both come
-/// within a millisecond. A session that gets no answer serves its client by itself.
-pub const HUB_ATTACH_MAX: Duration = Duration::from_secs(1);
-/// How often a session that waits for answers looks whether the hub has said anything, and asks it if not.
-pub const HUB_LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Questions without an answer after which a hub counts as hung and is ended. With [`HUB_LOOK_EVERY`] that is four seconds. A hub
-/// that is ended by mistake costs calls whose editor has no journal an "outcome unknown", so this is longer than a busy machine
-/// needs.
-pub const HUB_QUESTIONS_MAX: u8 = 3;
-/// How long a session looks for a successor of the hub that it lost, before it serves its client by itself. A successor starts
-/// within a tenth of a second; the shortest patience that a user may set for a client is 6 s.
-pub const HUB_SUCCESSOR_MAX: Duration = Duration::from_secs(5);
-/// How long an idle hub that no session uses keeps running.
-pub const HUB_IDLE_MAX: Duration = Duration::from_secs(60);
-/// Lines of a session that wait to be written to the hub: each open request with its cancellation, and as many others.
-pub const HUB_LINES_MAX: usize = 4 * OPEN_REQUESTS_MAX;
-/// Bytes of answers that the hub keeps on disk until their clients have them: eight of the largest. A further answer is sent
-/// without a record.
-pub const CALL_RECORDS_MAX_BYTES: usize = 8 * CLIENT_MESSAGE_MAX_BYTES;
-/// Size of the hub's file of records at which it is written anew, even if calls are open: twice what may be kept.
-pub const CALL_RECORDS_FILE_MAX_BYTES: usize = 2 * CALL_RECORDS_MAX_BYTES;
-/// Size of the hub's file of records at which it is written anew as soon as nothing is kept. A call has a few hundred bytes
-/// there, so this is done once in some thousand calls.
-pub const CALL_RECORDS_SPENT_BYTES: usize = MIB;
-/// How long the hub keeps an answer that its client has not acknowledged. A session that lost its hub comes back within seconds.
-pub const CALL_RECORD_MAX_AGE: Duration = Duration::from_secs(600);
-/// Connections to the hub that have not said who they are: as many as there may be sessions.
-pub const HUB_STRANGERS_MAX: usize = SESSIONS_MAX;
-
+mod hub;
 #[cfg(test)]
 mod tests;
+
+pub use self::hub::*;

@@ -8,64 +8,39 @@
 //! The handshake is answered here, so that a client never waits for a hub.
 
 mod connection;
+mod seat;
 
+pub use self::seat::RelaySeat;
+
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, watch};
 
-use crate::client::Client;
 use crate::core::relayed::{Relayed, RelayedRequests};
 use crate::core::requests::{Hold, Holder};
 use crate::core::user_text;
 use crate::fsm::Driver;
 use crate::fsm::attachment::{Attachment, Effect, Event, Timer};
 use crate::limits::SESSION_CALLS_MAX_BYTES;
-use crate::platform::background::{self, Program};
+use crate::platform::background::{self};
 use crate::platform::local_socket::Peer;
-use crate::protocol::hub::{self, SessionRules};
+use crate::protocol::hub::{self};
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{self, Notification, ProtocolVersion, Request, ToolResult};
 use crate::runtime::enter;
-use crate::runtime::environment::Environment;
 use crate::runtime::messages::relay::{News, NoAttachment};
 use crate::runtime::messages::session::{Delivered, Message};
 use crate::runtime::outbox::SERVER;
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
-use crate::storage::hub_folder::HubFolder;
 
 /// The id of the question whether a hub is alive.
 const QUESTION: &str = "holdfast-alive";
-
-/// What a relayed session works with, and what of it outlives the relay actor.
-#[derive(Debug)]
-pub struct RelaySeat {
-    /// The environment of this process.
-    pub env: Arc<Environment>,
-    /// The client.
-    pub client: Arc<Client>,
-    /// Where the hub is.
-    pub folder: HubFolder,
-    /// What the session brings to the hub.
-    pub rules: SessionRules,
-    /// The session's name towards hubs.
-    pub name: String,
-    /// Whether to start a hub if none runs.
-    pub starts: bool,
-    /// The program that is a hub; `None` if this process must not start one.
-    pub command: Option<Program>,
-    /// The client's requests that are not answered.
-    pub requests: Mutex<RelayedRequests>,
-    /// Whether a hub has served this session: kept here for the relay actor's successor.
-    pub served: AtomicBool,
-    /// Set once the session is to be served in this process.
-    pub embeds: watch::Sender<bool>,
-}
 
 /// The actor.
 pub struct RelayActor {

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::hub::HubMode;
 use crate::config::file::{self, Places, PolicySection};
 use crate::config::{BadProject, Config, MetricsAddress, PortSource};
 use crate::limits::PATIENCE_MAX;
@@ -59,6 +58,18 @@ pub struct EditorArgs {
     /// How log lines look.
     #[arg(long, value_name = "FORMAT", env = "HOLDFAST_LOG_FORMAT", value_enum, default_value_t)]
     pub log_format: Format,
+}
+
+/// Whether a session of `serve` uses a hub.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum HubMode {
+    /// The running one, if there is one.
+    #[default]
+    Auto,
+    /// The running one, or else a new one.
+    Start,
+    /// None.
+    Never,
 }
 
 /// What `--dialect` takes.

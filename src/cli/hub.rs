@@ -1,26 +1,22 @@
-//! `holdfast hub`: one gateway for several AI clients. And the decision of `holdfast serve` whether a hub serves its session.
+//! `holdfast hub`: one gateway for several AI clients.
 
-use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use clap::Args;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
-use super::gateway_args::{DialectChoice, EditorArgs, GatewayArgs};
+use super::gateway_args::{DialectChoice, EditorArgs, GatewayArgs, HubMode};
 use super::serve::{self, log_panics, watch_signals};
 use super::{Exit, output, resources};
 use crate::actors::gateway::OnWorkers;
 use crate::actors::parts::Parts;
-use crate::actors::relay::RelaySeat;
 use crate::config::{Config, MetricsAddress};
 use crate::core::shutdown::ShutdownReason;
 use crate::limits::{CLAIM_ATTEMPTS, CLAIM_PAUSE, FLUSH_MAX};
 use crate::net::Tcp;
-use crate::platform::background;
 use crate::platform::filesystem;
 use crate::platform::host::{Host as _, RealHost};
 use crate::platform::local_socket::Listener;
@@ -34,18 +30,6 @@ use crate::storage::hub_folder::{Elected, HubFolder, HubInfo};
 use crate::telemetry::flight::seconds;
 use crate::telemetry::logs::{self, Format, Verbosity};
 use crate::transport::hub;
-
-/// Whether a session of `serve` uses a hub.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum HubMode {
-    /// The running one, if there is one.
-    #[default]
-    Auto,
-    /// The running one, or else a new one.
-    Start,
-    /// None.
-    Never,
-}
 
 /// Flags of `holdfast hub`.
 #[derive(Debug, Clone, Args)]
@@ -215,7 +199,7 @@ fn elect(folder: &HubFolder) -> io::Result<Option<Elected>> {
         if let Some(elected) = folder.elect()? {
             return Ok(Some(elected));
         }
-        std::thread::sleep(CLAIM_PAUSE);
+        std::thread::park_timeout(CLAIM_PAUSE);
     }
     folder.elect()
 }
@@ -239,102 +223,4 @@ fn listen(parts: &Parts, folder: &HubFolder, elected: &Elected) -> Result<Listen
     }
     parts.env.events.hub_serving(&info.hub, &socket.display().to_string());
     Ok(listener)
-}
-
-/// The variables that belong to one session. A hub that a session starts must not have them: they would bind all sessions.
-const OF_A_SESSION: &[&str] = &[
-    "HOLDFAST_ALLOW",
-    "HOLDFAST_AUDIT",
-    "HOLDFAST_CLIENT_NAME",
-    "HOLDFAST_CONFIG",
-    "HOLDFAST_DENY",
-    "HOLDFAST_DEVELOPMENT",
-    "HOLDFAST_DIALECT",
-    "HOLDFAST_LIST_CHANGED",
-    "HOLDFAST_PATIENCE",
-    "HOLDFAST_PORT",
-    "HOLDFAST_PROJECT",
-    "MCP_CLIENT_NAME",
-    "NODE_ENV",
-    "UNITY_HOST",
-    "UNITY_PORT",
-    "UNITY_TCP_PORT",
-];
-
-/// Returns what a session needs to be served by a hub; `None` if it is served in this process.
-pub(super) fn seat(parts: &Parts, mode: HubMode) -> Option<Arc<RelaySeat>> {
-    let config = &parts.env.config;
-    let state = config.state_dir.as_deref()?;
-    let folder = HubFolder::of(state);
-    match mode {
-        HubMode::Never => return None,
-        // The common case, in which no hub runs, costs one look at a file.
-        HubMode::Auto if folder.running().is_none() => return None,
-        HubMode::Auto | HubMode::Start => {}
-    }
-    if let Some(why) = unfit(config).or_else(|| {
-        let why = filesystem::unreliable_locks(state)?;
-        Some(format!("the state folder is on {why}, where locks of files are not reliable"))
-    }) {
-        parts.env.events.hub_refused(&format!("this session is served in its own process: {why}"));
-        return None;
-    }
-    let command = (!background::is_shared_with_container(state)).then(|| {
-        let program = std::env::current_exe().ok()?;
-        let mut arguments: Vec<OsString> = ["hub", "--leave-when-idle", "--state-dir"].map(OsString::from).to_vec();
-        arguments.push(state.into());
-        Some((program, arguments))
-    });
-    let variables = OF_A_SESSION.iter().map(|name| (*name).into()).collect();
-    Some(Arc::new(RelaySeat {
-        env: Arc::clone(&parts.env),
-        client: Arc::clone(&parts.client),
-        rules: config.session_rules(),
-        name: parts.env.fresh(),
-        starts: mode == HubMode::Start,
-        command: command.flatten().map(|(program, arguments)| background::Program { program, arguments, variables }),
-        folder,
-        requests: Mutex::default(),
-        served: AtomicBool::new(false),
-        embeds: watch::Sender::new(false),
-    }))
-}
-
-/// Returns why a session with this configuration cannot be served by a hub: it wants what only a process of its own can do.
-fn unfit(config: &Config) -> Option<String> {
-    let wants = [
-        (!config.ports.is_empty(), "a port was named (--port, UNITY_TCP_PORT or UNITY_PORT)"),
-        (config.foreign_host.is_some(), "UNITY_HOST names another machine"),
-        (config.dialects != crate::protocol::dialect::ALL, "--dialect was given"),
-        (config.development, "development tools are shown (--development, NODE_ENV)"),
-        (!config.push, "--no-push was given"),
-        (
-            config.metrics.is_some(),
-            "it serves metrics of its own (--metrics); `holdfast hub --metrics` serves those of all",
-        ),
-        (config.logger.is_some(), "--logger was given"),
-        (config.documented_hop.is_some(), "--documented-hop was given"),
-    ];
-    wants.iter().find(|(wanted, _)| *wanted).map(|(_, why)| (*why).to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_session_that_wants_what_only_its_own_process_can_do_is_not_given_to_a_hub() {
-        assert_eq!(unfit(&Config::default()), None);
-        let port = (8700, crate::config::PortSource::Flag);
-        for config in [
-            Config { ports: vec![port], ..Config::default() },
-            Config { development: true, ..Config::default() },
-            Config { push: false, ..Config::default() },
-            Config { metrics: Some(([127, 0, 0, 1], 0).into()), ..Config::default() },
-            Config { documented_hop: Some(8080), ..Config::default() },
-            Config { dialects: crate::protocol::dialect::ULOOP, ..Config::default() },
-        ] {
-            assert!(unfit(&config).is_some(), "{config:?}");
-        }
-    }
 }

@@ -16,6 +16,7 @@ pub mod look;
 pub mod one_shot;
 mod orphan;
 pub mod output;
+mod relayed;
 mod resources;
 pub mod serve;
 pub mod setup;

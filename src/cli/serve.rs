@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::gateway_args::GatewayArgs;
 use super::orphan::{Look, Next, Orphan, Session};
-use super::{Exit, hub, output, resources};
+use super::{Exit, output, relayed, resources};
 use crate::actors::gateway::OnWorkers;
 use crate::actors::instance_keeper::RunRecord;
 use crate::actors::parts::Parts;
@@ -85,11 +85,11 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         parts.env.health.spawn("signals", watch_signals(quit.clone()));
         parts.env.health.spawn("client", watch_client(Arc::clone(&parts), quit));
         let spawn = OnWorkers(workers.handle().clone());
-        let relayed = match hub::seat(&parts, arguments.hub) {
+        let outcome = match relayed::seat(&parts, arguments.hub) {
             Some(seat) => relay::run(&seat, spawn.clone(), &mut pumps, &mut quitting).await,
             None => relay::Outcome::Embed,
         };
-        let why = match relayed {
+        let why = match outcome {
             relay::Outcome::Ended(why) => why,
             relay::Outcome::Embed => {
                 let record = RunRecord::keep(&parts.gateway_tools());

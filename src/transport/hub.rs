@@ -33,7 +33,7 @@ pub async fn run<S: Spawn>(
 ) -> ShutdownReason {
     let several = Arc::new(Several::start(Arc::clone(parts), spawn));
     recover(parts);
-    let accepting = tokio::spawn(accept(Arc::clone(parts), Arc::clone(&several), listener));
+    let accepting = parts.env.health.spawn("hub_accept", accept(Arc::clone(parts), Arc::clone(&several), listener));
     let why = tokio::select! {
         biased;
         () = parts.env.health.task_failed() => ShutdownReason::Exhausted,

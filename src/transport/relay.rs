@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, timeout};
 
 use super::ending;
 use super::run::Pumps;
-use crate::actors::gateway::{Ended, Spawn, Tree};
+use crate::actors::gateway::{Spawn, Tree};
 use crate::actors::relay::RelaySeat;
 use crate::core::requests::Holder;
 use crate::core::shutdown::ShutdownReason;
@@ -37,7 +37,14 @@ pub async fn run<S: Spawn>(
 ) -> Outcome {
     let (stop, stopping) = watch::channel(false);
     let mut embeds = seat.embeds.subscribe();
-    let mut tree = tokio::spawn(Tree::of_relay(Arc::clone(seat)).run(spawn, stopping));
+    let exhausted = Arc::new(Notify::new());
+    let mut tree = seat.env.health.spawn("relay_tree", {
+        let (tree, exhausted) = (Tree::of_relay(Arc::clone(seat)), Arc::clone(&exhausted));
+        async move {
+            tree.run(spawn, stopping).await;
+            exhausted.notify_one();
+        }
+    });
     let (input, output) = pumps.tasks();
     let outcome = tokio::select! {
         biased;
@@ -46,17 +53,14 @@ pub async fn run<S: Spawn>(
         _ = input => Outcome::Ended(ShutdownReason::InputEnded),
         _ = output => Outcome::Ended(ShutdownReason::ClientGone),
         _ = embeds.wait_for(|embeds| *embeds) => Outcome::Embed,
-        ended = &mut tree => match ended {
-            Ok(Ended::Stopped) => Outcome::Ended(ShutdownReason::Signal),
-            Ok(Ended::Exhausted) | Err(_) => Outcome::Ended(ShutdownReason::Exhausted),
-        },
+        () = exhausted.notified() => Outcome::Ended(ShutdownReason::Exhausted),
     };
     if let Outcome::Ended(why) = outcome {
         end(seat, why).await;
     }
     let _ = stop.send(true);
     if !tree.is_finished() {
-        let _ = tree.await;
+        let _ = (&mut tree).await;
     }
     if outcome == Outcome::Embed {
         hand_over(seat);

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-use super::RelaySeat;
+use super::seat::RelaySeat;
 use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_LINES_MAX, SHARED_WRITE_BYTES};
 use crate::platform::local_socket::{self, Connection, Peer, SocketError};
 use crate::protocol::framing::lines::{Line, LineDecoder};

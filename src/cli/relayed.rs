@@ -1,0 +1,112 @@
+//! Decides whether a hub serves the session of `holdfast serve`.
+
+use std::ffi::OsString;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::watch;
+
+use super::gateway_args::HubMode;
+use crate::actors::parts::Parts;
+use crate::actors::relay::RelaySeat;
+use crate::config::Config;
+use crate::platform::{background, filesystem};
+use crate::storage::hub_folder::HubFolder;
+
+/// The variables that belong to one session. A hub that a session starts must not have them: they would bind all sessions.
+const OF_A_SESSION: &[&str] = &[
+    "HOLDFAST_ALLOW",
+    "HOLDFAST_AUDIT",
+    "HOLDFAST_CLIENT_NAME",
+    "HOLDFAST_CONFIG",
+    "HOLDFAST_DENY",
+    "HOLDFAST_DEVELOPMENT",
+    "HOLDFAST_DIALECT",
+    "HOLDFAST_LIST_CHANGED",
+    "HOLDFAST_PATIENCE",
+    "HOLDFAST_PORT",
+    "HOLDFAST_PROJECT",
+    "MCP_CLIENT_NAME",
+    "NODE_ENV",
+    "UNITY_HOST",
+    "UNITY_PORT",
+    "UNITY_TCP_PORT",
+];
+
+/// Returns what a session needs to be served by a hub; `None` if it is served in this process.
+pub(super) fn seat(parts: &Parts, mode: HubMode) -> Option<Arc<RelaySeat>> {
+    let config = &parts.env.config;
+    let state = config.state_dir.as_deref()?;
+    let folder = HubFolder::of(state);
+    match mode {
+        HubMode::Never => return None,
+        // The common case, in which no hub runs, costs one look at a file.
+        HubMode::Auto if folder.running().is_none() => return None,
+        HubMode::Auto | HubMode::Start => {}
+    }
+    if let Some(why) = unfit(config).or_else(|| {
+        let why = filesystem::unreliable_locks(state)?;
+        Some(format!("the state folder is on {why}, where locks of files are not reliable"))
+    }) {
+        parts.env.events.hub_refused(&format!("this session is served in its own process: {why}"));
+        return None;
+    }
+    let command = (!background::is_shared_with_container(state)).then(|| {
+        let program = std::env::current_exe().ok()?;
+        let mut arguments: Vec<OsString> = ["hub", "--leave-when-idle", "--state-dir"].map(OsString::from).to_vec();
+        arguments.push(state.into());
+        Some((program, arguments))
+    });
+    let variables = OF_A_SESSION.iter().map(|name| (*name).into()).collect();
+    Some(Arc::new(RelaySeat {
+        env: Arc::clone(&parts.env),
+        client: Arc::clone(&parts.client),
+        rules: config.session_rules(),
+        name: parts.env.fresh(),
+        starts: mode == HubMode::Start,
+        command: command.flatten().map(|(program, arguments)| background::Program { program, arguments, variables }),
+        folder,
+        requests: Mutex::default(),
+        served: AtomicBool::new(false),
+        embeds: watch::Sender::new(false),
+    }))
+}
+
+/// Returns why a session with this configuration cannot be served by a hub: it wants what only a process of its own can do.
+fn unfit(config: &Config) -> Option<String> {
+    let wants = [
+        (!config.ports.is_empty(), "a port was named (--port, UNITY_TCP_PORT or UNITY_PORT)"),
+        (config.foreign_host.is_some(), "UNITY_HOST names another machine"),
+        (config.dialects != crate::protocol::dialect::ALL, "--dialect was given"),
+        (config.development, "development tools are shown (--development, NODE_ENV)"),
+        (!config.push, "--no-push was given"),
+        (
+            config.metrics.is_some(),
+            "it serves metrics of its own (--metrics); `holdfast hub --metrics` serves those of all",
+        ),
+        (config.logger.is_some(), "--logger was given"),
+        (config.documented_hop.is_some(), "--documented-hop was given"),
+    ];
+    wants.iter().find(|(wanted, _)| *wanted).map(|(_, why)| (*why).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_wants_what_only_its_own_process_can_do_is_not_given_to_a_hub() {
+        assert_eq!(unfit(&Config::default()), None);
+        let port = (8700, crate::config::PortSource::Flag);
+        for config in [
+            Config { ports: vec![port], ..Config::default() },
+            Config { development: true, ..Config::default() },
+            Config { push: false, ..Config::default() },
+            Config { metrics: Some(([127, 0, 0, 1], 0).into()), ..Config::default() },
+            Config { documented_hop: Some(8080), ..Config::default() },
+            Config { dialects: crate::protocol::dialect::ULOOP, ..Config::default() },
+        ] {
+            assert!(unfit(&config).is_some(), "{config:?}");
+        }
+    }
+}
