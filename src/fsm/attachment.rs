@@ -12,7 +12,7 @@
 use std::time::Duration;
 
 use super::{Charted, Machine, Outbox, Outcome, retry, statig_machine};
-use crate::limits::{HUB_LOOK_EVERY, HUB_QUESTIONS_MAX, HUB_SUCCESSOR_MAX};
+use crate::limits::hub::{HUB_LOOK_EVERY, HUB_QUESTIONS_MAX, HUB_SUCCESSOR_MAX};
 
 /// The storage of the attachment.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]

@@ -35,7 +35,8 @@ pub struct Peer {
 }
 
 impl Peer {
-    fn of(pid: u32) -> Option<Self> {
+    /// Returns the process with this pid; `None` if there is none.
+    pub fn of(pid: u32) -> Option<Self> {
         Some(Self { pid, process: RealHost.process(pid)? })
     }
 

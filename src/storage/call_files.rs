@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use serde_json::value::RawValue;
 
 use crate::core::call_records::{CallRecords, Known, Origin, Record, SentCall};
-use crate::limits::{
+use crate::limits::hub::{
     CALL_RECORD_MAX_AGE, CALL_RECORDS_FILE_MAX_BYTES, CALL_RECORDS_MAX_BYTES, CALL_RECORDS_SPENT_BYTES,
 };
 use crate::platform::host::{Host as _, RealHost, make_private_folder, open_end};

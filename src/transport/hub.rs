@@ -12,10 +12,8 @@ use crate::actors::gateway::Spawn;
 use crate::actors::parts::Parts;
 use crate::client::Arrival;
 use crate::core::shutdown::ShutdownReason;
-use crate::limits::{
-    ACCEPT_PAUSE, DRAIN_MAX, HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_IDLE_MAX, HUB_STRANGERS_MAX, RUNNING_MAX,
-    SESSIONS_MAX,
-};
+use crate::limits::hub::{HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_IDLE_MAX, HUB_STRANGERS_MAX};
+use crate::limits::{ACCEPT_PAUSE, DRAIN_MAX, RUNNING_MAX, SESSIONS_MAX};
 use crate::platform::local_socket::{Connection, Listener};
 use crate::protocol::hub::{self, Hello, Reason, Refusal, Reply, Welcome};
 use crate::runtime::outbox::SERVER;

@@ -11,7 +11,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use super::seat::RelaySeat;
-use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_LINES_MAX, SHARED_WRITE_BYTES};
+use crate::limits::hub::{HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_LINES_MAX};
+use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, SHARED_WRITE_BYTES};
 use crate::platform::local_socket::{self, Connection, Peer, SocketError};
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::hub::{self, Hello, NEWEST, OLDEST, Reply};
@@ -41,6 +42,8 @@ pub(super) async fn run(
         Reply::Welcome(welcome) => welcome,
         Reply::Refused(refusal) => return tell(&me, News::Failed { nth, why: NoAttachment::Refused(refusal) }),
     };
+    // Where the system does not name the process, the hub's own word on this connection does. Not in a container, where pids differ.
+    let peer = peer.or_else(|| if cfg!(windows) { Peer::of(welcome.pid) } else { None });
     let (lines, queue) = mpsc::channel(HUB_LINES_MAX);
     let answers = lines.clone();
     tell(&me, News::Welcomed { nth, welcome, peer, lines });
