@@ -40,6 +40,13 @@ pub const OPEN_REQUESTS_MAX: usize = 256;
 pub const SESSIONS_MAX: usize = 64;
 /// Links of one process that lead to a project: more editors than a machine can run.
 pub const LINKS_MAX: usize = 16;
+/// Editors that are connected for one session whose roots hold several projects: half of all links, so that one client with a
+/// large folder leaves room for others. Those that run come first.
+pub const EDITORS_SOUGHT_MAX: usize = LINKS_MAX / 2;
+/// Catalogues of closed editors that `holdfast_editors` reads, the newest first. Each file is read whole.
+pub const CATALOGUES_READ_MAX: usize = 32;
+/// Bytes of an editor's name in a tool's name; longer ones are cut, and a hash keeps them apart.
+pub const EDITOR_SUFFIX_MAX_BYTES: usize = 16;
 /// Bytes of arguments of all open calls. Each call may fill a line of the largest size, and waits for up to two minutes while
 /// Unity is away: without this bound the calls could take 4 GiB. A call that exceeds it is answered "not executed: busy".
 pub const OPEN_CALLS_MAX_BYTES: usize = 4 * CLIENT_LINE_MAX_BYTES;
@@ -565,36 +572,4 @@ pub const AUDIT_LINES_MAX: usize = 4 * OPEN_REQUESTS_MAX;
 pub const AUDIT_WRITE_MAX: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limits_stand_in_the_order_that_the_design_needs() {
-        const {
-            assert!(FRAME_HEADER_MAX_BYTES < ULOOP_REQUEST_MAX_BYTES);
-            assert!(ULOOP_REQUEST_MAX_BYTES < CLIENT_LINE_MAX_BYTES);
-            assert!(RESULT_INLINE_MAX_BYTES < CLIENT_MESSAGE_MAX_BYTES);
-            assert!(CLIENT_MESSAGE_MAX_BYTES < 10 * MIB);
-            assert!(
-                RESULT_INLINE_MAX_BYTES + REQUEST_ID_MAX_BYTES + RESPONSE_ENVELOPE_MAX_BYTES < CLIENT_MESSAGE_MAX_BYTES
-            );
-            assert!(TOOL_SCHEMA_MAX_BYTES < TOOLS_LIST_MAX_BYTES && TOOLS_LIST_MAX_BYTES < RESULT_INLINE_MAX_BYTES);
-            assert!(CALLS_LISTED_MAX < FINISHED_CALLS_MAX);
-            assert!(CLIENT_LINE_MAX_BYTES <= MAILBOX_BYTES_MAX);
-            assert!(ROOT_RESTARTS_MAX != LEAF_RESTARTS_MAX);
-        }
-        const {
-            // The fake editor's bounds exceed ours, so that ours can be tested.
-            use holdfast_fake_unity::limits as fake;
-            assert!(fake::TOOLS_MAX > TOOLS_MAX);
-            assert!(fake::BIG_MAX_BYTES > EDITOR_MESSAGE_MAX_BYTES);
-            assert!(fake::SCHEMA_MAX_BYTES > TOOL_SCHEMA_MAX_BYTES && fake::SCHEMA_MAX_BYTES >= TOOLS_LIST_MAX_BYTES);
-        }
-        assert!(ROOTS_WAIT + TOOLS_WAIT_HEARING < TOOLS_WAIT);
-        assert!(RETRY_FIRST <= RETRY_LIKELY_MAX && RETRY_LIKELY_MAX < RETRY_UNLIKELY_MAX);
-        assert!(HOLD_WITHOUT_EVIDENCE < Duration::from_secs(1));
-        assert!(PATIENCE_MARGIN < PATIENCE_UNKNOWN && PATIENCE_UNKNOWN < PATIENCE_MAX);
-        assert!(STALL_AFTER < SILENCE_MAX);
-        assert!(CLIENT_ANSWER_MAX < CLIENT_ASK_EVERY && PATIENCE_MAX < CLIENT_SILENCE_MAX);
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 
 pub mod bridge;
 pub mod calls;
+pub mod editors;
 pub mod exchange;
 pub mod link;
 pub mod logbook;

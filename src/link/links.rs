@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tokio::sync::watch;
 
@@ -13,6 +13,8 @@ use crate::client::{Client, Sessions};
 use crate::core::router::Running;
 use crate::limits::LINKS_MAX;
 use crate::protocol::ids::{CallId, LinkId, RequestKey};
+use crate::protocol::mcp::{Catalogue, Member, union};
+use crate::runtime::enter;
 use crate::runtime::environment::Environment;
 
 /// `LINKS_MAX` links are open.
@@ -28,6 +30,8 @@ pub struct Links {
     open: RwLock<BTreeMap<LinkId, Arc<LinkParts>>>,
     last: AtomicU32,
     opened: watch::Sender<()>,
+    /// The last union of several editors' tools: most sessions that use several use the same.
+    union: Mutex<Option<(Vec<Member>, Arc<Catalogue>)>>,
 }
 
 impl Links {
@@ -35,7 +39,15 @@ impl Links {
     pub fn with_first(env: Arc<Environment>, sessions: Arc<Sessions>) -> Self {
         let first = LinkParts::new(Arc::clone(&env), &sessions, LinkId::FIRST, Place::Roots);
         let open = RwLock::new([(first.id, Arc::clone(&first))].into());
-        Self { env, sessions, first, open, last: AtomicU32::new(0), opened: watch::Sender::default() }
+        Self {
+            env,
+            sessions,
+            first,
+            open,
+            last: AtomicU32::new(0),
+            opened: watch::Sender::default(),
+            union: Mutex::default(),
+        }
     }
 
     /// Returns the link of the session over stdin and stdout.
@@ -103,14 +115,34 @@ impl Links {
         self.opened.subscribe()
     }
 
-    /// Returns the projects whose editors are connected. A connected editor of an unknown project is left out.
+    /// Returns the projects whose editors run ([`LinkParts::running`]).
     pub fn running(&self) -> Vec<Running> {
-        let greeted = |link: &Arc<LinkParts>| {
-            let view = link.link.view.borrow();
-            let target = view.target.as_ref().filter(|_| view.epoch.is_some())?;
-            Some(Running { project: target.project.clone()?, is_known: !target.source.is_named() })
-        };
-        self.all().iter().filter_map(greeted).collect()
+        self.all().iter().filter_map(|link| link.running()).collect()
+    }
+
+    /// Returns the link to this project's editor, if there is one.
+    pub fn find(&self, project: &Path) -> Option<Arc<LinkParts>> {
+        self.all().into_iter().find(|link| link.leads_to() == Some(project))
+    }
+
+    /// Returns the link with this number, if it is open.
+    pub fn get(&self, link: LinkId) -> Option<Arc<LinkParts>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).get(&link).cloned()
+    }
+
+    /// Returns the union of these editors' tools. The last one is kept, and shared by all sessions that ask for the same.
+    pub fn union_of(&self, members: &[Member]) -> Arc<Catalogue> {
+        let same = |(a, b): (&Member, &Member)| a.name == b.name && Arc::ptr_eq(&a.catalogue, &b.catalogue);
+        let mut last = enter(&self.union);
+        if let Some((known, union)) = &*last
+            && known.len() == members.len()
+            && known.iter().zip(members).all(same)
+        {
+            return Arc::clone(union);
+        }
+        let union = Arc::new(union(members));
+        *last = Some((members.to_vec(), Arc::clone(&union)));
+        union
     }
 
     // ---- a request or call on any link ----

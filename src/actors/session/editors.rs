@@ -1,0 +1,237 @@
+//! What a routed session does if several editors are its choice: it lists the union of their tools, and sends each call to the
+//! editor that the call names. Nothing is remembered between requests: a name is looked up among what runs at that moment.
+
+use std::sync::Arc;
+
+use super::{NewRequest, SessionActor, State};
+use crate::actors::editors;
+use crate::actors::gateway_tools::of_value;
+use crate::core::editors::{Choice, Known, Refusal, Scope, choose, names};
+use crate::core::router::{Roots, Route};
+use crate::core::user_text;
+use crate::fsm::cause::Cause;
+use crate::fsm::registry::Source;
+use crate::limits::EDITORS_SOUGHT_MAX;
+use crate::link::{LinkParts, Place};
+use crate::protocol::mcp::editor_argument::is_taken;
+use crate::protocol::mcp::{
+    Catalogue, ClientProfile, GatewayCall, GatewayTool, Member, ToolResult, editor_name, take_editor,
+};
+use crate::protocol::policy::Grounds;
+
+/// Where a session's requests go, and which editors it may use.
+pub(super) struct Heading {
+    pub(super) route: Route,
+    pub(super) scope: Scope,
+}
+
+/// The tools that a session lists while it is on its link that leads to no project.
+#[derive(Default)]
+pub(super) struct Shown {
+    catalogue: Arc<Catalogue>,
+    source: Source,
+    /// Whether more tools may come in a moment, so that a first list is worth a wait.
+    pub(super) is_settling: bool,
+}
+
+impl SessionActor {
+    /// Connects to the editors of several projects in the client's roots, since no other session may have done so.
+    pub(super) fn seek(&self, roots: &Roots) {
+        let Roots::Hold(found) = roots else { return };
+        if found.len() < 2 {
+            return;
+        }
+        for project in found.iter().take(EDITORS_SOUGHT_MAX) {
+            // With too many links some of these editors are not reached. Those that are make the choice.
+            if let Ok(link) = self.seat.links.to(project)
+                && !link.link.is_wanted()
+            {
+                link.link.want_editor();
+            }
+        }
+    }
+
+    /// Returns what a session shows that may use the running editors of these projects: the union of their tools.
+    pub(super) fn shown(&self, state: &mut State, heading: &Heading) -> Shown {
+        let links: Vec<Arc<LinkParts>> = self.seat.links.all();
+        let in_scope = |link: &&Arc<LinkParts>| link.leads_to().is_some_and(|project| heading.scope.holds(project));
+        let is_settling = links.iter().filter(in_scope).any(|link| link.is_settling());
+        let Route::Among(choice) = &heading.route else { return Shown { is_settling, ..Shown::default() } };
+        let known: Vec<Known> = links.iter().filter_map(|link| link.known()).collect();
+        let all: Vec<_> = known.iter().map(|known| known.project.clone()).collect();
+        let mut members: Vec<(Source, Member)> = Vec::new();
+        for (name, project) in names(&all).into_iter().zip(&all).filter(|(_, project)| choice.contains(project)) {
+            let Some(link) = links.iter().find(|link| link.leads_to() == Some(project)) else { continue };
+            let published = link.tools.published.borrow();
+            members.push((published.source, Member { name, catalogue: Arc::clone(&published.catalogue) }));
+        }
+        members.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
+        let source = match members.iter().all(|(source, _)| *source == Source::Live) {
+            true => Source::Live,
+            false if members.iter().all(|(source, _)| *source == Source::None) => Source::None,
+            false => Source::Stale,
+        };
+        let members: Vec<Member> = members.into_iter().map(|(_, member)| member).collect();
+        let is_same = |(known, _): &&(Vec<Member>, Arc<Catalogue>)| {
+            known.len() == members.len()
+                && known.iter().zip(&members).all(|(a, b)| a.name == b.name && Arc::ptr_eq(&a.catalogue, &b.catalogue))
+        };
+        let known = state.union.as_ref().filter(is_same).map(|(_, union)| Arc::clone(union));
+        let catalogue = known.unwrap_or_else(|| self.seat.links.union_of(&members));
+        state.union = Some((members, Arc::clone(&catalogue)));
+        Shown { catalogue, source, is_settling }
+    }
+
+    /// Publishes these tools on the session's link that leads to no project. Returns whether they differ from those before.
+    pub(super) fn publish(link: &LinkParts, shown: Shown) -> bool {
+        let mut changed = false;
+        link.tools.published.send_modify(|published| {
+            (published.source, published.disk_read) = (shown.source, true);
+            if !Arc::ptr_eq(&published.catalogue, &shown.catalogue) {
+                changed = published.catalogue != shown.catalogue;
+                if changed {
+                    published.catalogue = shown.catalogue;
+                }
+            }
+        });
+        changed
+    }
+
+    /// Follows a change among the editors, if the session depends on more than one of them.
+    pub(super) fn editors_changed(&self, state: &mut State) {
+        let (named, roots, _) = self.seat.client.meant(|meant| meant.question());
+        let depends = matches!(&roots, Roots::None) || matches!(&roots, Roots::Hold(found) if found.len() > 1);
+        // A session with one project hears of its editor from its link. A survey that is running ends with a choice too.
+        if depends && self.seat.client.meant(|meant| meant.named.is_none()) && !state.looking {
+            if self.seat.client.handshake().opened {
+                self.follow(state, &named, &roots);
+            }
+        }
+    }
+
+    /// Returns the list of tools for the client.
+    pub(super) fn list_result(&self, catalogue: &Catalogue, profile: &ClientProfile) -> String {
+        if self.is_routed() { catalogue.routed_list_result(profile) } else { catalogue.list_result(profile) }
+    }
+
+    /// Sends a call where it belongs: to the editor that it names, otherwise where the router leads.
+    pub(super) fn dispatch(&self, heading: &Heading, mut new: NewRequest) {
+        let here = self.seat.link();
+        let own = GatewayTool::from_name(&new.call.name);
+        if let Some(tool @ (GatewayTool::Editors | GatewayTool::Result)) = own {
+            return self.run_own(heading, &here, &new, tool);
+        }
+        let said = match self.take_names(&here, &mut new) {
+            Ok(said) => said,
+            Err(refusal) => return self.refuse(new, &refusal),
+        };
+        let mut known: Vec<Known> = self.seat.links.all().iter().filter_map(|link| link.known()).collect();
+        if let Scope::Only(projects) = &heading.scope {
+            let unknown = |project: &&_| !known.iter().any(|known| known.project == **project);
+            let more: Vec<_> = projects.iter().filter(unknown).cloned().collect();
+            known.extend(more.into_iter().map(|project| Known { project, is_open: false }));
+        }
+        match choose(&heading.route, &heading.scope, &known, &said) {
+            Choice::Routed => self.accept(&here, new),
+            Choice::Editor(project) => match self.seat.links.find(&project) {
+                Some(link) => {
+                    link.link.want_editor();
+                    self.accept(&link, new);
+                }
+                // It was closed in this very moment.
+                None => self.refuse(new, &Refusal::Unknown { name: String::new(), meant: None, editors: Vec::new() }),
+            },
+            Choice::Refused(refusal @ Refusal::Unnamed { .. }) if own.is_some() => match own {
+                Some(tool) if tool != GatewayTool::WaitReady => self.run_own(heading, &here, &new, tool),
+                _ => self.refuse(new, &refusal),
+            },
+            Choice::Refused(refusal) => self.refuse(new, &refusal),
+        }
+    }
+
+    /// Takes what names an editor out of a call: its argument, its member of `_meta`, and what the listed name of its tool says.
+    fn take_names(&self, here: &LinkParts, new: &mut NewRequest) -> Result<Vec<String>, Refusal> {
+        let mut said = Vec::new();
+        if let Some(value) = &new.call.editor {
+            said.extend(editor_name(value).map_err(|_| Refusal::NotText)?);
+        }
+        let catalogue = Arc::clone(&here.tools.published.borrow().catalogue);
+        let bound = catalogue.find(&new.call.name).filter(|entry| entry.name == new.call.name);
+        let bound = bound.and_then(|entry| Some((entry, entry.origin.as_ref().filter(|origin| origin.is_bound)?)));
+        let has_its_own = match bound {
+            Some((entry, origin)) => {
+                said.extend(origin.editors.first().cloned());
+                new.call.name.clone_from(&origin.name);
+                is_taken(&entry.tool.input_schema)
+            }
+            None if here.place == Place::Nowhere => {
+                let has = |link: &Arc<LinkParts>| has_own_argument(link, &new.call.name);
+                self.seat.links.all().iter().filter(|link| link.leads_to().is_some()).any(has)
+            }
+            None => has_own_argument(here, &new.call.name),
+        };
+        if has_its_own {
+            return Ok(said);
+        }
+        if let Some((names, rest)) = take_editor(&new.call.arguments).map_err(|_| Refusal::NotText)? {
+            said.extend(names);
+            new.call.arguments = rest;
+        }
+        Ok(said)
+    }
+
+    /// Answers a call that no editor gets.
+    fn refuse(&self, new: NewRequest, refusal: &Refusal) {
+        let nowhere = self.seat.links.nowhere_of(&self.seat.client);
+        if GatewayTool::from_name(&new.call.name).is_some() {
+            let text = user_text::which_editor(&new.call.name, refusal);
+            return nowhere.calls.answers.own(new.asked, ToolResult::error(text));
+        }
+        let cause = match refusal {
+            Refusal::Unnamed { .. } | Refusal::NotText | Refusal::Twice { .. } | Refusal::Ambiguous { .. } => {
+                Cause::Ambiguous
+            }
+            Refusal::Unknown { .. } => Cause::NotRunning,
+            Refusal::OutOfScope { .. } => Cause::WrongProject,
+            Refusal::Closed { project, .. } => {
+                let link = self.seat.links.find(project);
+                link.and_then(|link| link.link.view.borrow().availability.cause()).unwrap_or(Cause::NotRunning)
+            }
+        };
+        let grounds = Grounds { rule: None, says: user_text::editor_refused(refusal) };
+        self.accept_or_refuse(&nowhere, new, Some((cause, grounds)));
+    }
+
+    /// Answers a call of a gateway tool that speaks of more than one editor.
+    fn run_own(&self, heading: &Heading, here: &LinkParts, new: &NewRequest, tool: GatewayTool) {
+        let own = self.seat.tools_on(here);
+        let (asked, arguments) = (new.asked, &new.call.arguments);
+        let call = match tool.parse_arguments(arguments) {
+            Ok(call) => call,
+            Err(fix) => return own.answer(asked, ToolResult::error(fix)),
+        };
+        match call {
+            GatewayCall::Editors => {
+                let catalogue = Arc::clone(&here.tools.published.borrow().catalogue);
+                let (_, rest) = catalogue.within_limit(asked.profile.client.tools_max);
+                let rest = rest.into_iter().map(|entry| entry.name.clone()).collect();
+                editors::list(&self.seat, &self.tasks, asked, heading.route.clone(), heading.scope.clone(), rest);
+            }
+            GatewayCall::Result { call } => {
+                let recorded = self.seat.links.of_call(call);
+                let may = |link: &Arc<LinkParts>| link.leads_to().is_none_or(|project| heading.scope.holds(project));
+                recorded.filter(may).map_or(own, |link| self.seat.tools_on(&link)).result(asked, call);
+            }
+            GatewayCall::Status => own.answer(asked, of_value(&editors::status(&self.seat, &own, &heading.scope))),
+            GatewayCall::Calls { limit, before, verdict } => {
+                own.answer(asked, editors::calls(&self.seat, &heading.scope, limit, before, verdict.as_deref()));
+            }
+            GatewayCall::WaitReady { .. } => own.run(&self.tasks, asked, tool, arguments),
+        }
+    }
+}
+
+fn has_own_argument(link: &LinkParts, tool: &str) -> bool {
+    let published = link.tools.published.borrow();
+    published.catalogue.find(tool).is_some_and(|entry| is_taken(&entry.tool.input_schema))
+}
