@@ -143,7 +143,10 @@ mod tests {
                         Roots::None => runs.len() > 1,
                         Roots::Awaited => false,
                     };
-                    assert_eq!(choice.iter().collect::<Vec<_>>(), runs.into_iter().filter(fits).collect::<Vec<_>>());
+                    assert_eq!(
+                        choice.iter().collect::<Vec<_>>(),
+                        runs.iter().copied().filter(fits).collect::<Vec<_>>()
+                    );
                     assert!(!choice.is_empty(), "{given}");
                 }
                 Route::Nobody(candidates) => {

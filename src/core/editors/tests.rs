@@ -66,7 +66,7 @@ fn a_name_that_is_not_certain_is_refused_with_its_own_reason() {
         (&["b/Castle"], Refusal::Closed { name: "b/Castle".into(), project: path("/b/Castle"), editors: editors() }),
         (&["Florest"], Refusal::Unknown { name: "Florest".into(), meant: Some("Forest".into()), editors: editors() }),
         (&["forest"], Refusal::Unknown { name: "forest".into(), meant: Some("Forest".into()), editors: editors() }),
-        (&["/"], Refusal::Unknown { name: "/".into(), meant: None, editors: editors() }),
+        (&["Zoo"], Refusal::Unknown { name: "Zoo".into(), meant: None, editors: editors() }),
         (&["a/Castle", "Forest"], Refusal::Twice { names: ["a/Castle".into(), "Forest".into()] }),
     ];
     for (said, refusal) in rows {
