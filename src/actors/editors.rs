@@ -13,7 +13,7 @@ use crate::core::requests::Asked;
 use crate::core::router::Route;
 use crate::core::user_text;
 use crate::fsm::cause::Availability;
-use crate::link::LinkParts;
+use crate::link::{LinkParts, Place};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{EDITOR_ARGUMENT, ToolResult};
 use crate::protocol::text::clean;
@@ -62,6 +62,7 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
     let all: Vec<PathBuf> = open_projects.iter().chain(closed.iter().map(|(project, _)| project)).cloned().collect();
     let all_names = names(&all);
     let (open_names, closed_names) = all_names.split_at_checked(open.len()).unwrap_or_default();
+    let choices = choices(seat);
     let mut running: Vec<(&String, Value)> = open
         .iter()
         .zip(open_names)
@@ -74,8 +75,7 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
                 "state": view.state,
                 "ready": view.availability == Availability::Open,
                 "why": view.availability.cause().map(<&str>::from),
-                // The sessions whose project it is. One that may use several editors is on none of them.
-                "clients": link.attached.all().len(),
+                "clients": link.attached.all().len() + choices.iter().filter(|choice| choice.contains(&project)).count(),
                 "own": *route == Route::To(project.clone()),
                 "may_use": scope.holds(&project),
             });
@@ -91,6 +91,17 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
     closed.sort_by_key(|(name, _)| *name);
     let only = |told: Vec<(&String, Value)>| told.into_iter().map(|(_, told)| told).collect::<Vec<_>>();
     json!({"editors": only(running), "closed": only(closed), "argument": EDITOR_ARGUMENT})
+}
+
+/// The projects of each session that may use several editors. Such a session is on a link of its own.
+fn choices(seat: &Seat) -> Vec<Vec<PathBuf>> {
+    let links = seat.links.all();
+    let nowhere = links.iter().filter(|link| link.place == Place::Nowhere);
+    let survey = |link: &Arc<LinkParts>| {
+        let several = !link.tools.published.borrow().catalogue.editors().is_empty();
+        link.link.survey_now().filter(|_| several).map(|survey| survey.ambiguous.clone())
+    };
+    nowhere.filter_map(survey).collect()
 }
 
 fn package(link: &LinkParts) -> Value {

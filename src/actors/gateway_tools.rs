@@ -61,8 +61,12 @@ impl GatewayTools {
                 self.answer(asked, told);
             }
             Ok(GatewayCall::Result { call }) => self.result(asked, call),
-            // The session answers it: only the session knows all editors.
-            Ok(GatewayCall::Editors) => self.answer(asked, of_value(&self.status())),
+            // A session that may use several editors answers it itself: only the session knows them all.
+            Ok(GatewayCall::Editors) => {
+                let text =
+                    "holdfast_editors: not executed: this session has one editor, which holdfast_status describes.";
+                self.answer(asked, ToolResult::error(text));
+            }
             Ok(GatewayCall::WaitReady { timeout }) => {
                 let own = self.clone();
                 tasks.spawn(async move {

@@ -101,11 +101,10 @@ impl SessionActor {
     pub(super) fn editors_changed(&self, state: &mut State) {
         let (named, roots, _) = self.seat.client.meant(|meant| meant.question());
         let depends = matches!(&roots, Roots::None) || matches!(&roots, Roots::Hold(found) if found.len() > 1);
+        let is_named = self.seat.client.meant(|meant| meant.named.is_some());
         // A session with one project hears of its editor from its link. A survey that is running ends with a choice too.
-        if depends && self.seat.client.meant(|meant| meant.named.is_none()) && !state.looking {
-            if self.seat.client.handshake().opened {
-                self.follow(state, &named, &roots);
-            }
+        if depends && !is_named && !state.looking && self.seat.client.handshake().opened {
+            self.follow(state, &named, &roots);
         }
     }
 
@@ -138,8 +137,11 @@ impl SessionActor {
                     link.link.want_editor();
                     self.accept(&link, new);
                 }
-                // It was closed in this very moment.
-                None => self.refuse(new, &Refusal::Unknown { name: String::new(), meant: None, editors: Vec::new() }),
+                // Its link was closed in this very moment.
+                None => {
+                    let name = names(std::slice::from_ref(&project)).remove(0);
+                    self.refuse(new, &Refusal::Closed { name, project, editors: Vec::new() });
+                }
             },
             Choice::Refused(refusal @ Refusal::Unnamed { .. }) if own.is_some() => match own {
                 Some(tool) if tool != GatewayTool::WaitReady => self.run_own(heading, &here, &new, tool),
@@ -158,24 +160,22 @@ impl SessionActor {
         let catalogue = Arc::clone(&here.tools.published.borrow().catalogue);
         let bound = catalogue.find(&new.call.name).filter(|entry| entry.name == new.call.name);
         let bound = bound.and_then(|entry| Some((entry, entry.origin.as_ref().filter(|origin| origin.is_bound)?)));
-        let has_its_own = match bound {
-            Some((entry, origin)) => {
-                said.extend(origin.editors.first().cloned());
-                new.call.name.clone_from(&origin.name);
-                is_taken(&entry.tool.input_schema)
-            }
+        if let Some((_, origin)) = bound {
+            said.extend(origin.editors.first().cloned());
+            new.call.name.clone_from(&origin.name);
+        }
+        let Some(taken) = take_editor(&new.call.arguments) else { return Ok(said) };
+        let is_its_own = match bound {
+            Some((entry, _)) => is_taken(&entry.tool.input_schema),
             None if here.place == Place::Nowhere => {
                 let has = |link: &Arc<LinkParts>| has_own_argument(link, &new.call.name);
                 self.seat.links.all().iter().filter(|link| link.leads_to().is_some()).any(has)
             }
             None => has_own_argument(here, &new.call.name),
         };
-        if has_its_own {
-            return Ok(said);
-        }
-        if let Some((names, rest)) = take_editor(&new.call.arguments).map_err(|_| Refusal::NotText)? {
-            said.extend(names);
-            new.call.arguments = rest;
+        if !is_its_own {
+            said.extend(taken.names().map_err(|_| Refusal::NotText)?);
+            new.call.arguments = taken.rest;
         }
         Ok(said)
     }

@@ -82,6 +82,9 @@ impl SessionActor {
         self.seek(roots);
         let route = router::route(named, roots, &self.seat.links.running());
         let heading = Heading { route, scope: Scope::of(named, roots) };
+        if !matches!(heading.route, Route::Among(_)) {
+            state.union = None;
+        }
         let way = match &heading.route {
             Route::Wait => return false,
             Route::To(project) => match self.seat.links.to(project) {
