@@ -5,6 +5,7 @@ use std::path::Path;
 
 use holdfast::core::calls::Surprises;
 use holdfast::limits::{EDITORS_SOUGHT_MAX, ROUTE_LOOK_EVERY, TOOLS_WAIT};
+use holdfast::platform::host::Host as _;
 use holdfast_fake_unity::FakeDialect;
 use holdfast_mcp_client::answer::names;
 
@@ -347,6 +348,32 @@ async fn what_one_project_denies_binds_only_its_editor() {
     assert_eq!((runs("denied"), runs("allowed")), ([0, 0], [0, 1]));
     assert_eq!(caller.close().await, ShutdownReason::InputEnded);
     stage.end().await;
+}
+
+/// The record names the project of each call, as it does in a session with one editor.
+#[tokio::test(start_paused = true)]
+async fn the_audit_names_the_project_of_the_editor_that_ran_the_call() {
+    let audit = PathBuf::from("/audit.jsonl");
+    let mut scene =
+        Scene::with(Config { audit: Some(audit.clone()), ..Config::default() }, 2, |_, config| config).await;
+    assert!(!scene.caller.count_in("Castle", "a").await.1);
+    assert!(!scene.caller.count_in("Forest", "b").await.1);
+    refused(&scene.caller.count("c").await, &["several Unity Editors"]);
+    let (stage, session) = (&scene.stage, "claude-code");
+    let lines = || {
+        let text = String::from_utf8(stage.host.read(&audit, usize::MAX).unwrap_or_default()).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.filter(|line| line.to_string().contains(session)).collect::<Vec<_>>()
+    };
+    until("every line is written", || lines().len() == 5).await;
+    let of = |event: &str| {
+        let lines = lines().into_iter().filter(|line| line["event"] == event);
+        lines.map(|line| line["project"].clone()).collect::<Vec<_>>()
+    };
+    let projects = [0, 1].map(|nth| json!(stage.project(nth)));
+    assert_eq!((of("sent"), of("verdict")), (projects.to_vec(), projects.to_vec()), "{:#?}", lines());
+    assert_eq!(of("refused"), [json!(null)], "no editor got it");
+    scene.end().await;
 }
 
 /// No other session works in these projects: the session connects to their editors itself.
