@@ -1,6 +1,7 @@
 //! What a routed session does if several editors are its choice: it lists the union of their tools, and sends each call to the
 //! editor that the call names. Nothing is remembered between requests: a name is looked up among what runs at that moment.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{NewRequest, SessionActor, State};
@@ -35,7 +36,8 @@ pub(super) struct Shown {
 }
 
 impl SessionActor {
-    /// Connects to the editors of several projects in the client's roots, since no other session may have done so.
+    /// Connects to the editors of several projects in the client's roots, since no other session may have done so. Only a request
+    /// or a survey leads here: a link that fails too often must not be opened again by its own end.
     pub(super) fn seek(&self, roots: &Roots) {
         let Roots::Hold(found) = roots else { return };
         if found.len() < 2 {
@@ -49,6 +51,16 @@ impl SessionActor {
                 link.link.want_editor();
             }
         }
+    }
+
+    /// Returns the projects that a survey found. If it chose one of several because only that editor's port was open, and another
+    /// editor of them is expected to return (as during a domain reload), they are several still.
+    pub(super) fn with_returning(&self, found: Vec<PathBuf>) -> Vec<PathBuf> {
+        let [one] = found.as_slice() else { return found };
+        let runs = |project: &PathBuf| self.seat.links.find(project).is_some_and(|link| link.running().is_some());
+        let several = self.seat.client.meant(|meant| meant.several());
+        let several = several.filter(|several| several.contains(one));
+        several.filter(|several| several.iter().any(|other| other != one && runs(other))).unwrap_or(found)
     }
 
     /// Returns what a session shows that may use the running editors of these projects: the union of their tools.
@@ -77,7 +89,13 @@ impl SessionActor {
                 && known.iter().zip(&members).all(|(a, b)| a.name == b.name && Arc::ptr_eq(&a.catalogue, &b.catalogue))
         };
         let known = state.union.as_ref().filter(is_same).map(|(_, union)| Arc::clone(union));
-        let catalogue = known.unwrap_or_else(|| self.seat.links.union_of(&members));
+        let catalogue = known.unwrap_or_else(|| {
+            let union = self.seat.links.union_of(&members);
+            // Kept if nothing changed, so that no later request has to compare the two again.
+            let nowhere = self.seat.links.nowhere_of(&self.seat.client);
+            let shown = Arc::clone(&nowhere.tools.published.borrow().catalogue);
+            if shown == union { shown } else { union }
+        });
         state.union = Some((members, Arc::clone(&catalogue)));
         Shown { catalogue, source, is_settling }
     }
@@ -219,7 +237,10 @@ impl SessionActor {
             }
             GatewayCall::Result { call } => {
                 let recorded = self.seat.links.of_call(call);
-                let may = |link: &Arc<LinkParts>| link.leads_to().is_none_or(|project| heading.scope.holds(project));
+                let may = |link: &Arc<LinkParts>| match link.leads_to() {
+                    Some(project) => heading.scope.holds(project),
+                    None => link.id == self.seat.client.nowhere(),
+                };
                 recorded.filter(may).map_or(own, |link| self.seat.tools_on(&link)).result(asked, call);
             }
             GatewayCall::Status => own.answer(asked, of_value(&editors::status(&self.seat, &own, &heading.scope))),

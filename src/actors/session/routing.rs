@@ -74,12 +74,12 @@ impl SessionActor {
             self.look_around(state);
             return false;
         }
+        self.seek(&roots);
         self.follow(state, &named, &roots)
     }
 
     /// Moves the session to where the router leads. Returns false if that is not known yet.
     pub(super) fn follow(&self, state: &mut State, named: &Named, roots: &Roots) -> bool {
-        self.seek(roots);
         let route = router::route(named, roots, &self.seat.links.running());
         let heading = Heading { route, scope: Scope::of(named, roots) };
         if !matches!(heading.route, Route::Among(_)) {
@@ -208,6 +208,7 @@ impl SessionActor {
     pub(super) fn looked_around(&self, state: &mut State, generation: u64, survey: Arc<Survey>) {
         state.looking = false;
         let found = survey.project.iter().chain(&survey.ambiguous).cloned().collect();
+        let found = self.with_returning(found);
         self.seat.client.meant(|meant| meant.found(generation, found));
         state.survey = Some(survey);
         self.find_way(state);

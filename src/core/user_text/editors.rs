@@ -11,8 +11,8 @@ pub fn editor_refused(refusal: &Refusal) -> String {
     };
     match refusal {
         Refusal::Unnamed { editors } => format!(
-            "several Unity Editors can run this, the call does not say which, and holdfast never guesses. That is a mistake in the \
-             call, not in Unity. {}.",
+            "several Unity projects fit, the call does not say which Unity Editor it means, and holdfast never guesses. That is a \
+             mistake in the call, not in Unity. {}.",
             again(editors)
         ),
         Refusal::NotText => format!(

@@ -160,9 +160,12 @@ async fn a_call_that_does_not_say_for_certain_which_editor_it_means_runs_nowhere
     let mut scene = Scene::new(2).await;
     let both = ["`Castle`", "`Forest`"];
     let caller = &mut scene.caller;
-    refused(&caller.count("none").await, &["several Unity Editors", "mistake in the call", ARGUMENT, both[0], both[1]]);
+    refused(
+        &caller.count("none").await,
+        &["several Unity projects fit", "mistake in the call", ARGUMENT, both[0], both[1]],
+    );
     for left_out in [json!(null), json!("")] {
-        refused(&caller.count_in(left_out, "none").await, &["several Unity Editors"]);
+        refused(&caller.count_in(left_out, "none").await, &["several Unity projects fit"]);
     }
     refused(&caller.count_in("Frost", "none").await, &["`Frost`", "Did you mean `Forest`?", both[0], both[1]]);
     refused(&caller.count_in("castle", "none").await, &["`castle`", "Did you mean `Castle`?"]);
@@ -309,7 +312,7 @@ async fn a_name_that_means_different_tools_is_listed_for_each_editor_and_leads_t
     let id = scene.caller.client.call(forest, json!({"text": "x", ARGUMENT: "Castle"})).await;
     refused(&scene.caller.client.text(&id).await, &["two Unity Editors"]);
     let id = scene.caller.client.call(plain, json!({"text": "x"})).await;
-    refused(&scene.caller.client.text(&id).await, &["several Unity Editors"]);
+    refused(&scene.caller.client.text(&id).await, &["several Unity projects fit"]);
     let calls = scene.caller.told("holdfast_calls").await;
     let editors = |name: &str| {
         let calls = calls["calls"].as_array().unwrap().iter();
@@ -358,7 +361,7 @@ async fn the_audit_names_the_project_of_the_editor_that_ran_the_call() {
         Scene::with(Config { audit: Some(audit.clone()), ..Config::default() }, 2, |_, config| config).await;
     assert!(!scene.caller.count_in("Castle", "a").await.1);
     assert!(!scene.caller.count_in("Forest", "b").await.1);
-    refused(&scene.caller.count("c").await, &["several Unity Editors"]);
+    refused(&scene.caller.count("c").await, &["several Unity projects fit"]);
     let (stage, session) = (&scene.stage, "claude-code");
     let lines = || {
         let text = String::from_utf8(stage.host.read(&audit, usize::MAX).unwrap_or_default()).unwrap();
@@ -396,7 +399,7 @@ async fn roots_with_several_projects_lead_to_their_running_editors_and_to_no_oth
     assert!(!caller.count_in("Castle", "a").await.1);
     assert!(!caller.count_in("Forest", "b").await.1);
     refused(&caller.count_in("Harbour", "c").await, &["not started for", "`Harbour`", "user's decision"]);
-    refused(&caller.count("d").await, &["several Unity Editors", "`Castle` or `Forest`"]);
+    refused(&caller.count("d").await, &["several Unity projects fit", "`Castle` or `Forest`"]);
     let runs = |key: &str| editors.each_ref().map(|editor| editor.runs(key));
     assert_eq!(["a", "b", "c", "d"].map(runs), [[1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 0]]);
     assert!(stage.parts.links.all().len() <= 3 + 2 + EDITORS_SOUGHT_MAX);
@@ -603,7 +606,7 @@ async fn without_a_handshake_it_is_the_same() {
         assert!(!error, "{text}");
     }
     let id = caller.client.request("tools/call", by(call("none"))).await;
-    refused(&caller.client.text(&id).await, &["several Unity Editors"]);
+    refused(&caller.client.text(&id).await, &["several Unity projects fit"]);
     assert_eq!(["meta", "argument", "none"].map(|key| scene.runs(key)), [[0, 1], [1, 0], [0, 0]]);
     scene.owners.push(caller);
     scene.end().await;
@@ -639,7 +642,7 @@ async fn of_several_projects_in_the_roots_the_last_one_that_runs_is_the_sessions
     for nth in [0, 1] {
         stage.live(&stage.project(nth)).await;
     }
-    refused(&caller.count("none").await, &["several Unity Editors"]);
+    refused(&caller.count("none").await, &["several Unity projects fit"]);
     stage.host.set_process(u32::from(PROJECTS[0].1), Liveness::Dead);
     editors[0].quit().await.unwrap();
     until("it is gone", || !stage.parts.links.find(&stage.project(0)).unwrap().known().unwrap().is_open).await;
@@ -648,6 +651,33 @@ async fn of_several_projects_in_the_roots_the_last_one_that_runs_is_the_sessions
     let (text, error) = caller.count("left").await;
     assert!(!error, "{text}");
     assert_eq!(["none", "closed", "left"].map(|key| editors[1].runs(key)), [0, 0, 1]);
+    assert_eq!(caller.close().await, ShutdownReason::InputEnded);
+    stage.end().await;
+}
+
+/// While an editor reloads, only the other one's port is open. That makes the other one no session's own.
+#[tokio::test(start_paused = true)]
+async fn of_several_projects_in_the_roots_one_that_reloads_still_counts() {
+    let stage = Stage::new();
+    stage.host.look_at(&stage.net);
+    let editors = [stage.editor(0).await, stage.editor(1).await];
+    let mut caller = stage.rooted_in(&[stage.project(0), stage.project(1)]).await;
+    caller.list().await;
+    for nth in [0, 1] {
+        stage.live(&stage.project(nth)).await;
+    }
+    let list = caller.list().await;
+    let away = ROUTE_LOOK_EVERY * 6;
+    editors[0].reload(away).await.unwrap();
+    for nth in 0..3 {
+        tokio::time::sleep(ROUTE_LOOK_EVERY).await;
+        refused(&caller.count(&format!("none {nth}")).await, &["several Unity projects fit", "`Castle` or `Forest`"]);
+        assert_eq!(caller.list().await, list);
+    }
+    let (text, error) = caller.count_in("Castle", "waits").await;
+    assert!(!error, "{text}");
+    let runs = |key: &str| editors.each_ref().map(|editor| editor.runs(key));
+    assert_eq!((runs("waits"), runs("none 0"), runs("none 2")), ([1, 0], [0, 0], [0, 0]));
     assert_eq!(caller.close().await, ShutdownReason::InputEnded);
     stage.end().await;
 }
