@@ -48,8 +48,7 @@ async fn known_on_disk(env: &Environment) -> Vec<Head> {
 
 fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Value {
     let links: Vec<Arc<LinkParts>> = seat.links.all().into_iter().filter(|link| link.leads_to().is_some()).collect();
-    let (open, shut): (Vec<_>, Vec<_>) =
-        links.into_iter().partition(|link| link.known().is_some_and(|known| known.is_open));
+    let (open, shut): (Vec<_>, Vec<_>) = links.into_iter().partition(|link| link.is_open());
     let project_of = |link: &Arc<LinkParts>| link.leads_to().map(PathBuf::from).unwrap_or_default();
     let open_projects: Vec<PathBuf> = open.iter().map(project_of).collect();
     let mut closed: Vec<(PathBuf, Value)> = shut.iter().map(|link| (project_of(link), package(link))).collect();
@@ -123,7 +122,7 @@ fn usable(seat: &Seat, scope: &Scope) -> Vec<(String, Arc<LinkParts>)> {
 
 /// Returns the answer of `holdfast_status` for a session that may use several editors, if the call names none.
 pub fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Value {
-    let open = usable(seat, scope).into_iter().filter(|(_, link)| link.known().is_some_and(|known| known.is_open));
+    let open = usable(seat, scope).into_iter().filter(|(_, link)| link.is_open());
     let states: Vec<(String, String)> = open
         .map(|(name, link)| {
             let availability = link.link.view.borrow().availability;

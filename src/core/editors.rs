@@ -15,8 +15,19 @@ use crate::protocol::text::{clean, nearest};
 pub struct Known {
     /// The project.
     pub project: PathBuf,
-    /// Whether its editor is connected, or is expected to be.
-    pub is_open: bool,
+    /// Its editor.
+    pub editor: Presence,
+}
+
+/// What is known about an editor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Presence {
+    /// It is connected, or is expected to be.
+    Open,
+    /// Nothing: it was not looked for. A call that names it is accepted, and it is looked for then.
+    Unknown,
+    /// It is not there.
+    Closed,
 }
 
 /// The projects whose editors a session may use.
@@ -130,7 +141,7 @@ pub fn choose(route: &Route, scope: &Scope, known: &[Known], said: &[String]) ->
     let all: Vec<PathBuf> = known.iter().map(|known| known.project.clone()).collect();
     let named: Vec<(String, &Known)> = names(&all).into_iter().zip(known).collect();
     let usable = || {
-        let usable = named.iter().filter(|(_, known)| known.is_open && scope.holds(&known.project));
+        let usable = named.iter().filter(|(_, known)| known.editor == Presence::Open && scope.holds(&known.project));
         let mut names: Vec<String> = usable.map(|(name, _)| name.clone()).collect();
         names.sort();
         names
@@ -168,7 +179,7 @@ pub fn choose(route: &Route, scope: &Scope, known: &[Known], said: &[String]) ->
         Choice::Routed
     } else if !scope.holds(&known.project) {
         Choice::Refused(Refusal::OutOfScope { name: name.clone(), editors: usable() })
-    } else if !known.is_open {
+    } else if known.editor == Presence::Closed {
         Choice::Refused(Refusal::Closed { name: name.clone(), project: known.project.clone(), editors: usable() })
     } else {
         Choice::Editor(known.project.clone())

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-pub use self::editors::{editor_refused, several_editors, which_editor};
+pub use self::editors::{editor_refused, several_editors};
 pub use self::span::seconds;
 pub use self::verdicts::{reloaded, still_reloading, verdict};
 use crate::core::link::ForeignPeer;

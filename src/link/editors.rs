@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::parts::LinkParts;
 use super::place::Place;
 use crate::client::Sessions;
-use crate::core::editors::Known;
+use crate::core::editors::{Known, Presence};
 use crate::core::router::Running;
 use crate::fsm::cause::Availability;
 use crate::fsm::registry::Source;
@@ -24,10 +24,13 @@ impl LinkParts {
         Some(Running { project: target.project.clone()?, is_known: !target.source.is_named() })
     }
 
-    /// Returns the project that this link leads to, and whether calls for it are taken. `None` if the link leads to none.
+    /// Returns the project that this link leads to, and whether its editor is there. `None` if the link leads to no project.
     pub fn known(&self) -> Option<Known> {
-        let is_open = !matches!(self.link.view.borrow().availability, Availability::Absent(_));
-        self.leads_to().map(|project| Known { project: project.to_path_buf(), is_open })
+        let editor = match self.link.view.borrow().availability {
+            Availability::Open | Availability::Coming(_) => Presence::Open,
+            Availability::Absent(_) => Presence::Closed,
+        };
+        self.leads_to().map(|project| Known { project: project.to_path_buf(), editor })
     }
 
     /// Returns the project that this link leads to, if it leads to one.
@@ -36,6 +39,11 @@ impl LinkParts {
             Place::Project(project) => Some(project),
             Place::Roots | Place::Nowhere => None,
         }
+    }
+
+    /// Whether this link leads to a project whose editor is connected, or is expected to be.
+    pub fn is_open(&self) -> bool {
+        self.known().is_some_and(|known| known.editor == Presence::Open)
     }
 
     /// Whether the live tool list of this link's editor may still come.

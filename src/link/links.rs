@@ -1,7 +1,7 @@
 //! The links of this process, by the project that each leads to.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::parts::LinkParts;
 use super::place::Place;
 use crate::client::{Client, Sessions};
+use crate::core::editors::{Known, Presence};
 use crate::core::router::Running;
 use crate::limits::LINKS_MAX;
 use crate::protocol::ids::{CallId, LinkId, RequestKey};
@@ -32,6 +33,9 @@ pub struct Links {
     opened: watch::Sender<()>,
     /// The last union of several editors' tools: most sessions that use several use the same.
     union: Mutex<Option<(Vec<Member>, Arc<Catalogue>)>>,
+    /// Projects whose links were closed, the last one at the end; at most [`LINKS_MAX`]. They stay known, so that the name of an
+    /// editor does not come to mean another one.
+    former: Mutex<Vec<PathBuf>>,
 }
 
 impl Links {
@@ -47,6 +51,7 @@ impl Links {
             last: AtomicU32::new(0),
             opened: watch::Sender::default(),
             union: Mutex::default(),
+            former: Mutex::default(),
         }
     }
 
@@ -107,7 +112,25 @@ impl Links {
     /// Removes a link. A session that is still on it must be moved; until then [`of`](Self::of) returns the session's link that
     /// leads to no project.
     pub fn close(&self, link: LinkId) {
-        self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&link);
+        let closed = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&link);
+        if let Some(project) = closed.as_ref().and_then(|link| link.leads_to()) {
+            let mut former = enter(&self.former);
+            former.retain(|known| known != project);
+            former.push(project.to_path_buf());
+            let surplus = former.len().saturating_sub(LINKS_MAX);
+            former.drain(..surplus);
+        }
+    }
+
+    /// Returns the projects that this process knows: those that links lead to, and those whose links were closed.
+    pub fn known(&self) -> Vec<Known> {
+        let mut known: Vec<Known> = self.all().iter().filter_map(|link| link.known()).collect();
+        for project in enter(&self.former).iter() {
+            if !known.iter().any(|known| known.project == *project) {
+                known.push(Known { project: project.clone(), editor: Presence::Unknown });
+            }
+        }
+        known
     }
 
     /// Returns a receiver that is notified whenever a link to a project is opened.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{NewRequest, SessionActor, State};
 use crate::actors::editors;
 use crate::actors::gateway_tools::of_value;
-use crate::core::editors::{Choice, Known, Refusal, Scope, choose, names};
+use crate::core::editors::{Choice, Known, Presence, Refusal, Scope, choose, names};
 use crate::core::router::{Roots, Route};
 use crate::core::user_text;
 use crate::fsm::cause::Cause;
@@ -69,7 +69,7 @@ impl SessionActor {
         let in_scope = |link: &&Arc<LinkParts>| link.leads_to().is_some_and(|project| heading.scope.holds(project));
         let is_settling = links.iter().filter(in_scope).any(|link| link.is_settling());
         let Route::Among(choice) = &heading.route else { return Shown { is_settling, ..Shown::default() } };
-        let known: Vec<Known> = links.iter().filter_map(|link| link.known()).collect();
+        let known = self.seat.links.known();
         let all: Vec<_> = known.iter().map(|known| known.project.clone()).collect();
         let mut members: Vec<(Source, Member)> = Vec::new();
         for (name, project) in names(&all).into_iter().zip(&all).filter(|(_, project)| choice.contains(project)) {
@@ -142,24 +142,20 @@ impl SessionActor {
             Ok(said) => said,
             Err(refusal) => return self.refuse(new, &refusal),
         };
-        let mut known: Vec<Known> = self.seat.links.all().iter().filter_map(|link| link.known()).collect();
+        let mut known = self.seat.links.known();
         if let Scope::Only(projects) = &heading.scope {
             let unknown = |project: &&_| !known.iter().any(|known| known.project == **project);
             let more: Vec<_> = projects.iter().filter(unknown).cloned().collect();
-            known.extend(more.into_iter().map(|project| Known { project, is_open: false }));
+            known.extend(more.into_iter().map(|project| Known { project, editor: Presence::Unknown }));
         }
         match choose(&heading.route, &heading.scope, &known, &said) {
             Choice::Routed => self.accept(&here, new),
-            Choice::Editor(project) => match self.seat.links.find(&project) {
-                Some(link) => {
+            Choice::Editor(project) => match self.seat.links.to(&project) {
+                Ok(link) => {
                     link.link.want_editor();
                     self.accept(&link, new);
                 }
-                // Its link was closed in this very moment.
-                None => {
-                    let name = names(std::slice::from_ref(&project)).remove(0);
-                    self.refuse(new, &Refusal::Closed { name, project, editors: Vec::new() });
-                }
+                Err(_) => self.turn_down(new, Cause::Overload, user_text::too_many_links()),
             },
             Choice::Refused(refusal @ Refusal::Unnamed { .. }) if own.is_some() => match own {
                 Some(tool) if tool != GatewayTool::WaitReady => self.run_own(heading, &here, &new, tool),
@@ -200,11 +196,6 @@ impl SessionActor {
 
     /// Answers a call that no editor gets.
     fn refuse(&self, new: NewRequest, refusal: &Refusal) {
-        let nowhere = self.seat.links.nowhere_of(&self.seat.client);
-        if GatewayTool::from_name(&new.call.name).is_some() {
-            let text = user_text::which_editor(&new.call.name, refusal);
-            return nowhere.calls.answers.own(new.asked, ToolResult::error(text));
-        }
         let cause = match refusal {
             Refusal::Unnamed { .. } | Refusal::NotText | Refusal::Twice { .. } | Refusal::Ambiguous { .. } => {
                 Cause::Ambiguous
@@ -213,11 +204,22 @@ impl SessionActor {
             Refusal::OutOfScope { .. } => Cause::WrongProject,
             Refusal::Closed { project, .. } => {
                 let link = self.seat.links.find(project);
+                // If the user opens it now, it is found soon.
+                link.as_ref().inspect(|link| link.link.want_editor());
                 link.and_then(|link| link.link.view.borrow().availability.cause()).unwrap_or(Cause::NotRunning)
             }
         };
-        let grounds = Grounds { rule: None, says: user_text::editor_refused(refusal) };
-        self.accept_or_refuse(&nowhere, new, Some((cause, grounds)));
+        self.turn_down(new, cause, user_text::editor_refused(refusal));
+    }
+
+    /// Answers a call that no editor gets with this cause, and with what `says` in place of the cause's usual text.
+    fn turn_down(&self, new: NewRequest, cause: Cause, says: String) {
+        let nowhere = self.seat.links.nowhere_of(&self.seat.client);
+        if GatewayTool::from_name(&new.call.name).is_some() {
+            let text = format!("{}: not executed: {says}", new.call.name);
+            return nowhere.calls.answers.own(new.asked, ToolResult::error(text));
+        }
+        self.accept_or_refuse(&nowhere, new, Some((cause, Grounds { rule: None, says })));
     }
 
     /// Answers a call of a gateway tool that speaks of more than one editor.

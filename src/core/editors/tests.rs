@@ -9,7 +9,7 @@ fn paths(names: &[&str]) -> Vec<PathBuf> {
 }
 
 fn known(project: &str, is_open: bool) -> Known {
-    Known { project: path(project), is_open }
+    Known { project: path(project), editor: if is_open { Presence::Open } else { Presence::Closed } }
 }
 
 fn say(names: &[&str]) -> Vec<String> {
@@ -96,20 +96,24 @@ fn whatever_is_said_and_runs_no_call_reaches_an_editor_that_it_does_not_mean() {
         Route::Nobody(Vec::new()),
     ];
     let said: [&[&str]; 6] = [&[], &["a"], &["b"], &["c"], &["a", "b"], &["b", "b"]];
+    let presences = [Presence::Open, Presence::Unknown, Presence::Closed];
     let mut count = 0;
     for scope in &scopes {
         for route in &routes {
             for said in said {
-                for [first, second] in [[true, true], [true, false], [false, true], [false, false]] {
+                for (first, second) in presences.into_iter().flat_map(|first| presences.map(|second| (first, second))) {
                     count += 1;
-                    let known = [known(a, first), known(b, second)];
+                    let known = [(a, first), (b, second)].map(|(at, editor)| Known { project: path(at), editor });
                     let given = format!("{scope:?} {route:?} {said:?} {known:?}");
                     match choose(route, scope, &known, &say(said)) {
                         Choice::Editor(project) => {
                             let name = project.file_name().unwrap().to_str().unwrap();
                             assert!(!said.is_empty() && said.iter().all(|said| *said == name), "{given}");
                             assert!(scope.holds(&project), "{given}");
-                            assert!(known.iter().any(|known| known.project == project && known.is_open), "{given}");
+                            assert!(
+                                known.iter().any(|known| known.project == project && known.editor != Presence::Closed),
+                                "{given}"
+                            );
                         }
                         Choice::Routed => {
                             assert!(
@@ -119,6 +123,9 @@ fn whatever_is_said_and_runs_no_call_reaches_an_editor_that_it_does_not_mean() {
                         }
                         Choice::Refused(Refusal::Unnamed { editors }) => {
                             assert!(said.is_empty() && matches!(route, Route::Among(_)), "{given}");
+                            let is_open = |known: &Known| known.editor == Presence::Open && scope.holds(&known.project);
+                            let open = known.iter().filter(|known| is_open(known)).count();
+                            assert_eq!(editors.len(), open, "{given}");
                             assert!(editors.iter().all(|editor| scope.holds(&path("/p").join(editor))), "{given}");
                         }
                         Choice::Refused(_) => assert!(!said.is_empty(), "{given}"),
@@ -127,7 +134,7 @@ fn whatever_is_said_and_runs_no_call_reaches_an_editor_that_it_does_not_mean() {
             }
         }
     }
-    assert_eq!(count, 5 * 7 * 6 * 4);
+    assert_eq!(count, 5 * 7 * 6 * 9);
 }
 
 #[test]

@@ -68,11 +68,6 @@ pub fn several_editors(editors: &[(String, String)]) -> String {
     )
 }
 
-/// Says why a gateway tool that speaks of one editor is not run.
-pub fn which_editor(tool: &str, refusal: &Refusal) -> String {
-    format!("{tool}: not executed: {}", editor_refused(refusal))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -478,11 +478,7 @@ async fn clones_of_a_project_are_editors_of_their_own_and_a_folder_twice_needs_m
     // One of the two closes. Its name must not come to mean the other one.
     stage.host.set_process(8714, Liveness::Dead);
     editors[3].quit().await.unwrap();
-    until("it is gone", || {
-        let link = stage.parts.links.find(&places[3]).unwrap();
-        !link.known().unwrap().is_open
-    })
-    .await;
+    until("it is gone", || !stage.parts.links.find(&places[3]).unwrap().is_open()).await;
     refused(&caller.count_in("demos/Castle", "which").await, &["`demos/Castle` is closed"]);
     refused(&caller.count_in("Castle", "which").await, &["fits several"]);
     assert!(!caller.count_in(all[0].as_str(), "first").await.1);
@@ -503,8 +499,7 @@ async fn the_gateway_tools_speak_of_all_editors_or_of_the_one_that_is_named() {
     assert!(argument(&list, "holdfast_editors").is_null() && argument(&list, "holdfast_result").is_null());
     scene.stage.host.set_process(u32::from(PROJECTS[1].1), Liveness::Dead);
     scene.editors[1].quit().await.unwrap();
-    until("it is gone", || !scene.stage.parts.links.find(&scene.stage.project(1)).unwrap().known().unwrap().is_open)
-        .await;
+    until("it is gone", || !scene.stage.parts.links.find(&scene.stage.project(1)).unwrap().is_open()).await;
     let told = scene.caller.told("holdfast_editors").await;
     let of = |list: &Value, name: &str| {
         let list = list.as_array().unwrap();
@@ -645,7 +640,7 @@ async fn of_several_projects_in_the_roots_the_last_one_that_runs_is_the_sessions
     refused(&caller.count("none").await, &["several Unity projects fit"]);
     stage.host.set_process(u32::from(PROJECTS[0].1), Liveness::Dead);
     editors[0].quit().await.unwrap();
-    until("it is gone", || !stage.parts.links.find(&stage.project(0)).unwrap().known().unwrap().is_open).await;
+    until("it is gone", || !stage.parts.links.find(&stage.project(0)).unwrap().is_open()).await;
     refused(&caller.count_in("Castle", "closed").await, &["`Castle` is closed", "`Forest`"]);
     tokio::time::sleep(ROUTE_LOOK_EVERY).await;
     let (text, error) = caller.count("left").await;
@@ -680,4 +675,48 @@ async fn of_several_projects_in_the_roots_one_that_reloads_still_counts() {
     assert_eq!((runs("waits"), runs("none 0"), runs("none 2")), ([1, 0], [0, 0], [0, 0]));
     assert_eq!(caller.close().await, ShutdownReason::InputEnded);
     stage.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_was_started_again_lists_and_reaches_the_same() {
+    let mut scene = Scene::new(2).await;
+    let list = scene.caller.list().await;
+    for round in 0..3 {
+        scene.caller.session.client.actor.get().unwrap().kill();
+        let key = format!("again {round}");
+        // The call may meet the end of the actor: then it says so, and was not sent.
+        until("a new actor", || {
+            let actor = scene.caller.session.client.actor.get();
+            actor.is_some_and(|actor| actor.get_status() == ractor::ActorStatus::Running)
+        })
+        .await;
+        assert!(!scene.caller.count_in("Forest", &key).await.1);
+        assert_eq!(scene.caller.list().await, list);
+        assert_eq!(scene.runs(&key), [0, 1]);
+    }
+    scene.end().await;
+}
+
+/// A link that fails too often is closed. That is no mistake of the call, and no other editor gets the name.
+#[tokio::test(start_paused = true)]
+async fn an_editor_whose_link_failed_is_reached_by_its_name_through_a_new_one() {
+    let mut scene = Scene::new(3).await;
+    let lost = scene.stage.parts.links.find(&scene.stage.project(1)).unwrap();
+    // Only the session that names it in its calls uses it.
+    let owner = scene.owners.remove(1);
+    assert_eq!(owner.close().await, ShutdownReason::InputEnded);
+    while scene.stage.parts.links.all().iter().any(|open| open.id == lost.id) {
+        if let Some(actor) = lost.addresses.bridge.get() {
+            actor.kill();
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    refused(&scene.caller.count("none").await, &["several Unity projects fit", "`Castle` or `Harbour`"]);
+    let (text, error) = scene.caller.count_in("Forest", "again").await;
+    assert!(!error, "{text}");
+    assert_eq!((scene.runs("again"), scene.runs("none")), (vec![0, 1, 0], vec![0, 0, 0]));
+    scene.stage.live(&scene.stage.project(1)).await;
+    let list = scene.caller.list().await;
+    assert!(argument(&list, "count")["description"].as_str().unwrap().contains("`Castle` or `Forest` or `Harbour`"));
+    scene.end().await;
 }
