@@ -24,6 +24,14 @@ impl LinkParts {
         Some(Running { project: target.project.clone()?, is_known: !target.source.is_named() })
     }
 
+    /// Returns the editor of this link, which was just closed, if the editor ran until then.
+    pub(super) fn ran_until_now(&self) -> Option<Running> {
+        let view = self.link.view.borrow();
+        let target = view.target.as_ref().filter(|_| view.connections > 0)?;
+        let is_away = matches!(view.availability, Availability::Absent(_));
+        Some(Running { project: target.project.clone()?, is_known: !target.source.is_named() }).filter(|_| !is_away)
+    }
+
     /// Returns the project that this link leads to, and whether its editor is there. `None` if the link leads to no project.
     pub fn known(&self) -> Option<Known> {
         let editor = match self.link.view.borrow().availability {

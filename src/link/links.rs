@@ -34,8 +34,8 @@ pub struct Links {
     /// The last union of several editors' tools: most sessions that use several use the same.
     union: Mutex<Option<(Vec<Member>, Arc<Catalogue>)>>,
     /// Projects whose links were closed, the last one at the end; at most [`LINKS_MAX`]. They stay known, so that the name of an
-    /// editor does not come to mean another one.
-    former: Mutex<Vec<PathBuf>>,
+    /// editor does not come to mean another one. With each, its editor if that ran.
+    former: Mutex<Vec<(PathBuf, Option<Running>)>>,
 }
 
 impl Links {
@@ -114,9 +114,10 @@ impl Links {
     pub fn close(&self, link: LinkId) {
         let closed = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&link);
         if let Some(project) = closed.as_ref().and_then(|link| link.leads_to()) {
+            let running = closed.as_ref().and_then(|link| link.ran_until_now());
             let mut former = enter(&self.former);
-            former.retain(|known| known != project);
-            former.push(project.to_path_buf());
+            former.retain(|(known, _)| known != project);
+            former.push((project.to_path_buf(), running));
             let surplus = former.len().saturating_sub(LINKS_MAX);
             former.drain(..surplus);
         }
@@ -125,7 +126,7 @@ impl Links {
     /// Returns the projects that this process knows: those that links lead to, and those whose links were closed.
     pub fn known(&self) -> Vec<Known> {
         let mut known: Vec<Known> = self.all().iter().filter_map(|link| link.known()).collect();
-        for project in enter(&self.former).iter() {
+        for (project, _) in enter(&self.former).iter() {
             if !known.iter().any(|known| known.project == *project) {
                 known.push(Known { project: project.clone(), editor: Presence::Unknown });
             }
@@ -138,9 +139,24 @@ impl Links {
         self.opened.subscribe()
     }
 
-    /// Returns the projects whose editors run ([`LinkParts::running`]).
+    /// Returns the projects whose editors ran when their links were closed, and that no link leads to now.
+    pub fn lost(&self) -> Vec<PathBuf> {
+        let former: Vec<PathBuf> =
+            enter(&self.former).iter().filter(|(_, ran)| ran.is_some()).map(|(project, _)| project.clone()).collect();
+        former.into_iter().filter(|project| self.find(project).is_none()).collect()
+    }
+
+    /// Returns the projects whose editors run ([`LinkParts::running`]). An editor whose link was closed, because that failed too
+    /// often, counts until a new link has found out about it: the failure is ours, and must not leave another editor as the only
+    /// one.
     pub fn running(&self) -> Vec<Running> {
-        self.all().iter().filter_map(|link| link.running()).collect()
+        let mut running: Vec<Running> = self.all().iter().filter_map(|link| link.running()).collect();
+        let former: Vec<_> = enter(&self.former).clone();
+        for (project, ran) in former {
+            let is_settled = self.find(&project).is_some_and(|link| link.running().is_some() || !link.is_open());
+            running.extend(ran.filter(|_| !is_settled));
+        }
+        running
     }
 
     /// Returns the link to this project's editor, if there is one.

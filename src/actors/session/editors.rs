@@ -8,7 +8,7 @@ use super::{NewRequest, SessionActor, State};
 use crate::actors::editors;
 use crate::actors::gateway_tools::of_value;
 use crate::core::editors::{Choice, Known, Presence, Refusal, Scope, choose, names};
-use crate::core::router::{Roots, Route};
+use crate::core::router::{Named, Roots, Route};
 use crate::core::user_text;
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
@@ -36,14 +36,16 @@ pub(super) struct Shown {
 }
 
 impl SessionActor {
-    /// Connects to the editors of several projects in the client's roots, since no other session may have done so. Only a request
-    /// or a survey leads here: a link that fails too often must not be opened again by its own end.
-    pub(super) fn seek(&self, roots: &Roots) {
-        let Roots::Hold(found) = roots else { return };
-        if found.len() < 2 {
-            return;
-        }
-        for project in found.iter().take(EDITORS_SOUGHT_MAX) {
+    /// Connects to the editors that are the session's choice and that no link leads to: those of several projects in the client's
+    /// roots, since no other session may have done so; without roots, those whose links failed. Only a request or a survey leads
+    /// here: a link that fails too often must not be opened again by its own end.
+    pub(super) fn seek(&self, named: &Named, roots: &Roots) {
+        let sought = match (named, roots) {
+            (Named::None, Roots::None) => self.seat.links.lost(),
+            (Named::None, Roots::Hold(found)) if found.len() > 1 => found.clone(),
+            _ => return,
+        };
+        for project in sought.iter().take(EDITORS_SOUGHT_MAX) {
             // With too many links some of these editors are not reached. Those that are make the choice.
             if let Ok(link) = self.seat.links.to(project)
                 && !link.link.is_wanted()

@@ -74,7 +74,7 @@ impl SessionActor {
             self.look_around(state);
             return false;
         }
-        self.seek(&roots);
+        self.seek(&named, &roots);
         self.follow(state, &named, &roots)
     }
 

@@ -157,26 +157,41 @@ async fn a_session_that_was_started_again_lists_and_reaches_the_same() {
     scene.end().await;
 }
 
-/// A link that fails too often is closed. That is no mistake of the call, and no other editor gets the name.
+/// A link that fails too often is closed. That is no mistake of the call, and no other editor gets the name, or becomes the only
+/// one.
 #[tokio::test(start_paused = true)]
 async fn an_editor_whose_link_failed_is_reached_by_its_name_through_a_new_one() {
-    let mut scene = Scene::new(3).await;
-    let lost = scene.stage.parts.links.find(&scene.stage.project(1)).unwrap();
-    // Only the session that names it in its calls uses it.
-    let owner = scene.owners.remove(1);
-    assert_eq!(owner.close().await, ShutdownReason::InputEnded);
-    while scene.stage.parts.links.all().iter().any(|open| open.id == lost.id) {
-        if let Some(actor) = lost.addresses.bridge.get() {
-            actor.kill();
+    for count in [2, 3] {
+        let mut scene = Scene::new(count).await;
+        let both = scene.caller.list().await;
+        let lost = scene.stage.parts.links.find(&scene.stage.project(1)).unwrap();
+        // Only the session that names it in its calls uses it.
+        let owner = scene.owners.remove(1);
+        assert_eq!(owner.close().await, ShutdownReason::InputEnded);
+        while scene.stage.parts.links.all().iter().any(|open| open.id == lost.id) {
+            if let Some(actor) = lost.addresses.bridge.get() {
+                actor.kill();
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        assert!(scene.stage.parts.links.find(&scene.stage.project(1)).is_none(), "nothing opens it again by itself");
+        refused(&scene.caller.count("none").await, &["several Unity projects fit", "`Castle` or `Forest`"]);
+        let (text, error) = scene.caller.count_in("Forest", "again").await;
+        assert!(!error, "{text}");
+        assert_eq!((scene.runs("again")[1], scene.runs("none")), (1, vec![0; count]));
+        scene.stage.live(&scene.stage.project(1)).await;
+        assert_eq!(scene.caller.list().await, both);
+        // Now it closes as any editor does.
+        scene.stage.host.set_process(u32::from(PROJECTS[1].1), Liveness::Dead);
+        scene.editors[1].quit().await.unwrap();
+        until("it is gone", || !scene.stage.parts.links.find(&scene.stage.project(1)).unwrap().is_open()).await;
+        refused(&scene.caller.count_in("Forest", "closed").await, &["`Forest` is closed"]);
+        let told = scene.caller.count("alone").await;
+        if count == 2 {
+            assert!(!told.1, "one editor is left: {}", told.0);
+        } else {
+            refused(&told, &["several Unity projects fit", "`Castle` or `Harbour`"]);
+        }
+        scene.end().await;
     }
-    refused(&scene.caller.count("none").await, &["several Unity projects fit", "`Castle` or `Harbour`"]);
-    let (text, error) = scene.caller.count_in("Forest", "again").await;
-    assert!(!error, "{text}");
-    assert_eq!((scene.runs("again"), scene.runs("none")), (vec![0, 1, 0], vec![0, 0, 0]));
-    scene.stage.live(&scene.stage.project(1)).await;
-    let list = scene.caller.list().await;
-    assert!(argument(&list, "count")["description"].as_str().unwrap().contains("`Castle` or `Forest` or `Harbour`"));
-    scene.end().await;
 }
