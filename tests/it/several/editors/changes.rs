@@ -1,5 +1,7 @@
 //! What runs changes between a list and a call: editors reload, close, appear and come back, and parts of the gateway fail.
 
+use holdfast::limits::HOLD_MAX;
+
 use super::*;
 
 #[tokio::test(start_paused = true)]
@@ -194,4 +196,32 @@ async fn an_editor_whose_link_failed_is_reached_by_its_name_through_a_new_one() 
         }
         scene.end().await;
     }
+}
+
+/// What a link that fails too often still holds is answered at once: nothing else would answer it.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_a_failing_link_holds_is_answered_at_its_end() {
+    let mut scene = Scene::new(2).await;
+    scene.editors[1].reload(Duration::from_secs(100)).await.unwrap();
+    let named = scene.caller.client.call("count", json!({"key": "held", ARGUMENT: "Forest"})).await;
+    let bound = scene.owners[1].client.call("count", json!({"key": "held"})).await;
+    scene.caller.client.ping().await;
+    let link = scene.stage.parts.links.find(&scene.stage.project(1)).unwrap();
+    until("both are held", || link.calls.ledger(|ledger, _| ledger.counts()) == (2, 0)).await;
+    let began = tokio::time::Instant::now();
+    while scene.stage.parts.links.all().iter().any(|open| open.id == link.id) {
+        if let Some(actor) = link.addresses.bridge.get() {
+            actor.kill();
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    for told in [scene.caller.client.text(&named).await, scene.owners[1].client.text(&bound).await] {
+        assert!(told.1 && told.0.starts_with("Not executed"), "{}", told.0);
+    }
+    assert!(began.elapsed() < HOLD_MAX, "its time was not up: {:?}", began.elapsed());
+    assert_eq!(link.calls.ledger(|ledger, _| ledger.counts()), (0, 0));
+    scene.editors[1].up().await.unwrap();
+    assert!(!scene.caller.count_in("Forest", "after").await.1);
+    assert_eq!((scene.runs("held"), scene.runs("after")), (vec![0, 0], vec![0, 1]));
+    scene.end().await;
 }
