@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::gateway_tools::{CALLS_LISTED, GatewayTools, not_on_record, of_record, of_value};
 use super::seat::Seat;
-use crate::core::editors::{Scope, names};
+use crate::core::editors::{Scope, named, names};
 use crate::core::requests::Asked;
 use crate::core::router::Route;
 use crate::core::user_text;
@@ -109,15 +109,10 @@ fn package(link: &LinkParts) -> Value {
     json!({"dialect": link.link.dialect().name(), "version": version})
 }
 
-/// Returns the names and links of the editors in this scope that are open, in the order of the names.
+/// Returns the names and links of the editors that a session may use, in the order of the names.
 fn usable(seat: &Seat, scope: &Scope) -> Vec<(String, Arc<LinkParts>)> {
-    let links: Vec<Arc<LinkParts>> = seat.links.all().into_iter().filter(|link| link.leads_to().is_some()).collect();
-    let projects: Vec<PathBuf> = links.iter().filter_map(|link| link.leads_to().map(PathBuf::from)).collect();
-    let named = names(&projects).into_iter().zip(links);
-    let mut usable: Vec<_> =
-        named.filter(|(_, link)| link.leads_to().is_some_and(|project| scope.holds(project))).collect();
-    usable.sort_by(|(a, _), (b, _)| a.cmp(b));
-    usable
+    let named = named(scope, &seat.links.known()).into_iter();
+    named.filter_map(|(name, known)| Some((name, seat.links.find(&known.project)?))).collect()
 }
 
 /// Returns the answer of `holdfast_status` for a session that may use several editors, if the call names none.

@@ -2,8 +2,8 @@
 //! a call that names no editor, or an editor that cannot be meant for certain, is refused.
 //!
 //! An editor is named by the folder of its project. If two folders have the same name, the folders above are added until the
-//! names differ: `games/Castle` and `demos/Castle`. Names are made unique among *all* projects that are known, also those whose
-//! editor is closed: otherwise the name of a closed editor could come to mean another one between a list and a call.
+//! names differ: `games/Castle` and `demos/Castle`. Names are made unique among *all* projects that the session may use, also those
+//! whose editor is closed: otherwise the name of a closed editor could come to mean another one between a list and a call.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -114,9 +114,9 @@ pub enum Refusal {
         /// See the type.
         editors: Vec<String>,
     },
-    /// The session may not use this editor.
+    /// The session may not use the editor that the call names.
     OutOfScope {
-        /// The editor's name.
+        /// The name in the call.
         name: String,
         /// See the type.
         editors: Vec<String>,
@@ -136,69 +136,82 @@ pub fn names(projects: &[PathBuf]) -> Vec<String> {
     all.iter().enumerate().map(|(at, own)| name(at, own)).collect()
 }
 
-/// Chooses the editor for a call. `said`: the names in the call.
-pub fn choose(route: &Route, scope: &Scope, known: &[Known], said: &[String]) -> Choice {
-    let all: Vec<PathBuf> = known.iter().map(|known| known.project.clone()).collect();
-    let named: Vec<(String, &Known)> = names(&all).into_iter().zip(known).collect();
-    let usable = || {
-        let usable = named.iter().filter(|(_, known)| known.editor == Presence::Open && scope.holds(&known.project));
-        let mut names: Vec<String> = usable.map(|(name, _)| name.clone()).collect();
-        names.sort();
-        names
-    };
-    let mut meant: Option<(&String, &(String, &Known))> = None;
-    for name in said {
-        let fits: Vec<&(String, &Known)> = fitting(name, &named);
-        let one = match fits.as_slice() {
-            [one] => *one,
-            [] => {
-                let editors = usable();
-                let similar = nearest(name, editors.iter().map(String::as_str)).map(str::to_owned);
-                return Choice::Refused(Refusal::Unknown { name: clean(name), meant: similar, editors });
+/// Names the projects that a session may use, out of those that are known: a project that it may not use makes no name longer, and
+/// no name uncertain. Projects of the scope that are not known are added.
+pub fn named(scope: &Scope, known: &[Known]) -> Vec<(String, Known)> {
+    let mut usable: Vec<Known> = known.iter().filter(|known| scope.holds(&known.project)).cloned().collect();
+    if let Scope::Only(projects) = scope {
+        for project in projects {
+            if !usable.iter().any(|known| known.project == *project) {
+                usable.push(Known { project: project.clone(), editor: Presence::Unknown });
             }
-            several => {
-                let mut fits: Vec<String> = several.iter().map(|(name, _)| name.clone()).collect();
-                fits.sort();
-                return Choice::Refused(Refusal::Ambiguous { name: clean(name), fits });
-            }
-        };
-        match meant {
-            Some((_, before)) if before.1.project != one.1.project => {
-                return Choice::Refused(Refusal::Twice { names: [before.0.clone(), one.0.clone()] });
-            }
-            _ => meant = Some((name, one)),
         }
     }
-    let Some((_, (name, known))) = meant else {
+    let projects: Vec<PathBuf> = usable.iter().map(|known| known.project.clone()).collect();
+    let mut named: Vec<(String, Known)> = names(&projects).into_iter().zip(usable).collect();
+    named.sort_by(|(a, _), (b, _)| a.cmp(b));
+    named
+}
+
+/// Chooses the editor for a call. `said`: the names in the call.
+pub fn choose(route: &Route, scope: &Scope, known: &[Known], said: &[String]) -> Choice {
+    let named = named(scope, known);
+    let open = || {
+        let open = named.iter().filter(|(_, known)| known.editor == Presence::Open);
+        open.map(|(name, _)| name.clone()).collect::<Vec<_>>()
+    };
+    let mut meant: Option<&(String, Known)> = None;
+    for name in said {
+        let fits = fitting(name, &named);
+        match (fits.as_slice(), meant) {
+            ([one], None) => meant = Some(one),
+            ([one], Some(before)) if before.1.project == one.1.project => {}
+            ([one], Some(before)) => {
+                return Choice::Refused(Refusal::Twice { names: [before.0.clone(), one.0.clone()] });
+            }
+            ([], _) => {
+                let (name, editors) = (clean(name), open());
+                let others: Vec<(String, Known)> = known.iter().map(|known| (String::new(), known.clone())).collect();
+                return Choice::Refused(if fitting(&name, &others).is_empty() {
+                    let similar = nearest(&name, editors.iter().map(String::as_str)).map(str::to_owned);
+                    Refusal::Unknown { name, meant: similar, editors }
+                } else {
+                    Refusal::OutOfScope { name, editors }
+                });
+            }
+            (several, _) => {
+                let fits = several.iter().map(|(name, _)| name.clone()).collect();
+                return Choice::Refused(Refusal::Ambiguous { name: clean(name), fits });
+            }
+        }
+    }
+    let Some((name, known)) = meant else {
         return match route {
-            Route::Among(_) => Choice::Refused(Refusal::Unnamed { editors: usable() }),
+            Route::Among(_) => Choice::Refused(Refusal::Unnamed { editors: open() }),
             Route::To(_) | Route::Wait | Route::Nobody(_) => Choice::Routed,
         };
     };
     if *route == Route::To(known.project.clone()) {
         Choice::Routed
-    } else if !scope.holds(&known.project) {
-        Choice::Refused(Refusal::OutOfScope { name: name.clone(), editors: usable() })
     } else if known.editor == Presence::Closed {
-        Choice::Refused(Refusal::Closed { name: name.clone(), project: known.project.clone(), editors: usable() })
+        Choice::Refused(Refusal::Closed { name: name.clone(), project: known.project.clone(), editors: open() })
     } else {
         Choice::Editor(known.project.clone())
     }
 }
 
 /// Returns the projects that a name fits: the one with this whole path, otherwise all whose path ends with the folders of the name.
-fn fitting<'a, 'k>(name: &str, named: &'a [(String, &'k Known)]) -> Vec<&'a (String, &'k Known)> {
+fn fitting<'a>(name: &str, named: &'a [(String, Known)]) -> Vec<&'a (String, Known)> {
     let said: Vec<&str> = match cfg!(windows) {
         true => name.split(['/', '\\']).collect(),
         false => name.split('/').collect(),
     };
     let said = said.strip_suffix(&[""]).filter(|said| !said.is_empty()).unwrap_or(&said);
-    let paths: Vec<(Vec<String>, &(String, &Known))> =
+    let paths: Vec<(Vec<String>, &(String, Known))> =
         named.iter().map(|entry| (parts(&entry.1.project), entry)).collect();
     let of = |whole: bool| {
-        let fits =
-            paths.iter().filter(|(parts, _)| tail(parts, said.len()) == said && (!whole || parts.len() == said.len()));
-        fits.map(|(_, entry)| *entry).collect::<Vec<_>>()
+        let is_meant = |parts: &[String]| tail(parts, said.len()) == said && (!whole || parts.len() == said.len());
+        paths.iter().filter(|(parts, _)| is_meant(parts)).map(|(_, entry)| *entry).collect::<Vec<_>>()
     };
     Some(of(true)).filter(|whole| !whole.is_empty()).unwrap_or_else(|| of(false))
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{NewRequest, SessionActor, State};
 use crate::actors::editors;
 use crate::actors::gateway_tools::of_value;
-use crate::core::editors::{Choice, Known, Presence, Refusal, Scope, choose, names};
+use crate::core::editors::{Choice, Refusal, Scope, choose, named};
 use crate::core::router::{Named, Roots, Route};
 use crate::core::user_text;
 use crate::fsm::cause::Cause;
@@ -71,15 +71,13 @@ impl SessionActor {
         let in_scope = |link: &&Arc<LinkParts>| link.leads_to().is_some_and(|project| heading.scope.holds(project));
         let is_settling = links.iter().filter(in_scope).any(|link| link.is_settling());
         let Route::Among(choice) = &heading.route else { return Shown { is_settling, ..Shown::default() } };
-        let known = self.seat.links.known();
-        let all: Vec<_> = known.iter().map(|known| known.project.clone()).collect();
         let mut members: Vec<(Source, Member)> = Vec::new();
-        for (name, project) in names(&all).into_iter().zip(&all).filter(|(_, project)| choice.contains(project)) {
-            let Some(link) = links.iter().find(|link| link.leads_to() == Some(project)) else { continue };
+        for (name, known) in named(&heading.scope, &self.seat.links.known()) {
+            let leads = |link: &&Arc<LinkParts>| link.leads_to() == Some(&known.project);
+            let Some(link) = links.iter().find(leads).filter(|_| choice.contains(&known.project)) else { continue };
             let published = link.tools.published.borrow();
             members.push((published.source, Member { name, catalogue: Arc::clone(&published.catalogue) }));
         }
-        members.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
         let source = match members.iter().all(|(source, _)| *source == Source::Live) {
             true => Source::Live,
             false if members.iter().all(|(source, _)| *source == Source::None) => Source::None,
@@ -140,17 +138,11 @@ impl SessionActor {
         if let Some(tool @ (GatewayTool::Editors | GatewayTool::Result)) = own {
             return self.run_own(heading, &here, &new, tool);
         }
-        let said = match self.take_names(&here, &mut new) {
+        let said = match self.take_names(heading, &here, &mut new) {
             Ok(said) => said,
             Err(refusal) => return self.refuse(new, &refusal),
         };
-        let mut known = self.seat.links.known();
-        if let Scope::Only(projects) = &heading.scope {
-            let unknown = |project: &&_| !known.iter().any(|known| known.project == **project);
-            let more: Vec<_> = projects.iter().filter(unknown).cloned().collect();
-            known.extend(more.into_iter().map(|project| Known { project, editor: Presence::Unknown }));
-        }
-        match choose(&heading.route, &heading.scope, &known, &said) {
+        match choose(&heading.route, &heading.scope, &self.seat.links.known(), &said) {
             Choice::Routed => self.accept(&here, new),
             Choice::Editor(project) => match self.seat.links.to(&project) {
                 Ok(link) => {
@@ -163,12 +155,19 @@ impl SessionActor {
                 Some(tool) if tool != GatewayTool::WaitReady => self.run_own(heading, &here, &new, tool),
                 _ => self.refuse(new, &refusal),
             },
+            // The gateway tools speak of a closed editor too.
+            Choice::Refused(Refusal::Closed { project, name, editors }) if own.is_some() => {
+                match self.seat.links.find(&project) {
+                    Some(link) => self.accept(&link, new),
+                    None => self.refuse(new, &Refusal::Closed { project, name, editors }),
+                }
+            }
             Choice::Refused(refusal) => self.refuse(new, &refusal),
         }
     }
 
     /// Takes what names an editor out of a call: its argument, its member of `_meta`, and what the listed name of its tool says.
-    fn take_names(&self, here: &LinkParts, new: &mut NewRequest) -> Result<Vec<String>, Refusal> {
+    fn take_names(&self, heading: &Heading, here: &LinkParts, new: &mut NewRequest) -> Result<Vec<String>, Refusal> {
         let mut said = Vec::new();
         if let Some(value) = &new.call.editor {
             said.extend(editor_name(value).map_err(|_| Refusal::NotText)?);
@@ -184,8 +183,8 @@ impl SessionActor {
         let is_its_own = match bound {
             Some((entry, _)) => is_taken(&entry.tool.input_schema),
             None if here.place == Place::Nowhere => {
-                let has = |link: &Arc<LinkParts>| has_own_argument(link, &new.call.name);
-                self.seat.links.all().iter().filter(|link| link.leads_to().is_some()).any(has)
+                let in_scope = |link: &&Arc<LinkParts>| link.leads_to().is_some_and(|to| heading.scope.holds(to));
+                self.seat.links.all().iter().filter(in_scope).any(|link| has_own_argument(link, &new.call.name))
             }
             None => has_own_argument(here, &new.call.name),
         };

@@ -151,3 +151,23 @@ fn a_session_uses_what_it_was_started_for_or_its_roots_and_else_every_editor() {
         assert_eq!(Scope::of(&named, &roots), scope, "{named:?} {roots:?}");
     }
 }
+
+#[test]
+fn a_project_that_a_session_may_not_use_changes_none_of_its_names() {
+    let known = [known("/a/Castle", true), known("/b/Castle", true), known("/b/Forest", true)];
+    let scope = Scope::Only(paths(&["/a/Castle", "/c/Harbour"]));
+    let route = Route::Among(paths(&["/a/Castle"]));
+    let listed: Vec<String> = named(&scope, &known).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(listed, ["Castle", "Harbour"]);
+    let chosen = |name: &str| choose(&route, &scope, &known, &say(&[name]));
+    assert_eq!(chosen("Castle"), Choice::Editor(path("/a/Castle")));
+    assert_eq!(chosen("Harbour"), Choice::Editor(path("/c/Harbour")), "it was not looked for yet");
+    let editors = || say(&["Castle"]);
+    for name in ["b/Castle", "Forest", "/b/Forest"] {
+        let refusal = Refusal::OutOfScope { name: name.to_owned(), editors: editors() };
+        assert_eq!(chosen(name), Choice::Refused(refusal));
+    }
+    assert!(matches!(chosen("Zoo"), Choice::Refused(Refusal::Unknown { .. })));
+    let all: Vec<String> = named(&Scope::All, &known).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(all, ["Forest", "a/Castle", "b/Castle"]);
+}

@@ -35,6 +35,13 @@ async fn the_gateway_tools_speak_of_all_editors_or_of_the_one_that_is_named() {
     let id = scene.caller.client.call("holdfast_wait_ready", json!({})).await;
     let (text, error) = scene.caller.client.text(&id).await;
     assert!(error && text.contains("not executed") && text.contains("`Castle` or `Harbour`"), "{text}");
+    // They speak of a closed editor too: whether it is there is what they are asked.
+    let status: Value =
+        serde_json::from_str(&scene.caller.client.ok("holdfast_status", json!({ARGUMENT: "Forest"})).await).unwrap();
+    assert_eq!((&status["project"], &status["editor"]["ready"]), (&json!(scene.stage.project(1)), &json!(false)));
+    let id = scene.caller.client.call("holdfast_wait_ready", json!({ARGUMENT: "Forest", "timeout_seconds": 1})).await;
+    let (text, error) = scene.caller.client.text(&id).await;
+    assert!(error && text.starts_with("Not ready after") && text.contains("Forest"), "{text}");
     let ready = scene.caller.client.ok("holdfast_wait_ready", json!({ARGUMENT: "Castle"})).await;
     assert!(ready.starts_with("Ready") && ready.contains("Castle"), "{ready}");
     scene.end().await;
