@@ -40,6 +40,13 @@ pub const OPEN_REQUESTS_MAX: usize = 256;
 pub const SESSIONS_MAX: usize = 64;
 /// Links of one process that lead to a project: more editors than a machine can run.
 pub const LINKS_MAX: usize = 16;
+/// Editors that are connected for one session whose roots hold several projects, or that none of its links leads to any more: half
+/// of all links, so that one client with a large folder leaves room for others. Those that run come first.
+pub const EDITORS_SOUGHT_MAX: usize = LINKS_MAX / 2;
+/// Catalogues of closed editors that `holdfast_editors` reads, the newest first. Each file is read whole.
+pub const CATALOGUES_READ_MAX: usize = 32;
+/// Bytes of an editor's name in a tool's name; longer ones are cut, and a hash keeps them apart.
+pub const EDITOR_SUFFIX_MAX_BYTES: usize = 16;
 /// Bytes of arguments of all open calls. Each call may fill a line of the largest size, and waits for up to two minutes while
 /// Unity is away: without this bound the calls could take 4 GiB. A call that exceeds it is answered "not executed: busy".
 pub const OPEN_CALLS_MAX_BYTES: usize = 4 * CLIENT_LINE_MAX_BYTES;

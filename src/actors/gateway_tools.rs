@@ -30,7 +30,7 @@ use crate::survey::Survey;
 use crate::telemetry::flight::seconds;
 
 /// The number of calls that `holdfast_calls` lists by default.
-const CALLS_LISTED: usize = 20;
+pub(super) const CALLS_LISTED: usize = 20;
 
 /// What the gateway's own tools read, and what their answers are sent through.
 #[derive(Debug, Clone)]
@@ -56,14 +56,17 @@ impl GatewayTools {
             Ok(GatewayCall::Calls { limit, before, verdict }) => {
                 let told = match self.records(limit.unwrap_or(CALLS_LISTED), before, verdict.as_deref()) {
                     Some(calls) => of_value(&calls),
-                    None => ToolResult::error(format!(
-                        "holdfast_calls: not executed: the call that `before` names is not on record (any more). Leave `before` out to \
-                     begin at the newest call; the last {FINISHED_CALLS_MAX} are kept, for this session only."
-                    )),
+                    None => ToolResult::error(not_on_record()),
                 };
                 self.answer(asked, told);
             }
             Ok(GatewayCall::Result { call }) => self.result(asked, call),
+            // A session that may use several editors answers it itself: only the session knows them all.
+            Ok(GatewayCall::Editors) => {
+                let text =
+                    "holdfast_editors: not executed: this session has one editor, which holdfast_status describes.";
+                self.answer(asked, ToolResult::error(text));
+            }
             Ok(GatewayCall::WaitReady { timeout }) => {
                 let own = self.clone();
                 tasks.spawn(async move {
@@ -170,7 +173,10 @@ impl GatewayTools {
     fn problems(&self, survey: Option<&Survey>) -> Vec<String> {
         let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
         let client = self.client.handshake().profile.client;
-        let too_many = user_text::too_many_tools(&client, self.tools.published.borrow().catalogue.listed());
+        let catalogue = Arc::clone(&self.tools.published.borrow().catalogue);
+        // A union keeps to the limit by itself.
+        let too_many =
+            user_text::too_many_tools(&client, catalogue.listed()).filter(|_| catalogue.editors().is_empty());
         self.client
             .config
             .complaints
@@ -271,6 +277,14 @@ impl GatewayTools {
             ToolResult::error(format!("Not ready after {waited}. {text} {next}"))
         }
     }
+}
+
+/// What `holdfast_calls` says if it does not know the call that `before` names.
+pub(super) fn not_on_record() -> String {
+    format!(
+        "holdfast_calls: not executed: the call that `before` names is not on record (any more). Leave `before` out to begin at the \
+         newest call; the last {FINISHED_CALLS_MAX} are kept, for this session only."
+    )
 }
 
 pub(super) fn of_value(value: &impl Serialize) -> ToolResult {
@@ -392,7 +406,7 @@ fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<
     }
 }
 
-fn of_record(record: &Record, now: Instant) -> Value {
+pub(super) fn of_record(record: &Record, now: Instant) -> Value {
     let took = record.ended.unwrap_or(now).saturating_duration_since(record.accepted);
     json!({
         "call_id": record.id.to_string(),

@@ -7,6 +7,7 @@
 pub mod bridge;
 pub mod connection;
 pub mod discovery;
+pub mod editors;
 pub mod gateway;
 pub mod gateway_tools;
 pub mod instance_keeper;

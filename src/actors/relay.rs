@@ -111,6 +111,7 @@ impl Actor for RelayActor {
             | Message::RootsOverdue(_)
             | Message::LookedAround(..)
             | Message::LinkGone
+            | Message::EditorsChanged
             | Message::PackageToolCalled(..)
             | Message::CallsSettled
             | Message::Timer(_) => {}

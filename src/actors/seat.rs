@@ -26,7 +26,12 @@ impl Seat {
 
     /// Returns the gateway tools for the link that the session is on now.
     pub fn tools(&self) -> GatewayTools {
-        let LinkParts { link, tools, calls, .. } = &*self.link();
+        self.tools_on(&self.link())
+    }
+
+    /// Returns the gateway tools for this link.
+    pub fn tools_on(&self, link: &LinkParts) -> GatewayTools {
+        let LinkParts { link, tools, calls, .. } = link;
         GatewayTools {
             env: Arc::clone(&self.env),
             client: Arc::clone(&self.client),

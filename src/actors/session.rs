@@ -5,6 +5,7 @@
 //! bugs: its supervisor then answers the requests that did not become calls. The handshake is kept in the client's state, which
 //! outlives this actor.
 
+mod editors;
 mod routing;
 
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
 use crate::fsm::session::{Effect, Event, Kind, Likelihood, Session, Timer};
 use crate::limits::OPEN_CALLS_MAX_BYTES;
-use crate::link::{Place, Resumed, TakenIn};
+use crate::link::{LinkParts, Place, Resumed, TakenIn};
 use crate::protocol::dialect::PackageTool;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
@@ -35,6 +36,7 @@ use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{
     self, CallTool, ClientInfo, ClientProfile, GatewayTool, Initialize, Notification, ProtocolVersion, Request,
 };
+use crate::protocol::policy::Grounds;
 use crate::runtime::messages::bridge;
 use crate::runtime::messages::session::{Delivered, Message};
 use crate::runtime::outbox::{ROOTS_LIST, SERVER, TOOLS_CHANGED};
@@ -71,6 +73,8 @@ pub struct State {
     listen: Option<(RequestKey, Filter)>,
     /// The list result as last rendered, with the profile and the catalogue that it was made for.
     rendered: Option<(ClientProfile, Arc<mcp::Catalogue>, String)>,
+    /// The union of several editors' tools as last made, with what it was made of.
+    union: Option<(Vec<mcp::Member>, Arc<mcp::Catalogue>)>,
 }
 
 /// A call that the client requested and that is not in a ledger yet.
@@ -120,6 +124,7 @@ impl Actor for SessionActor {
             survey: None,
             listen: None,
             rendered: None,
+            union: None,
         })
     }
 
@@ -157,8 +162,10 @@ impl Actor for SessionActor {
             Message::LinkGone => self.see_link(state),
             // The reader of the client's pipe has told the ledger already, and no hub serves this session.
             Message::Cancelled(_) | Message::Relay(_) => {}
-            Message::PackageToolCalled(asked, tool, arguments) => {
-                package_tools::run(&self.seat.tools(), &self.tasks, asked, tool, &arguments);
+            Message::EditorsChanged => self.editors_changed(state),
+            Message::PackageToolCalled(link, asked, tool, arguments) => {
+                let there = self.seat.links.get(link).unwrap_or_else(|| self.seat.link());
+                package_tools::run(&self.seat.tools_on(&there), &self.tasks, asked, tool, &arguments);
             }
             Message::InputEnded(_permit) => self.feed(state, &Event::InputEnded),
             Message::Stop => self.feed(state, &Event::StopRequested),
@@ -348,7 +355,7 @@ impl SessionActor {
             Effect::AnswerLists => self.answer_lists(state),
             Effect::AcceptCall => {
                 if let Some(new) = state.call.take() {
-                    if self.is_routed() { self.accept_routed(state, new) } else { self.accept(new) }
+                    if self.is_routed() { self.accept_routed(state, new) } else { self.accept(&self.seat.link(), new) }
                 }
             }
             Effect::AcceptListen => {
@@ -415,7 +422,7 @@ impl SessionActor {
                 if let Some(shown) = profile.client.tools_max.filter(|most| catalogue.listed() > *most) {
                     self.seat.env.events.tools_beyond(profile.client.name, catalogue.listed(), shown);
                 }
-                (profile, Arc::clone(&catalogue), catalogue.list_result(&profile))
+                (profile, Arc::clone(&catalogue), self.list_result(&catalogue, &profile))
             });
             self.seat.client.outbox.answer(key, &rendered.2);
             state.rendered = Some(rendered);
@@ -424,8 +431,7 @@ impl SessionActor {
 
     /// Returns the package tool of this name, which the package's own server answered without the editor. `None` if there is
     /// none, or if the live tool list does not name it.
-    fn package_tool(&self, name: &str) -> Option<PackageTool> {
-        let here = self.seat.link();
+    fn package_tool(here: &LinkParts, name: &str) -> Option<PackageTool> {
         let published = here.tools.published.borrow();
         match published.catalogue.find(name) {
             Some(entry) => here.link.dialect().package_tool(&entry.tool.name),
@@ -436,25 +442,33 @@ impl SessionActor {
         }
     }
 
-    fn accept(&self, new: NewRequest) {
+    /// Takes a call for the editor of this link.
+    fn accept(&self, here: &LinkParts, new: NewRequest) {
+        self.accept_or_refuse(here, new, None);
+    }
+
+    /// Like [`accept`](Self::accept). `turned_down`: why the call is refused instead, whatever its tool is.
+    fn accept_or_refuse(&self, here: &LinkParts, new: NewRequest, turned_down: Option<(Cause, Grounds)>) {
         let NewRequest { asked, hold, id, requester, call, since } = new;
         let Asked { key, profile } = asked;
-        if let Some(tool) = GatewayTool::from_name(&call.name) {
-            self.seat.tools().run(&self.tasks, asked, tool, &call.arguments);
+        let own = GatewayTool::from_name(&call.name).filter(|tool| self.is_routed() || *tool != GatewayTool::Editors);
+        if let Some(tool) = own {
+            self.seat.tools_on(here).run(&self.tasks, asked, tool, &call.arguments);
             return;
         }
-        let here = self.seat.link();
         if let Some((origin, true)) = self.seat.client.origin_of(key) {
             // The call may be on record with the link to another project than the one that is meant now.
-            let link = self.seat.links.of_record(&origin).unwrap_or_else(|| Arc::clone(&here));
+            let on_record = self.seat.links.of_record(&origin);
+            let link = on_record.as_deref().unwrap_or(here);
             if link.calls.resume(asked, (&call.name, &call.arguments), &origin) == Resumed::Settled {
                 hold.pass(Holder::Ledger);
                 return;
             }
         }
-        let refused = here.tools.refusal_at_once(&call.name, key.session);
-        if let (Some(tool), None) = (self.package_tool(&call.name), &refused) {
-            package_tools::run(&self.seat.tools(), &self.tasks, asked, tool, &call.arguments);
+        let refused = here.tools.refusal_at_once(&call.name, key.session).filter(|_| turned_down.is_none());
+        let package_tool = Self::package_tool(here, &call.name).filter(|_| turned_down.is_none());
+        if let (Some(tool), None) = (package_tool, &refused) {
+            package_tools::run(&self.seat.tools_on(here), &self.tasks, asked, tool, &call.arguments);
             return;
         }
         let unknown = {
@@ -471,7 +485,7 @@ impl SessionActor {
             return;
         }
         if let Err(most) = self.has_room(call.arguments.get().len()) {
-            return self.refuse_for_bytes(&here, asked, most);
+            return self.refuse_for_bytes(here, asked, most);
         }
         let parallel = {
             let published = here.tools.published.borrow();
@@ -492,6 +506,9 @@ impl SessionActor {
         let call = new.id;
         match here.calls.take_from_client(new, &hold, refused, id.as_json()) {
             TakenIn::Yes if here.place == Place::Nowhere => {
+                if let Some((cause, grounds)) = turned_down {
+                    return here.calls.decide(|ledger, now| ledger.turn_down(call, cause, grounds, now));
+                }
                 let cause = here.link.view.borrow().availability.cause().unwrap_or(Cause::NotRunning);
                 here.calls.decide(|ledger, now| ledger.refuse(call, cause, now));
             }
@@ -499,7 +516,7 @@ impl SessionActor {
                 here.addresses.bridge.cast(bridge::Message::CallsWaiting);
             }
             TakenIn::Cancelled => {}
-            TakenIn::NoRoom => self.refuse_for_bytes(&here, asked, OPEN_CALLS_MAX_BYTES),
+            TakenIn::NoRoom => self.refuse_for_bytes(here, asked, OPEN_CALLS_MAX_BYTES),
         }
     }
 }

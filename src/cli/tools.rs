@@ -203,7 +203,7 @@ impl Seen {
             }
         });
         let ours = GatewayTool::ALL.map(GatewayTool::definition);
-        let rows = ours.iter().map(|tool| (tool.name, tool.description));
+        let rows = ours.iter().map(|tool| (tool.name, &*tool.description));
         let rows = rows.chain(entries.iter().map(|entry| (entry.name.as_str(), entry.tool.description.as_str())));
         let width = rows.clone().map(|(name, _)| name.len()).max().unwrap_or_default();
         for (name, description) in rows {

@@ -65,6 +65,12 @@ impl Meant {
         }
     }
 
+    /// Returns the projects that the last survey found with what the client says now, if they were several.
+    pub fn several(&self) -> Option<Vec<PathBuf>> {
+        let found = self.found.as_ref().filter(|(generation, ..)| *generation == self.generation);
+        found.map(|(_, projects, _)| projects.clone()).filter(|projects| projects.len() > 1)
+    }
+
     /// Returns the input of the router, and whether a survey is needed first. It is needed if the session has a named project,
     /// roots or a working directory, and no survey was made in this generation, or the last one did not find exactly one project
     /// and is [`ROUTE_LOOK_EVERY`] old.

@@ -100,6 +100,11 @@ impl Attached {
         Self { link, sessions }
     }
 
+    /// Returns the number of the link.
+    pub fn link(&self) -> LinkId {
+        self.link
+    }
+
     /// Returns all sessions on the link.
     pub fn all(&self) -> Vec<Arc<Client>> {
         let mut all = self.sessions.all();

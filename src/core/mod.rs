@@ -4,6 +4,7 @@
 pub mod bridge;
 pub mod call_records;
 pub mod calls;
+pub mod editors;
 pub mod exchange;
 pub mod link;
 pub mod logbook;

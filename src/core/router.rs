@@ -1,5 +1,6 @@
-//! Decides to which project's editor a session's requests are sent. The decision is pure and never a guess: if several projects
-//! fit, or if the session gave no sign that it means an editor that runs, the session gets the list of candidates.
+//! Decides to which project's editor a session's requests are sent. The decision is pure and never a guess: if several editors
+//! fit, each call must name one of them; if the session gave no sign that it means an editor that runs, the session gets the list
+//! of candidates.
 
 use std::path::PathBuf;
 
@@ -39,6 +40,8 @@ pub struct Running {
 pub enum Route {
     /// To the editor of this project.
     To(PathBuf),
+    /// To the editor that each request names, out of the running editors of these projects.
+    Among(Vec<PathBuf>),
     /// The project is not known yet.
     Wait,
     /// To no editor. The session gets this list of candidate projects.
@@ -48,6 +51,9 @@ pub enum Route {
 /// Picks the editor's project: the project that the session was started for; otherwise the only project in its roots; otherwise,
 /// if the session names no project and has no roots, the project of the only editor that runs, provided that its identity is
 /// known.
+///
+/// If the roots hold several projects, their running editors are the choice, even if only one of them runs: the roots say that
+/// more than one is meant. Without a name and roots, all running editors are the choice, if there are several.
 pub fn route(named: &Named, roots: &Roots, running: &[Running]) -> Route {
     let mut projects: Vec<PathBuf> = running.iter().map(|editor| editor.project.clone()).collect();
     projects.sort();
@@ -61,11 +67,15 @@ pub fn route(named: &Named, roots: &Roots, running: &[Running]) -> Route {
             [one] => Route::To(one.clone()),
             // No project in the roots: the projects of the editors that run are the only candidates.
             [] => Route::Nobody(projects),
-            several => Route::Nobody(several.to_vec()),
+            several => {
+                projects.retain(|project| several.contains(project));
+                if projects.is_empty() { Route::Nobody(several.to_vec()) } else { Route::Among(projects) }
+            }
         },
         (Named::None, Roots::None) => match projects.as_slice() {
             [one] if running.iter().all(|editor| editor.is_known) => Route::To(one.clone()),
-            _ => Route::Nobody(projects),
+            [] | [_] => Route::Nobody(projects),
+            _ => Route::Among(projects),
         },
     }
 }
@@ -126,6 +136,19 @@ mod tests {
                     assert!(by_name || by_roots || by_itself, "{given}");
                 }
                 Route::Wait => assert!(named == Named::None && roots == Roots::Awaited, "{given}"),
+                Route::Among(choice) => {
+                    assert_eq!(named, Named::None, "{given}: it was started for a project");
+                    let fits = |project: &&PathBuf| match &roots {
+                        Roots::Hold(found) => found.len() > 1 && found.contains(project),
+                        Roots::None => runs.len() > 1,
+                        Roots::Awaited => false,
+                    };
+                    assert_eq!(
+                        choice.iter().collect::<Vec<_>>(),
+                        runs.iter().copied().filter(fits).collect::<Vec<_>>()
+                    );
+                    assert!(!choice.is_empty(), "{given}");
+                }
                 Route::Nobody(candidates) => {
                     assert!(
                         !matches!(named, Named::Project(_)) && roots != Roots::Awaited || named == Named::Missing,
@@ -134,7 +157,9 @@ mod tests {
                     match (&named, &roots) {
                         (Named::None, Roots::Hold(found)) if found.len() > 1 => {
                             assert_eq!(candidates, *found, "{given}");
+                            assert!(!runs.iter().any(|runs| found.contains(runs)), "{given}: a choice runs");
                         }
+                        (Named::None, Roots::None) if runs.len() > 1 => panic!("{given}: they are a choice"),
                         (Named::None, Roots::Hold(found)) if found.len() == 1 => panic!("{given}: its roots say which"),
                         _ => assert_eq!(candidates.iter().collect::<Vec<_>>(), runs, "{given}: those that run"),
                     }
@@ -156,7 +181,11 @@ mod tests {
             (&Named::None, &Roots::Hold(Vec::new()), &one, Route::Nobody(vec![path("c")])),
             (&Named::None, &Roots::None, &one, Route::To(path("c"))),
             (&Named::None, &Roots::None, &[editor("c", false)], Route::Nobody(vec![path("c")])),
-            (&Named::None, &Roots::None, &both, Route::Nobody(vec![path("c"), path("d")])),
+            (&Named::None, &Roots::None, &both, Route::Among(vec![path("c"), path("d")])),
+            (&Named::None, &Roots::Hold(vec![path("c"), path("d")]), &one, Route::Among(vec![path("c")])),
+            (&Named::None, &Roots::Hold(vec![path("a"), path("b")]), &both, Route::Nobody(vec![path("a"), path("b")])),
+            (&Named::Missing, &Roots::None, &both, Route::Nobody(vec![path("c"), path("d")])),
+            (&Named::None, &Roots::Hold(Vec::new()), &both, Route::Nobody(vec![path("c"), path("d")])),
             (&Named::None, &Roots::None, &[], Route::Nobody(Vec::new())),
         ];
         for (named, roots, running, expected) in rows {

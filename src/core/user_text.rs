@@ -1,6 +1,7 @@
 //! The texts that an AI or a person reads when a call did not simply succeed. Every text says three things: what happened,
 //! whether the tool ran, and what to do next. No text suggests to end Unity.
 
+mod editors;
 mod span;
 mod verdicts;
 
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+pub use self::editors::{editor_refused, several_editors};
 pub use self::span::seconds;
 pub use self::verdicts::{reloaded, still_reloading, verdict};
 use crate::core::link::ForeignPeer;

@@ -258,7 +258,9 @@ impl Answers {
             let nothing = survey.project.is_some() && survey.packages.is_empty() && !survey.facts.installed;
             let absent = nothing && matches!(cause, Cause::NotRunning | Cause::BridgeDown);
             let nowhere = survey.project.is_none() && cause == Cause::NotRunning;
+            // A refusal with its own grounds says what to do itself.
             let told = absent || nowhere || matches!(cause, Cause::Ambiguous | Cause::Unproven);
+            let told = told && answer.refused.is_none();
             let problem = survey.facts.problems.first().filter(|_| told).cloned();
             let listed = || user_text::candidates(&survey.ambiguous).filter(|_| told);
             problem.or_else(listed).or_else(|| absent.then(|| user_text::NO_PACKAGE.to_owned()))

@@ -1,19 +1,22 @@
 //! The links of this process, by the project that each leads to.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tokio::sync::watch;
 
 use super::parts::LinkParts;
 use super::place::Place;
 use crate::client::{Client, Sessions};
-use crate::core::call_records::{Known, Origin};
+use crate::core::call_records::{self, Origin};
+use crate::core::editors::{Known, Presence};
 use crate::core::router::Running;
 use crate::limits::LINKS_MAX;
 use crate::protocol::ids::{CallId, LinkId, RequestKey};
+use crate::protocol::mcp::{Catalogue, Member, union};
+use crate::runtime::enter;
 use crate::runtime::environment::Environment;
 
 /// `LINKS_MAX` links are open.
@@ -29,6 +32,11 @@ pub struct Links {
     open: RwLock<BTreeMap<LinkId, Arc<LinkParts>>>,
     last: AtomicU32,
     opened: watch::Sender<()>,
+    /// The last union of several editors' tools: most sessions that use several use the same.
+    union: Mutex<Option<(Vec<Member>, Arc<Catalogue>)>>,
+    /// Projects whose links were closed, the last one at the end; at most [`LINKS_MAX`]. They stay known, so that the name of an
+    /// editor does not come to mean another one. With each, its editor if that ran.
+    former: Mutex<Vec<(PathBuf, Option<Running>)>>,
 }
 
 impl Links {
@@ -36,7 +44,16 @@ impl Links {
     pub fn with_first(env: Arc<Environment>, sessions: Arc<Sessions>) -> Self {
         let first = LinkParts::new(Arc::clone(&env), &sessions, LinkId::FIRST, Place::Roots);
         let open = RwLock::new([(first.id, Arc::clone(&first))].into());
-        Self { env, sessions, first, open, last: AtomicU32::new(0), opened: watch::Sender::default() }
+        Self {
+            env,
+            sessions,
+            first,
+            open,
+            last: AtomicU32::new(0),
+            opened: watch::Sender::default(),
+            union: Mutex::default(),
+            former: Mutex::default(),
+        }
     }
 
     /// Returns the link of the session over stdin and stdout.
@@ -96,7 +113,26 @@ impl Links {
     /// Removes a link. A session that is still on it must be moved; until then [`of`](Self::of) returns the session's link that
     /// leads to no project.
     pub fn close(&self, link: LinkId) {
-        self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&link);
+        let closed = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&link);
+        if let Some(project) = closed.as_ref().and_then(|link| link.leads_to()) {
+            let running = closed.as_ref().and_then(|link| link.ran_until_now());
+            let mut former = enter(&self.former);
+            former.retain(|(known, _)| known != project);
+            former.push((project.to_path_buf(), running));
+            let surplus = former.len().saturating_sub(LINKS_MAX);
+            former.drain(..surplus);
+        }
+    }
+
+    /// Returns the projects that this process knows: those that links lead to, and those whose links were closed.
+    pub fn known(&self) -> Vec<Known> {
+        let mut known: Vec<Known> = self.all().iter().filter_map(|link| link.known()).collect();
+        for (project, _) in enter(&self.former).iter() {
+            if !known.iter().any(|known| known.project == *project) {
+                known.push(Known { project: project.clone(), editor: Presence::Unknown });
+            }
+        }
+        known
     }
 
     /// Returns a receiver that is notified whenever a link to a project is opened.
@@ -104,14 +140,49 @@ impl Links {
         self.opened.subscribe()
     }
 
-    /// Returns the projects whose editors are connected. A connected editor of an unknown project is left out.
+    /// Returns the projects whose editors ran when their links were closed, and that no link leads to now.
+    pub fn lost(&self) -> Vec<PathBuf> {
+        let former: Vec<PathBuf> =
+            enter(&self.former).iter().filter(|(_, ran)| ran.is_some()).map(|(project, _)| project.clone()).collect();
+        former.into_iter().filter(|project| self.find(project).is_none()).collect()
+    }
+
+    /// Returns the projects whose editors run ([`LinkParts::running`]). An editor whose link was closed, because that failed too
+    /// often, counts until a new link has found out about it: the failure is ours, and must not leave another editor as the only
+    /// one.
     pub fn running(&self) -> Vec<Running> {
-        let greeted = |link: &Arc<LinkParts>| {
-            let view = link.link.view.borrow();
-            let target = view.target.as_ref().filter(|_| view.epoch.is_some())?;
-            Some(Running { project: target.project.clone()?, is_known: !target.source.is_named() })
-        };
-        self.all().iter().filter_map(greeted).collect()
+        let mut running: Vec<Running> = self.all().iter().filter_map(|link| link.running()).collect();
+        let former: Vec<_> = enter(&self.former).clone();
+        for (project, ran) in former {
+            let is_settled = self.find(&project).is_some_and(|link| link.running().is_some() || !link.is_open());
+            running.extend(ran.filter(|_| !is_settled));
+        }
+        running
+    }
+
+    /// Returns the link to this project's editor, if there is one.
+    pub fn find(&self, project: &Path) -> Option<Arc<LinkParts>> {
+        self.all().into_iter().find(|link| link.leads_to() == Some(project))
+    }
+
+    /// Returns the link with this number, if it is open.
+    pub fn get(&self, link: LinkId) -> Option<Arc<LinkParts>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).get(&link).cloned()
+    }
+
+    /// Returns the union of these editors' tools. The last one is kept, and shared by all sessions that ask for the same.
+    pub fn union_of(&self, members: &[Member]) -> Arc<Catalogue> {
+        let same = |(a, b): (&Member, &Member)| a.name == b.name && Arc::ptr_eq(&a.catalogue, &b.catalogue);
+        let mut last = enter(&self.union);
+        if let Some((known, union)) = &*last
+            && known.len() == members.len()
+            && known.iter().zip(members).all(same)
+        {
+            return Arc::clone(union);
+        }
+        let union = Arc::new(union(members));
+        *last = Some((members.to_vec(), Arc::clone(&union)));
+        union
     }
 
     // ---- a request or call on any link ----
@@ -135,8 +206,8 @@ impl Links {
     /// Returns the link that has the call which the records name for this request, if any.
     pub fn of_record(&self, origin: &Origin) -> Option<Arc<LinkParts>> {
         match self.env.records.as_ref()?.known(origin)? {
-            Known::Sent(sent) => self.of_call(sent.call),
-            Known::Answered(_) => None,
+            call_records::Known::Sent(sent) => self.of_call(sent.call),
+            call_records::Known::Answered(_) => None,
         }
     }
 

@@ -16,6 +16,7 @@
 mod answers;
 mod audit;
 mod calls;
+mod editors;
 mod guests;
 mod ledger;
 mod links;
@@ -31,6 +32,7 @@ mod whereabouts;
 pub use self::answers::Answers;
 pub use self::audit::AuditTrail;
 pub use self::calls::{Calls, TakenIn};
+pub use self::editors::editors_changed;
 pub use self::guests::{GuestAnswer, GuestCall};
 pub use self::ledger::SharedLedger;
 pub use self::links::{Links, TooManyLinks};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::CATALOGUE_FILE_MAX_BYTES;
+use crate::limits::{CATALOGUE_FILE_MAX_BYTES, CATALOGUES_READ_MAX};
 use crate::platform::host::Host;
 use crate::protocol::dialect::EditorTool;
 use crate::protocol::text::clean;
@@ -36,6 +36,17 @@ impl CatalogueFile {
     pub fn new(project: &Path, dialect: &str, package_version: Option<String>, tools: Vec<Arc<EditorTool>>) -> Self {
         Self { format: FORMAT, project: project.to_path_buf(), dialect: dialect.to_owned(), package_version, tools }
     }
+}
+
+/// What a catalogue file says beside the tools.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Head {
+    /// The canonical project path.
+    pub project: PathBuf,
+    /// The dialect's name.
+    pub dialect: String,
+    /// The package's version at the time of writing, if known.
+    pub package_version: Option<String>,
 }
 
 /// Why a catalogue file is not used.
@@ -121,6 +132,20 @@ pub fn read(host: &dyn Host, state_dir: &Path, project: &Path, dialect: &str) ->
     }
 }
 
+/// Returns the projects whose catalogues are on disk, in the order of their paths: the newest [`CATALOGUES_READ_MAX`]. Files that
+/// cannot be read are left out.
+pub fn heads(host: &dyn Host, state_dir: &Path) -> Vec<Head> {
+    let mut files = host.list(&state_dir.join("catalogues")).unwrap_or_default();
+    files.retain(|(path, _)| path.extension().is_some_and(|extension| extension == "json"));
+    files.sort_by(|(a, written_a), (b, written_b)| written_b.cmp(written_a).then_with(|| a.cmp(b)));
+    let heads = files.into_iter().take(CATALOGUES_READ_MAX);
+    let heads =
+        heads.filter_map(|(file, _)| serde_json::from_slice(&host.read(&file, CATALOGUE_FILE_MAX_BYTES).ok()?).ok());
+    let mut heads: Vec<Head> = heads.collect();
+    heads.sort_by(|a, b| a.project.cmp(&b.project));
+    heads
+}
+
 /// Writes a project's catalogue.
 ///
 /// # Errors
@@ -145,6 +170,26 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
     use crate::platform::host::RealHost;
+
+    #[test]
+    fn the_newest_catalogues_are_named_with_their_projects_and_broken_ones_are_left_out() {
+        let state = tempfile::tempdir().unwrap();
+        assert_eq!(heads(&RealHost, state.path()), Vec::new());
+        for nth in 0..CATALOGUES_READ_MAX + 3 {
+            let project = PathBuf::from(format!("/projects/{nth:02}"));
+            write(&RealHost, state.path(), &CatalogueFile::new(&project, "uloop", None, Vec::new())).unwrap();
+            let file = std::fs::File::open(path(state.path(), &project)).unwrap();
+            file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(nth as u64)).unwrap();
+        }
+        for (name, content) in [("broken.json", "{"), ("list.json", "[]"), ("other.txt", "{}")] {
+            std::fs::write(state.path().join("catalogues").join(name), content).unwrap();
+        }
+        let found = heads(&RealHost, state.path());
+        // The two broken files are the newest, so they take two of the places.
+        assert_eq!(found.len(), CATALOGUES_READ_MAX - 2);
+        assert_eq!((&*found[0].project, &*found[0].dialect), (Path::new("/projects/05"), "uloop"));
+        assert!(found.is_sorted_by(|a, b| a.project < b.project));
+    }
 
     #[test]
     fn corrupt_foreign_outdated_missing_and_read_only_are_told_apart() {

@@ -21,7 +21,7 @@ use crate::client::{Arrival, Client, TooManySessions};
 use crate::core::shutdown::ShutdownReason;
 use crate::fsm::cause::{Cause, Loss};
 use crate::limits::{FLUSH_MAX, FLUSH_READING_MAX};
-use crate::link::{LinkParts, Place};
+use crate::link::{LinkParts, Place, editors_changed};
 use crate::protocol::ids::LinkId;
 use crate::runtime::enter;
 use crate::runtime::messages::session;
@@ -253,7 +253,11 @@ async fn tend_links<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch::Recei
 /// session's link that leads to no project.
 async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, stopping: watch::Receiver<bool>) {
     let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&link.calls).run_deadlines());
-    Tree::of_link(Arc::clone(&link)).run(spawn, stopping).await;
+    tokio::select! {
+        biased;
+        _ = Tree::of_link(Arc::clone(&link)).run(spawn, stopping) => {}
+        () = link.report_changes(&parts.sessions) => {}
+    }
     link.calls.close_epochs(Loss::Shutdown);
     let sessions = link.attached.all();
     parts.links.close(link.id);
@@ -261,6 +265,7 @@ async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, stopp
         client.move_to(client.nowhere());
         client.actor.cast(session::Message::LinkGone);
     }
+    editors_changed(&parts.sessions);
     let _ = timeout(FLUSH_MAX, link.calls.audit.written()).await;
     deadlines.abort();
 }

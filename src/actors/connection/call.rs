@@ -131,7 +131,12 @@ impl Line {
             // If the session has ended, all its requests have been answered.
             if let Some(client) = self.with.attached.get(key.session) {
                 client.outbox.given_back(key);
-                let told = session::Message::PackageToolCalled(Asked { key, profile }, tool, arguments);
+                let told = session::Message::PackageToolCalled(
+                    self.with.attached.link(),
+                    Asked { key, profile },
+                    tool,
+                    arguments,
+                );
                 if !client.actor.cast(told) {
                     client.outbox.answer_error(key, &RpcError::internal(user_text::INTERNAL));
                 }

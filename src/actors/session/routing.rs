@@ -1,16 +1,19 @@
 //! Decides which link a session is on, if there are several: looks for projects where the session's client works, asks the
 //! router, and moves the session. The session over stdin and stdout is not routed: its link follows it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tokio::time::{Instant, sleep, timeout};
 
+use super::editors::{Heading, Shown};
 use super::{NewRequest, SessionActor, State};
 use crate::client::Client;
 use crate::config::Config;
+use crate::core::editors::Scope;
 use crate::core::requests::Asked;
-use crate::core::router::{self, Route};
+use crate::core::router::{self, Named, Roots, Route};
 use crate::core::user_text;
 use crate::fsm::cause::{self, Cause};
 use crate::fsm::session::{Event, Likelihood};
@@ -21,6 +24,14 @@ use crate::protocol::mcp::{ClientInfo, ToolResult};
 use crate::runtime::messages::session::Message;
 use crate::survey::{self, Survey};
 use crate::telemetry::metrics::labels::TOO_MANY_REQUESTS;
+
+/// Where a session goes.
+enum Way {
+    /// To a link to a project.
+    To(Arc<LinkParts>),
+    /// To its own link that leads to no project. `changed`: whether the tools there changed.
+    Nowhere { link: Arc<LinkParts>, changed: bool },
+}
 
 impl SessionActor {
     /// Whether the router decides which link this session is on.
@@ -63,58 +74,92 @@ impl SessionActor {
             self.look_around(state);
             return false;
         }
-        let way = match router::route(&named, &roots, &self.seat.links.running()) {
+        self.seek(&named, &roots);
+        self.follow(state, &named, &roots)
+    }
+
+    /// Moves the session to where the router leads. Returns false if that is not known yet.
+    pub(super) fn follow(&self, state: &mut State, named: &Named, roots: &Roots) -> bool {
+        let route = router::route(named, roots, &self.seat.links.running());
+        let heading = Heading { route, scope: Scope::of(named, roots) };
+        if !matches!(heading.route, Route::Among(_)) {
+            state.union = None;
+        }
+        let way = match &heading.route {
             Route::Wait => return false,
-            Route::To(project) => match self.seat.links.to(&project) {
-                Ok(link) => link,
+            Route::To(project) => match self.seat.links.to(project) {
+                Ok(link) => Way::To(link),
                 Err(_) => {
                     let mut survey = Survey::nothing();
                     survey.facts.problems.push(user_text::too_many_links());
-                    self.nowhere(Survey { ambiguous: vec![project], ..survey })
+                    self.nowhere(Survey { ambiguous: vec![project.clone()], ..survey }, Shown::default())
                 }
             },
+            Route::Among(projects) => {
+                let shown = self.shown(state, &heading);
+                self.nowhere(Survey { ambiguous: projects.clone(), ..Survey::nothing() }, shown)
+            }
             Route::Nobody(candidates) => {
                 let mut found = state.survey.as_deref().cloned().unwrap_or_else(Survey::nothing);
                 if let (Some(problem), Some(listed)) =
-                    (found.facts.problems.first_mut(), user_text::candidates(&candidates))
+                    (found.facts.problems.first_mut(), user_text::candidates(candidates))
                 {
                     *problem = format!("{problem} {listed}");
                 }
-                self.nowhere(Survey { project: None, ambiguous: candidates, targets: Vec::new(), ..found })
+                let shown = self.shown(state, &heading);
+                let ambiguous = candidates.clone();
+                self.nowhere(Survey { project: None, ambiguous, targets: Vec::new(), ..found }, shown)
             }
         };
-        self.go(state, &way);
+        self.go(state, &way, &heading);
         true
     }
 
-    /// Returns the session's link that leads to no project. `survey` gives the reason, with which calls on this link are refused.
-    fn nowhere(&self, survey: Survey) -> Arc<LinkParts> {
+    /// Returns the session's link that leads to no project, after it got these tools. `survey` gives the reason, with which calls
+    /// on this link are refused.
+    fn nowhere(&self, survey: Survey, shown: Shown) -> Way {
         let link = self.seat.links.nowhere_of(&self.seat.client);
         let availability = cause::Availability::Absent(survey.cause());
+        let is_settling = shown.is_settling;
         link.link.survey.send_replace(Some(Arc::new(survey)));
-        link.link.view.send_modify(|link| (link.availability, link.undecided) = (availability, false));
+        link.link.view.send_modify(|link| (link.availability, link.undecided) = (availability, is_settling));
         link.calls.decide(|ledger, now| ledger.set_availability(availability, now));
-        link
+        let changed = Self::publish(&link, shown);
+        Way::Nowhere { link, changed }
     }
 
     /// Moves the session to the link `way`, and accepts the calls that waited for a link. The session's held calls on the former
-    /// link are refused: they were meant for that link's project.
-    fn go(&self, state: &mut State, way: &Arc<LinkParts>) {
+    /// link are refused, because they were meant for that link's project; unless that editor is still one of the session's choice.
+    fn go(&self, state: &mut State, way: &Way, heading: &Heading) {
         let former = self.seat.link();
+        let (way, changed) = match way {
+            Way::To(link) => (link, false),
+            Way::Nowhere { link, changed } => (link, *changed),
+        };
         if former.id != way.id {
             // Done first, so that the session gets a message about every later change on the new link.
             self.seat.client.move_to(way.id);
             let session = self.seat.client.id;
-            former.calls.decide(|ledger, now| ledger.refuse_held_of(session, Cause::ProjectChanged, now));
+            let stays =
+                |choice: &[PathBuf]| former.leads_to().is_some_and(|former| choice.iter().any(|one| one == former));
+            if !matches!(&heading.route, Route::Among(choice) if stays(choice)) {
+                former.calls.decide(|ledger, now| ledger.refuse_held_of(session, Cause::ProjectChanged, now));
+            }
+            if former.place == Place::Nowhere {
+                Self::publish(&former, Shown::default());
+            }
             way.link.want_editor();
             self.see_link(state);
             self.feed(state, &Event::CatalogueChanged);
         } else if way.place == Place::Nowhere {
             self.see_link(state);
+            if changed {
+                self.feed(state, &Event::CatalogueChanged);
+            }
         }
         self.feed(state, &Event::RootsAwaited(false));
         for new in self.take_unrouted(state) {
-            self.accept(new);
+            self.dispatch(heading, new);
         }
     }
 
@@ -163,6 +208,7 @@ impl SessionActor {
     pub(super) fn looked_around(&self, state: &mut State, generation: u64, survey: Arc<Survey>) {
         state.looking = false;
         let found = survey.project.iter().chain(&survey.ambiguous).cloned().collect();
+        let found = self.with_returning(found);
         self.seat.client.meant(|meant| meant.found(generation, found));
         state.survey = Some(survey);
         self.find_way(state);

@@ -39,6 +39,10 @@ pub fn verdict(answer: &Answer) -> String {
 }
 
 fn not_executed(answer: &Answer, cause: Cause) -> String {
+    if let (Some(refused), false) = (&answer.refused, matches!(cause, Cause::Policy | Cause::Audit)) {
+        let says = &refused.grounds.says;
+        return format!("Not executed: {says} `{}` was not sent to Unity, so nothing changed.", answer.tool);
+    }
     let proof =
         if answer.unrun { "was sent, but the editor says that nothing of it ran" } else { "was not sent to Unity" };
     format!(

@@ -1,4 +1,4 @@
-//! The time limit that many tools take as an argument.
+//! Single arguments of a call: the time limit that many tools take, and arguments that are not for the editor.
 
 use std::time::Duration;
 
@@ -11,6 +11,16 @@ use crate::limits::TOOL_TIMEOUT_MAX;
 
 /// The parameter that holds a tool's time limit, in seconds.
 const TIMEOUT: &str = "TimeoutSeconds";
+
+/// Takes every argument with this name out of the arguments, ignoring the case of ASCII letters. Returns their values and the
+/// other arguments, which keep their text. `None` if there is none, or if the arguments are no object.
+pub fn taken_out(arguments: &RawValue, name: &str) -> Option<(Vec<Box<RawValue>>, Box<RawValue>)> {
+    let members = Members::of(arguments)?;
+    let found = members.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
+    let found: Vec<Box<RawValue>> = found.map(|(_, raw)| raw.to_owned()).collect();
+    let rest = members.spliced(Some(name), &[]).filter(|_| !found.is_empty())?;
+    Some((found, rest))
+}
 
 /// The schema of one parameter of a tool.
 pub(super) fn parameter(tool: Option<&EditorTool>, name: &str) -> Option<Value> {

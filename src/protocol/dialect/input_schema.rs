@@ -39,6 +39,31 @@ impl InputSchema {
         serde_json::from_str(last(last(&self.0, "properties")?, name)?.get()).ok()
     }
 
+    /// Whether the schema has only these keywords at the top level.
+    pub fn has_only(&self, keywords: &[&str]) -> bool {
+        Members::of(&self.0).is_some_and(|members| members.iter().all(|(key, _)| keywords.contains(&key)))
+    }
+
+    /// Whether the schema names a property whose name is this one, ignoring the case of ASCII letters.
+    pub fn has_property_like(&self, name: &str) -> bool {
+        let members = Members::of(&self.0);
+        let properties = members.iter().flat_map(Members::iter).filter(|(key, _)| *key == PROPERTIES);
+        properties
+            .filter_map(|(_, raw)| Members::of(raw))
+            .any(|known| known.iter().any(|(key, _)| key.eq_ignore_ascii_case(name)))
+    }
+
+    /// Returns the schema with one more property, which comes last. The rest keeps its text. `None` if the schema or its
+    /// `properties` is not an object.
+    pub fn with_property(&self, name: &str, schema: &Value) -> Option<Self> {
+        let members = Members::of(&self.0)?;
+        let known = members.iter().filter(|(key, _)| *key == PROPERTIES).last();
+        let none = RawValue::from_string(String::from("{}")).ok()?;
+        let properties = known.map_or(&*none, |(_, raw)| raw);
+        let more = Members::of(properties)?.spliced(None, &[(name, schema.to_string())])?;
+        members.spliced(Some(PROPERTIES), &[(PROPERTIES, more.get().to_owned())]).map(|whole| Self(whole.into()))
+    }
+
     /// Builds a schema from its members and its properties. Each property is serialised at once, because a tree of thousands of
     /// properties takes ten times as much memory as their text. The properties replace the member `properties` of `rest`; without
     /// that member no property is written.
@@ -172,6 +197,20 @@ mod tests {
         assert_eq!(again, whole);
         assert!(schema(r#"{"properties":[]}"#).parts().is_none());
         assert_eq!(schema("{}").parts().map(|(rest, parts)| (rest.len(), parts.len())), Some((0, 0)));
+    }
+
+    #[test]
+    fn a_property_is_added_at_the_end_and_found_in_any_case() {
+        let with = |text: &str| schema(text).with_property("new", &serde_json::json!({"x": 1}));
+        let text = |text: &str| with(text).map(|schema| schema.0.get().to_owned());
+        let added = r#"{"type":"object","properties":{"new":{"x":1}}}"#;
+        assert_eq!(text(r#"{"type":"object"}"#).as_deref(), Some(added));
+        let kept = r#"{"required":["a"],"properties":{"a":{"default":1.50},"new":{"x":1}}}"#;
+        assert_eq!(text(r#"{"properties":{"a":{"default":1.50}},"required":["a"]}"#).as_deref(), Some(kept));
+        assert!(with(r#"{"properties":[]}"#).is_none());
+        let known = schema(r#"{"type":"object","properties":{"NeW":true}}"#);
+        assert!(known.has_property_like("new") && !known.has_property_like("type"));
+        assert!(known.has_only(&["type", "properties", "required"]) && !known.has_only(&["type"]));
     }
 
     #[test]

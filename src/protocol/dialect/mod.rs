@@ -28,6 +28,7 @@ pub mod unity_mcp;
 pub mod unspoken;
 
 pub use self::answer::*;
+pub use self::arguments::taken_out;
 pub use self::errors::*;
 pub use self::inbound::*;
 pub use self::input_schema::InputSchema;

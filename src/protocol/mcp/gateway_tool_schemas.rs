@@ -1,5 +1,6 @@
-//! The gateway's own tools. They are always listed, in every state of the editor.
+//! The gateway's own tools. They are listed in every state of the editor; `holdfast_editors` only where several editors may be used.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -22,6 +23,8 @@ pub enum GatewayTool {
     Result,
     /// Lists the recent calls.
     Calls,
+    /// Lists the editors that run and those that are known. Only in a session that may use several editors.
+    Editors,
 }
 
 /// A call of a gateway tool with checked arguments.
@@ -48,6 +51,8 @@ pub enum GatewayCall {
         /// Only calls with this verdict, one of [`VERDICTS`].
         verdict: Option<String>,
     },
+    /// [`GatewayTool::Editors`].
+    Editors,
 }
 
 /// The verdicts that [`GatewayTool::Calls`] accepts: the labels of metrics and logs.
@@ -60,7 +65,7 @@ pub struct Definition {
     /// The name on the wire.
     pub name: &'static str,
     /// The purpose of the tool, for the model.
-    pub description: &'static str,
+    pub description: Cow<'static, str>,
     /// JSON Schema of the arguments: a closed object.
     pub input_schema: InputSchema,
     /// MCP annotations; none of these tools changes anything.
@@ -68,8 +73,10 @@ pub struct Definition {
 }
 
 impl GatewayTool {
-    /// All gateway tools, in the order of the list.
+    /// The gateway tools of every session, in the order of the list.
     pub const ALL: [Self; 4] = [Self::Status, Self::WaitReady, Self::Result, Self::Calls];
+    /// The gateway tools of a session that may use several editors.
+    pub const ROUTED: [Self; 5] = [Self::Status, Self::WaitReady, Self::Result, Self::Calls, Self::Editors];
 
     /// The tool's name on the wire.
     pub fn name(self) -> &'static str {
@@ -78,12 +85,18 @@ impl GatewayTool {
             Self::WaitReady => "holdfast_wait_ready",
             Self::Result => "holdfast_result",
             Self::Calls => "holdfast_calls",
+            Self::Editors => "holdfast_editors",
         }
+    }
+
+    /// Whether the tool speaks of one editor, which a call may name.
+    pub fn takes_editor(self) -> bool {
+        matches!(self, Self::Status | Self::WaitReady | Self::Calls)
     }
 
     /// The tool with exactly this name; `None` if the gateway has none.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tool| tool.name() == name)
+        Self::ROUTED.into_iter().find(|tool| tool.name() == name)
     }
 
     /// The tool's entry in the tool list.
@@ -149,6 +162,12 @@ impl GatewayTool {
                     "additionalProperties": false,
                 }),
             ),
+            Self::Editors => (
+                "Unity Editors",
+                "Lists the Unity Editors that run, each with its name, project, package, state, how many clients use it, and whether                  this session may use it; and the projects that are known and closed. The name goes into the argument \
+                 `holdfast_editor` of a Unity tool. Answers at once, without Unity.",
+                json!({"type": "object", "properties": {}, "additionalProperties": false}),
+            ),
         };
         let input_schema = schema.as_object().map(InputSchema::from).unwrap_or_default();
         let annotations = Annotations {
@@ -158,7 +177,7 @@ impl GatewayTool {
             idempotent_hint: true,
             open_world_hint: false,
         };
-        Definition { name: self.name(), description, input_schema, annotations }
+        Definition { name: self.name(), description: Cow::Borrowed(description), input_schema, annotations }
     }
 
     /// Checks the arguments of a call.
@@ -173,6 +192,7 @@ impl GatewayTool {
         given.retain(|_, value| !value.is_null());
         let call = match self {
             Self::Status => GatewayCall::Status,
+            Self::Editors => GatewayCall::Editors,
             Self::WaitReady => {
                 let timeout = given.remove("timeout_seconds").map(|value| self.seconds(&value)).transpose()?;
                 GatewayCall::WaitReady { timeout }
@@ -207,7 +227,7 @@ impl GatewayTool {
 
     fn parameters(self) -> &'static [&'static str] {
         match self {
-            Self::Status => &[],
+            Self::Status | Self::Editors => &[],
             Self::WaitReady => &["timeout_seconds"],
             Self::Result => &["call_id"],
             Self::Calls => &["limit", "before", "verdict"],

@@ -7,6 +7,7 @@
 
 mod client_profile;
 pub mod clients;
+pub mod editor_argument;
 pub mod fit;
 pub mod gateway_tool_schemas;
 pub mod handshake;
@@ -18,9 +19,11 @@ pub mod roots;
 mod schema;
 pub mod stateless;
 pub mod tools;
+pub mod union;
 
 pub use client_profile::{Audience, ClientProfile};
 pub use clients::{ClientTraits, traits_of};
+pub use editor_argument::{EDITOR_ARGUMENT, EDITOR_META, NotText, alternatives, editor_name, take_editor};
 pub use fit::{LeftOut, cut_text, fits, left_out};
 pub use gateway_tool_schemas::{GatewayCall, GatewayTool};
 pub use handshake::{INSTRUCTIONS, ProtocolVersion, ServerInfo, initialize_result};
@@ -28,7 +31,8 @@ pub use notify::{progress, tools_list_changed};
 pub use request::{CallTool, ClientInfo, Initialize, Method, Notification, Request, parse_notification, parse_request};
 pub use result::{Content, ToolResult, is_for_a_file, result_size, tool_result, whole_result, write_tool_result};
 pub use roots::{parse_roots, roots_list_request};
-pub use tools::{Catalogue, Entry};
+pub use tools::{Catalogue, Entry, Origin};
+pub use union::{Member, union};
 
 #[cfg(test)]
 mod tests;

@@ -8,10 +8,12 @@
 //! 3. A name that is too long keeps its first 39 characters and gets `_` and 8 hexadecimal digits: the 32-bit FNV-1a hash of
 //!    the editor's own name.
 //! 4. A name that needs none of this is never changed. A changed name that equals another one is marked as in 3.
+//!
+//! In a union of several editors' tools, a name that means different tools gets `_` and the editor's name as well.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::limits::TOOL_NAME_MAX_BYTES;
+use crate::limits::{EDITOR_SUFFIX_MAX_BYTES, TOOL_NAME_MAX_BYTES};
 
 use super::gateway_tool_schemas::GatewayTool;
 use crate::protocol::text::cut;
@@ -25,7 +27,7 @@ pub(super) fn assign(originals: &[&str]) -> Vec<String> {
         *claims.entry(wish).or_default() += 1;
     }
     let granted = |original: &str, wish: &str| original == wish || claims.get(wish) == Some(&1);
-    let mut taken: HashSet<String> = GatewayTool::ALL.iter().map(|tool| tool.name().to_owned()).collect();
+    let mut taken: HashSet<String> = GatewayTool::ROUTED.iter().map(|tool| tool.name().to_owned()).collect();
     let pairs = || originals.iter().copied().zip(&wishes);
     taken.extend(pairs().filter(|(original, wish)| granted(original, wish)).map(|(_, wish)| wish.clone()));
     pairs()
@@ -45,9 +47,34 @@ pub(super) fn assign(originals: &[&str]) -> Vec<String> {
         .collect()
 }
 
+/// Returns the listed name of one editor's tool in a union, and adds it to those that are `taken`. If it is too long, or taken, both
+/// parts are cut and a hash of both is added.
+pub(super) fn of_editor(name: &str, editor: &str, taken: &mut HashSet<String>) -> String {
+    let (whole, editor) = (format!("{name}\0{editor}"), fitted(editor));
+    let mut listed = format!("{name}_{editor}");
+    let mut round = 0;
+    while listed.len() > TOOL_NAME_MAX_BYTES
+        || GatewayTool::from_name(&listed).is_some()
+        || !taken.insert(listed.clone())
+    {
+        let short = cut(&editor, EDITOR_SUFFIX_MAX_BYTES);
+        let room = TOOL_NAME_MAX_BYTES - "_".len() - short.len() - HASH_BYTES;
+        listed = marked(&format!("{}_{short}", cut(name, room)), &whole, round);
+        round += 1;
+    }
+    listed
+}
+
+/// Returns a name with every character replaced that a name may not have.
+fn fitted(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).collect()
+}
+
+/// The bytes that [`marked`] adds at the end.
+const HASH_BYTES: usize = "_01234567".len();
+
 fn wish(original: &str) -> String {
-    let fitted: String =
-        original.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).collect();
+    let fitted = fitted(original);
     if GatewayTool::from_name(&fitted).is_some() {
         format!("{fitted}_unity")
     } else if fitted.len() > TOOL_NAME_MAX_BYTES {
@@ -71,6 +98,33 @@ fn fnv1a(bytes: impl Iterator<Item = u8>) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_with_its_editor_fits_and_stays_unique() {
+        let mut taken = HashSet::from([String::from("look_Castle"), String::from("x")]);
+        let names = [
+            ("look", "Forest"),
+            ("look", "Castle"),
+            ("look", "a/Castle"),
+            ("look", "a.Castle"),
+            (&"long".repeat(12), "Castle"),
+            (&"long".repeat(12), "Castles of the Northern Kingdom"),
+            (&"long".repeat(12), "Castles of the Northern Empire"),
+            ("holdfast", "status"),
+            ("look", ""),
+            ("look", "Škoda"),
+        ];
+        let listed = names.map(|(name, editor)| of_editor(name, editor, &mut taken));
+        assert_eq!(listed[0], "look_Forest");
+        assert_eq!(listed[2], "look_a_Castle");
+        assert!(listed[1].starts_with("look_Castle_") && listed[3].starts_with("look_a_Castle_"), "{listed:?}");
+        assert!(listed[5].contains("_Castles_of_the_N_"), "{listed:?}");
+        let is_fit = |name: &String| (1..=TOOL_NAME_MAX_BYTES).contains(&name.len()) && fitted(name) == *name;
+        assert!(listed.iter().all(|name| is_fit(name) && GatewayTool::from_name(name).is_none()), "{listed:?}");
+        assert_eq!(taken.len(), 2 + names.len(), "each is another: {listed:?}");
+        let mut again = HashSet::from([String::from("look_Castle"), String::from("x")]);
+        assert_eq!(names.map(|(name, editor)| of_editor(name, editor, &mut again)), listed);
+    }
 
     #[test]
     fn the_hash_is_the_published_one() {

@@ -121,6 +121,8 @@ pub struct CallTool {
     pub progress_token: Option<Box<RawValue>>,
     /// The trace that the call belongs to.
     pub trace: Option<TraceContext>,
+    /// What `_meta` says of the editor that the call is for ([`EDITOR_META`](super::EDITOR_META)).
+    pub editor: Option<Box<RawValue>>,
 }
 
 /// A client's notification.
@@ -269,6 +271,8 @@ pub(super) fn call_tool(params: Option<&RawValue>) -> Result<CallTool, RpcError>
     struct Meta<'a> {
         #[serde(borrow)]
         progress_token: Option<&'a RawValue>,
+        #[serde(borrow, rename = "dev.holdfast/editor")]
+        editor: Option<&'a RawValue>,
     }
     const EXAMPLE: &str = r#"{"name":"holdfast_status","arguments":{}}"#;
     let params: Params<'_> = object("tools/call", params)?;
@@ -302,7 +306,7 @@ pub(super) fn call_tool(params: Option<&RawValue>) -> Result<CallTool, RpcError>
         .filter(|token| matches!(jsonrpc::strict(token.get()), Some(Cow::Borrowed(_))))
         .map(ToOwned::to_owned);
     let trace = params.meta.and_then(TraceContext::read);
-    Ok(CallTool { name, arguments, progress_token, trace })
+    Ok(CallTool { name, arguments, progress_token, trace, editor: meta.editor.map(ToOwned::to_owned) })
 }
 
 /// The error for a method that is not offered, with what to use instead. `version` is the request's version, if it names one.

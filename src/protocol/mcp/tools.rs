@@ -15,7 +15,7 @@ use crate::protocol::jsonrpc::RpcError;
 
 use super::client_profile::{Audience, ClientProfile};
 use super::clients::ClientTraits;
-use super::gateway_tool_schemas::GatewayTool;
+use super::gateway_tool_schemas::{Definition, GatewayTool};
 use super::handshake::ProtocolVersion;
 use super::request::invalid;
 use super::{names, schema, stateless};
@@ -28,6 +28,8 @@ pub struct Entry {
     pub name: String,
     /// The tool. Its `name` is the editor's own; its description and schema are the ones that the list shows.
     pub tool: Arc<EditorTool>,
+    /// Where the tool comes from, if the list is a union of several editors' tools.
+    pub origin: Option<Origin>,
 }
 
 impl Entry {
@@ -38,7 +40,19 @@ impl Entry {
     }
 }
 
-/// The tools of one editor, in the editor's order. Empty by default. The gateway's own tools are listed with every catalogue.
+/// Where a tool of a union comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The tool's name in the catalogues of its editors.
+    pub name: String,
+    /// The names of the editors that have the tool.
+    pub editors: Vec<String>,
+    /// Whether the listed name itself says which editor is meant.
+    pub is_bound: bool,
+}
+
+/// The tools of one editor in the editor's order, or the union of several editors' tools. Empty by default. The
+/// gateway's own tools are listed with every catalogue.
 ///
 /// Two catalogues are equal if they have the same tools under the same names, in any order. Clients are notified of a change only
 /// if the catalogues differ.
@@ -49,11 +63,14 @@ pub struct Catalogue {
     by_other_name: HashMap<String, usize>,
     dropped: Vec<(String, String)>,
     repaired: Vec<(String, String)>,
+    /// The names of the editors of a union.
+    editors: Vec<String>,
 }
 
 impl PartialEq for Catalogue {
     fn eq(&self, other: &Self) -> bool {
         self.entries.len() == other.entries.len()
+            && self.editors == other.editors
             && self.entries.iter().all(|entry| other.find(&entry.name) == Some(entry))
     }
 }
@@ -89,35 +106,54 @@ impl Catalogue {
             }
         }
         let names = names::assign(&fit.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>());
+        let entries = names.into_iter().zip(fit).map(|(name, tool)| Entry { name, tool, origin: None });
+        catalogue.take(entries);
+        catalogue
+    }
+
+    /// Makes the union of the tools of the editors with these names.
+    pub(super) fn of_union(entries: Vec<Entry>, editors: Vec<String>) -> Self {
+        let mut catalogue = Self { editors, ..Self::default() };
+        catalogue.take(entries);
+        catalogue
+    }
+
+    /// Adds these tools as far as the list has room for them.
+    fn take(&mut self, entries: impl IntoIterator<Item = Entry>) {
         let (mut bytes, mut surplus) = (0, 0_usize);
-        for (name, tool) in names.into_iter().zip(fit) {
-            let size = serde_json::to_string(&listed(&name, &tool, &ProtocolVersion::LATEST.into()))
+        for entry in entries {
+            let Entry { name, tool, .. } = &entry;
+            let size = serde_json::to_string(&listed(name, tool, &ProtocolVersion::LATEST.into()))
                 .map_or(usize::MAX, |json| json.len() + 1);
-            if surplus > 0 || catalogue.entries.len() >= TOOLS_MAX || size > TOOLS_LIST_MAX_BYTES - bytes {
+            if surplus > 0 || self.entries.len() >= TOOLS_MAX || size > TOOLS_LIST_MAX_BYTES - bytes {
                 surplus += 1;
                 continue;
             }
             bytes += size;
-            catalogue.by_name.insert(name.clone(), catalogue.entries.len());
+            self.by_name.insert(name.clone(), self.entries.len());
             for other in &tool.other_names {
                 // Of two tools that claim a name, the first one keeps it.
-                catalogue.by_other_name.entry(other.name.clone()).or_insert(catalogue.entries.len());
+                self.by_other_name.entry(other.name.clone()).or_insert(self.entries.len());
             }
-            catalogue.entries.push(Entry { name, tool });
+            self.entries.push(entry);
         }
         if surplus > 0 {
             let reason = format!(
                 "the list is longer than {TOOLS_MAX} tools or {TOOLS_LIST_MAX_BYTES} bytes; switch off tools in the editor that are \
                  not needed"
             );
-            catalogue.dropped.push((format!("the last {surplus} tools"), reason));
+            self.dropped.push((format!("the last {surplus} tools"), reason));
         }
-        catalogue
     }
 
     /// The tools, in the editor's order.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// The names of the editors, if the list is a union of several editors' tools.
+    pub fn editors(&self) -> &[String] {
+        &self.editors
     }
 
     /// The tool with this name for clients, or else the one that has it in another package; `None` if the list has none.
@@ -166,19 +202,32 @@ impl Catalogue {
 
     /// The `result` of `tools/list`: JSON on one line. It depends only on the catalogue and the client profile.
     pub fn list_result(&self, profile: &ClientProfile) -> String {
+        self.result_of(&GatewayTool::ALL.map(GatewayTool::definition), self.entries.iter(), profile)
+    }
+
+    /// The result of `tools/list` with these of the gateway's tools and these of the editor's.
+    pub(super) fn result_of<'a>(
+        &self,
+        own: &[Definition],
+        entries: impl Iterator<Item = &'a Entry>,
+        profile: &ClientProfile,
+    ) -> String {
         let hints = if profile.version.is_stateless() { stateless::list_hints() } else { String::new() };
-        format!(r#"{{"tools":{}{hints}}}"#, self.tools_array(profile))
+        format!(r#"{{"tools":{}{hints}}}"#, array_of(own, entries, profile))
     }
 
     /// The array in [`list_result`](Self::list_result): first the gateway's tools, then the editor's.
     pub fn tools_array(&self, profile: &ClientProfile) -> String {
-        let ours = GatewayTool::ALL.map(GatewayTool::definition);
-        let ours = ours
-            .iter()
-            .map(|tool| Listed::new(tool.name, tool.description, &tool.input_schema, &tool.annotations, profile));
-        let theirs = self.entries.iter().map(|entry| listed(&entry.name, &entry.tool, profile));
-        serde_json::to_string(&ours.chain(theirs).collect::<Vec<_>>()).unwrap_or_default()
+        array_of(&GatewayTool::ALL.map(GatewayTool::definition), self.entries.iter(), profile)
     }
+}
+
+fn array_of<'a>(own: &[Definition], entries: impl Iterator<Item = &'a Entry>, profile: &ClientProfile) -> String {
+    let own = own
+        .iter()
+        .map(|tool| Listed::new(tool.name, &tool.description, &tool.input_schema, &tool.annotations, profile));
+    let theirs = entries.map(|entry| listed(&entry.name, &entry.tool, profile));
+    serde_json::to_string(&own.chain(theirs).collect::<Vec<_>>()).unwrap_or_default()
 }
 
 /// Prepares everything of a tool except its name. Returns the tool and its changes in words, or why it cannot be listed. A tool

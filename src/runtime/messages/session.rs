@@ -8,7 +8,7 @@ use crate::core::requests::{Asked, Hold};
 use crate::fsm::registry::Source;
 use crate::fsm::session::{Likelihood, Timer};
 use crate::protocol::dialect::PackageTool;
-use crate::protocol::ids::RequestKey;
+use crate::protocol::ids::{LinkId, RequestKey};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::stateless::Requester;
 use crate::runtime::mailbox::Permit;
@@ -82,8 +82,10 @@ pub enum Message {
     Cancelled(RequestKey),
     /// What became of the connection to the hub, for a session that a hub serves.
     Relay(relay::News),
-    /// The tool of a held call turned out to be a package tool.
-    PackageToolCalled(Asked, PackageTool, Arc<RawValue>),
+    /// An editor of this process began or ended, or has other tools. Only for a session that may use several editors.
+    EditorsChanged,
+    /// The tool of a call that was held on this link turned out to be a package tool.
+    PackageToolCalled(LinkId, Asked, PackageTool, Arc<RawValue>),
     /// stdin ended. Main waits until the permit is released: then the waiting `tools/list` requests are answered.
     InputEnded(Option<Permit>),
     /// The gateway stops.

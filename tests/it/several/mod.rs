@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
+mod editors;
 mod rules;
 mod storm;
 
@@ -27,8 +28,8 @@ use crate::support::{self, PATIENT, UNKNOWN, editor, file_uri, until, within};
 
 /// Folders of Unity projects, and the port of each project's editor.
 const PROJECTS: [(&str, u16); 3] = [("Castle", 8701), ("Forest", 8702), ("Harbour", 8703)];
-/// Number of the gateway's own tools.
-const OWN: usize = 4;
+/// Number of the gateway's own tools in a session that may use several editors.
+const OWN: usize = 5;
 
 /// A gateway for several clients.
 struct Stage {
@@ -71,7 +72,20 @@ impl Stage {
 
     /// Starts the editor of a project.
     async fn editor(&self, nth: usize) -> FakeUnity {
-        let (project, port) = (self.project(nth), PROJECTS[nth].1);
+        self.editor_with(nth, |config| config).await
+    }
+
+    async fn editor_with(&self, nth: usize, change: impl FnOnce(FakeUnityConfig) -> FakeUnityConfig) -> FakeUnity {
+        self.editor_at(self.project(nth), PROJECTS[nth].1, change).await
+    }
+
+    /// Starts an editor of the project in this folder.
+    async fn editor_at(
+        &self,
+        project: PathBuf,
+        port: u16,
+        change: impl FnOnce(FakeUnityConfig) -> FakeUnityConfig,
+    ) -> FakeUnity {
         let pid = u32::from(port);
         let command_line = ["Unity", "-projectPath", project.to_str().unwrap()].map(str::to_owned).to_vec();
         self.host.set_owner(port, Owner { pid, name: "Unity".into(), command_line });
@@ -79,12 +93,15 @@ impl Stage {
         let machine = Some(Machine(self.host.clone()));
         let config =
             FakeUnityConfig { port, pid: Some(pid), project: Some(project), machine, seed: pid.into(), ..editor() };
-        support::unity(&self.net, config).await
+        support::unity(&self.net, change(config)).await
     }
 
     /// Connects a client over pipes of `pipe` bytes. Its session is started for `project`, if there is one.
     fn attach_over(&self, project: Option<usize>, pipe: usize) -> Caller {
-        let project = project.map(|nth| self.project(nth));
+        self.attach_for(project.map(|nth| self.project(nth)), pipe)
+    }
+
+    fn attach_for(&self, project: Option<PathBuf>, pipe: usize) -> Caller {
         self.attach_with(SessionRules { project, ..self.parts.env.config.session_rules() }, pipe)
     }
 
@@ -101,6 +118,19 @@ impl Stage {
         let mut caller = self.attach_over(project, 1 << 20);
         caller.client.read();
         caller
+    }
+
+    /// Connects a client whose session is started for the project in this folder.
+    fn attach_to(&self, project: PathBuf) -> Caller {
+        let mut caller = self.attach_for(Some(project), 1 << 20);
+        caller.client.read();
+        caller
+    }
+
+    /// Writes rules into a project that forbid these tools.
+    fn deny(&self, nth: usize, tools: &[&str]) {
+        let rules = format!("[policy]\ndeny = {}\n", json!(tools));
+        self.host.put(self.project(nth).join("holdfast.toml"), rules);
     }
 
     /// Connects a client and opens its session for this project.
@@ -198,7 +228,12 @@ async fn a_session_that_says_nothing_gets_the_only_editor_and_of_two_the_candida
     assert_eq!(["nobody", "only", "which"].map(|key| first.runs(key) + second.runs(key)), [0, 1, 0]);
     let status: Value = serde_json::from_str(&silent.client.ok("holdfast_status", json!({})).await).unwrap();
     assert_eq!(status["candidates"].as_array().unwrap().len(), 2, "{status:#}");
-    assert_eq!(silent.client.tools().await.len(), OWN);
+    // It may use both, so their tools are listed; which one is meant is for each call to say.
+    assert_eq!(silent.client.tools().await.len(), other.client.tools().await.len());
+    assert!(other.client.tools().await.len() > OWN);
+    let id = silent.client.call("count", json!({"key": "named", "holdfast_editor": "Forest"})).await;
+    assert!(!silent.client.text(&id).await.1);
+    assert_eq!(second.runs("named"), 1);
     for caller in [silent, named, other] {
         assert_eq!(caller.close().await, ShutdownReason::InputEnded);
     }

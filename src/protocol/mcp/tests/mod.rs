@@ -5,6 +5,7 @@ mod fit;
 mod requests;
 mod results;
 mod stateless;
+mod union;
 
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -1,0 +1,175 @@
+//! `holdfast_editors`, and what the other gateway tools say in a session that may use several editors.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::gateway_tools::{CALLS_LISTED, GatewayTools, not_on_record, of_record, of_value};
+use super::seat::Seat;
+use crate::core::editors::{Scope, named, names};
+use crate::core::requests::Asked;
+use crate::core::router::Route;
+use crate::core::user_text;
+use crate::fsm::cause::Availability;
+use crate::link::{LinkParts, Place};
+use crate::protocol::ids::CallId;
+use crate::protocol::mcp::{EDITOR_ARGUMENT, ToolResult};
+use crate::protocol::text::clean;
+use crate::runtime::environment::Environment;
+use crate::runtime::supervisor::Tasks;
+use crate::storage::catalogue_file::{self, Head};
+
+/// Answers `holdfast_editors`. `not_listed`: the tools that the client's limit keeps out of its list.
+pub fn list(seat: &Seat, tasks: &Tasks, asked: Asked, route: Route, scope: Scope, not_listed: Vec<String>) {
+    let (seat, own) = (seat.clone(), seat.tools());
+    tasks.spawn(async move {
+        let on_disk = known_on_disk(&seat.env).await;
+        let mut told = editors(&seat, &route, &scope, on_disk);
+        if let (Value::Object(told), [_, ..]) = (&mut told, not_listed.as_slice()) {
+            told.insert("tools_not_listed".to_owned(), json!(not_listed));
+        }
+        own.answer(asked, of_value(&told));
+    });
+}
+
+/// The projects whose tools are on disk, if their folders still exist. Empty if there is no folder for them.
+async fn known_on_disk(env: &Environment) -> Vec<Head> {
+    let Some(folder) = env.config.state_dir.clone() else { return Vec::new() };
+    let host = Arc::clone(&env.host);
+    let read = crate::platform::host::run(&*env.host, move || {
+        let mut heads = catalogue_file::heads(&*host, &folder);
+        heads.retain(|head| crate::config::is_project(&head.project));
+        heads
+    });
+    read.await.unwrap_or_default()
+}
+
+fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Value {
+    let links: Vec<Arc<LinkParts>> = seat.links.all().into_iter().filter(|link| link.leads_to().is_some()).collect();
+    let (open, shut): (Vec<_>, Vec<_>) = links.into_iter().partition(|link| link.is_open());
+    let project_of = |link: &Arc<LinkParts>| link.leads_to().map(PathBuf::from).unwrap_or_default();
+    let open_projects: Vec<PathBuf> = open.iter().map(project_of).collect();
+    let mut closed: Vec<(PathBuf, Value)> = shut.iter().map(|link| (project_of(link), package(link))).collect();
+    for Head { project, dialect, package_version } in on_disk {
+        if !open_projects.contains(&project) && !closed.iter().any(|(known, _)| *known == project) {
+            closed
+                .push((project, json!({"dialect": clean(&dialect), "version": package_version.as_deref().map(clean)})));
+        }
+    }
+    let all: Vec<PathBuf> = open_projects.iter().chain(closed.iter().map(|(project, _)| project)).cloned().collect();
+    let all_names = names(&all);
+    let (open_names, closed_names) = all_names.split_at_checked(open.len()).unwrap_or_default();
+    let choices = choices(seat);
+    let mut running: Vec<(&String, Value)> = open
+        .iter()
+        .zip(open_names)
+        .map(|(link, name)| {
+            let (view, project) = (link.link.view.borrow().clone(), project_of(link));
+            let told = json!({
+                "name": name,
+                "project": clean(&project.display().to_string()),
+                "package": package(link),
+                "state": view.state,
+                "ready": view.availability == Availability::Open,
+                "why": view.availability.cause().map(<&str>::from),
+                "clients": link.attached.all().len() + choices.iter().filter(|choice| choice.contains(&project)).count(),
+                "own": *route == Route::To(project.clone()),
+                "may_use": scope.holds(&project),
+            });
+            (name, told)
+        })
+        .collect();
+    running.sort_by_key(|(name, _)| *name);
+    let closed = closed.iter().zip(closed_names).map(|((project, package), name)| {
+        let told = json!({"name": name, "project": clean(&project.display().to_string()), "package": package});
+        (name, told)
+    });
+    let mut closed: Vec<(&String, Value)> = closed.collect();
+    closed.sort_by_key(|(name, _)| *name);
+    let only = |told: Vec<(&String, Value)>| told.into_iter().map(|(_, told)| told).collect::<Vec<_>>();
+    json!({"editors": only(running), "closed": only(closed), "argument": EDITOR_ARGUMENT})
+}
+
+/// The projects of each session that may use several editors. Such a session is on a link of its own.
+fn choices(seat: &Seat) -> Vec<Vec<PathBuf>> {
+    let links = seat.links.all();
+    let nowhere = links.iter().filter(|link| link.place == Place::Nowhere);
+    let survey = |link: &Arc<LinkParts>| {
+        let several = !link.tools.published.borrow().catalogue.editors().is_empty();
+        link.link.survey_now().filter(|_| several).map(|survey| survey.ambiguous.clone())
+    };
+    nowhere.filter_map(survey).collect()
+}
+
+fn package(link: &LinkParts) -> Value {
+    let survey = link.link.survey_now();
+    let version = survey.as_ref().and_then(|survey| survey.facts.package_version.clone());
+    json!({"dialect": link.link.dialect().name(), "version": version})
+}
+
+/// Returns the names and links of the editors that a session may use, in the order of the names.
+fn usable(seat: &Seat, scope: &Scope) -> Vec<(String, Arc<LinkParts>)> {
+    let named = named(scope, &seat.links.known()).into_iter();
+    named.filter_map(|(name, known)| Some((name, seat.links.find(&known.project)?))).collect()
+}
+
+/// Returns the answer of `holdfast_status` for a session that may use several editors, if the call names none.
+pub fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Value {
+    let open = usable(seat, scope).into_iter().filter(|(_, link)| link.is_open());
+    let states: Vec<(String, String)> = open
+        .map(|(name, link)| {
+            let availability = link.link.view.borrow().availability;
+            let state = availability.cause().map_or_else(|| "ready".to_owned(), user_text::cause);
+            (name, state)
+        })
+        .collect();
+    let mut status = own.status();
+    if let Value::Object(members) = &mut status {
+        members.insert("summary".to_owned(), json!(user_text::several_editors(&states)));
+        members.insert("editors".to_owned(), json!(states.iter().map(|(name, _)| name).collect::<Vec<_>>()));
+    }
+    status
+}
+
+/// Returns the answer of `holdfast_calls` for a session that may use several editors, if the call names none: the calls to all of
+/// them, and those that no editor got.
+pub fn calls(
+    seat: &Seat,
+    scope: &Scope,
+    limit: Option<usize>,
+    before: Option<CallId>,
+    verdict: Option<&str>,
+) -> ToolResult {
+    let now = Instant::now();
+    let nowhere = seat.links.nowhere_of(&seat.client);
+    let links: Vec<(Option<String>, Arc<LinkParts>)> =
+        usable(seat, scope).into_iter().map(|(name, link)| (Some(name), link)).chain([(None, nowhere)]).collect();
+    let mut records: Vec<(Instant, CallId, Value)> = Vec::new();
+    for (name, link) in &links {
+        link.calls.ledger(|ledger, _| {
+            for record in ledger.records() {
+                let mut told = of_record(&record, now);
+                if let Value::Object(told) = &mut told {
+                    told.insert("editor".to_owned(), json!(name));
+                }
+                records.push((record.accepted, record.id, told));
+            }
+        });
+    }
+    // Newest first. Calls of the same moment keep one order, so that `before` finds its place.
+    records.sort_by_key(|(accepted, id, _)| (std::cmp::Reverse(*accepted), id.to_string()));
+    let from = match before {
+        None => 0,
+        Some(before) => match records.iter().position(|(_, id, _)| *id == before) {
+            Some(at) => at + 1,
+            None => return ToolResult::error(not_on_record()),
+        },
+    };
+    let is_wanted = |told: &Value| verdict.is_none_or(|wanted| told["verdict"].as_str() == Some(wanted));
+    let mut wanted = records.into_iter().skip(from).map(|(_, _, told)| told).filter(is_wanted);
+    let shown: Vec<Value> = wanted.by_ref().take(limit.unwrap_or(CALLS_LISTED)).collect();
+    let more = wanted.next().is_some();
+    of_value(&json!({"calls": shown, "more": more}))
+}

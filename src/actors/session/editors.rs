@@ -1,0 +1,261 @@
+//! What a routed session does if several editors are its choice: it lists the union of their tools, and sends each call to the
+//! editor that the call names. Nothing is remembered between requests: a name is looked up among what runs at that moment.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{NewRequest, SessionActor, State};
+use crate::actors::editors;
+use crate::actors::gateway_tools::of_value;
+use crate::core::editors::{Choice, Refusal, Scope, choose, named};
+use crate::core::router::{Named, Roots, Route};
+use crate::core::user_text;
+use crate::fsm::cause::Cause;
+use crate::fsm::registry::Source;
+use crate::limits::EDITORS_SOUGHT_MAX;
+use crate::link::{LinkParts, Place};
+use crate::protocol::mcp::editor_argument::is_taken;
+use crate::protocol::mcp::{
+    Catalogue, ClientProfile, GatewayCall, GatewayTool, Member, ToolResult, editor_name, take_editor,
+};
+use crate::protocol::policy::Grounds;
+
+/// Where a session's requests go, and which editors it may use.
+pub(super) struct Heading {
+    pub(super) route: Route,
+    pub(super) scope: Scope,
+}
+
+/// The tools that a session lists while it is on its link that leads to no project.
+#[derive(Default)]
+pub(super) struct Shown {
+    catalogue: Arc<Catalogue>,
+    source: Source,
+    /// Whether more tools may come in a moment, so that a first list is worth a wait.
+    pub(super) is_settling: bool,
+}
+
+impl SessionActor {
+    /// Connects to the editors that are the session's choice and that no link leads to: those of several projects in the client's
+    /// roots, since no other session may have done so; without roots, those whose links failed. Only a request or a survey leads
+    /// here: a link that fails too often must not be opened again by its own end.
+    pub(super) fn seek(&self, named: &Named, roots: &Roots) {
+        let sought = match (named, roots) {
+            (Named::None, Roots::None) => self.seat.links.lost(),
+            (Named::None, Roots::Hold(found)) if found.len() > 1 => found.clone(),
+            _ => return,
+        };
+        for project in sought.iter().take(EDITORS_SOUGHT_MAX) {
+            // With too many links some of these editors are not reached. Those that are make the choice.
+            if let Ok(link) = self.seat.links.to(project)
+                && !link.link.is_wanted()
+            {
+                link.link.want_editor();
+            }
+        }
+    }
+
+    /// Returns the projects that a survey found. If it chose one of several because only that editor's port was open, and another
+    /// editor of them is expected to return (as during a domain reload), they are several still.
+    pub(super) fn with_returning(&self, found: Vec<PathBuf>) -> Vec<PathBuf> {
+        let [one] = found.as_slice() else { return found };
+        let runs = |project: &PathBuf| self.seat.links.find(project).is_some_and(|link| link.running().is_some());
+        let several = self.seat.client.meant(|meant| meant.several());
+        let several = several.filter(|several| several.contains(one));
+        several.filter(|several| several.iter().any(|other| other != one && runs(other))).unwrap_or(found)
+    }
+
+    /// Returns what a session shows that may use the running editors of these projects: the union of their tools.
+    pub(super) fn shown(&self, state: &mut State, heading: &Heading) -> Shown {
+        let links: Vec<Arc<LinkParts>> = self.seat.links.all();
+        let in_scope = |link: &&Arc<LinkParts>| link.leads_to().is_some_and(|project| heading.scope.holds(project));
+        let is_settling = links.iter().filter(in_scope).any(|link| link.is_settling());
+        let Route::Among(choice) = &heading.route else { return Shown { is_settling, ..Shown::default() } };
+        let mut members: Vec<(Source, Member)> = Vec::new();
+        for (name, known) in named(&heading.scope, &self.seat.links.known()) {
+            let leads = |link: &&Arc<LinkParts>| link.leads_to() == Some(&known.project);
+            let Some(link) = links.iter().find(leads).filter(|_| choice.contains(&known.project)) else { continue };
+            let published = link.tools.published.borrow();
+            members.push((published.source, Member { name, catalogue: Arc::clone(&published.catalogue) }));
+        }
+        let source = match members.iter().all(|(source, _)| *source == Source::Live) {
+            true => Source::Live,
+            false if members.iter().all(|(source, _)| *source == Source::None) => Source::None,
+            false => Source::Stale,
+        };
+        let members: Vec<Member> = members.into_iter().map(|(_, member)| member).collect();
+        let is_same = |(known, _): &&(Vec<Member>, Arc<Catalogue>)| {
+            known.len() == members.len()
+                && known.iter().zip(&members).all(|(a, b)| a.name == b.name && Arc::ptr_eq(&a.catalogue, &b.catalogue))
+        };
+        let known = state.union.as_ref().filter(is_same).map(|(_, union)| Arc::clone(union));
+        let catalogue = known.unwrap_or_else(|| {
+            let union = self.seat.links.union_of(&members);
+            // Kept if nothing changed, so that no later request has to compare the two again.
+            let nowhere = self.seat.links.nowhere_of(&self.seat.client);
+            let shown = Arc::clone(&nowhere.tools.published.borrow().catalogue);
+            if shown == union { shown } else { union }
+        });
+        state.union = Some((members, Arc::clone(&catalogue)));
+        Shown { catalogue, source, is_settling }
+    }
+
+    /// Publishes these tools on the session's link that leads to no project. Returns whether they differ from those before.
+    pub(super) fn publish(link: &LinkParts, shown: Shown) -> bool {
+        let mut changed = false;
+        link.tools.published.send_modify(|published| {
+            (published.source, published.disk_read) = (shown.source, true);
+            if !Arc::ptr_eq(&published.catalogue, &shown.catalogue) {
+                changed = published.catalogue != shown.catalogue;
+                if changed {
+                    published.catalogue = shown.catalogue;
+                }
+            }
+        });
+        changed
+    }
+
+    /// Follows a change among the editors, if the session depends on more than one of them.
+    pub(super) fn editors_changed(&self, state: &mut State) {
+        let (named, roots, _) = self.seat.client.meant(|meant| meant.question());
+        let depends = matches!(&roots, Roots::None) || matches!(&roots, Roots::Hold(found) if found.len() > 1);
+        let is_named = self.seat.client.meant(|meant| meant.named.is_some());
+        // A session with one project hears of its editor from its link. A survey that is running ends with a choice too.
+        if depends && !is_named && !state.looking && self.seat.client.handshake().opened {
+            self.follow(state, &named, &roots);
+        }
+    }
+
+    /// Returns the list of tools for the client.
+    pub(super) fn list_result(&self, catalogue: &Catalogue, profile: &ClientProfile) -> String {
+        if self.is_routed() { catalogue.routed_list_result(profile) } else { catalogue.list_result(profile) }
+    }
+
+    /// Sends a call where it belongs: to the editor that it names, otherwise where the router leads.
+    pub(super) fn dispatch(&self, heading: &Heading, mut new: NewRequest) {
+        let here = self.seat.link();
+        let own = GatewayTool::from_name(&new.call.name);
+        if let Some(tool @ (GatewayTool::Editors | GatewayTool::Result)) = own {
+            return self.run_own(heading, &here, &new, tool);
+        }
+        let said = match self.take_names(heading, &here, &mut new) {
+            Ok(said) => said,
+            Err(refusal) => return self.refuse(new, &refusal),
+        };
+        match choose(&heading.route, &heading.scope, &self.seat.links.known(), &said) {
+            Choice::Routed => self.accept(&here, new),
+            Choice::Editor(project) => match self.seat.links.to(&project) {
+                Ok(link) => {
+                    link.link.want_editor();
+                    self.accept(&link, new);
+                }
+                Err(_) => self.turn_down(new, Cause::Overload, user_text::too_many_links()),
+            },
+            Choice::Refused(refusal @ Refusal::Unnamed { .. }) if own.is_some() => match own {
+                Some(tool) if tool != GatewayTool::WaitReady => self.run_own(heading, &here, &new, tool),
+                _ => self.refuse(new, &refusal),
+            },
+            // The gateway tools speak of a closed editor too.
+            Choice::Refused(Refusal::Closed { project, name, editors }) if own.is_some() => {
+                match self.seat.links.find(&project) {
+                    Some(link) => self.accept(&link, new),
+                    None => self.refuse(new, &Refusal::Closed { project, name, editors }),
+                }
+            }
+            Choice::Refused(refusal) => self.refuse(new, &refusal),
+        }
+    }
+
+    /// Takes what names an editor out of a call: its argument, its member of `_meta`, and what the listed name of its tool says.
+    fn take_names(&self, heading: &Heading, here: &LinkParts, new: &mut NewRequest) -> Result<Vec<String>, Refusal> {
+        let mut said = Vec::new();
+        if let Some(value) = &new.call.editor {
+            said.extend(editor_name(value).map_err(|_| Refusal::NotText)?);
+        }
+        let catalogue = Arc::clone(&here.tools.published.borrow().catalogue);
+        let bound = catalogue.find(&new.call.name).filter(|entry| entry.name == new.call.name);
+        let bound = bound.and_then(|entry| Some((entry, entry.origin.as_ref().filter(|origin| origin.is_bound)?)));
+        if let Some((_, origin)) = bound {
+            said.extend(origin.editors.first().cloned());
+            new.call.name.clone_from(&origin.name);
+        }
+        let Some(taken) = take_editor(&new.call.arguments) else { return Ok(said) };
+        let is_its_own = match bound {
+            Some((entry, _)) => is_taken(&entry.tool.input_schema),
+            None if here.place == Place::Nowhere => {
+                let in_scope = |link: &&Arc<LinkParts>| link.leads_to().is_some_and(|to| heading.scope.holds(to));
+                self.seat.links.all().iter().filter(in_scope).any(|link| has_own_argument(link, &new.call.name))
+            }
+            None => has_own_argument(here, &new.call.name),
+        };
+        if !is_its_own {
+            said.extend(taken.names().map_err(|_| Refusal::NotText)?);
+            new.call.arguments = taken.rest;
+        }
+        Ok(said)
+    }
+
+    /// Answers a call that no editor gets.
+    fn refuse(&self, new: NewRequest, refusal: &Refusal) {
+        let cause = match refusal {
+            Refusal::Unnamed { .. } | Refusal::NotText | Refusal::Twice { .. } | Refusal::Ambiguous { .. } => {
+                Cause::Ambiguous
+            }
+            Refusal::Unknown { .. } => Cause::NotRunning,
+            Refusal::OutOfScope { .. } => Cause::WrongProject,
+            Refusal::Closed { project, .. } => {
+                let link = self.seat.links.find(project);
+                // If the user opens it now, it is found soon.
+                link.as_ref().inspect(|link| link.link.want_editor());
+                link.and_then(|link| link.link.view.borrow().availability.cause()).unwrap_or(Cause::NotRunning)
+            }
+        };
+        self.turn_down(new, cause, user_text::editor_refused(refusal));
+    }
+
+    /// Answers a call that no editor gets with this cause, and with what `says` in place of the cause's usual text.
+    fn turn_down(&self, new: NewRequest, cause: Cause, says: String) {
+        let nowhere = self.seat.links.nowhere_of(&self.seat.client);
+        if GatewayTool::from_name(&new.call.name).is_some() {
+            let text = format!("{}: not executed: {says}", new.call.name);
+            return nowhere.calls.answers.own(new.asked, ToolResult::error(text));
+        }
+        self.accept_or_refuse(&nowhere, new, Some((cause, Grounds { rule: None, says })));
+    }
+
+    /// Answers a call of a gateway tool that speaks of more than one editor.
+    fn run_own(&self, heading: &Heading, here: &LinkParts, new: &NewRequest, tool: GatewayTool) {
+        let own = self.seat.tools_on(here);
+        let (asked, arguments) = (new.asked, &new.call.arguments);
+        let call = match tool.parse_arguments(arguments) {
+            Ok(call) => call,
+            Err(fix) => return own.answer(asked, ToolResult::error(fix)),
+        };
+        match call {
+            GatewayCall::Editors => {
+                let catalogue = Arc::clone(&here.tools.published.borrow().catalogue);
+                let (_, rest) = catalogue.within_limit(asked.profile.client.tools_max);
+                let rest = rest.into_iter().map(|entry| entry.name.clone()).collect();
+                editors::list(&self.seat, &self.tasks, asked, heading.route.clone(), heading.scope.clone(), rest);
+            }
+            GatewayCall::Result { call } => {
+                let recorded = self.seat.links.of_call(call);
+                let may = |link: &Arc<LinkParts>| match link.leads_to() {
+                    Some(project) => heading.scope.holds(project),
+                    None => link.id == self.seat.client.nowhere(),
+                };
+                recorded.filter(may).map_or(own, |link| self.seat.tools_on(&link)).result(asked, call);
+            }
+            GatewayCall::Status => own.answer(asked, of_value(&editors::status(&self.seat, &own, &heading.scope))),
+            GatewayCall::Calls { limit, before, verdict } => {
+                own.answer(asked, editors::calls(&self.seat, &heading.scope, limit, before, verdict.as_deref()));
+            }
+            GatewayCall::WaitReady { .. } => own.run(&self.tasks, asked, tool, arguments),
+        }
+    }
+}
+
+fn has_own_argument(link: &LinkParts, tool: &str) -> bool {
+    let published = link.tools.published.borrow();
+    published.catalogue.find(tool).is_some_and(|entry| is_taken(&entry.tool.input_schema))
+}

@@ -1,0 +1,99 @@
+//! What sessions that may use several editors must know of each link: whether its editor runs, and when that changes.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::parts::LinkParts;
+use super::place::Place;
+use crate::client::Sessions;
+use crate::core::editors::{Known, Presence};
+use crate::core::router::Running;
+use crate::fsm::cause::Availability;
+use crate::fsm::registry::Source;
+use crate::protocol::ids::SessionId;
+use crate::protocol::mcp::Catalogue;
+use crate::runtime::messages::session::Message;
+
+impl LinkParts {
+    /// Returns the editor of this link if it runs: it is connected, or it was connected and is expected to return, as during a
+    /// domain reload. `None` also if the connected editor's project is unknown.
+    pub fn running(&self) -> Option<Running> {
+        let view = self.link.view.borrow();
+        let returns = view.connections > 0 && matches!(view.availability, Availability::Coming(_));
+        let target = view.target.as_ref().filter(|_| view.epoch.is_some() || returns)?;
+        Some(Running { project: target.project.clone()?, is_known: !target.source.is_named() })
+    }
+
+    /// Returns the editor of this link, which was just closed, if the editor ran until then.
+    pub(super) fn ran_until_now(&self) -> Option<Running> {
+        let view = self.link.view.borrow();
+        let target = view.target.as_ref().filter(|_| view.connections > 0)?;
+        let is_away = matches!(view.availability, Availability::Absent(_));
+        Some(Running { project: target.project.clone()?, is_known: !target.source.is_named() }).filter(|_| !is_away)
+    }
+
+    /// Returns the project that this link leads to, and whether its editor is there. `None` if the link leads to no project.
+    pub fn known(&self) -> Option<Known> {
+        let editor = match self.link.view.borrow().availability {
+            Availability::Open | Availability::Coming(_) => Presence::Open,
+            Availability::Absent(_) => Presence::Closed,
+        };
+        self.leads_to().map(|project| Known { project: project.to_path_buf(), editor })
+    }
+
+    /// Returns the project that this link leads to, if it leads to one.
+    pub fn leads_to(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Project(project) => Some(project),
+            Place::Roots | Place::Nowhere => None,
+        }
+    }
+
+    /// Whether this link leads to a project whose editor is connected, or is expected to be.
+    pub fn is_open(&self) -> bool {
+        self.known().is_some_and(|known| known.editor == Presence::Open)
+    }
+
+    /// Whether the live tool list of this link's editor may still come.
+    pub fn is_settling(&self) -> bool {
+        let source = self.tools.published.borrow().source;
+        let view = self.link.view.borrow();
+        view.undecided || source != Source::Live && !matches!(view.availability, Availability::Absent(_))
+    }
+
+    /// Tells every session that may use several editors when something changes that matters to it: whether this link's editor
+    /// runs, or which tools it has. Never returns.
+    pub async fn report_changes(&self, sessions: &Sessions) {
+        let (mut view, mut published) = (self.link.view.subscribe(), self.tools.published.subscribe());
+        let mut told = None;
+        loop {
+            view.borrow_and_update();
+            let catalogue: Arc<Catalogue> = Arc::clone(&published.borrow_and_update().catalogue);
+            let news = (self.running(), self.known(), self.is_settling(), catalogue);
+            let is_same = |(running, known, settling, catalogue): &(_, _, _, Arc<Catalogue>)| {
+                *running == news.0 && *known == news.1 && *settling == news.2 && Arc::ptr_eq(catalogue, &news.3)
+            };
+            if !told.as_ref().is_some_and(is_same) {
+                told = Some(news);
+                editors_changed(sessions);
+            }
+            let changed = tokio::select! {
+                changed = view.changed() => changed,
+                changed = published.changed() => changed,
+            };
+            if changed.is_err() {
+                // The link has gone with both senders: nothing changes any more.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+/// Tells every session that may use several editors that something changed among them.
+pub fn editors_changed(sessions: &Sessions) {
+    for client in sessions.all() {
+        if client.id != SessionId::STDIO {
+            client.actor.cast(Message::EditorsChanged);
+        }
+    }
+}

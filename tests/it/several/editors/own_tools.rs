@@ -1,0 +1,118 @@
+//! The gateway's own tools, and the limit of the list.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn the_gateway_tools_speak_of_all_editors_or_of_the_one_that_is_named() {
+    let config = Config { state_dir: Some(PathBuf::from("/state")), ..Config::default() };
+    let mut scene = Scene::with(config, 3, |_, config| config).await;
+    let list = scene.caller.list().await;
+    let own = ["holdfast_status", "holdfast_wait_ready", "holdfast_calls"];
+    assert!(own.iter().all(|tool| argument(&list, tool)["type"] == "string"));
+    assert!(argument(&list, "holdfast_editors").is_null() && argument(&list, "holdfast_result").is_null());
+    scene.stage.host.set_process(u32::from(PROJECTS[1].1), Liveness::Dead);
+    scene.editors[1].quit().await.unwrap();
+    until("it is gone", || !scene.stage.parts.links.find(&scene.stage.project(1)).unwrap().is_open()).await;
+    let told = scene.caller.told("holdfast_editors").await;
+    let of = |list: &Value, name: &str| {
+        let list = list.as_array().unwrap();
+        list.iter().find(|editor| editor["name"] == name).cloned().unwrap_or_else(|| panic!("{name}: {told:#}"))
+    };
+    let castle = of(&told["editors"], "Castle");
+    assert_eq!((&castle["ready"], &castle["own"], &castle["may_use"]), (&json!(true), &json!(false), &json!(true)));
+    assert_eq!(castle["project"], scene.stage.project(0).display().to_string());
+    assert_eq!(castle["package"]["dialect"], "uloop");
+    assert_eq!(castle["clients"], 2, "its owner and this session");
+    assert_eq!(of(&told["closed"], "Forest")["project"], scene.stage.project(1).display().to_string());
+    assert_eq!(told["editors"].as_array().unwrap().len(), 2, "{told:#}");
+
+    let status = scene.caller.told("holdfast_status").await;
+    let summary = status["summary"].as_str().unwrap();
+    assert!(summary.contains("`Castle` (ready), `Harbour` (ready)") && summary.contains(ARGUMENT), "{summary}");
+    let status: Value =
+        serde_json::from_str(&scene.caller.client.ok("holdfast_status", json!({ARGUMENT: "Harbour"})).await).unwrap();
+    assert_eq!(status["project"], scene.stage.project(2).display().to_string());
+    let id = scene.caller.client.call("holdfast_wait_ready", json!({})).await;
+    let (text, error) = scene.caller.client.text(&id).await;
+    assert!(error && text.contains("not executed") && text.contains("`Castle` or `Harbour`"), "{text}");
+    // They speak of a closed editor too: whether it is there is what they are asked.
+    let status: Value =
+        serde_json::from_str(&scene.caller.client.ok("holdfast_status", json!({ARGUMENT: "Forest"})).await).unwrap();
+    assert_eq!((&status["project"], &status["editor"]["ready"]), (&json!(scene.stage.project(1)), &json!(false)));
+    let id = scene.caller.client.call("holdfast_wait_ready", json!({ARGUMENT: "Forest", "timeout_seconds": 1})).await;
+    let (text, error) = scene.caller.client.text(&id).await;
+    assert!(error && text.starts_with("Not ready after") && text.contains("Forest"), "{text}");
+    let ready = scene.caller.client.ok("holdfast_wait_ready", json!({ARGUMENT: "Castle"})).await;
+    assert!(ready.starts_with("Ready") && ready.contains("Castle"), "{ready}");
+    scene.end().await;
+}
+
+/// An editor that no session of this process has met, with its tools in a file.
+#[tokio::test(start_paused = true)]
+async fn known_projects_whose_editors_are_closed_are_told_of_from_their_files() {
+    let state = PathBuf::from("/state");
+    let stage = Stage::with(Config { state_dir: Some(state.clone()), ..Config::default() });
+    for nth in [1, 2] {
+        let file = holdfast::storage::catalogue_file::CatalogueFile::new(
+            &stage.project(nth),
+            "turbokettle",
+            Some("1.2.3".into()),
+            Vec::new(),
+        );
+        holdfast::storage::catalogue_file::write(&*stage.host, &state, &file).unwrap();
+    }
+    std::fs::remove_dir_all(stage.project(2).join("Assets")).unwrap();
+    let _unity = stage.editor(0).await;
+    let mut caller = stage.named(0).await;
+    assert!(!caller.count("ready").await.1);
+    let told = caller.told("holdfast_editors").await;
+    let closed = told["closed"].as_array().unwrap();
+    assert_eq!(closed.len(), 1, "a project that is gone is not told of: {told:#}");
+    assert_eq!((&closed[0]["name"], &closed[0]["package"]["version"]), (&json!("Forest"), &json!("1.2.3")));
+    assert_eq!(told["editors"][0]["name"], "Castle");
+    assert!(caller.client.tools().await.contains(&"holdfast_editors".to_owned()));
+    assert_eq!(caller.close().await, ShutdownReason::InputEnded);
+    stage.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_union_keeps_to_the_clients_limit_and_names_the_rest_which_can_be_called_all_the_same() {
+    let mut scene = Scene::with(Config::default(), 2, |_, config| FakeUnityConfig { tools: 200, ..config }).await;
+    let mut caller = scene.stage.attach(None);
+    // This client shows its model at most 128 tools.
+    caller.client.open_as("Visual Studio Code", "2025-06-18", json!({})).await;
+    let list = caller.list().await;
+    let listed = names(&list);
+    assert_eq!(listed.len(), 128, "{listed:?}");
+    assert_eq!(caller.list().await, list);
+    let whole = names(&scene.caller.list().await);
+    let rest: Vec<&String> = whole.iter().filter(|name| !listed.contains(name)).collect();
+    assert_eq!(rest.len(), whole.len() - 128);
+    let says = tool(&list, "holdfast_editors")["description"].as_str().unwrap();
+    assert!(says.contains(rest[0]) && says.contains(&format!("{} more tools", rest.len())), "{says}");
+    let told = caller.told("holdfast_editors").await;
+    assert_eq!(told["tools_not_listed"], json!(rest));
+    caller.client.ok(rest[0], json!({"text": "unlisted", ARGUMENT: "Forest"})).await;
+    scene.owners.push(caller);
+    scene.end().await;
+}
+
+/// The answer of a call that was sent comes late: its id leads to it, whatever editor it ran in.
+#[tokio::test(start_paused = true)]
+async fn a_late_result_is_found_in_whatever_editor_it_ran() {
+    let config = Config { patience: Some(Duration::from_secs(10)), ..Config::default() };
+    let mut scene = Scene::with(config, 2, |_, config| config).await;
+    let id = scene.caller.client.call("hold", json!({ARGUMENT: "Forest"})).await;
+    let (text, _) = scene.caller.client.text(&id).await;
+    assert!(text.starts_with("Still running"), "{text}");
+    let call = text.split('"').find_map(holdfast::protocol::ids::CallId::parse).unwrap().to_string();
+    scene.editors[1].release();
+    let link = scene.stage.parts.links.find(&scene.stage.project(1)).unwrap();
+    until("it ended", || link.calls.ledger(|ledger, _| ledger.counts()) == (0, 0)).await;
+    let kept = scene.caller.client.ok("holdfast_result", json!({"call_id": call})).await;
+    assert!(kept.contains("Released"), "{kept}");
+    // A session that is bound to the other project does not get it.
+    let id = scene.owners[0].client.call("holdfast_result", json!({"call_id": call})).await;
+    assert!(scene.owners[0].client.text(&id).await.0.contains("on record"));
+    scene.end().await;
+}
