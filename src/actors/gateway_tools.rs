@@ -19,9 +19,9 @@ use crate::fsm::registry::Source;
 use crate::limits::{
     FINISHED_CALLS_MAX, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, READY_LOOK_EVERY, WAIT_READY_MAX,
 };
-use crate::link::{Calls, Link, LinkView, Tools};
+use crate::link::{Calls, Link, LinkView, Links, Tools};
 use crate::protocol::dialect::Heartbeat;
-use crate::protocol::ids::CallId;
+use crate::protocol::ids::{CallId, SessionId};
 use crate::protocol::mcp::{Audience, GatewayCall, GatewayTool, ToolResult};
 use crate::protocol::text::clean;
 use crate::runtime::environment::Environment;
@@ -45,6 +45,8 @@ pub struct GatewayTools {
     pub tools: Arc<Tools>,
     /// The calls of the link.
     pub calls: Arc<Calls>,
+    /// All links.
+    pub links: Arc<Links>,
 }
 
 impl GatewayTools {
@@ -89,10 +91,11 @@ impl GatewayTools {
         let client = self.client.handshake();
         let still = self.still(&link);
         let (held, running) = self.calls.ledger(|ledger, _| ledger.counts());
-        let busy_with = self.calls.ledger(|ledger, now| {
-            ledger.running().map(|(call, tool, since)| {
-            json!({"call_id": call.to_string(), "tool": &*tool, "for_ms": millis(now.saturating_duration_since(since))})
-        })
+        let (running_for, busy_with) = self.calls.ledger(|ledger, now| {
+            let busy_with = ledger.running().map(|(call, tool, since)| {
+                json!({"call_id": call.to_string(), "tool": &*tool, "for_ms": millis(now.saturating_duration_since(since))})
+            });
+            (ledger.running_for(), busy_with)
         });
         json!({
             "summary": summary(&link, survey.as_deref(), held, still.as_ref()),
@@ -122,7 +125,8 @@ impl GatewayTools {
             // `policy`: the rules that forbid tools, with their source. `audit`: the file in which calls are recorded.
             "policy": self.tools.policy_lines(self.client.id),
             "audit": self.client.config.audit.as_ref().map(|path| path.display().to_string()),
-            "queue": {"held": held, "running": running, "busy_with": busy_with},
+            "queue": {"held": held, "running": running, "busy_with": busy_with, "busy_for": running_for.and_then(|of| self.client_of(of))},
+            "hub": self.hub(),
             "gateway": {
                 "version": env!("CARGO_PKG_VERSION"),
                 "pid": std::process::id(),
@@ -133,6 +137,31 @@ impl GatewayTools {
             // The gateway's own resources, beyond what the system shows of any process; helps to find a leak.
             "resources": {"tasks": self.env.health.tasks()},
         })
+    }
+
+    /// Returns the name of a session's client, if several sessions share this gateway.
+    fn client_of(&self, session: SessionId) -> Option<String> {
+        self.env.records.as_ref()?;
+        let client = self.links.sessions().get(session)?;
+        Some(clean(&client.handshake().name))
+    }
+
+    /// Describes the hub that this session is on: who else is on it, and how often it was taken over. `None` without a hub.
+    fn hub(&self) -> Option<Value> {
+        let records = self.env.records.as_ref()?;
+        let sessions = self.links.sessions().all();
+        let clients = sessions.iter().filter(|client| client.id != SessionId::STDIO).map(|client| {
+            let project = self.links.of(client).link.wanted().project().map(|path| path.display().to_string());
+            json!({"client": clean(&client.handshake().name), "project": project, "is_this": client.id == self.client.id})
+        });
+        let recovered: u64 =
+            self.links.all().iter().map(|link| link.calls.ledger(|ledger, _| ledger.recovered())).sum();
+        Some(json!({
+            "name": self.env.boot,
+            "clients": clients.collect::<Vec<Value>>(),
+            "starts": records.starts,
+            "calls_taken_over": recovered,
+        }))
     }
 
     /// Returns what makes no progress in a connected editor: its main thread, its heartbeat or a call. `None` if all of them go

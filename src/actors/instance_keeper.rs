@@ -7,12 +7,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::gateway_tools::GatewayTools;
-use crate::limits::{FLUSH_MAX, RUN_RECORD_BUSY_EVERY, RUN_RECORD_EVERY, RUN_RECORD_SPACING};
+use super::parts::Parts;
+use crate::limits::{FLUSH_MAX, RUN_RECORD_BUSY_EVERY, RUN_RECORD_EVERY, RUN_RECORD_MAX_BYTES, RUN_RECORD_SPACING};
+use crate::protocol::ids::SessionId;
 use crate::storage::instance_record;
 use crate::storage::locked_record::{self, StateRecord};
 
@@ -50,6 +53,52 @@ impl RunRecord {
             task.abort();
             // The record is removed when the task drops it.
             let _ = task.await;
+        }
+    }
+}
+
+/// The record of a hub, with a snapshot of each session.
+#[derive(Debug)]
+pub struct HubRecord(RunRecord);
+
+impl HubRecord {
+    /// Starts the task that writes the hub's record. Does nothing if there is no state folder.
+    pub fn keep(parts: &Arc<Parts>) -> Self {
+        let Some(folder) = parts.env.config.state_dir.as_ref().map(|state| state.join(instance_record::FOLDER)) else {
+            return Self(RunRecord { keeper: None });
+        };
+        let (stop, stopped) = oneshot::channel();
+        let renewing = renew_hub(Arc::clone(parts), locked_record::path_in(&folder), stopped);
+        let task = parts.env.health.spawn("run_record", renewing);
+        Self(RunRecord { keeper: Some(Keeper { task, stop }) })
+    }
+
+    /// Removes the record, as [`RunRecord::remove`] does.
+    pub async fn remove(self) {
+        self.0.remove().await;
+    }
+}
+
+async fn renew_hub(parts: Arc<Parts>, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
+    let record = match StateRecord::claim(&parts.env.host, path).await {
+        Ok(record) => record,
+        Err(error) => return parts.env.events.trouble_with("run_record", &error.to_string()),
+    };
+    loop {
+        let clients = parts.sessions.all();
+        let opened = clients.iter().filter(|client| client.id != SessionId::STDIO && client.handshake().opened);
+        let snapshots: Vec<Value> = opened.map(|client| parts.seat(client).tools().snapshot()).collect();
+        let bytes = serde_json::to_vec(&snapshots).unwrap_or_default();
+        // With very many calls and machines a record may be too long to be read back.
+        if bytes.len() <= RUN_RECORD_MAX_BYTES
+            && let Err(error) = record.write(&parts.env.host, bytes).await
+        {
+            parts.env.events.trouble_with("run_record", &error.to_string());
+        }
+        tokio::select! {
+            biased;
+            _ = &mut stopped => return,
+            () = sleep(RUN_RECORD_BUSY_EVERY) => {}
         }
     }
 }

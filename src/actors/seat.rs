@@ -38,6 +38,7 @@ impl Seat {
             link: Arc::clone(link),
             tools: Arc::clone(tools),
             calls: Arc::clone(calls),
+            links: Arc::clone(&self.links),
         }
     }
 }

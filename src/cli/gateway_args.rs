@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::named_editor;
 use crate::config::file::{self, Places, PolicySection};
 use crate::config::{BadProject, Config, MetricsAddress, PortSource};
 use crate::limits::PATIENCE_MAX;
@@ -23,6 +24,10 @@ pub struct EditorArgs {
     /// the working directory and the folders above it, or up to three levels below it.
     #[arg(long, value_name = "DIR", env = "HOLDFAST_PROJECT")]
     pub project: Option<PathBuf>,
+    /// The editor of this name, in place of --project: the folder of its project, as `holdfast status` and holdfast_editors show it.
+    /// Known are the projects of running gateways and of earlier sessions.
+    #[arg(long, value_name = "NAME", env = "HOLDFAST_EDITOR", conflicts_with = "project")]
+    pub editor: Option<String>,
     /// Port of the editor's bridge on 127.0.0.1. Without it: UNITY_TCP_PORT (for TSavo/Unity-MCP UNITY_PORT), what the project's
     /// files say, the package's own default.
     #[arg(long, value_name = "PORT", env = "HOLDFAST_PORT", value_parser = port)]
@@ -217,6 +222,19 @@ impl EditorArgs {
             Some(here) => here.join(project),
             None => project.clone(),
         });
+        // The path is made absolute (HOME may be relative): messages name this folder to people whose working directory differs.
+        let state_dir = (self.state_dir.clone().or_else(|| state_dir(System::HERE, variable)))
+            .map(|path| std::path::absolute(&path).unwrap_or(path));
+        let named = self.editor.as_deref().map(|name| (name, named_editor::project_of(name, state_dir.as_deref())));
+        let project = match named {
+            None => project,
+            Some((_, Ok(found))) => Some(found),
+            Some((name, Err(complaint))) => {
+                complaints.push(complaint);
+                // A folder that does not exist: then no other project is meant either.
+                Some(working_dir.clone().unwrap_or_default().join(name).join("no such editor"))
+            }
+        };
         let mut file = file::read_user(&RealHost, self.config.as_deref(), &places(System::HERE, variable));
         complaints.append(&mut file.complaints);
         let policy = self.policy(file.rules, file.path.as_deref(), file.grave, &mut complaints);
@@ -237,10 +255,7 @@ impl EditorArgs {
             dialects: self.dialect.dialects(),
             client_name: self.client_name.clone().or_else(|| variable("MCP_CLIENT_NAME")),
             development: self.development || variable("NODE_ENV").as_deref() == Some("development"),
-            // The path is made absolute (HOME may be relative): messages name this folder to people whose working directory
-            // differs.
-            state_dir: (self.state_dir.clone().or_else(|| state_dir(System::HERE, variable)))
-                .map(|path| std::path::absolute(&path).unwrap_or(path)),
+            state_dir,
             complaints: complaints.clone(),
             ..Config::default()
         };

@@ -12,6 +12,7 @@ use super::gateway_args::{DialectChoice, EditorArgs, GatewayArgs, HubMode};
 use super::serve::{self, log_panics, watch_signals};
 use super::{Exit, output, resources};
 use crate::actors::gateway::OnWorkers;
+use crate::actors::instance_keeper::HubRecord;
 use crate::actors::parts::Parts;
 use crate::config::{Config, MetricsAddress};
 use crate::core::shutdown::ShutdownReason;
@@ -81,6 +82,7 @@ impl HubArgs {
         let arguments = GatewayArgs {
             editor: EditorArgs {
                 project: None,
+                editor: None,
                 port: None,
                 dialect: DialectChoice::Auto,
                 client_name: None,
@@ -166,8 +168,10 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         let (quit, quitting) = mpsc::channel(4);
         parts.env.health.spawn("signals", watch_signals(quit));
         let exporter = Exporter::start(&parts);
+        let record = HubRecord::keep(&parts);
         let spawn = OnWorkers(workers.handle().clone());
         let why = hub::run(&parts, spawn, listener, arguments.leave_when_idle, quitting).await;
+        record.remove().await;
         exporter.end(&parts, why).await;
         Ok(why)
     });

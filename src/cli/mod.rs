@@ -13,6 +13,7 @@ pub mod fake_unity;
 pub mod gateway_args;
 pub mod hub;
 pub mod look;
+mod named_editor;
 pub mod one_shot;
 mod orphan;
 pub mod output;

@@ -207,6 +207,10 @@ where
     for complaint in &complaints {
         output::complain(&format!("holdfast: {complaint}"));
     }
+    if arguments.editor.is_some() && bad_project(&config).is_some() {
+        output::complain("Nothing was done.");
+        return Exit::Usage.into();
+    }
     if let Some(bad) = bad_project(&config) {
         output::complain(&format!("holdfast: --project: {bad}. Nothing was done."));
         return Exit::Usage.into();

@@ -110,6 +110,16 @@ fn print_gateway(gateway: &Value) {
         let text = format!("written {} ago and not renewed since: what follows may be over", user_text::seconds(age));
         row("record", &toned(&text, Tone::Bad));
     }
+    if let Some(clients) = gateway.pointer("/hub/clients").and_then(Value::as_array) {
+        let others = clients.iter().filter(|client| client["is_this"] != true);
+        let others: Vec<String> = others.map(|client| clean(text(client, "/client").unwrap_or_default())).collect();
+        let with = if others.is_empty() { "alone".to_owned() } else { format!("with {}", others.join(", ")) };
+        let taken = match number(gateway, "/hub/starts") {
+            0 | 1 => String::new(),
+            starts => format!("; the hub was started {starts} times"),
+        };
+        row("hub", &format!("{with}{taken}"));
+    }
     row("project", &clean(text(gateway, "/project").unwrap_or("not known")));
     let ready = gateway.pointer("/editor/ready").and_then(Value::as_bool) == Some(true);
     let why =
@@ -138,8 +148,9 @@ fn print_gateway(gateway: &Value) {
     if let Some(file) = text(gateway, "/audit") {
         row("audit", &clean(file));
     }
+    let of_client = text(gateway, "/queue/busy_for").map(|client| format!(" of {}", clean(client))).unwrap_or_default();
     let busy = text(gateway, "/queue/busy_with/tool")
-        .map(|tool| format!(" ({} for {})", clean(tool), span(gateway, "/queue/busy_with/for_ms")));
+        .map(|tool| format!(" ({}{of_client} for {})", clean(tool), span(gateway, "/queue/busy_with/for_ms")));
     row(
         "queue",
         &format!(

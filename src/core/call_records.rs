@@ -52,6 +52,9 @@ pub enum Record {
     Gateway {
         /// The name by which editors recognise the gateway.
         id: String,
+        /// How many hubs have had this name.
+        #[serde(default)]
+        starts: u64,
     },
     /// A call is about to be sent.
     Sent(SentCall),

@@ -56,6 +56,11 @@ impl Links {
         }
     }
 
+    /// Returns the sessions of this process.
+    pub fn sessions(&self) -> &Arc<Sessions> {
+        &self.sessions
+    }
+
     /// Returns the link of the session over stdin and stdout.
     pub fn first(&self) -> &Arc<LinkParts> {
         &self.first

@@ -25,8 +25,17 @@ pub struct CallFile {
     /// The name by which editors recognise the gateway. A hub takes over its predecessor's: an editor's journal belongs to a name,
     /// and an editor closes the former connection of the same name.
     pub gateway: String,
+    /// How many hubs have had this name, this one included.
+    pub starts: u64,
     path: PathBuf,
     inner: Mutex<Inner>,
+}
+
+/// Where the file is, and what its first line says.
+struct Head<'a> {
+    path: &'a Path,
+    gateway: &'a str,
+    starts: u64,
 }
 
 #[derive(Debug)]
@@ -45,7 +54,7 @@ impl CallFile {
     /// The system's error.
     pub fn open(path: &Path, gateway: String) -> io::Result<Self> {
         let this = Self::parse(path, gateway)?;
-        this.lock().rewrite(path, &this.gateway)?;
+        this.lock().rewrite(&this.head())?;
         Ok(this)
     }
 
@@ -63,19 +72,24 @@ impl CallFile {
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
         let (mut records, mut known) = (CallRecords::default(), None);
+        let mut starts = 0;
         // What follows the last line end was cut off.
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let now = seconds_now();
         for line in text.get(..whole).unwrap_or_default().split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
-                Ok(Record::Gateway { id }) => known = Some(id),
+                Ok(Record::Gateway { id, starts: before }) => (known, starts) = (Some(id), before),
                 Ok(record) => records.apply(record, now),
                 Err(_) => {}
             }
         }
         let gateway = known.unwrap_or(gateway);
         let inner = Inner { file, bytes: text.len(), records, failed: None };
-        Ok(Self { gateway, path: path.to_path_buf(), inner: Mutex::new(inner) })
+        Ok(Self { gateway, starts: starts + 1, path: path.to_path_buf(), inner: Mutex::new(inner) })
+    }
+
+    fn head(&self) -> Head<'_> {
+        Head { path: &self.path, gateway: &self.gateway, starts: self.starts }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -87,7 +101,7 @@ impl CallFile {
     /// # Errors
     /// The system's error: the call must not be sent.
     pub fn sent(&self, sent: SentCall) -> io::Result<()> {
-        self.lock().add(&self.path, &self.gateway, Record::Sent(sent))
+        self.lock().add(&self.head(), Record::Sent(sent))
     }
 
     /// Deletes the record of a call of which no byte was written, or whose client wants no answer.
@@ -95,7 +109,7 @@ impl CallFile {
         let mut inner = self.lock();
         if inner.records.is_sent(call) {
             // If this cannot be written, the call counts as one that may have run.
-            let _ = inner.add(&self.path, &self.gateway, Record::Dropped { call });
+            let _ = inner.add(&self.head(), Record::Dropped { call });
         }
     }
 
@@ -108,7 +122,7 @@ impl CallFile {
         if let Ok(result) = RawValue::from_string(result.to_owned()) {
             // If this cannot be written, the answer is sent all the same. If the hub is then killed before the client has it, the
             // outcome is looked for again.
-            let _ = inner.add(&self.path, &self.gateway, Record::Answered { call, result });
+            let _ = inner.add(&self.head(), Record::Answered { call, result });
         }
     }
 
@@ -121,7 +135,7 @@ impl CallFile {
     pub fn delivered(&self, origin: Origin) {
         let mut inner = self.lock();
         if inner.records.known(&origin).is_some() {
-            let _ = inner.add(&self.path, &self.gateway, Record::Delivered(origin));
+            let _ = inner.add(&self.head(), Record::Delivered(origin));
         }
     }
 
@@ -139,7 +153,7 @@ impl CallFile {
     pub fn expire(&self) {
         let mut inner = self.lock();
         if inner.records.expire(seconds_now().saturating_sub(CALL_RECORD_MAX_AGE.as_secs())) {
-            let _ = inner.rewrite(&self.path, &self.gateway);
+            let _ = inner.rewrite(&self.head());
         }
     }
 
@@ -155,7 +169,7 @@ impl CallFile {
 }
 
 impl Inner {
-    fn add(&mut self, path: &Path, gateway: &str, record: Record) -> io::Result<()> {
+    fn add(&mut self, head: &Head<'_>, record: Record) -> io::Result<()> {
         let mut line = serde_json::to_vec(&record)?;
         line.push(b'\n');
         let written = self.append(&line);
@@ -167,7 +181,7 @@ impl Inner {
         let spent = self.records.is_empty() && self.bytes > CALL_RECORDS_SPENT_BYTES;
         if spent || self.bytes > CALL_RECORDS_FILE_MAX_BYTES {
             // If that fails, the old file is still right.
-            let _ = self.rewrite(path, gateway);
+            let _ = self.rewrite(head);
         }
         written
     }
@@ -183,15 +197,15 @@ impl Inner {
     }
 
     /// Replaces the file by one that has only what is kept.
-    fn rewrite(&mut self, path: &Path, gateway: &str) -> io::Result<()> {
-        let first = Record::Gateway { id: gateway.to_owned() };
+    fn rewrite(&mut self, head: &Head<'_>) -> io::Result<()> {
+        let first = Record::Gateway { id: head.gateway.to_owned(), starts: head.starts };
         let mut all = Vec::new();
         for record in std::iter::once(first).chain(self.records.lines()) {
             all.extend(serde_json::to_vec(&record)?);
             all.push(b'\n');
         }
-        RealHost.write(path, &all)?;
-        (self.file, self.bytes) = (open_end(path)?, all.len());
+        RealHost.write(head.path, &all)?;
+        (self.file, self.bytes) = (open_end(head.path)?, all.len());
         Ok(())
     }
 }

@@ -12,12 +12,17 @@ use crate::platform::host::{Host as _, RealHost};
 /// The folder of the records, below the state folder.
 pub const FOLDER: &str = "run";
 
-/// Reads the records of all running gateways. Removes the records that killed gateways left behind.
+/// Reads the records of all running gateways: one for each session. The file of a hub has an array of them. Removes the records that killed gateways left behind.
 pub fn all(state_dir: &Path) -> Vec<Value> {
     let host = RealHost;
     let read = |path: &PathBuf| {
         let bytes = host.read(path, RUN_RECORD_MAX_BYTES).ok()?;
         serde_json::from_slice(&bytes).ok()
     };
-    locked_record::living(&host, &state_dir.join(FOLDER)).iter().filter_map(read).collect()
+    let records = locked_record::living(&host, &state_dir.join(FOLDER));
+    let of_each = records.iter().filter_map(read).map(|record| match record {
+        Value::Array(sessions) => sessions,
+        record => vec![record],
+    });
+    of_each.flatten().collect()
 }

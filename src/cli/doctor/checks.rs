@@ -20,11 +20,13 @@ use crate::core::user_text;
 use crate::fsm::bridge::ConnectFailure;
 use crate::fsm::cause::{Availability, Cause};
 use crate::limits::{DOCTOR_WAIT, LOCK_FILE_OLD};
+use crate::platform::filesystem;
 use crate::platform::host::{Host as _, Liveness, RealHost, System};
 use crate::protocol::dialect::Dialect;
 use crate::protocol::mcp::Catalogue;
 use crate::protocol::text::clean;
 use crate::storage::catalogue_file::{self, Unusable};
+use crate::storage::hub_folder::HubFolder;
 use crate::storage::instance_record;
 
 /// Runs all checks. Returns the findings in the order in which a person would look for a fault.
@@ -116,8 +118,10 @@ fn project(config: &Config, look: &Look) -> Finding {
 }
 
 /// The environment variables that change what a gateway does, and what each one does.
-const VARIABLES: [(&str, &str); 25] = [
+const VARIABLES: [(&str, &str); 27] = [
     ("HOLDFAST_PROJECT", "names the project, like --project"),
+    ("HOLDFAST_EDITOR", "names the editor, like --editor"),
+    ("HOLDFAST_HUB", "says whether a hub serves the session, like --hub"),
     ("HOLDFAST_PORT", "names the port, like --port: it is called without a proof of whose it is"),
     ("UNITY_TCP_PORT", "names the port to try first: it is called without a proof of whose it is"),
     ("UNITY_PORT", "is the same for the editor of TSavo/Unity-MCP alone"),
@@ -384,7 +388,28 @@ fn state(config: &Config, look: &Look) -> Vec<Finding> {
         findings.push(catalogue(folder, project, look.survey.dialect, look.survey.facts.package_version.as_deref()));
     }
     findings.extend(instance_record::all(folder).iter().map(gateway));
+    findings.extend(hub(folder));
     findings
+}
+
+/// Returns what is known of the hub; `None` if none runs and nothing speaks against one.
+fn hub(state: &Path) -> Option<Finding> {
+    if let Some(why) = filesystem::unreliable_locks(state) {
+        let says = format!("the state folder is on {why}, where locks of files are not reliable: no hub is used");
+        return Some(
+            Finding::note("hub", says).fix("for a hub, name a folder on this machine's own disk with --state-dir"),
+        );
+    }
+    let running = HubFolder::of(state).running()?;
+    Some(Finding::ok(
+        "hub",
+        format!(
+            "a hub runs (pid {}, version {}) at {}; sessions that start now share its editors",
+            running.pid,
+            clean(&running.version),
+            running.socket.display()
+        ),
+    ))
 }
 
 /// Returns a warning about a file outside the user's profile on Windows, such as in `C:\temp`. There a file is as private as its

@@ -12,7 +12,7 @@ use crate::core::calls::types::{Late, Lookup, Record, Sending, Surprises};
 use crate::core::calls::withheld::Withheld;
 use crate::fsm::call::State;
 use crate::limits::OPEN_CALLS_MAX_BYTES;
-use crate::protocol::ids::{CallId, Epoch};
+use crate::protocol::ids::{CallId, Epoch, SessionId};
 
 impl std::fmt::Debug for Ledger {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -70,6 +70,16 @@ impl Ledger {
     pub fn running(&self) -> Option<(CallId, Arc<str>, Instant)> {
         let entry = self.entries.with_place()?;
         Some((entry.id, Arc::clone(&entry.tool), entry.sent.unwrap_or(entry.accepted)))
+    }
+
+    /// Returns the session whose call [`running`](Self::running) names.
+    pub fn running_for(&self) -> Option<SessionId> {
+        self.entries.with_place().map(|entry| entry.request.session)
+    }
+
+    /// Returns the number of calls that were taken over from an earlier gateway.
+    pub fn recovered(&self) -> u64 {
+        self.recovered
     }
 
     /// Returns the records of all calls: first the open calls and then the finished ones, each newest first. Finished records are
