@@ -107,6 +107,8 @@ async fn of_several_projects_in_the_roots_the_last_one_that_runs_is_the_sessions
     tokio::time::sleep(ROUTE_LOOK_EVERY).await;
     let (text, error) = caller.count("left").await;
     assert!(!error, "{text}");
+    // The closed one is in the roots as ever, so it is told of as closed.
+    refused(&caller.count_in("Castle", "closed").await, &["`Castle` is closed", "`Forest`"]);
     assert_eq!(["none", "closed", "left"].map(|key| editors[1].runs(key)), [0, 0, 1]);
     assert_eq!(caller.close().await, ShutdownReason::InputEnded);
     stage.end().await;
