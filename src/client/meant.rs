@@ -23,6 +23,8 @@ pub struct Meant {
     pub generation: u64,
     /// The projects that the last survey found, with the survey's generation and the time of its result.
     found: Option<(u64, Vec<PathBuf>, Instant)>,
+    /// All projects that surveys of one generation found. A later survey may name fewer, because only one editor runs then.
+    seen: (u64, Vec<PathBuf>),
 }
 
 impl Meant {
@@ -53,6 +55,12 @@ impl Meant {
     /// Keeps the projects that a survey found. Does nothing if the generation has changed since the survey began.
     pub fn found(&mut self, generation: u64, projects: Vec<PathBuf>) {
         if generation == self.generation {
+            if self.seen.0 != generation {
+                self.seen = (generation, Vec::new());
+            }
+            let fresh: Vec<PathBuf> =
+                projects.iter().filter(|project| !self.seen.1.contains(project)).cloned().collect();
+            self.seen.1.extend(fresh);
             self.found = Some((generation, projects, Instant::now()));
         }
     }
@@ -63,6 +71,11 @@ impl Meant {
             Some([one]) => Some(one.clone()),
             _ => None,
         }
+    }
+
+    /// Returns all projects that were found with what the client says now.
+    pub fn seen(&self) -> &[PathBuf] {
+        if self.seen.0 == self.generation { &self.seen.1 } else { &[] }
     }
 
     /// Returns the projects that the last survey found with what the client says now, if they were several.

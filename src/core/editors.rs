@@ -44,12 +44,15 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Derives the scope from what a session says about where it works.
-    pub fn of(named: &Named, roots: &Roots) -> Self {
+    /// Derives the scope from what a session says about where it works. `seen`: all projects that were found in its roots so far.
+    pub fn of(named: &Named, roots: &Roots, seen: &[PathBuf]) -> Self {
         match (named, roots) {
             (Named::Project(project), _) => Self::Only(vec![project.clone()]),
             (Named::Missing, _) | (Named::None, Roots::Awaited) => Self::Only(Vec::new()),
-            (Named::None, Roots::Hold(found)) => Self::Only(found.clone()),
+            (Named::None, Roots::Hold(found)) => {
+                let others = seen.iter().filter(|project| !found.contains(project));
+                Self::Only(found.iter().chain(others).cloned().collect())
+            }
             (Named::None, Roots::None) => Self::All,
         }
     }

@@ -81,7 +81,8 @@ impl SessionActor {
     /// Moves the session to where the router leads. Returns false if that is not known yet.
     pub(super) fn follow(&self, state: &mut State, named: &Named, roots: &Roots) -> bool {
         let route = router::route(named, roots, &self.seat.links.running());
-        let heading = Heading { route, scope: Scope::of(named, roots) };
+        let scope = self.seat.client.meant(|meant| Scope::of(named, roots, meant.seen()));
+        let heading = Heading { route, scope };
         if !matches!(heading.route, Route::Among(_)) {
             state.union = None;
         }

@@ -148,8 +148,13 @@ fn a_session_uses_what_it_was_started_for_or_its_roots_and_else_every_editor() {
         (Named::None, Roots::None, Scope::All),
     ];
     for (named, roots, scope) in rows {
-        assert_eq!(Scope::of(&named, &roots), scope, "{named:?} {roots:?}");
+        assert_eq!(Scope::of(&named, &roots, &[]), scope, "{named:?} {roots:?}");
     }
+    // Of several projects in the roots one editor runs: the others are still the session's.
+    let seen = paths(&["/b", "/a"]);
+    let scope = |named: &Named, roots: &[&str]| Scope::of(named, &Roots::Hold(paths(roots)), &seen);
+    assert_eq!(scope(&Named::None, &["/a"]), Scope::Only(paths(&["/a", "/b"])));
+    assert_eq!(scope(&Named::Project(path("/c")), &["/a"]), Scope::Only(paths(&["/c"])));
 }
 
 #[test]

@@ -46,12 +46,13 @@ pub fn editor_refused(refusal: &Refusal) -> String {
         }
         Refusal::OutOfScope { name, editors } => {
             let own = match editors.as_slice() {
-                [] => "it has no open editor".to_owned(),
-                _ => format!("its own is {}", alternatives(editors)),
+                [] => String::new(),
+                _ => format!("; that is {}", alternatives(editors)),
             };
             format!(
-                "this session was not started for the Unity project `{name}`; {own}. That was the user's decision: do not look for a way \
-                 around it. For that project the user starts a session there."
+                "`{name}` is not the Unity project that this session works in{own}. Which one that is, the user decides by how the session \
+                 is started and by the client's folders: do not look for a way around it. For that project the user starts a session \
+                 there."
             )
         }
     }
@@ -93,7 +94,7 @@ mod tests {
             assert!(text.ends_with('.') && text.len() < 500 && !text.contains("  "), "{text}");
             let names = matches!(refusal, Refusal::NotText) || text.contains("Castle") || text.contains("Harbour");
             assert!(names, "{text}");
-            let fault = ["mistake", "never guesses", "user's decision"].iter().any(|word| text.contains(word));
+            let fault = ["mistake", "never guesses", "the user decides"].iter().any(|word| text.contains(word));
             assert!(fault, "whose fault it is: {text}");
         }
     }

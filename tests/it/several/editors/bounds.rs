@@ -21,7 +21,10 @@ async fn roots_with_several_projects_lead_to_their_running_editors_and_to_no_oth
     assert!(says.contains("`Castle` or `Forest`") && !says.contains("Harbour"), "{says}");
     assert!(!caller.count_in("Castle", "a").await.1);
     assert!(!caller.count_in("Forest", "b").await.1);
-    refused(&caller.count_in("Harbour", "c").await, &["not started for", "`Harbour`", "user's decision"]);
+    refused(
+        &caller.count_in("Harbour", "c").await,
+        &["`Harbour` is not the Unity project that this session works in", "the user decides"],
+    );
     refused(&caller.count("d").await, &["several Unity projects fit", "`Castle` or `Forest`"]);
     let runs = |key: &str| editors.each_ref().map(|editor| editor.runs(key));
     assert_eq!(["a", "b", "c", "d"].map(runs), [[1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 0]]);
@@ -40,8 +43,11 @@ async fn a_session_with_a_project_of_its_own_is_not_led_out_of_it() {
         assert!(!caller.count("own").await.1);
         assert!(!caller.count_in("Castle", "own").await.1, "its own name does no harm");
         let told = caller.count_in("Forest", "other").await;
-        refused(&told, &["not started for the Unity project `Forest`", "`Castle`", "user's decision"]);
-        refused(&caller.by_meta("count", json!({"key": "other"}), "Forest").await, &["not started for"]);
+        refused(&told, &["`Forest` is not the Unity project that this session works in; that is `Castle`"]);
+        refused(
+            &caller.by_meta("count", json!({"key": "other"}), "Forest").await,
+            &["`Forest` is not the Unity project"],
+        );
         let told = caller.told("holdfast_editors").await;
         let of = |name: &str, member: &str| {
             let editors = told["editors"].as_array().unwrap();

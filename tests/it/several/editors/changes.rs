@@ -107,6 +107,8 @@ async fn of_several_projects_in_the_roots_the_last_one_that_runs_is_the_sessions
     tokio::time::sleep(ROUTE_LOOK_EVERY).await;
     let (text, error) = caller.count("left").await;
     assert!(!error, "{text}");
+    // The closed one is in the roots as ever, so it is told of as closed.
+    refused(&caller.count_in("Castle", "closed").await, &["`Castle` is closed", "`Forest`"]);
     assert_eq!(["none", "closed", "left"].map(|key| editors[1].runs(key)), [0, 0, 1]);
     assert_eq!(caller.close().await, ShutdownReason::InputEnded);
     stage.end().await;
@@ -223,5 +225,37 @@ async fn a_call_that_a_failing_link_holds_is_answered_at_its_end() {
     scene.editors[1].up().await.unwrap();
     assert!(!scene.caller.count_in("Forest", "after").await.1);
     assert_eq!((scene.runs("held"), scene.runs("after")), (vec![0, 0], vec![0, 1]));
+    scene.end().await;
+}
+
+/// A client without a handshake hears of changes through its subscription.
+#[tokio::test(start_paused = true)]
+async fn a_subscription_is_told_of_editors_that_appear_and_go() {
+    let mut scene = Scene::new(1).await;
+    let mut caller = scene.stage.attach(None);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta.clone()});
+    caller.client.request_as(json!("subscription"), "subscriptions/listen", params).await;
+    let list = async |caller: &mut Caller| {
+        let id = caller.client.request("tools/list", json!({"_meta": meta.clone()})).await;
+        caller.client.result(&id).await
+    };
+    assert!(argument(&list(&mut caller).await, "count").is_null());
+    let heard = caller.client.notifications(CHANGED).len();
+    scene.editors.push(scene.stage.editor(1).await);
+    scene.owners.push(scene.stage.named(1).await);
+    assert!(!scene.owners[1].count("ready").await.1);
+    caller.changes(heard + 1).await;
+    scene.stage.live(&scene.stage.project(1)).await;
+    assert!(!argument(&list(&mut caller).await, "count").is_null());
+    let heard = caller.client.notifications(CHANGED).len();
+    scene.stage.host.set_process(u32::from(PROJECTS[1].1), Liveness::Dead);
+    scene.editors[1].quit().await.unwrap();
+    caller.changes(heard + 1).await;
+    assert!(argument(&list(&mut caller).await, "count").is_null());
+    scene.owners.push(caller);
     scene.end().await;
 }

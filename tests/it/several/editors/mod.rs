@@ -123,6 +123,7 @@ fn argument<'a>(list: &'a Value, name: &str) -> &'a Value {
 fn refused(told: &(String, bool), words: &[&str]) {
     let (text, error) = told;
     assert!(*error && text.starts_with("Not executed: ") && text.contains("was not sent to Unity"), "{text}");
+    assert!(!text.contains("--project"), "that option is not the fix here: {text}");
     for word in words {
         assert!(text.contains(word), "{word} is not in: {text}");
     }
