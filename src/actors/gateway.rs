@@ -170,8 +170,7 @@ fn session_spec<S: Spawn>(seat: &Arc<Seat>, spawn: &S) -> ChildSpec {
 
 fn relay_spec<S: Spawn>(seat: &Arc<RelaySeat>, spawn: &S) -> ChildSpec {
     let make = |seat: &Arc<RelaySeat>, tasks| RelayActor { seat: Arc::clone(seat), tasks };
-    // The requests stay in the seat, from which the successor tells them to the hub again.
-    spec("relay", spawn, (&seat.env, seat), make, |seat| &seat.client.actor, |_| {})
+    spec("relay", spawn, (&seat.env, seat), make, |seat| &seat.client.actor, settle_relay)
 }
 
 fn link_spec<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> ChildSpec {
@@ -209,6 +208,17 @@ fn settle_session(seat: &Seat) {
         if !seat.links.own(request) {
             seat.client.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
         }
+    }
+}
+
+/// Answers, with an internal error, each request that a dead relay actor had received and not put into its table: these requests
+/// were not passed on. Those in the table stay open, and the successor tells them to the hub again.
+fn settle_relay(seat: &RelaySeat) {
+    if seat.env.is_draining() || *seat.embeds.borrow() {
+        return;
+    }
+    for request in seat.client.outbox.delivered_requests() {
+        seat.client.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
     }
 }
 

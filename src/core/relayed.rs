@@ -125,6 +125,11 @@ impl RelayedRequests {
         self.initialized = true;
     }
 
+    /// Whether the client said that the handshake is complete.
+    pub fn is_initialized(&self) -> bool {
+        self.initialized
+    }
+
     /// Returns everything that a hub must be told from the start: the handshake, then the open requests. The hub's answer to the
     /// handshake is for nobody: the session gave it. So its number is 0, which no request has.
     pub fn resume(&self) -> Vec<String> {

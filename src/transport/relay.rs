@@ -55,8 +55,13 @@ pub async fn run<S: Spawn>(
         _ = embeds.wait_for(|embeds| *embeds) => Outcome::Embed,
         () = exhausted.notified() => Outcome::Ended(ShutdownReason::Exhausted),
     };
-    if let Outcome::Ended(why) = outcome {
-        end(seat, why).await;
+    match outcome {
+        Outcome::Ended(why) => end(seat, why).await,
+        Outcome::Embed => {
+            // From here on messages wait for the session actor. Those that are on their way to the relay actor come into its table.
+            seat.client.actor.clear();
+            let _ = timeout(FLUSH_MAX, seat.client.mailbox.idle()).await;
+        }
     }
     let _ = stop.send(true);
     if !tree.is_finished() {
@@ -87,7 +92,10 @@ async fn end(seat: &RelaySeat, why: ShutdownReason) {
 
 /// Passes the open requests to the session actor of the gateway that is about to start in this process.
 fn hand_over(seat: &Arc<RelaySeat>) {
-    let requests = enter(&seat.requests).take_all();
+    let (requests, initialized) = {
+        let mut requests = enter(&seat.requests);
+        (requests.take_all(), requests.is_initialized())
+    };
     let client = Arc::clone(&seat.client);
     if seat.served.load(Ordering::Relaxed) {
         // Whether a call was sent is in the records of the hub. If they cannot be read, it may have been.
@@ -98,6 +106,11 @@ fn hand_over(seat: &Arc<RelaySeat>) {
         }
     }
     seat.env.health.spawn("hand_over", async move {
+        if initialized && let Some(actor) = client.actor.up(Instant::now() + FIRST_SESSION_MAX, None).await {
+            // The session asks for the client's roots then.
+            let message = Delivered::Notification { method: "notifications/initialized".to_owned(), params: None };
+            let _ = actor.cast(Message::Delivered(message, None));
+        }
         for request in requests {
             let Some(actor) = client.actor.up(Instant::now() + FIRST_SESSION_MAX, None).await else { return };
             request.hold.pass(Holder::Session);

@@ -16,6 +16,8 @@ mod cuts;
 mod ends;
 mod finding;
 mod floods;
+#[cfg(target_os = "linux")]
+mod hub;
 #[cfg(unix)]
 mod limits;
 mod losses;

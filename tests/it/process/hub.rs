@@ -1,0 +1,184 @@
+//! Sessions of several clients on one hub, and what happens if the hub cannot be used.
+
+use std::fs::{File, Permissions};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::client::{self, Client, Verdict};
+use super::unity::Unity;
+use super::{Room, until};
+
+/// A hub that a test started.
+struct Hub(Child);
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn hub(room: &Room) -> Command {
+    let mut command = client::command(room);
+    command.arg("hub").stdin(Stdio::null()).stdout(Stdio::null());
+    command
+}
+
+impl Hub {
+    fn start(room: &Room) -> Self {
+        let errors = File::create(room.path().join("hub-errors.log")).unwrap();
+        let hub = Self(hub(room).stderr(errors).spawn().unwrap());
+        let file = room.state().join("hub/hub.json");
+        until("the hub serves", || file.exists());
+        hub
+    }
+}
+
+fn flags<'a>(room: &Room, more: &[&'a str]) -> Vec<std::borrow::Cow<'a, str>> {
+    let mut flags = vec!["--project".into(), room.project().display().to_string().into()];
+    flags.extend(more.iter().map(|flag| (*flag).into()));
+    flags
+}
+
+fn open(room: &Room, more: &[&str]) -> Client {
+    let flags = flags(room, more);
+    Client::open(room, &flags.iter().map(|flag| &**flag).collect::<Vec<_>>())
+}
+
+fn attached(client: &Client) -> bool {
+    client.log().contains("hub_attached")
+}
+
+#[test]
+fn each_session_on_a_hub_has_its_own_rules_and_leaves_none_to_the_hub() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    // This session starts the hub, with rules in its flags and in its environment.
+    let mut command = client::command(&room);
+    command.args(flags(&room, &["--hub", "start", "--deny", "echo"]).iter().map(|flag| &**flag));
+    command.env("HOLDFAST_DENY", "count");
+    let mut denied = Client::spawn(&room, command);
+    denied.initialize();
+    for tool in ["echo", "count"] {
+        let answer = denied.done(tool, &json!({}));
+        assert_eq!(answer.verdict(), Verdict::NotExecuted, "{}", answer.0);
+    }
+    let mut free = open(&room, &[]);
+    free.echoes();
+    assert_eq!(free.done("count", &json!({"key": "free"})).verdict(), Verdict::Ok);
+    assert!(attached(&denied) && attached(&free));
+    let status = free.done("holdfast_status", &json!({}));
+    let clients = status.0["result"]["structuredContent"]["hub"]["clients"].as_array().map(Vec::len);
+    assert_eq!(clients, Some(2), "{}", status.0);
+    denied.close(&room);
+    free.close(&room);
+    let info: Value = serde_json::from_slice(&std::fs::read(room.state().join("hub/hub.json")).unwrap()).unwrap();
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(info["pid"].as_i64().unwrap()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    until("nothing is left", || !room.state().join("hub/hub.json").exists());
+    assert!(room.run_records().is_empty(), "{:?}", room.run_records());
+}
+
+#[test]
+fn a_call_of_a_session_that_ended_goes_on_in_the_hub() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet"]);
+    let _hub = Hub::start(&room);
+    let mut first = open(&room, &[]);
+    first.echoes();
+    first.call("count", &json!({"key": "held", "hold": true}));
+    until("the call runs", || room.runs("held") == 1);
+    first.kill();
+    let mut second = open(&room, &[]);
+    let waiting = second.call("echo", &json!({"text": "behind"}));
+    unity.order("release");
+    assert_eq!(second.answer(waiting).verdict(), Verdict::Ok, "it waited for the call of the other session");
+    assert_eq!(room.runs("held"), 1);
+    second.close(&room);
+}
+
+#[test]
+fn a_second_hub_leaves_the_first_one_alone() {
+    let room = Room::new();
+    let _hub = Hub::start(&room);
+    let ended = hub(&room).output().unwrap();
+    let says = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(ended.status.success() && says.contains("runs already"), "{:?}: {says}", ended.status);
+    assert!(room.state().join("hub/hub.json").exists());
+}
+
+#[test]
+fn a_hub_without_a_folder_of_its_own_does_not_start_and_says_why() {
+    let room = Room::new();
+    std::fs::remove_dir_all(room.state()).unwrap_or_default();
+    std::fs::write(room.state(), "a file").unwrap();
+    let ended = hub(&room).output().unwrap();
+    let says = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(1), "{says}");
+    assert!(says.contains("cannot be used"), "{says}");
+    let mut client = open(&room, &["--hub", "start"]);
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    client.echoes();
+    client.close(&room);
+}
+
+/// Runs `answer` for each connection to something that only looks like a hub, and checks that a session serves its client by
+/// itself beside it.
+fn beside(answer: impl Fn(UnixStream) + Send + Sync + 'static, log: &str) {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    let folder = room.state().join("hub");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+    let lock = File::create(folder.join("hub.lock")).unwrap();
+    lock.try_lock().unwrap();
+    let socket = folder.join("socket");
+    let info = json!({"pid": 1, "version": "9.0.0", "hub": "x", "started": 1.0, "protocol": 9, "socket": socket});
+    std::fs::write(folder.join("hub.json"), info.to_string()).unwrap();
+    let listener = UnixListener::bind(&socket).unwrap();
+    std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| answer(stream)));
+    let mut client = open(&room, &[]);
+    client.echoes();
+    assert!(client.log().contains(log), "{}", client.log());
+    client.close(&room);
+}
+
+fn hello(stream: &UnixStream) -> Value {
+    let mut line = String::new();
+    let _ = BufReader::new(stream).read_line(&mut line);
+    serde_json::from_str(&line).unwrap_or_default()
+}
+
+#[test]
+fn a_hub_of_another_protocol_is_left_alone_and_its_reason_is_logged() {
+    let refuses = |mut stream: UnixStream| {
+        assert_eq!(hello(&stream)["newest"], 1);
+        let _ = writeln!(stream, r#"{{"refused":{{"reason":"protocol","says":"update the older one"}}}}"#);
+    };
+    beside(refuses, "update the older one");
+}
+
+#[test]
+fn what_does_not_answer_as_a_hub_does_is_left_alone() {
+    let talks = |mut stream: UnixStream| {
+        hello(&stream);
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    };
+    beside(talks, "hub_refused");
+}
+
+#[test]
+fn what_hangs_up_is_no_hub() {
+    beside(drop, "hub_forgone");
+}
+
+/// `initialize` is answered before the session knows whether the hub answers.
+#[test]
+fn a_hub_that_says_nothing_costs_a_session_a_second_and_nothing_else() {
+    let silent = std::sync::Mutex::new(Vec::new());
+    beside(move |stream| silent.lock().unwrap().push(stream), "hub_forgone");
+}
