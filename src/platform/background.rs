@@ -46,13 +46,12 @@ pub fn start(program: &Program, log: &Path) -> io::Result<u32> {
         const CREATE_BREAKAWAY_FROM_JOB: u32 = 0x0100_0000;
         let flags = DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP;
         command.creation_flags(flags | CREATE_BREAKAWAY_FROM_JOB);
-        // A client may forbid its children to leave its job. Then the program ends with the client, and a successor is started.
-        return command
-            .spawn()
-            .or_else(|_| command.creation_flags(flags).spawn())
-            .map(|child| child.id().unwrap_or_default());
+        if let Ok(child) = command.spawn() {
+            return Ok(child.id().unwrap_or_default());
+        }
+        // The client may forbid its children to leave its job. Then the program ends with the client, and a successor is started.
+        command.creation_flags(flags);
     }
-    #[cfg(not(windows))]
     command.spawn().map(|child| child.id().unwrap_or_default())
 }
 

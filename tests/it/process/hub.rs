@@ -1,5 +1,7 @@
 //! Sessions of several clients on one hub, and what happens if the hub cannot be used.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
 use std::fs::{File, Permissions};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
