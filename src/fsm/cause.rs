@@ -104,6 +104,8 @@ pub enum Loss {
     ProjectChanged,
     /// A part of the gateway crashed.
     Gateway,
+    /// The hub that had sent the call ended, and another one took over.
+    HubEnded,
     /// The gateway was shut down.
     Shutdown,
 }

@@ -142,7 +142,7 @@ fn beside(answer: impl Fn(UnixStream) + Send + Sync + 'static, log: &str) {
     let info = json!({"pid": 1, "version": "9.0.0", "hub": "x", "started": 1.0, "protocol": 9, "socket": socket});
     std::fs::write(folder.join("hub.json"), info.to_string()).unwrap();
     let listener = UnixListener::bind(&socket).unwrap();
-    std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| answer(stream)));
+    std::thread::spawn(move || listener.incoming().flatten().for_each(answer));
     let mut client = open(&room, &[]);
     client.echoes();
     assert!(client.log().contains(log), "{}", client.log());

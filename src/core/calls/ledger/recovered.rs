@@ -43,7 +43,7 @@ impl Ledger {
             entry.unknown_arguments = true;
         }
         self.feed(index, &Event::Claimed { recoverable, repeatable: false }, None, now, &mut out);
-        self.feed(index, &Event::EpochClosed(Loss::Gateway), None, now, &mut out);
+        self.feed(index, &Event::EpochClosed(Loss::HubEnded), None, now, &mut out);
         self.entries.remove_ended();
         out
     }
