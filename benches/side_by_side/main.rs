@@ -11,6 +11,7 @@
     reason = "a bench reads the real clock, and its two peers are blocking programs of their own"
 )]
 
+mod hub;
 mod long;
 mod measures;
 mod peer;
@@ -69,7 +70,7 @@ type Part = fn(&mut Bench) -> io::Result<()>;
 fn run(quick: bool, only: Option<&str>) -> io::Result<()> {
     let began = Instant::now();
     let mut bench = Bench::start(if quick { Sizes::QUICK } else { Sizes::FULL })?;
-    let parts: [(&str, Part); 7] = [
+    let parts: [(&str, Part); 8] = [
         ("start", Bench::starts),
         ("latency", Bench::latency),
         ("throughput", Bench::throughput),
@@ -77,6 +78,7 @@ fn run(quick: bool, only: Option<&str>) -> io::Result<()> {
         ("exit", Bench::exits),
         ("recovery", Bench::recovery),
         ("long", Bench::long),
+        ("hub", Bench::hub),
     ];
     for (name, part) in parts {
         if only.is_none_or(|only| only == name) {

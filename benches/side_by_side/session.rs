@@ -160,7 +160,7 @@ fn contains(hay: &[u8], needle: &[u8]) -> bool {
 }
 
 /// Returns the resident memory of a process in bytes: VmRSS on Linux, the output of `ps` elsewhere.
-fn resident(pid: u32) -> io::Result<u64> {
+pub fn resident(pid: u32) -> io::Result<u64> {
     let status = Path::new("/proc").join(pid.to_string()).join("status");
     let text = match std::fs::read_to_string(status) {
         Ok(status) => status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default().to_owned(),

@@ -31,7 +31,7 @@ use crate::protocol::hub::{self};
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Requester};
-use crate::protocol::mcp::{self, Notification, ProtocolVersion, Request, ToolResult};
+use crate::protocol::mcp::{self, ClientInfo, ClientProfile, Notification, ProtocolVersion, Request, ToolResult};
 use crate::runtime::enter;
 use crate::runtime::messages::relay::{News, NoAttachment};
 use crate::runtime::messages::session::{Delivered, Message};
@@ -162,13 +162,18 @@ impl RelayActor {
             None => mcp::parse_request(&method, params.as_deref()),
             Some(_) => stateless::parse_request(&method, params.as_deref()),
         };
+        // Without a handshake, the first request for tools opens the session.
+        if let (Some(requester), Ok(Request::ListTools | Request::CallTool(_) | Request::Listen(_))) =
+            (&requester, &parsed)
+            && !self.seat.client.handshake().opened
+        {
+            self.opened(requester.client.clone(), requester.profile, false);
+        }
         let token = match parsed {
             Ok(Request::Initialize(initialize)) => {
                 let version = ProtocolVersion::negotiate(&initialize.requested);
                 let profile = self.seat.client.config.profile_of(version, &initialize.client.name);
-                let name = initialize.client.name.clone();
-                let kind = self.seat.client.opened_by(initialize.client, profile, initialize.roots);
-                self.seat.env.events.session_opened(&name, version, kind.honours_changes());
+                self.opened(initialize.client, profile, initialize.roots);
                 outbox.answer(hold.key(), &mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS));
                 let line = jsonrpc::request(&RequestId::from_number(0), &method, params.as_deref().map(RawValue::get));
                 self.requests(|requests| requests.opened(params));
@@ -201,6 +206,12 @@ impl RelayActor {
                 outbox.answer(key, &mcp::tool_result(&result, &profile));
             }
         }
+    }
+
+    fn opened(&self, client: ClientInfo, profile: ClientProfile, roots: bool) {
+        let name = client.name.clone();
+        let kind = self.seat.client.opened_by(client, profile, roots);
+        self.seat.env.events.session_opened(&name, profile.version, kind.honours_changes());
     }
 
     fn cancelled(&self, state: &mut State, request: RequestKey) {

@@ -1,0 +1,134 @@
+//! Sessions on a hub, beside the same gateway without one.
+
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::measures::{Bench, difference, holdfast};
+use crate::session::{Session, resident};
+use crate::stats::{Row, median, ms, quantile};
+
+/// How many sessions are open when the memory is read.
+const SESSIONS: [usize; 4] = [1, 5, 20, 50];
+
+/// A hub, which is ended when it is dropped.
+struct Hub(Child);
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Bench {
+    fn session(&self, project: &Path, when: &str) -> io::Result<Session> {
+        let project = project.to_string_lossy().into_owned();
+        Session::start(Command::new(holdfast()).args(["--hub", when, "--project", &project]).envs(self.environment()))
+    }
+
+    /// Measures what a hub adds to a start and to a call, and the memory of the hub and its sessions.
+    pub fn hub(&mut self) -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let project = folder.path().join("project");
+        for part in ["Assets", "ProjectSettings"] {
+            std::fs::create_dir_all(project.join(part))?;
+        }
+        let mut editor = Command::new(holdfast());
+        editor.args(["fake-unity", "--quiet", "--tick-ms", "0", "--project"]).arg(&project);
+        let mut editor = Session::start(&mut editor)?;
+        editor.read()?;
+        let mut command = Command::new(holdfast());
+        command.arg("hub").envs(self.environment());
+        let hub = Hub(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+        let began = Instant::now();
+        while !self.state.path().join("hub/hub.json").exists() {
+            if began.elapsed() > Duration::from_secs(20) {
+                return Err(io::Error::other("the hub does not start"));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let idle = resident(hub.0.id())?;
+        self.hub_starts(&project)?;
+        self.hub_calls(&project)?;
+        self.hub_memory(&project, &hub, idle)
+    }
+
+    fn hub_starts(&mut self, project: &Path) -> io::Result<()> {
+        let (mut with, mut without) = (Vec::new(), Vec::new());
+        for _ in 0..self.sizes.starts {
+            for (when, took) in [("auto", &mut with), ("never", &mut without)] {
+                let began = Instant::now();
+                let mut session = self.session(project, when)?;
+                session.initialize()?;
+                took.push(began.elapsed());
+            }
+        }
+        let (with, without) = (median(&with), median(&without));
+        self.table.push(Row {
+            what: format!("start to `initialize` answer, hub / no hub, p50 of {}", self.sizes.starts),
+            holdfast: ms(with),
+            floor: ms(without),
+            compared: difference(with, without),
+            budget: Some(("≤ 10 ms".into(), with <= Duration::from_millis(10))),
+        });
+        Ok(())
+    }
+
+    fn hub_calls(&mut self, project: &Path) -> io::Result<()> {
+        let (mut with, mut without) = (self.session(project, "auto")?, self.session(project, "never")?);
+        for session in [&mut with, &mut without] {
+            session.open()?;
+            for _ in 0..200 {
+                session.echo()?;
+            }
+        }
+        let (blocks, calls) = self.sizes.blocks;
+        let (mut hub, mut alone) = (Vec::new(), Vec::new());
+        for _ in 0..blocks {
+            for (session, took) in [(&mut with, &mut hub), (&mut without, &mut alone)] {
+                for _ in 0..calls {
+                    took.push(session.echo()?);
+                }
+            }
+        }
+        for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
+            let (hub, alone) = (quantile(&hub, share), quantile(&alone, share));
+            let budget = Duration::from_micros(50);
+            self.table.push(Row {
+                what: format!("one call, hub / no hub, {name} of {}", blocks * calls),
+                holdfast: ms(hub),
+                floor: ms(alone),
+                compared: difference(hub, alone),
+                budget: (share < 0.6).then(|| ("≤ +0.05 ms".into(), hub.saturating_sub(alone) <= budget)),
+            });
+        }
+        Ok(())
+    }
+
+    fn hub_memory(&mut self, project: &Path, hub: &Hub, idle: u64) -> io::Result<()> {
+        self.memory("resident memory of a hub without sessions", idle, 0, 10);
+        let mut sessions: Vec<Session> = Vec::new();
+        for count in SESSIONS {
+            while sessions.len() < count {
+                let mut session = self.session(project, "auto")?;
+                session.open()?;
+                sessions.push(session);
+            }
+            std::thread::sleep(Duration::from_millis(300));
+            let hub = resident(hub.0.id())?;
+            // 10 MiB, and 0.2 MiB for each session.
+            self.memory(
+                &format!("resident memory of a hub with {count} sessions, one editor"),
+                hub,
+                0,
+                10 + count as u64 / 5,
+            );
+        }
+        let session = sessions.iter().map(Session::resident).collect::<io::Result<Vec<u64>>>()?;
+        let most = session.into_iter().max().unwrap_or_default();
+        self.memory("resident memory of a session on a hub, the largest of 50", most, 0, 5);
+        Ok(())
+    }
+}
