@@ -60,6 +60,10 @@ impl Shown for Parts {
         self.env.config.state_dir.clone()
     }
 
+    fn hub(&self) -> Option<&str> {
+        self.env.records.as_ref().map(|records| records.gateway.as_str())
+    }
+
     fn began(&self) -> Instant {
         self.env.began
     }

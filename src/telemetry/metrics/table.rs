@@ -186,7 +186,7 @@ metrics! {
     HubSessionsRefused: Counter, Count, "hub_sessions_refused_total", Each(&[("reason", labels::refusals)]),
         "Connections to the hub that did not become a session";
     HubStarts: Gauge, Count, "hub_starts", Plain,
-        "How many hubs have used this state folder, this one included; 0 if this process is no hub";
+        "How many hubs have had this hub's name (one after another, in one state folder), this one included; 0 if this process is no hub";
     HubCallsTakenOver: Counter, Count, "hub_calls_taken_over_total", Plain,
         "Calls that an earlier hub sent and did not answer, and whose outcome this hub looks for; counted at its start";
     HubRecordsUnwritten: Counter, Count, "hub_records_unwritten_total", Plain,
