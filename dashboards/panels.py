@@ -12,9 +12,9 @@ STATE_COLOURS = {
     "idle": OVER, "stopped": OVER, "closed": OVER, "stopping": OVER, "empty": OVER, "awaiting_open": OVER,
     "cancelled": OVER,
     "scanning": MOVES, "seeking": MOVES, "dialing": MOVES, "greeting": MOVES, "binding": MOVES, "refreshing": MOVES,
-    "waiting_for_tools": MOVES, "recovering": MOVES, "accepted": MOVES,
+    "waiting_for_tools": MOVES, "waiting": MOVES, "recovering": MOVES, "accepted": MOVES,
     "backing_off": WAITS, "leaving": WAITS, "parting": WAITS, "draining": WAITS, "stale": WAITS, "held": WAITS, "abandoned": WAITS,
-    "watching": RESTS, "listening": RESTS, "cached": RESTS, "sent": RESTS,
+    "watching": RESTS, "listening": RESTS, "cached": RESTS, "sent": RESTS, "embedded": RESTS,
     "ready": GOOD, "offering": GOOD, "attached": GOOD, "live": GOOD, "serving": GOOD, "counting": GOOD, "answered": GOOD,
     "stalled": BAD, "stuck": BAD, "exhausted": BAD, "uncertain": BAD,
 }  # fmt: skip
@@ -340,6 +340,9 @@ LINK_AND_RELOAD = [
     ),
 ]  # fmt: skip
 
+# A gateway that is no hub has 0 hubs before it, and is not shown among the hubs.
+A_HUB = "holdfast_hub_starts{$f} > 0"
+WRITTEN = ({"written": 0, "not written": 1}, {"written": GOOD, "not written": BAD})
 UP_DOWN = ({"down": 0, "up": 1}, {"down": BAD, "up": GOOD})
 
 SUPERVISION = [
@@ -393,6 +396,39 @@ SUPERVISION = [
         "Actors do not wait while they handle a message, so this is the gateway's own part of a call's latency. The line is the objective: 5 ms.",
         *quantiles("holdfast_actor_handle_duration_seconds", by="actor", of=(0.99,)), min=0, line=True,
         steps=[(None, GOOD), (0.005, BAD)],
+    ),
+    row("The hub"),
+    graph(
+        "Sessions on the hub", "short", THIRD, "AI clients that share the hub. A hub that was replaced gets its sessions back within seconds.",
+        (f"sum by (instance, pid) (holdfast_hub_sessions{{$f}} and {A_HUB})", "{{instance}} {{pid}}"), min=0,
+        runbook="hub-takeover-loop",
+    ),
+    counts(
+        "Sessions opened and refused", THIRD,
+        "A session that is refused because the hub is `ending` finds its successor. After any other refusal it serves its client by itself.",
+        ("sum(increase(holdfast_hub_sessions_opened_total{$f}[$i]))", "opened"),
+        ("sum by (reason) (increase(holdfast_hub_sessions_refused_total{$f}[$i]))", "refused: {{reason}}"),
+        runbook="hub-takeover-loop",
+    ),
+    graph(
+        "Hubs so far", "short", THIRD, "How many hubs have used the same state folder. Each step is a hub that replaced another one.",
+        (f"max by (instance, pid) ({A_HUB})", "{{instance}} {{pid}}"), decimals=0, runbook="hub-takeover-loop",
+    ),
+    graph(
+        "Calls taken over", "short", THIRD,
+        "Calls that an earlier hub sent and did not answer. Counted at a hub's start, so it is a height and not a rise.",
+        (f"sum by (instance, pid) (holdfast_hub_calls_taken_over_total{{$f}} and {A_HUB})", "{{instance}} {{pid}}"), min=0, decimals=0,
+        runbook="hub-takeover-loop",
+    ),
+    counts(
+        "Records that were not written", THIRD, "A call whose sending cannot be recorded is not sent, and is answered `not executed: unrecorded`.",
+        ("sum by (instance, pid) (increase(holdfast_hub_records_unwritten_total{$f}[$i]))", "{{instance}} {{pid}}"),
+        runbook="hub-records-failing",
+    ),
+    panel(
+        "state-timeline", "The hub's last record", "short", THIRD, "Whether the last record of a call could be written.",
+        (f"max by (instance, pid) (holdfast_hub_records_failing{{$f}} and {A_HUB})", "{{instance}} {{pid}}"), values=WRITTEN,
+        runbook="hub-records-failing",
     ),
     row("Resources"),
     graph(

@@ -225,6 +225,7 @@ fn listen(parts: &Parts, folder: &HubFolder, elected: &Elected) -> Result<Listen
         // Sessions find the hub by its socket. Only people miss the file.
         parts.env.events.trouble_with("hub_info", &error.to_string());
     }
-    parts.env.events.hub_serving(&info.hub, &socket.display().to_string());
+    let starts = parts.env.records.as_ref().map(|records| records.starts).unwrap_or_default();
+    parts.env.events.hub_serving(&info.hub, &socket.display().to_string(), starts);
     Ok(listener)
 }

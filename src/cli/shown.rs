@@ -19,14 +19,14 @@ use crate::fsm::cause::Availability;
 use crate::net::Net;
 use crate::platform::host::Host;
 use crate::protocol::dialect::Companion;
-use crate::protocol::ids::CallId;
+use crate::protocol::ids::{CallId, SessionId};
 use crate::runtime::addresses::Mailboxes;
 use crate::runtime::mailbox::Mailbox;
 use crate::services::Gateway;
 use crate::services::metrics::Shown;
 use crate::services::unity_mcp::{Answer, Call, Documented};
 use crate::survey::Survey;
-use crate::telemetry::events::{Events, Sample};
+use crate::telemetry::events::{Events, HubSample, Sample};
 use crate::telemetry::metrics::labels::{Instance, Part};
 
 impl Gateway for Parts {
@@ -58,6 +58,10 @@ impl Shown for Parts {
 
     fn state_dir(&self) -> Option<PathBuf> {
         self.env.config.state_dir.clone()
+    }
+
+    fn hub(&self) -> Option<&str> {
+        self.env.records.as_ref().map(|records| records.gateway.as_str())
     }
 
     fn began(&self) -> Instant {
@@ -98,6 +102,12 @@ impl Shown for Parts {
                 (Instance::Refused, 0),
                 (Instance::Stale, 0),
             ],
+            hub: self.env.records.as_ref().map(|records| HubSample {
+                // One session is that of stdin and stdout, which a hub does not use.
+                sessions: self.sessions.all().iter().filter(|client| client.id != SessionId::STDIO).count(),
+                records_unwritten: records.unwritten(),
+                records_failing: records.problem().is_some(),
+            }),
         };
         for link in links {
             let ((held, flying), surprises) =

@@ -45,6 +45,8 @@ struct Inner {
     records: CallRecords,
     /// Why the last line could not be written.
     failed: Option<String>,
+    /// How many lines could not be written.
+    unwritten: u64,
 }
 
 impl CallFile {
@@ -84,7 +86,7 @@ impl CallFile {
             }
         }
         let gateway = known.unwrap_or(gateway);
-        let inner = Inner { file, bytes: text.len(), records, failed: None };
+        let inner = Inner { file, bytes: text.len(), records, failed: None, unwritten: 0 };
         Ok(Self { gateway, starts: starts + 1, path: path.to_path_buf(), inner: Mutex::new(inner) })
     }
 
@@ -157,6 +159,11 @@ impl CallFile {
         }
     }
 
+    /// Returns how many records could not be written since the file was opened.
+    pub fn unwritten(&self) -> u64 {
+        self.lock().unwritten
+    }
+
     /// Returns why records cannot be written, with the file's path; `None` if they can be.
     pub fn problem(&self) -> Option<String> {
         let failed = self.lock().failed.clone()?;
@@ -174,6 +181,7 @@ impl Inner {
         line.push(b'\n');
         let written = self.append(&line);
         self.failed = written.as_ref().err().map(ToString::to_string);
+        self.unwritten += u64::from(written.is_err());
         // A call whose record cannot be written is not sent. All else has happened, whether it is written or not.
         if written.is_ok() || !matches!(record, Record::Sent(_)) {
             self.records.apply(record, seconds_now());
@@ -304,8 +312,10 @@ mod tests {
         assert!(file.sent(sent(2)).is_err());
         assert_eq!((told(&file, 1).as_str(), told(&file, 2).as_str()), ("sent", "not sent"));
         assert!(file.problem().unwrap().contains("calls.jsonl"));
+        file.answered(call(1), "[1]");
+        assert_eq!((told(&file, 1).as_str(), file.unwritten()), ("[1]", 2), "an answer counts too");
         file.lock().file = open_end(&path).unwrap();
         file.sent(sent(2)).unwrap();
-        assert_eq!((told(&file, 2).as_str(), file.problem()), ("sent", None));
+        assert_eq!((told(&file, 2).as_str(), file.problem(), file.unwritten()), ("sent", None, 2));
     }
 }

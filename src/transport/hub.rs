@@ -11,6 +11,7 @@ use super::several::Several;
 use crate::actors::gateway::Spawn;
 use crate::actors::parts::Parts;
 use crate::client::Arrival;
+use crate::core::call_records::SentCall;
 use crate::core::shutdown::ShutdownReason;
 use crate::limits::hub::{HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_IDLE_MAX, HUB_STRANGERS_MAX};
 use crate::limits::{ACCEPT_PAUSE, DRAIN_MAX, RUNNING_MAX, SESSIONS_MAX};
@@ -54,14 +55,15 @@ pub async fn run<S: Spawn>(
 /// Takes over the calls that an earlier hub sent and did not answer.
 fn recover(parts: &Parts) {
     let unanswered = parts.env.records.as_ref().map(|records| records.unanswered()).unwrap_or_default();
-    if !unanswered.is_empty() {
-        parts.env.events.hub_recovering(unanswered.len());
+    if unanswered.is_empty() {
+        return;
     }
-    for sent in unanswered {
-        // The client that comes back for such a call brings it once more, and it is sent again.
-        if sent.repeatable && sent.journal.is_none() {
-            continue;
-        }
+    let calls = unanswered.len();
+    // The client that comes back for another call brings it once more, and it is sent again.
+    let lost: Vec<SentCall> =
+        unanswered.into_iter().filter(|sent| !sent.repeatable || sent.journal.is_some()).collect();
+    parts.env.events.hub_recovering(calls, lost.len());
+    for sent in lost {
         let link = sent.project.as_deref().and_then(|project| parts.links.to(project).ok());
         // A call of an unknown project, or of one project too many, cannot be looked for.
         link.unwrap_or_else(|| Arc::clone(parts.links.first())).calls.recover(sent);
@@ -110,10 +112,10 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
     let Connection { reader, mut writer, .. } = connection;
     let mut reader = BufReader::new(reader);
     let Ok(Some(line)) = timeout(HUB_ATTACH_MAX, first_line(&mut reader)).await else {
-        return parts.env.events.hub_session_refused("a connection did not say who it is");
+        return parts.env.events.hub_session_refused(None, "a connection did not say who it is");
     };
     let refuse = |reason, says: String| {
-        parts.env.events.hub_session_refused(&says);
+        parts.env.events.hub_session_refused(Some(reason), &says);
         Reply::Refused(Refusal { reason, says })
     };
     let hello = serde_json::from_slice::<Hello>(&line);
@@ -155,7 +157,7 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
     match several.attach(arrival, reader, writer) {
         Ok(session) => parts.env_of(session.client.id).events.hub_session_opened(pid, &build),
         // Another session took the last place meanwhile. This one finds its connection closed, and asks again.
-        Err(_) => parts.env.events.hub_session_refused("as many sessions are open as there may be"),
+        Err(_) => parts.env.events.hub_session_refused(Some(Reason::Full), "as many sessions are open as there may be"),
     }
 }
 

@@ -18,6 +18,8 @@ pub trait Shown: Gateway {
     fn metrics_address(&self) -> Option<SocketAddr>;
     /// Returns the state folder; `None` if nothing is kept on disk.
     fn state_dir(&self) -> Option<PathBuf>;
+    /// Returns the name that a hub has from its predecessor; `None` in any other gateway.
+    fn hub(&self) -> Option<&str>;
     /// Returns when the gateway started.
     fn began(&self) -> Instant;
     /// Returns a receiver of the last survey and of each later one.

@@ -11,6 +11,11 @@ use super::shown::Shown;
 use crate::limits::PROJECT_LABEL_MAX_BYTES;
 use crate::storage::locked_record::{self, StateRecord};
 
+/// The label that tells Prometheus which hubs follow each other: they have the same name, each with its own pid and port.
+const HUB_LABEL: &str = "__meta_holdfast_hub";
+/// How much of a hub's name stands in the label. The whole name is for editors only, which recognise the hub by it.
+const HUB_NAME_LENGTH: usize = 8;
+
 /// Returns the folder of the record; `None` if nothing is kept on disk.
 pub(super) fn folder(shown: &impl Shown) -> Option<PathBuf> {
     shown.state_dir().map(|state| state.join("metrics"))
@@ -34,7 +39,7 @@ pub(super) async fn keep(shown: Arc<impl Shown>, address: SocketAddr) {
     loop {
         let project = survey.borrow_and_update().as_ref().and_then(|survey| survey.project.clone());
         if told.as_ref() != Some(&project) {
-            let text = describe(address, std::process::id(), project.as_deref()).to_string();
+            let text = describe(address, std::process::id(), project.as_deref(), shown.hub()).to_string();
             if let Err(error) = record.write(host, text.into_bytes()).await {
                 problem(error);
             }
@@ -46,9 +51,15 @@ pub(super) async fn keep(shown: Arc<impl Shown>, address: SocketAddr) {
     }
 }
 
-fn describe(address: SocketAddr, pid: u32, project: Option<&Path>) -> Value {
+fn describe(address: SocketAddr, pid: u32, project: Option<&Path>, hub: Option<&str>) -> Value {
     let name = project.and_then(Path::file_name).map(|name| label(&name.to_string_lossy())).unwrap_or_default();
-    json!([{"targets": [address.to_string()], "labels": {"project": name, "pid": pid.to_string()}}])
+    let mut labels = json!({"project": name, "pid": pid.to_string()});
+    if let Some(hub) = hub {
+        // Prometheus drops labels with this prefix once it has relabelled a target, so it does not come onto the series.
+        let short: String = label(hub).chars().take(HUB_NAME_LENGTH).collect();
+        labels[HUB_LABEL] = short.into();
+    }
+    json!([{"targets": [address.to_string()], "labels": labels}])
 }
 
 /// Makes a label from a folder's name: shortened, and without characters that dashboards may misread.
@@ -72,10 +83,12 @@ mod tests {
     fn the_record_is_what_file_sd_reads_and_names_no_path() {
         let address = SocketAddr::from(([127, 0, 0, 1], 9464));
         assert_eq!(
-            describe(address, 7, Some(Path::new("/home/ann/games/Castle \"2\"\n"))).to_string(),
+            describe(address, 7, Some(Path::new("/home/ann/games/Castle \"2\"\n")), None).to_string(),
             r#"[{"targets":["127.0.0.1:9464"],"labels":{"project":"Castle _2__","pid":"7"}}]"#
         );
-        assert_eq!(describe(address, 7, None)[0]["labels"]["project"], "");
+        assert_eq!(describe(address, 7, None, None)[0]["labels"]["project"], "");
+        let hub = describe(address, 7, None, Some("6f9619ff-8b86-d011-b42d-00cf4fc964ff"));
+        assert_eq!(hub[0]["labels"], json!({"project": "", "pid": "7", "__meta_holdfast_hub": "6f9619ff"}));
         assert!(label(&"ü".repeat(1000)).len() <= PROJECT_LABEL_MAX_BYTES);
     }
 }

@@ -1,7 +1,10 @@
 //! The events between a session and the hub.
 
 use super::Events;
+use crate::protocol::hub::Reason;
 use crate::protocol::text::clean;
+use crate::telemetry::metrics::labels::NO_HELLO;
+use crate::telemetry::metrics::{Id, as_f64};
 
 impl Events {
     // ---- in the session ----
@@ -43,24 +46,30 @@ impl Events {
 
     // ---- in the hub ----
 
-    /// The hub accepts sessions.
-    pub fn hub_serving(&self, hub: &str, socket: &str) {
-        tracing::info!(event = "hub_serving", hub, socket = %clean(socket));
+    /// The hub accepts sessions. `starts`: how many hubs have had its name, this one included.
+    pub fn hub_serving(&self, hub: &str, socket: &str, starts: u64) {
+        tracing::info!(event = "hub_serving", hub, socket = %clean(socket), starts);
+        self.metrics().set(Id::HubStarts, [], as_f64(usize::try_from(starts).unwrap_or(usize::MAX)));
     }
 
-    /// The hub looks for the outcomes of calls that an earlier hub sent.
-    pub fn hub_recovering(&self, calls: usize) {
-        tracing::warn!(event = "hub_recovering", calls);
+    /// An earlier hub sent this many calls and did not answer them. The hub takes over `taken_over` of them: it looks for their
+    /// outcomes. The others are sent again when their clients come back.
+    pub fn hub_recovering(&self, calls: usize, taken_over: usize) {
+        tracing::warn!(event = "hub_recovering", calls, taken_over);
+        self.metrics().add(Id::HubCallsTakenOver, [], taken_over as u64);
     }
 
     /// A session was opened by this process, of this version.
     pub fn hub_session_opened(&self, pid: u32, version: &str) {
         tracing::info!(event = "hub_session_opened", session = self.session(), client_pid = pid, version = %clean(version));
+        self.metrics().count(Id::HubSessionsOpened, []);
     }
 
-    /// A connection was not made a session.
-    pub fn hub_session_refused(&self, why: &str) {
-        tracing::warn!(event = "hub_session_refused", why = %clean(why));
+    /// A connection was not made a session. `reason`: what it was told; `None` if it never said who it is, and was told nothing.
+    pub fn hub_session_refused(&self, reason: Option<Reason>, why: &str) {
+        let reason = reason.map_or(NO_HELLO, Into::into);
+        tracing::warn!(event = "hub_session_refused", reason, why = %clean(why));
+        self.metrics().count(Id::HubSessionsRefused, [reason]);
     }
 
     /// The hub cannot accept connections for a moment.

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 use self::link_story::LinkStory;
 use self::quota::Quota;
-pub use self::sample::Sample;
+pub use self::sample::{HubSample, Sample};
 use super::flight::{FlightRecorder, Timeline};
 use super::log_queue::LogCounts;
 use super::metrics::Metrics;

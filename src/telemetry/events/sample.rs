@@ -31,4 +31,17 @@ pub struct Sample {
     pub epoch: u64,
     /// The number of ports and projects that surveys found, by what may be done with them.
     pub instances: [(Instance, usize); 4],
+    /// What only a hub has; `None` in any other gateway.
+    pub hub: Option<HubSample>,
+}
+
+/// The values of a hub that are read for one scrape.
+#[derive(Debug, Clone, Copy)]
+pub struct HubSample {
+    /// Open sessions.
+    pub sessions: usize,
+    /// Records that could not be written since the hub's start.
+    pub records_unwritten: u64,
+    /// Whether the last record could not be written.
+    pub records_failing: bool,
 }

@@ -72,6 +72,11 @@ impl Events {
         for (state, count) in sample.instances {
             metrics.set(Id::Instances, [state.into()], as_f64(count));
         }
+        if let Some(hub) = sample.hub {
+            metrics.set(Id::HubSessions, [], as_f64(hub.sessions));
+            metrics.total(Id::HubRecordsUnwritten, [], hub.records_unwritten);
+            metrics.set(Id::HubRecordsFailing, [], f64::from(u8::from(hub.records_failing)));
+        }
         for (machine, states, _) in labels::machine_states() {
             for state in states {
                 metrics.set(Id::FsmState, [machine, state], 0.0);

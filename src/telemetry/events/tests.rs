@@ -1,15 +1,17 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, advance};
 
-use super::Events;
+use super::{Events, HubSample, Sample};
 use crate::core::calls::Sending;
 use crate::fsm::cause::{Availability, Cause, Loss, Return};
 use crate::platform::host::RealHost;
-use crate::protocol::ids::{CallId, Epoch};
-use crate::telemetry::metrics::labels::{MessageKind, Wait};
+use crate::protocol::hub::Reason;
+use crate::protocol::ids::{CallId, Epoch, SessionId};
+use crate::telemetry::metrics::labels::{Instance, MessageKind, Part, Wait};
 
 fn events() -> Events {
     Events::new(Arc::new(RealHost), true)
@@ -131,4 +133,61 @@ fn every_cause_of_holding_is_a_wait_for_something() {
     for wait in Wait::VARIANTS {
         assert!(Cause::VARIANTS.iter().any(|cause| Wait::of(*cause) == *wait), "{wait:?}");
     }
+}
+
+/// What a scrape of an idle gateway samples.
+fn idle() -> Sample {
+    Sample {
+        requests_open: 0,
+        stdout_queued: 0,
+        stdout_dropped: 0,
+        stdout_surplus: 0,
+        calls_held: 0,
+        calls_in_flight: 0,
+        answered_twice: 0,
+        calls_undecided: BTreeMap::new(),
+        mailboxes: [(Part::Session, 0), (Part::Bridge, 0), (Part::Push, 0)],
+        pushes: 0,
+        epoch: 0,
+        instances: [(Instance::Callable, 0), (Instance::Ambiguous, 0), (Instance::Refused, 0), (Instance::Stale, 0)],
+        hub: None,
+    }
+}
+
+#[test]
+fn a_hub_shows_its_sessions_what_it_took_over_and_its_records() {
+    let events = events();
+    counted(&events, &["holdfast_hub_starts 0", "holdfast_hub_records_failing 0"]);
+    events.hub_serving("a", "/socket", 3);
+    events.hub_recovering(5, 2);
+    events.of_session(SessionId(7)).hub_session_opened(1, "1.0.0");
+    events.hub_session_refused(None, "silence");
+    for reason in [Reason::Full, Reason::Full, Reason::Ending] {
+        events.hub_session_refused(Some(reason), "no");
+    }
+    counted(
+        &events,
+        &[
+            "holdfast_hub_starts 3",
+            "holdfast_hub_calls_taken_over_total 2",
+            "holdfast_hub_sessions_opened_total 1",
+            "holdfast_hub_sessions_refused_total{reason=\"no_hello\"} 1",
+            "holdfast_hub_sessions_refused_total{reason=\"full\"} 2",
+            "holdfast_hub_sessions_refused_total{reason=\"ending\"} 1",
+            "holdfast_hub_sessions_refused_total{reason=\"protocol\"} 0",
+        ],
+    );
+    let shown = |hub| {
+        events.render(|| Sample { hub, ..idle() });
+    };
+    shown(Some(HubSample { sessions: 4, records_unwritten: 6, records_failing: true }));
+    counted(
+        &events,
+        &["holdfast_hub_sessions 4", "holdfast_hub_records_unwritten_total 6", "holdfast_hub_records_failing 1"],
+    );
+    shown(Some(HubSample { sessions: 3, records_unwritten: 6, records_failing: false }));
+    counted(
+        &events,
+        &["holdfast_hub_sessions 3", "holdfast_hub_records_unwritten_total 6", "holdfast_hub_records_failing 0"],
+    );
 }

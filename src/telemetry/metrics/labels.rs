@@ -136,12 +136,19 @@ values! {
 pub const DUPLICATE_ID: &str = "duplicate_id";
 /// The fault that is a request beyond the largest number of open requests.
 pub const TOO_MANY_REQUESTS: &str = "too_many_requests";
+/// The reason for which a hub refuses a connection that does not say who it is, in addition to those of
+/// [`Reason`](crate::protocol::hub::Reason).
+pub const NO_HELLO: &str = "no_hello";
 /// The value of the label `tool` for all tools without their own series.
 pub const OTHER: &str = "other";
 
 pub(super) fn invalid_messages() -> Vec<&'static str> {
     let faults = <crate::protocol::jsonrpc::Fault as strum::VariantNames>::VARIANTS;
     faults.iter().copied().chain([DUPLICATE_ID, TOO_MANY_REQUESTS]).collect()
+}
+
+pub(super) fn refusals() -> Vec<&'static str> {
+    of::<crate::protocol::hub::Reason>().into_iter().chain([NO_HELLO]).collect()
 }
 
 /// Returns the outcomes that a journal may report for a call.

@@ -181,6 +181,19 @@ metrics! {
     PushDepth: Gauge, Count, "push_queue_depth", Plain, "Push messages that wait to be handled";
     PushCapacity: Gauge, Count, "push_queue_capacity", Plain, "Limit of waiting push messages";
 
+    HubSessions: Gauge, Count, "hub_sessions", Plain, "Open sessions on the hub; 0 if this process is no hub";
+    HubSessionsOpened: Counter, Count, "hub_sessions_opened_total", Plain, "Sessions that the hub opened";
+    HubSessionsRefused: Counter, Count, "hub_sessions_refused_total", Each(&[("reason", labels::refusals)]),
+        "Connections to the hub that did not become a session";
+    HubStarts: Gauge, Count, "hub_starts", Plain,
+        "How many hubs have had this hub's name (one after another, in one state folder), this one included; 0 if this process is no hub";
+    HubCallsTakenOver: Counter, Count, "hub_calls_taken_over_total", Plain,
+        "Calls that an earlier hub sent and did not answer, and whose outcome this hub looks for; counted at its start";
+    HubRecordsUnwritten: Counter, Count, "hub_records_unwritten_total", Plain,
+        "Records of calls that the hub could not write; a call whose sending cannot be recorded is not sent";
+    HubRecordsFailing: Gauge, Count, "hub_records_failing", Plain,
+        "1 if the hub could not write the last record, 0 if it could";
+
     FsmState: Gauge, Count, "fsm_state", Rows(&["machine", "state"], labels::states),
         "1 for the present state of a machine, 0 for its other states";
     FsmCode: Gauge, Count, "fsm_state_code", Rows(&["machine", "state"], labels::states),
