@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::limits::WINDOWS_PATH_MAX;
+use crate::limits::{PATIENCE_MARGIN, PATIENCE_MAX, WINDOWS_PATH_MAX};
 use crate::protocol::dialect::{self, Dialects};
 use crate::protocol::hub::SessionRules;
 use crate::protocol::mcp::clients::ClientOverrides;
@@ -125,7 +125,8 @@ impl Config {
             policy: rules.policy,
             audit: rules.audit,
             clients: rules.clients,
-            patience: rules.patience.map(Duration::from_secs),
+            // A flag is checked when it is parsed; what another process says is bounded here.
+            patience: rules.patience.map(|seconds| Duration::from_secs(seconds).clamp(PATIENCE_MARGIN, PATIENCE_MAX)),
             list_changed: rules.list_changed,
             audience: rules.audience,
             complaints: rules.complaints,
@@ -302,6 +303,14 @@ mod tests {
         }
         let long = format!(r"\\?\UNC\server\share\{}", "x".repeat(WINDOWS_PATH_MAX));
         assert_eq!(plain_share(&long), None);
+    }
+
+    #[test]
+    fn what_a_session_says_of_patience_is_bounded() {
+        for (said, taken) in [(0, PATIENCE_MARGIN), (60, Duration::from_secs(60)), (u64::MAX, PATIENCE_MAX)] {
+            let rules = SessionRules { patience: Some(said), ..SessionRules::default() };
+            assert_eq!(Config::default().of_session(rules).patience, Some(taken));
+        }
     }
 
     #[test]

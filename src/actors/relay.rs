@@ -23,7 +23,7 @@ use crate::core::relayed::{Relayed, RelayedRequests};
 use crate::core::requests::{Hold, Holder};
 use crate::core::user_text;
 use crate::fsm::Driver;
-use crate::fsm::attachment::{Attachment, Effect, Event, Timer};
+use crate::fsm::attachment::{self, Attachment, Effect, Event, Timer};
 use crate::limits::SESSION_CALLS_MAX_BYTES;
 use crate::platform::background::{self};
 use crate::platform::local_socket::Peer;
@@ -65,8 +65,10 @@ pub struct State {
     heard: Arc<AtomicBool>,
     /// Dropping this sender ends the connection.
     open: Option<watch::Sender<()>>,
-    /// Held while this process starts a hub.
-    starting: Option<std::fs::File>,
+    /// The lock that is held while this process starts a hub, and the pid of the hub.
+    starting: Option<(std::fs::File, u32)>,
+    /// Whether it was logged that no hub can be started.
+    said_not_started: bool,
 }
 
 impl Actor for RelayActor {
@@ -81,7 +83,18 @@ impl Actor for RelayActor {
         self.seat.env.events.machine_started(driver.machine(), driver.state());
         let timers = Timers::new(me.clone(), |timer| Message::Relay(News::Timer(timer)));
         let heard = Arc::default();
-        Ok(State { driver, timers, me, nth: 0, lines: None, peer: None, heard, open: None, starting: None })
+        Ok(State {
+            driver,
+            timers,
+            me,
+            nth: 0,
+            lines: None,
+            peer: None,
+            heard,
+            open: None,
+            starting: None,
+            said_not_started: false,
+        })
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
@@ -243,6 +256,7 @@ impl RelayActor {
                 let older = hub::is_newer(SERVER.version, &welcome.build);
                 self.seat.env.events.hub_attached(&welcome.build, welcome.pid, &welcome.hub);
                 self.seat.served.store(true, Ordering::Relaxed);
+                *enter(&self.seat.records) = Some(welcome.records);
                 (state.lines, state.peer, state.starting) = (Some(lines), peer, None);
                 self.feed(state, &Event::Welcomed { older });
             }
@@ -272,6 +286,18 @@ impl RelayActor {
             }
             // Of an earlier connection.
             News::Welcomed { .. } | News::Failed { .. } | News::Closed { .. } => {}
+            // A hub that served this session before it ended is replaced like any other.
+            News::StartedEnded { pid, well } if state.starting.as_ref().is_some_and(|(_, of)| *of == pid) => {
+                // Another session may start one now.
+                state.starting = None;
+                let seeks = matches!(state.driver.state(), attachment::State::Dialing | attachment::State::Waiting);
+                if !well && seeks {
+                    let log = self.seat.folder.log();
+                    self.not_started(state, &format!("it ended at once; {} says why", log.display()));
+                    self.feed(state, &Event::SearchOver);
+                }
+            }
+            News::StartedEnded { .. } => {}
             News::Timer(timer) => {
                 if state.timers.fired(timer) {
                     let event = match timer {
@@ -337,16 +363,28 @@ impl RelayActor {
             return;
         }
         match self.seat.folder.begin_start() {
-            Ok(Some(starting)) => {
-                state.starting = Some(starting);
-                match background::start(program, &self.seat.folder.log()) {
-                    Ok(pid) => self.seat.env.events.hub_started_by_session(pid),
-                    Err(error) => self.seat.env.events.hub_not_started(&error.to_string()),
+            Ok(Some(starting)) => match background::start(program, &self.seat.folder.log()) {
+                Ok(mut child) => {
+                    let (pid, me) = (child.id().unwrap_or_default(), state.me.clone());
+                    self.seat.env.events.hub_started_by_session(pid);
+                    state.starting = Some((starting, pid));
+                    self.tasks.spawn(async move {
+                        let well = child.wait().await.is_ok_and(|status| status.success());
+                        let _ = me.cast(Message::Relay(News::StartedEnded { pid, well }));
+                    });
                 }
-            }
+                Err(error) => self.not_started(state, &error.to_string()),
+            },
             // Another session starts it.
             Ok(None) => {}
-            Err(error) => self.seat.env.events.hub_not_started(&error.to_string()),
+            Err(error) => self.not_started(state, &error.to_string()),
+        }
+    }
+
+    /// Logs why no hub was started: once, since each attempt fails for the same reason.
+    fn not_started(&self, state: &mut State, why: &str) {
+        if !std::mem::replace(&mut state.said_not_started, true) {
+            self.seat.env.events.hub_not_started(why);
         }
     }
 }

@@ -170,7 +170,8 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         let exporter = Exporter::start(&parts);
         let record = HubRecord::keep(&parts);
         let spawn = OnWorkers(workers.handle().clone());
-        let why = hub::run(&parts, spawn, listener, arguments.leave_when_idle, quitting).await;
+        let why =
+            hub::run(&parts, spawn, listener, (arguments.leave_when_idle, || elected.is_current()), quitting).await;
         record.remove().await;
         exporter.end(&parts, why).await;
         Ok(why)

@@ -24,10 +24,13 @@ const OF_A_SESSION: &[&str] = &[
     "HOLDFAST_DIALECT",
     "HOLDFAST_EDITOR",
     "HOLDFAST_LIST_CHANGED",
+    "HOLDFAST_LOG",
+    "HOLDFAST_LOG_FORMAT",
     "HOLDFAST_PATIENCE",
     "HOLDFAST_PORT",
     "HOLDFAST_PROJECT",
     "MCP_CLIENT_NAME",
+    "MCP_DEBUG",
     "NODE_ENV",
     "UNITY_HOST",
     "UNITY_PORT",
@@ -54,7 +57,8 @@ pub(super) fn seat(parts: &Parts, mode: HubMode) -> Option<Arc<RelaySeat>> {
     }
     let command = (!background::is_shared_with_container(state)).then(|| {
         let program = std::env::current_exe().ok()?;
-        let mut arguments: Vec<OsString> = ["hub", "--leave-when-idle", "--state-dir"].map(OsString::from).to_vec();
+        let mut arguments: Vec<OsString> =
+            ["hub", "--leave-when-idle", "--log", "warn", "--state-dir"].map(OsString::from).to_vec();
         arguments.push(state.into());
         Some((program, arguments))
     });
@@ -69,6 +73,7 @@ pub(super) fn seat(parts: &Parts, mode: HubMode) -> Option<Arc<RelaySeat>> {
         folder,
         requests: Mutex::default(),
         served: AtomicBool::new(false),
+        records: Mutex::default(),
         embeds: watch::Sender::new(false),
     }))
 }

@@ -55,6 +55,8 @@ pub struct Arrival {
     pub name: Option<Arc<str>>,
     /// The numbers of the requests that the session sent to an earlier hub and that are not answered.
     pub open: BTreeSet<u64>,
+    /// Whether this gateway does not have the records of that hub: then each of these requests may have been sent.
+    pub records_lost: bool,
 }
 
 impl From<Arc<Config>> for Arrival {
@@ -84,6 +86,8 @@ pub struct Client {
     handshake: Mutex<Handshake>,
     roots_requests: AtomicU64,
     meant: Mutex<Meant>,
+    /// Whether what became of requests that an earlier gateway had cannot be known.
+    records_lost: bool,
     /// The session's own name, and its requests that an earlier gateway may have sent.
     origin: Mutex<(Option<Arc<str>>, BTreeSet<u64>)>,
     nowhere: LinkId,
@@ -94,7 +98,7 @@ pub struct Client {
 impl Client {
     /// Creates a client that has sent nothing yet. It is on the link `nowhere` until an editor is found for it.
     pub fn new(id: SessionId, nowhere: LinkId, arrival: Arrival, events: Events) -> Self {
-        let Arrival { config, name, open } = arrival;
+        let Arrival { config, name, open, records_lost } = arrival;
         Self {
             id,
             actor: Slot::default(),
@@ -114,6 +118,7 @@ impl Client {
             roots_requests: AtomicU64::new(0),
             meant: Mutex::new(Meant::of(&config)),
             config,
+            records_lost,
             origin: Mutex::new((name, open)),
             nowhere,
             link: AtomicU32::new(nowhere.0),
@@ -124,6 +129,11 @@ impl Client {
     /// Gives the session what it had in another gateway: its name, and the requests that may have been sent there.
     pub fn continues(&self, name: Arc<str>, open: BTreeSet<u64>) {
         *enter(&self.origin) = (Some(name), open);
+    }
+
+    /// Whether what became of requests that an earlier gateway had cannot be known, since its records are lost.
+    pub fn has_lost_records(&self) -> bool {
+        self.records_lost
     }
 
     /// Returns the session's own name; `None` if it has none.

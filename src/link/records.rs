@@ -98,6 +98,10 @@ impl Calls {
             return Resumed::Settled;
         };
         match records.known(origin) {
+            None if client.has_lost_records() || records.is_damaged => {
+                unknown(None);
+                Resumed::Settled
+            }
             None => Resumed::New,
             Some(Known::Answered(result)) => {
                 client.outbox.answer(asked.key, result.get());

@@ -5,7 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use tokio::process::Command;
+use tokio::process::{Child, Command};
+
+use super::host::open_end;
+
+/// The size above which a log is emptied before a program writes to it.
+const LOG_MAX_BYTES: u64 = 1024 * 1024;
 
 /// A program to start.
 #[derive(Debug, Clone)]
@@ -19,14 +24,15 @@ pub struct Program {
 }
 
 /// Starts a program that outlives this process and has nothing of its terminal. Must be called inside of a runtime, which notices
-/// when the program ends. What it writes to stderr goes to the file `log`,
-/// which is emptied first. Returns its pid.
+/// when the program ends. What it writes to stderr is added to the
+/// file `log`.
 ///
 /// # Errors
 /// The system's error.
-pub fn start(program: &Program, log: &Path) -> io::Result<u32> {
+pub fn start(program: &Program, log: &Path) -> io::Result<Child> {
     let Program { program, arguments, variables } = program;
-    let log = std::fs::File::create(log)?;
+    // A log that cannot be written is no reason not to start.
+    let log = log_file(log).map_or_else(|_| Stdio::null(), Stdio::from);
     let mut command = Command::new(program);
     for name in variables {
         command.env_remove(name);
@@ -47,12 +53,25 @@ pub fn start(program: &Program, log: &Path) -> io::Result<u32> {
         let flags = DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP;
         command.creation_flags(flags | CREATE_BREAKAWAY_FROM_JOB);
         if let Ok(child) = command.spawn() {
-            return Ok(child.id().unwrap_or_default());
+            return Ok(child);
         }
         // The client may forbid its children to leave its job. Then the program ends with the client, and a successor is started.
         command.creation_flags(flags);
     }
-    command.spawn().map(|child| child.id().unwrap_or_default())
+    command.spawn()
+}
+
+/// Opens a log for adding to it. A long one is emptied.
+fn log_file(path: &Path) -> io::Result<std::fs::File> {
+    let file = open_end(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    if meta.len() > LOG_MAX_BYTES {
+        file.set_len(0)?;
+    }
+    Ok(file)
 }
 
 /// Whether this process runs in a container and `folder` comes from outside of it: then a program that is found through the folder

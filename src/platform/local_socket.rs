@@ -109,6 +109,8 @@ mod unix {
     pub struct Listener {
         listener: UnixListener,
         path: PathBuf,
+        /// The socket's file: device and inode.
+        file: (u64, u64),
     }
 
     impl Listener {
@@ -125,7 +127,9 @@ mod unix {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
                 _ => {}
             }
-            Ok(Self { listener: UnixListener::bind(path)?, path: path.to_path_buf() })
+            let listener = UnixListener::bind(path)?;
+            let meta = path.symlink_metadata()?;
+            Ok(Self { listener, path: path.to_path_buf(), file: (meta.dev(), meta.ino()) })
         }
 
         /// Waits for the next connection of a program of this user. Connections of others are closed.
@@ -144,7 +148,10 @@ mod unix {
 
     impl Drop for Listener {
         fn drop(&mut self) {
-            let _ = std::fs::remove_file(&self.path);
+            // Another program may have put its own socket there.
+            if self.path.symlink_metadata().is_ok_and(|meta| (meta.dev(), meta.ino()) == self.file) {
+                let _ = std::fs::remove_file(&self.path);
+            }
         }
     }
 

@@ -38,6 +38,9 @@ pub struct Hello {
     /// The numbers of the requests that the session sent to an earlier hub and that are not answered. It sends them again.
     #[serde(default)]
     pub open: Vec<u64>,
+    /// The name of the records of that hub ([`Welcome::records`]). A hub with other records does not know what became of `open`.
+    #[serde(default)]
+    pub records: Option<String>,
     /// What the session brings itself.
     pub rules: SessionRules,
 }
@@ -97,6 +100,8 @@ pub struct Welcome {
     pub pid: u32,
     /// The name of this hub: a new one for each process.
     pub hub: String,
+    /// The name of the hub's records, which a successor that has them keeps.
+    pub records: String,
 }
 
 /// Why a hub does not take a session.

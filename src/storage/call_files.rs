@@ -27,6 +27,8 @@ pub struct CallFile {
     pub gateway: String,
     /// How many hubs have had this name, this one included.
     pub starts: u64,
+    /// Whether a line of the file could not be read: a call that is not on record may have been sent.
+    pub is_damaged: bool,
     path: PathBuf,
     inner: Mutex<Inner>,
 }
@@ -55,7 +57,8 @@ impl CallFile {
     /// # Errors
     /// The system's error.
     pub fn open(path: &Path, gateway: String) -> io::Result<Self> {
-        let this = Self::parse(path, gateway)?;
+        make_private_folder(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+        let this = Self::parse(path, open_end(path)?, gateway)?;
         this.lock().rewrite(&this.head())?;
         Ok(this)
     }
@@ -65,16 +68,16 @@ impl CallFile {
     /// # Errors
     /// The system's error.
     pub fn read(path: &Path) -> io::Result<Self> {
-        Self::parse(path, String::new())
+        // Opened by the host first, which creates nothing and takes a regular file only.
+        RealHost.read(path, CALL_RECORDS_FILE_MAX_BYTES + CALL_RECORDS_MAX_BYTES)?;
+        Self::parse(path, File::open(path)?, String::new())
     }
 
-    fn parse(path: &Path, gateway: String) -> io::Result<Self> {
-        make_private_folder(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-        let mut file = open_end(path)?;
+    fn parse(path: &Path, mut file: File, gateway: String) -> io::Result<Self> {
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
         let (mut records, mut known) = (CallRecords::default(), None);
-        let mut starts = 0;
+        let (mut starts, mut is_damaged) = (0, false);
         // What follows the last line end was cut off.
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let now = seconds_now();
@@ -82,12 +85,13 @@ impl CallFile {
             match serde_json::from_slice(line) {
                 Ok(Record::Gateway { id, starts: before }) => (known, starts) = (Some(id), before),
                 Ok(record) => records.apply(record, now),
-                Err(_) => {}
+                // What follows the last line end is empty.
+                Err(_) => is_damaged |= !line.is_empty(),
             }
         }
         let gateway = known.unwrap_or(gateway);
         let inner = Inner { file, bytes: text.len(), records, failed: None, unwritten: 0 };
-        Ok(Self { gateway, starts: starts + 1, path: path.to_path_buf(), inner: Mutex::new(inner) })
+        Ok(Self { gateway, starts: starts + 1, is_damaged, path: path.to_path_buf(), inner: Mutex::new(inner) })
     }
 
     fn head(&self) -> Head<'_> {

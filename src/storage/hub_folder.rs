@@ -43,7 +43,8 @@ pub struct HubInfo {
 #[derive(Debug)]
 pub struct Elected {
     info: PathBuf,
-    _lock: File,
+    lock: File,
+    at: PathBuf,
 }
 
 impl HubFolder {
@@ -73,7 +74,7 @@ impl HubFolder {
     /// The system's error.
     pub fn elect(&self) -> io::Result<Option<Elected>> {
         let lock = self.lock("hub.lock")?;
-        Ok(lock.map(|lock| Elected { info: self.folder.join("hub.json"), _lock: lock }))
+        Ok(lock.map(|lock| Elected { info: self.folder.join("hub.json"), lock, at: self.folder.join("hub.lock") }))
     }
 
     /// Lets this process start a hub, until the file is dropped. `None` if another process is starting one.
@@ -107,6 +108,11 @@ impl HubFolder {
 }
 
 impl Elected {
+    /// Whether this process still is the hub. It is not if somebody removed the lock file: then another process may be elected.
+    pub fn is_current(&self) -> bool {
+        lock_file::is_at(&self.lock, &self.at)
+    }
+
     /// Writes what people may know of this hub.
     ///
     /// # Errors
@@ -119,7 +125,9 @@ impl Elected {
 impl Drop for Elected {
     /// The file is removed while the lock is held, so it cannot be another hub's.
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.info);
+        if self.is_current() {
+            let _ = std::fs::remove_file(&self.info);
+        }
     }
 }
 

@@ -19,15 +19,15 @@ use crate::platform::local_socket::{Connection, Listener};
 use crate::protocol::hub::{self, Hello, Reason, Refusal, Reply, Welcome};
 use crate::runtime::outbox::SERVER;
 
-/// How often the hub looks whether it is idle.
-const IDLE_LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often the hub looks whether it is used, and still the hub.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Serves sessions until `quit` gives a reason to end, or until the hub was idle for [`HUB_IDLE_MAX`] if `leaves` is set.
 pub async fn run<S: Spawn>(
     parts: &Arc<Parts>,
     spawn: S,
     listener: Listener,
-    leaves: bool,
+    (leaves, is_elected): (bool, impl Fn() -> bool),
     mut quit: mpsc::Receiver<ShutdownReason>,
 ) -> ShutdownReason {
     let several = Arc::new(Several::start(Arc::clone(parts), spawn));
@@ -38,7 +38,7 @@ pub async fn run<S: Spawn>(
         () = parts.env.health.task_failed() => ShutdownReason::Exhausted,
         Some(why) = quit.recv() => why,
         () = parts.env.retired() => ShutdownReason::Retired,
-        () = idle(parts), if leaves => ShutdownReason::Idle,
+        why = own_end(parts, leaves, is_elected) => why,
     };
     parts.env.events.ending(why);
     accepting.abort();
@@ -70,18 +70,25 @@ fn recover(parts: &Parts) {
     }
 }
 
-/// Waits until no session was open and no call was running for [`HUB_IDLE_MAX`].
-async fn idle(parts: &Parts) {
+/// Waits for a reason to end that the hub finds itself: it was idle for [`HUB_IDLE_MAX`], if it `leaves` then, or it is not elected
+/// any more. Then another hub may run, which has the editors and the sessions that come.
+async fn own_end(parts: &Parts, leaves: bool, is_elected: impl Fn() -> bool) -> ShutdownReason {
     let mut idle = Duration::ZERO;
-    while idle < HUB_IDLE_MAX {
-        sleep(IDLE_LOOK_EVERY).await;
-        // One session is that of stdin and stdout, which a hub does not use.
-        let is_used = parts.sessions.all().len() > 1
-            || parts.links.all().iter().any(|link| link.calls.ledger(|ledger, _| ledger.counts()) != (0, 0));
+    loop {
+        sleep(LOOK_EVERY).await;
+        if !is_elected() {
+            return ShutdownReason::Retired;
+        }
         if let Some(records) = &parts.env.records {
             records.expire();
         }
-        idle = if is_used { Duration::ZERO } else { idle + IDLE_LOOK_EVERY };
+        // One session is that of stdin and stdout, which a hub does not use.
+        let is_used = parts.sessions.all().len() > 1
+            || parts.links.all().iter().any(|link| link.calls.ledger(|ledger, _| ledger.counts()) != (0, 0));
+        idle = if is_used { Duration::ZERO } else { idle + LOOK_EVERY };
+        if leaves && idle >= HUB_IDLE_MAX {
+            return ShutdownReason::Idle;
+        }
     }
 }
 
@@ -140,6 +147,7 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
             build: SERVER.version.to_owned(),
             pid: std::process::id(),
             hub: parts.env.boot.clone(),
+            records: parts.env.gateway.clone(),
         }),
     };
     let Ok(mut answer) = serde_json::to_vec(&reply) else { return };
@@ -153,6 +161,7 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
         config: Arc::new(parts.env.config.of_session(hello.rules)),
         name: Some(hello.session.into()),
         open: hello.open.into_iter().collect(),
+        records_lost: hello.records.is_some_and(|records| records != parts.env.gateway),
     };
     match several.attach(arrival, reader, writer) {
         Ok(session) => parts.env_of(session.client.id).events.hub_session_opened(pid, &build),

@@ -101,7 +101,9 @@ fn hand_over(seat: &Arc<RelaySeat>) {
         // Whether a call was sent is in the records of the hub. If they cannot be read, it may have been.
         let numbers = requests.iter().map(|request| request.hold.key().number).collect();
         client.continues(seat.name.as_str().into(), numbers);
-        if let Ok(former) = CallFile::read(&seat.folder.records()) {
+        if let Ok(former) = CallFile::read(&seat.folder.records())
+            && Some(&former.gateway) == enter(&seat.records).as_ref()
+        {
             let _ = seat.env.former.set(Arc::new(former));
         }
     }

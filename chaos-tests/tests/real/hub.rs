@@ -242,6 +242,10 @@ fn what_is_recorded_as_sent_is_not_sent_again_and_a_hub_that_does_not_record_it_
     let mut scenario = Scenario::new("hub-records", &["H07"]);
     assert_eq!(killed_under_a_call(str::to_owned), (Verdict::Unknown, 1));
     scenario.record.checked("I2", 1);
+    // Of records that are lost or damaged, nothing is believed.
+    assert_eq!(killed_under_a_call(|_| String::new()), (Verdict::Unknown, 1));
+    assert_eq!(killed_under_a_call(|text| text.replace(r#"{"sent""#, r#"{"s"#)), (Verdict::Unknown, 1));
+    scenario.record.checked("I2", 2);
     // A hub with this bug would send before it records.
     let forgetful = |text: &str| {
         text.lines().filter(|line| !line.contains(r#""tool":"count""#)).map(|line| format!("{line}\n")).collect()

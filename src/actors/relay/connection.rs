@@ -95,6 +95,7 @@ async fn attach(seat: &RelaySeat, met: &mut Option<Peer>) -> Result<Attached, No
         pid: std::process::id(),
         session: seat.name.clone(),
         open: if seat.served.load(Ordering::Relaxed) { enter(&seat.requests).numbers() } else { Vec::new() },
+        records: enter(&seat.records).clone(),
         rules: seat.rules.clone(),
     };
     let mut line = serde_json::to_vec(&hello).map_err(|error| NoAttachment::Unusable(error.to_string()))?;

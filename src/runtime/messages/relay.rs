@@ -32,6 +32,13 @@ pub enum News {
         /// The number of the connection.
         nth: u64,
     },
+    /// A hub that this process started has ended.
+    StartedEnded {
+        /// Its pid.
+        pid: u32,
+        /// Whether it ended without a failure, for example because another hub runs.
+        well: bool,
+    },
     /// A timer may be due.
     Timer(Timer),
 }

@@ -128,6 +128,39 @@ fn a_hub_without_a_folder_of_its_own_does_not_start_and_says_why() {
     client.close(&room);
 }
 
+/// Without the file of its lock, another process may be elected.
+#[test]
+fn a_hub_whose_lock_is_removed_makes_way_and_takes_nothing_of_its_successor() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    let mut first = Hub::start(&room);
+    let mut client = open(&room, &[]);
+    client.echoes();
+    std::fs::remove_file(room.state().join("hub/hub.lock")).unwrap();
+    until("the hub ends", || first.0.try_wait().unwrap().is_some());
+    client.echoes();
+    client.close(&room);
+    let info: Value = serde_json::from_slice(&std::fs::read(room.state().join("hub/hub.json")).unwrap()).unwrap();
+    let pid = i32::try_from(info["pid"].as_i64().unwrap()).unwrap();
+    assert_ne!(u32::try_from(pid).unwrap(), first.0.id());
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM).unwrap();
+}
+
+/// The first call waits for nothing but the end of the hub that cannot start.
+#[test]
+fn a_session_whose_hub_cannot_start_serves_by_itself_at_once() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    let folder = room.state().join("hub");
+    std::fs::create_dir_all(folder.join("calls.jsonl")).unwrap();
+    std::fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+    nix::unistd::mkfifo(&folder.join("hub.log"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let mut client = open(&room, &["--hub", "start"]);
+    client.echoes();
+    assert!(client.log().contains("it ended at once"), "{}", client.log());
+    client.close(&room);
+}
+
 /// Runs `answer` for each connection to something that only looks like a hub, and checks that a session serves its client by
 /// itself beside it.
 fn beside(answer: impl Fn(UnixStream) + Send + Sync + 'static, log: &str) {
