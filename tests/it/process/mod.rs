@@ -16,6 +16,7 @@ mod cuts;
 mod ends;
 mod finding;
 mod floods;
+mod hub_metrics;
 #[cfg(unix)]
 mod limits;
 mod losses;
