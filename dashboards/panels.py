@@ -20,7 +20,7 @@ STATE_COLOURS = {
 }  # fmt: skip
 
 # Causes that are the gateway's own fault. prometheus/recording.yaml has the same selector.
-OURS = "connecting|listing|overload|gateway"
+OURS = "connecting|listing|overload|gateway|hub_ended|unrecorded"
 
 
 def definitive(fn, w):
@@ -405,7 +405,7 @@ SUPERVISION = [
     ),
     counts(
         "Sessions opened and refused", THIRD,
-        "A session that is refused because the hub is `ending` finds its successor. After any other refusal it serves its client by itself.",
+        "A session that lost its hub waits for the successor of one that is `ending`. After any other refusal it serves its client by itself.",
         ("sum(increase(holdfast_hub_sessions_opened_total{$f}[$i]))", "opened"),
         ("sum by (reason) (increase(holdfast_hub_sessions_refused_total{$f}[$i]))", "refused: {{reason}}"),
         runbook="hub-takeover-loop",

@@ -31,6 +31,7 @@ EVENTS = [
     ('holdfast_tool_calls_total{verdict="still_running"}', "a call outlasted its client's patience"),
     ('holdfast_tool_calls_total{verdict="outcome_unknown", cause="reload"}', "a reload in the middle of a call"),
     ('holdfast_tool_calls_total{verdict="outcome_unknown", cause="disconnect"}', "an editor was killed in the middle of a call"),
+    ('holdfast_tool_calls_total{verdict="outcome_unknown", cause="hub_ended"}', "a hub was killed in the middle of a call"),
     ('holdfast_tool_calls_total{verdict="not_executed", cause="closed"}', "a call to an editor that was closed"),
     ('holdfast_tool_calls_total{verdict="not_executed", cause="wrong_peer"}', "a call to a stranger"),
     ('holdfast_tool_calls_by_tool_total{tool="echo", verdict="ok"}', "calls"),
@@ -82,6 +83,11 @@ EVENTS = [
     ('holdfast_log_events_total{level="info"}', "gateways told what happened"),
     ('holdfast_log_events_total{level="warn"}', "a stranger on the port"),
     ('holdfast_log_events_dropped_total{reason="sink_error"}', "a stderr that takes nothing"),
+    ("holdfast_hub_sessions", "a client shared a hub"),
+    ("holdfast_hub_sessions_opened_total", "a client shared a hub"),
+    ('holdfast_hub_sessions_refused_total{reason="bad_hello"}', "a stranger spoke to a hub"),
+    ("holdfast_hub_starts", "hubs ran"),
+    ("holdfast_hub_calls_taken_over_total", "a hub was killed in the middle of a call"),
     ('holdfast_scrapes_total{result="ok"}', "scrapes"),
     ('holdfast_scrapes_total{result="bad_host"}', "a foreign name"),
 ]
@@ -100,6 +106,8 @@ NOT_CAUSED = {
     "holdfast_supervisor_escalations_total": "would be a bug; tests/it/metrics.rs plants some",
     "holdfast_tree_rebuilds_total": "would be a bug; tests/it/metrics.rs plants some",
     "holdfast_invariant_violations_total": "would be a bug",
+    "holdfast_hub_records_unwritten_total": "needs a full disk; src/storage/call_files.rs",
+    "holdfast_hub_records_failing": "needs a full disk; src/storage/call_files.rs",
     "holdfast_shutdowns_total": "counted at the end, behind the last scrape; tests/it/process/metrics.rs reads the last words",
 }
 # Metrics that nothing from outside may change.
@@ -120,13 +128,17 @@ MAY_FIRE = {
     "HoldfastStdoutStalled": "the client that does not read, if all takes long",
 }
 
-# Panels with data of only one editor, which belongs to another project.
+# Panels with data of only one gateway: of another project, or a hub.
 ELSEWHERE = {
     "Age of the editor's last frame A": "Tower",
     'The editor\'s answer to "how are you" A': "Tower",
     'The editor\'s answer to "how are you" B': "Tower",
     'The editor\'s answer to "how are you" C': "Tower",
     "What the editor's journal said A": "Tower",
+    "Sessions on the hub A": "hub-.+",
+    "Hubs so far A": "hub-.+",
+    "Calls taken over A": "hub-.+",
+    "The hub's last record A": "hub-.+",
 }
 # Panels without data after this session, and why.
 EMPTY = {

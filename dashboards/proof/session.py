@@ -3,6 +3,7 @@
 Each step ends with a fact, mostly one that a scrape carries.
 """
 
+import re
 import shutil
 import subprocess
 import time
@@ -39,7 +40,7 @@ class Session:
         return f"{metric}{{{labels}}} {condition}"
 
     def play(self):
-        for part in (self.healthy, self.what_clients_do, self.reloads, self.kills, self.strangers, self.stuck, self.ends):
+        for part in (self.healthy, self.what_clients_do, self.reloads, self.kills, self.strangers, self.stuck, self.shared, self.ends):
             began = time.monotonic()
             part()
             print(f"    {part.__name__.replace('_', ' '):16} {time.monotonic() - began:5.1f} s", flush=True)
@@ -183,6 +184,38 @@ class Session:
         self.tower.expect(running, "Outcome unknown: ")
         self.prometheus.scraped(self.of(self.tower, "holdfast_unity_journal_outcomes_total", outcome="interrupted"))
 
+    def shared(self):
+        """A hub that a client shares is killed in the middle of a call, and another one follows it."""
+        prometheus, editor = self.prometheus, self.editor
+        first = self.stage.hub("hub-1")
+        prometheus.scraped(self.of(first, "holdfast_hub_starts", "== 1"))
+        # A session with metrics of its own is not served by a hub.
+        client = self.stage.gateway("shared", "--project", str(self.stage.folder / PROJECT), measured=False).open()
+        client.works()
+        prometheus.scraped(self.of(first, "holdfast_hub_sessions", "== 1"))
+        first.refuses()
+        prometheus.scraped(self.of(first, "holdfast_hub_sessions_refused_total", reason="bad_hello"))
+        mark = len(editor.events)
+        running = client.call("hold")
+        editor.begun(mark, "hold")
+        named = prometheus.targets()[str(first.pid)]["labels"]
+        insist(re.fullmatch("hub-[0-9a-f]{8}", named["instance"]), named)
+        first.kill()
+        self.hub = self.stage.hub("hub-2")
+        prometheus.scraped(self.of(self.hub, "holdfast_hub_starts", "== 2"))
+        prometheus.scraped(self.of(self.hub, "holdfast_hub_calls_taken_over_total", "== 1"))
+        wanted = {"job": "holdfast", "instance": named["instance"], "pid": str(self.hub.pid)}
+        insist(prometheus.targets()[str(self.hub.pid)]["labels"] == wanted, "one instance, two pids")
+        client.expect(running, "Outcome unknown: ")
+        # The hub's end costs this call its outcome, and no other one.
+        lost = 'sum(holdfast_tool_calls_total{cause="hub_ended"}) == 1'
+        prometheus.scraped(lost)
+        editor.say("release")
+        client.works()
+        client.close()
+        insist(prometheus.query(lost), "one lost call")
+        prometheus.scraped(self.of(self.hub, "holdfast_hub_sessions", "== 0"))
+
     def ends(self):
         """How targets come and go."""
         prometheus, plain, main = self.prometheus, self.plain, self.main
@@ -210,7 +243,7 @@ class Session:
         copy.close()
         insist(not copy.record(), "an end takes the record away")
         wait("its target is gone", lambda: str(copy.pid) not in prometheus.targets())
-        insist(sorted(prometheus.targets()) == sorted(str(one.pid) for one in (main, self.deaf, self.tower)), "those that live")
+        insist(sorted(prometheus.targets()) == sorted(str(one.pid) for one in (main, self.deaf, self.tower, self.hub)), "those that live")
         main.works()
         for gateway in (main, plain, self.deaf, self.tower, copy):
             insist(not gateway.faults, gateway.faults)

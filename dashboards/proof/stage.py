@@ -99,9 +99,9 @@ class Editor(Process):
 class Gateway(Process):
     """`holdfast --metrics` and the client that started it: every line is JSON-RPC, no id is answered twice."""
 
-    def __init__(self, stage, name, *arguments, **more):
+    def __init__(self, stage, name, *arguments, measured=True, **more):
         self.stage, self.answers, self.faults, self.last_id, self.lock = stage, {}, [], 0, threading.Lock()
-        command = [stage.binary, "--metrics", *arguments]
+        command = [stage.binary, *(["--metrics"] if measured else []), *arguments]
         super().__init__(command, stage.folder / f"{name}.log", env=stage.environment, cwd="/", **more)
         self.record_path = stage.state / "metrics" / f"{self.pid}.json"
 
@@ -168,6 +168,21 @@ class Gateway(Process):
     def close(self):
         self.child.stdin.close()
         insist(self.ended() == 0, "the end of stdin ends it with 0")
+
+
+class Hub(Gateway):
+    """`holdfast hub --metrics`: no client started it."""
+
+    def __init__(self, stage, name):
+        super().__init__(stage, name, "hub", "--metrics", measured=False)
+
+    def refuses(self):
+        """A stranger speaks to it."""
+        info = wait("the hub's file", lambda: json.loads((self.stage.state / "hub" / "hub.json").read_text()))
+        with socket.socket(socket.AF_UNIX) as stranger:
+            stranger.connect(info["socket"])
+            stranger.sendall(b"nonsense\n")
+            insist(b"bad_hello" in stranger.recv(4096), "nonsense is refused")
 
 
 class Stranger:
@@ -274,6 +289,9 @@ class Stage:
 
     def gateway(self, name, *arguments, **more):
         return self.keep(Gateway(self, name, *arguments, **more))
+
+    def hub(self, name):
+        return self.keep(Hub(self, name))
 
     def end(self):
         for player in reversed(self.players):

@@ -19,17 +19,27 @@ fn records(room: &Room) -> Vec<PathBuf> {
     files.into_iter().filter(|path: &PathBuf| path.extension().is_some_and(|extension| extension != "prom")).collect()
 }
 
-fn record(room: &Room, client: &Client) -> Option<Value> {
-    let path = room.state().join("metrics").join(format!("{}.json", client.pid()));
+/// Returns the record of the process with this pid.
+pub fn record_of(room: &Room, pid: u32) -> Option<Value> {
+    let path = room.state().join("metrics").join(format!("{pid}.json"));
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+fn record(room: &Room, client: &Client) -> Option<Value> {
+    record_of(room, client.pid())
+}
+
+/// Waits for the record of the process with this pid, and returns the address in it.
+pub fn target_of(room: &Room, pid: u32) -> String {
+    until("a record", || record_of(room, pid).is_some());
+    let record = record_of(room, pid).expect("it is there");
+    assert_eq!(record[0]["labels"]["pid"], pid.to_string(), "{record}");
+    record[0]["targets"][0].as_str().expect("a target").to_owned()
 }
 
 /// Waits for this gateway's record, and returns the address in it.
 pub fn target(room: &Room, client: &Client) -> String {
-    until("a record", || record(room, client).is_some());
-    let record = record(room, client).expect("it is there");
-    assert_eq!(record[0]["labels"]["pid"], client.pid().to_string(), "{record}");
-    record[0]["targets"][0].as_str().expect("a target").to_owned()
+    target_of(room, client.pid())
 }
 
 /// Fetches the page at this path.

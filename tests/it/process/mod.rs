@@ -18,6 +18,7 @@ mod finding;
 mod floods;
 #[cfg(target_os = "linux")]
 mod hub;
+mod hub_metrics;
 #[cfg(unix)]
 mod limits;
 mod losses;

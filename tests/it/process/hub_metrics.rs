@@ -1,0 +1,107 @@
+//! The metrics of a real hub, over its kill and the start of its successor.
+
+use std::process::{Child, Stdio};
+
+use serde_json::{Value, json};
+
+use super::client::{self, Client, Verdict};
+use super::metrics::{fetch, record_of, target_of};
+use super::room::start;
+use super::unity::Unity;
+use super::{Room, until};
+
+/// A hub that a user started, with metrics. Dropping it kills it.
+struct Hub {
+    child: Child,
+    target: String,
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Hub {
+    fn start(room: &Room) -> Self {
+        let mut command = client::command(room);
+        command.args(["hub", "--metrics"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = start(|| command.spawn());
+        let target = target_of(room, child.id());
+        Self { child, target }
+    }
+
+    fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Waits until the metrics have these lines.
+    fn shows(&self, lines: &[&str]) {
+        let page = || fetch(&self.target, "/metrics");
+        for line in lines {
+            until(&format!("{line}\nin\n{}", page()), || page().lines().any(|known| known == *line));
+        }
+    }
+
+    /// The label by which Prometheus puts it together with its predecessor.
+    fn name(&self, room: &Room) -> Value {
+        let record = record_of(room, self.child.id()).expect("a record");
+        record[0]["labels"]["__meta_holdfast_hub"].clone()
+    }
+}
+
+/// Says something that no session says, and returns the hub's answer.
+#[cfg(unix)]
+fn say_nonsense(room: &Room) -> String {
+    use std::io::{Read as _, Write as _};
+    let info = std::fs::read(room.state().join("hub/hub.json")).expect("the hub's file");
+    let info: Value = serde_json::from_slice(&info).expect("JSON");
+    let socket = info["socket"].as_str().expect("a path");
+    let mut stream = std::os::unix::net::UnixStream::connect(socket).expect("it accepts");
+    stream.write_all(b"nonsense\n").expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    answer
+}
+
+#[test]
+fn a_hub_shows_its_sessions_and_its_successor_shows_the_start_and_the_calls_that_it_took_over() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet"]);
+    let mut first = Hub::start(&room);
+    first.shows(&["holdfast_hub_starts 1", "holdfast_hub_sessions 0", "holdfast_hub_sessions_opened_total 0"]);
+    let mut client = Client::open(&room, &["--project", &room.project().display().to_string()]);
+    client.echoes();
+    first.shows(&[
+        "holdfast_hub_sessions 1",
+        "holdfast_hub_sessions_opened_total 1",
+        "holdfast_hub_calls_taken_over_total 0",
+        "holdfast_hub_records_unwritten_total 0",
+        "holdfast_hub_records_failing 0",
+    ]);
+    #[cfg(unix)]
+    {
+        assert!(say_nonsense(&room).contains("bad_hello"));
+        first.shows(&["holdfast_hub_sessions_refused_total{reason=\"bad_hello\"} 1", "holdfast_hub_sessions 1"]);
+    }
+
+    let id = client.call("count", &json!({"key": "held", "hold": true}));
+    until("the call runs", || room.runs("held") == 1);
+    let name = first.name(&room);
+    first.kill();
+    let second = Hub::start(&room);
+    assert!(name.is_string() && second.name(&room) == name, "{name}");
+    second.shows(&[
+        "holdfast_hub_starts 2",
+        "holdfast_hub_calls_taken_over_total 1",
+        "holdfast_hub_sessions 1",
+        "holdfast_hub_sessions_opened_total 1",
+        "holdfast_hub_sessions_refused_total{reason=\"bad_hello\"} 0",
+    ]);
+    unity.order("release");
+    // This editor has no journal that would know what became of the call.
+    assert_eq!((client.answer(id).verdict(), room.runs("held")), (Verdict::Unknown, 1));
+    client.close(&room);
+    second.shows(&["holdfast_hub_sessions 0", "holdfast_hub_sessions_opened_total 1"]);
+}
