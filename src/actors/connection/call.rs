@@ -32,7 +32,7 @@ impl Line {
     }
 
     async fn send_held(&self, wire: &mut Wire, held: HeldCall) -> Result<(), Disconnect> {
-        let record_of = held.clone();
+        let for_record = self.with.env.records.is_some().then(|| held.clone());
         let HeldCall { id, request, profile: _, tool, arguments, nth, progress, trace, requester } = held;
         let refused = |cause| self.not_sent(id, Unsendable::Refused(cause));
         let catalogue = Arc::clone(&self.with.tools.published.borrow().catalogue);
@@ -83,7 +83,8 @@ impl Line {
             tool_timeout: prepared.timeout.unwrap_or(Duration::ZERO),
             repeatable: entry.tool.repeatable,
         };
-        let record = self.with.calls.record_of(&record_of, &terms, self.target.project.as_deref());
+        let record_of = |held| self.with.calls.record_of(held, &terms, self.target.project.as_deref());
+        let record = for_record.as_ref().and_then(record_of);
         wire.send(self, number, &frame, Some(Outgoing { call: id, record, terms, after })).await
     }
 
