@@ -276,6 +276,64 @@ mod tests {
         assert_eq!((again.bytes(), again.unanswered().len()), (records.bytes(), 2));
     }
 
+    /// A step in the life of a call.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Step {
+        Records(usize),
+        BytesLeave,
+        ClientIsAnswered,
+    }
+
+    /// A kill at every point of a call's life, also within each record: the call never runs twice, and what its client is told is
+    /// true.
+    #[test]
+    fn a_kill_at_every_point_of_a_call_leaves_a_successor_that_sends_nothing_twice_and_tells_no_lie() {
+        let lines: Vec<String> = [sent(1), answered(1, "[1]"), Record::Delivered(origin(1))]
+            .iter()
+            .map(|record| format!("{}\n", serde_json::to_string(record).unwrap()))
+            .collect();
+        let steps = [Step::Records(0), Step::BytesLeave, Step::Records(1), Step::ClientIsAnswered, Step::Records(2)];
+        let (mut kills, mut again, mut unknown) = (0, 0, 0);
+        for killed_at in 0..=steps.len() {
+            let torn = match steps.get(killed_at) {
+                Some(Step::Records(nth)) => lines[*nth].len(),
+                _ => 0,
+            };
+            for cut in 0..=torn {
+                let (mut file, mut runs, mut has_answer) = (String::new(), 0, false);
+                for step in &steps[..killed_at] {
+                    match step {
+                        Step::Records(nth) => file.push_str(&lines[*nth]),
+                        Step::BytesLeave => runs += 1,
+                        Step::ClientIsAnswered => has_answer = true,
+                    }
+                }
+                if let Some(Step::Records(nth)) = steps.get(killed_at) {
+                    file.push_str(&lines[*nth][..cut]);
+                }
+                kills += 1;
+                let mut successor = CallRecords::default();
+                let whole = file.rfind('\n').map_or("", |end| &file[..=end]);
+                for line in whole.lines() {
+                    successor.apply(serde_json::from_str(line).unwrap(), 0);
+                }
+                // The session brings a request that is not answered.
+                if has_answer {
+                    continue;
+                }
+                match successor.known(&origin(1)) {
+                    None => {
+                        assert_eq!(runs, 0, "{killed_at} {cut}: it would run twice");
+                        again += 1;
+                    }
+                    Some(Known::Sent(_)) => unknown += 1,
+                    Some(Known::Answered(result)) => assert_eq!((runs, result.get()), (1, "[1]"), "{killed_at} {cut}"),
+                }
+            }
+        }
+        assert!(kills > 300 && again > 0 && unknown > 0, "{kills} {again} {unknown}");
+    }
+
     #[test]
     fn answers_that_nobody_fetches_are_deleted_and_open_calls_are_not() {
         let mut records = CallRecords::default();

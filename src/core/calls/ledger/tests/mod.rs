@@ -1,6 +1,7 @@
 mod grace;
 mod hindered;
 mod index;
+mod recovered;
 mod turns;
 
 use std::time::Duration;
