@@ -54,15 +54,19 @@ pub async fn run<S: Spawn>(
 
 /// Takes over the calls that an earlier hub sent and did not answer.
 fn recover(parts: &Parts) {
-    let unanswered = parts.env.records.as_ref().map(|records| records.unanswered()).unwrap_or_default();
+    let Some(records) = &parts.env.records else { return };
+    let unanswered = records.unanswered();
     if unanswered.is_empty() {
         return;
     }
     let calls = unanswered.len();
-    // The client that comes back for another call brings it once more, and it is sent again.
-    let lost: Vec<SentCall> =
-        unanswered.into_iter().filter(|sent| !sent.repeatable || sent.journal.is_some()).collect();
+    let (lost, again): (Vec<SentCall>, Vec<SentCall>) =
+        unanswered.into_iter().partition(|sent| !sent.repeatable || sent.journal.is_some());
     parts.env.events.hub_recovering(calls, lost.len());
+    for sent in again {
+        // Its client brings it once more, unless it was cancelled meanwhile. It may be sent again like a new one.
+        records.dropped(sent.call);
+    }
     for sent in lost {
         let link = sent.project.as_deref().and_then(|project| parts.links.to(project).ok());
         // A call of an unknown project, or of one project too many, cannot be looked for.
