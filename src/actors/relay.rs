@@ -306,7 +306,9 @@ impl RelayActor {
                         Timer::Look => {
                             let owed = !self.requests(|requests| requests.is_empty());
                             let heard = state.heard.swap(false, Ordering::Relaxed);
-                            Event::Looked { silent: owed && !heard }
+                            // While the client does not read, this session does not read the hub either.
+                            let reads = !self.seat.client.outbox.is_blocked();
+                            Event::Looked { silent: owed && !heard && reads }
                         }
                     };
                     self.feed(state, &event);

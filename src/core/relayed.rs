@@ -109,6 +109,11 @@ impl RelayedRequests {
         self.open.is_empty()
     }
 
+    /// Returns the key of the open request with this number.
+    pub fn key_of(&self, number: u64) -> Option<RequestKey> {
+        self.open.get(&number).map(|request| request.hold.key())
+    }
+
     /// Returns the open request with this progress token.
     pub fn with_token(&self, token: &str) -> Option<RequestKey> {
         let number = self.tokens.get(token)?;

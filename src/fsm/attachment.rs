@@ -30,8 +30,16 @@ pub struct Attachment {
 pub enum Count {
     /// The attempts to connect since the session has had no hub.
     Attempts(u8),
-    /// The questions that the hub has not answered.
-    Questions(u8),
+    /// The session is attached.
+    Attached {
+        /// The questions that the hub has not answered.
+        questions: u8,
+        /// The attempts before this hub, until it has served for a while: a hub that ends at once is none. If it is above 0, the
+        /// time of the search goes on.
+        attempts: u8,
+        /// Whether the time of the search is over.
+        is_over: bool,
+    },
 }
 
 impl Default for Count {
@@ -159,14 +167,13 @@ impl Attachment {
 
     fn attempts(&self) -> u8 {
         match self.count {
-            Count::Attempts(attempts) => attempts,
-            Count::Questions(_) => 0,
+            Count::Attempts(attempts) | Count::Attached { attempts, .. } => attempts,
         }
     }
 
     fn questions(&self) -> u8 {
         match self.count {
-            Count::Questions(questions) => questions,
+            Count::Attached { questions, .. } => questions,
             Count::Attempts(_) => 0,
         }
     }
@@ -174,8 +181,9 @@ impl Attachment {
     /// Leaves a hub that is gone or hung, and looks for its successor.
     fn lose(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
         out.order(Effect::Disarm(Timer::Look));
-        self.count = Count::Attempts(0);
-        self.wait(out)
+        let is_over = matches!(self.count, Count::Attached { is_over: true, .. });
+        self.count = Count::Attempts(self.attempts());
+        if is_over { Outcome::Transition(State::Embedded) } else { self.wait(out) }
     }
 }
 
@@ -202,11 +210,8 @@ impl Machine for Attachment {
         match state {
             State::Dialing => match event {
                 Event::Welcomed { older } => {
-                    if self.attempts() > 0 {
-                        out.order(Effect::Disarm(Timer::Successor));
-                    }
                     self.served = true;
-                    self.count = Count::Questions(0);
+                    self.count = Count::Attached { questions: 0, attempts: self.attempts(), is_over: false };
                     out.order(Effect::Resume);
                     if *older {
                         out.order(Effect::AskToRetire);
@@ -242,12 +247,17 @@ impl Machine for Attachment {
             State::Attached => match event {
                 Event::Closed => self.lose(out),
                 Event::Looked { silent: false } => {
-                    self.count = Count::Questions(0);
+                    if self.attempts() > 0 {
+                        out.order(Effect::Disarm(Timer::Successor));
+                    }
+                    self.count = Count::Attached { questions: 0, attempts: 0, is_over: false };
                     out.order(Effect::Arm(Timer::Look, HUB_LOOK_EVERY));
                     Outcome::Handled
                 }
                 Event::Looked { silent: true } if self.questions() < HUB_QUESTIONS_MAX => {
-                    self.count = Count::Questions(self.questions() + 1);
+                    if let Count::Attached { questions, .. } = &mut self.count {
+                        *questions += 1;
+                    }
                     out.order(Effect::Ask);
                     out.order(Effect::Arm(Timer::Look, HUB_LOOK_EVERY));
                     Outcome::Handled
@@ -257,13 +267,20 @@ impl Machine for Attachment {
                     out.order(Effect::Close);
                     self.lose(out)
                 }
+                Event::SearchOver => match &mut self.count {
+                    // Whether this hub is of use shows soon.
+                    Count::Attached { attempts: 1.., is_over, .. } => {
+                        *is_over = true;
+                        Outcome::Handled
+                    }
+                    _ => Outcome::Super,
+                },
                 Event::StopRequested => Outcome::Transition(State::Stopped),
                 Event::Welcomed { .. }
                 | Event::NoHub
                 | Event::Refused { .. }
                 | Event::Unanswered
-                | Event::RedialDue
-                | Event::SearchOver => Outcome::Super,
+                | Event::RedialDue => Outcome::Super,
             },
             State::Embedded => out.ignore("the session has no hub any more"),
             State::Stopped => out.ignore("the session has ended"),
@@ -353,7 +370,9 @@ mod tests {
         assert_eq!(state(&it), State::Waiting);
         assert_eq!(it.feed(&Event::RedialDue).effects, [Effect::Dial]);
         let out = it.feed(&WELCOMED).effects;
-        assert!(out.contains(&Effect::Resume) && out.contains(&Effect::Disarm(Timer::Successor)), "{out:?}");
+        assert!(out.contains(&Effect::Resume), "{out:?}");
+        let out = it.feed(&Event::Looked { silent: false }).effects;
+        assert!(out.contains(&Effect::Disarm(Timer::Successor)), "{out:?}");
     }
 
     #[test]
@@ -379,6 +398,23 @@ mod tests {
         }
         assert_eq!(it.feed(&Event::SearchOver).effects, [Effect::Close, Effect::Embed]);
         assert_eq!(state(&it), State::Embedded);
+    }
+
+    #[test]
+    fn a_hub_that_ends_again_and_again_as_soon_as_it_serves_is_none() {
+        let mut it = served();
+        it.feed(&Event::Looked { silent: false });
+        let bounds = |effect: &Effect| matches!(effect, Effect::Arm(Timer::Successor, _));
+        assert!(it.feed(&Event::Closed).effects.iter().any(bounds));
+        for _ in 0..20 {
+            it.feed(&Event::RedialDue);
+            it.feed(&WELCOMED);
+            assert!(!it.feed(&Event::Closed).effects.iter().any(bounds), "the time is not prolonged");
+        }
+        it.feed(&Event::RedialDue);
+        it.feed(&WELCOMED);
+        assert!(it.feed(&Event::SearchOver).effects.is_empty(), "this one may be of use");
+        assert_eq!(it.feed(&Event::Closed).effects[1..], [Effect::Close, Effect::Embed]);
     }
 
     #[test]

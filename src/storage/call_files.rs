@@ -45,6 +45,8 @@ struct Inner {
     file: File,
     bytes: usize,
     records: CallRecords,
+    /// Whether nothing is recorded any more but what clients have.
+    is_frozen: bool,
     /// Why the last line could not be written.
     failed: Option<String>,
     /// How many lines could not be written.
@@ -90,7 +92,7 @@ impl CallFile {
             }
         }
         let gateway = known.unwrap_or(gateway);
-        let inner = Inner { file, bytes: text.len(), records, failed: None, unwritten: 0 };
+        let inner = Inner { file, bytes: text.len(), records, is_frozen: false, failed: None, unwritten: 0 };
         Ok(Self { gateway, starts: starts + 1, is_damaged, path: path.to_path_buf(), inner: Mutex::new(inner) })
     }
 
@@ -113,16 +115,24 @@ impl CallFile {
     /// Deletes the record of a call of which no byte was written, or whose client wants no answer.
     pub fn dropped(&self, call: CallId) {
         let mut inner = self.lock();
-        if inner.records.is_sent(call) {
+        if !inner.is_frozen && inner.records.is_sent(call) {
             // If this cannot be written, the call counts as one that may have run.
             let _ = inner.add(&self.head(), Record::Dropped { call });
         }
     }
 
+    /// Leaves the records as they are: this hub ends, and its successor looks for what is open.
+    pub fn freeze(&self) {
+        self.lock().is_frozen = true;
+    }
+
     /// Records the answer of a call that was recorded as sent. Does nothing for any other call.
     pub fn answered(&self, call: CallId, result: &str) {
         let mut inner = self.lock();
-        if !inner.records.is_sent(call) || inner.records.bytes() + result.len() > CALL_RECORDS_MAX_BYTES {
+        if inner.is_frozen
+            || !inner.records.is_sent(call)
+            || inner.records.bytes() + result.len() > CALL_RECORDS_MAX_BYTES
+        {
             return;
         }
         if let Ok(result) = RawValue::from_string(result.to_owned()) {

@@ -83,7 +83,9 @@ async fn end(seat: &RelaySeat, why: ShutdownReason) {
         let _ = timeout(FLUSH_MAX, client.mailbox.idle()).await;
         let _ = timeout(DRAIN_MAX, client.outbox.calls_answered()).await;
     }
-    for request in enter(&seat.requests).take_all() {
+    client.outbox.end_subscriptions();
+    let open = enter(&seat.requests).take_all().into_iter().filter(|request| request.hold.is_open());
+    for request in open {
         let error = RpcError::internal(user_text::HUB_LEFT);
         client.outbox.answer_error(request.hold.key(), &error);
     }

@@ -122,6 +122,10 @@ impl<S: Spawn> Several<S> {
         for session in sessions {
             let _ = session.await;
         }
+        if let (Stop::Leave(_), Some(records)) = (stop, &self.parts.env.records) {
+            // The links end under calls that still run. What they make of that is no answer.
+            records.freeze();
+        }
         self.last.send_replace(true);
         let links = enter(&self.links).take();
         if let Some(links) = links {

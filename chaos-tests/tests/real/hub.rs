@@ -253,6 +253,28 @@ fn what_is_recorded_as_sent_is_not_sent_again_and_a_hub_that_does_not_record_it_
     assert_eq!(killed_under_a_call(forgetful).1, 2, "the counts of runs do not show the planted bug");
 }
 
+/// The old hub does not wait for a call that takes long, and says nothing about it: its successor asks the editor's journal.
+#[test]
+fn a_hub_that_is_told_to_end_leaves_a_running_call_to_its_successor() {
+    let mut scenario = Scenario::new("hub-told-to-end", &["H03"]);
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+    let hub = Hub { room: &room };
+    let mut client = open(&room);
+    client.echoes();
+    let id = client.call("count", &json!({"key": "held", "hold": true}));
+    until("the call runs", || room.runs("held") == 1);
+    let pid = hub.signal(Signal::SIGTERM);
+    until("the hub ends", || !system::runs(u32::try_from(pid.as_raw()).expect("a pid")));
+    until("a successor runs", || hub.pid().is_some());
+    unity.order("release");
+    let answer = client.answer(id);
+    assert_eq!((answer.verdict(), room.runs("held")), (Verdict::Ok, 1), "{}", answer.0);
+    scenario.record.checked("I2", 1);
+    client.close(&room);
+    hub.end();
+}
+
 /// The hub's file may be old or wrong. A process that it names is not ended for that.
 #[test]
 fn a_hung_hub_is_ended_and_no_process_that_a_file_names_is() {

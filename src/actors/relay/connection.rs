@@ -17,7 +17,7 @@ use crate::platform::local_socket::{self, Connection, Peer, SocketError};
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::hub::{self, Hello, NEWEST, OLDEST, Reply};
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
-use crate::protocol::mcp;
+use crate::protocol::mcp::{self, stateless};
 use crate::runtime::enter;
 use crate::runtime::messages::relay::{News, NoAttachment};
 use crate::runtime::messages::session::Message;
@@ -173,7 +173,12 @@ fn from_hub(seat: &RelaySeat, answers: &mpsc::Sender<String>, line: &[u8]) {
                 if client.opened && !client.profile.version.is_stateless() {
                     outbox.notify(TOOLS_CHANGED, mcp::tools_list_changed(), true);
                 }
-                outbox.tools_changed(None);
+                // Each subscription of the session is one of the hub too, which tells each.
+                let subscription = params.as_deref().and_then(stateless::subscription_of);
+                let number = subscription.and_then(|id| id.as_json().parse().ok());
+                if let Some(key) = number.and_then(|number| enter(&seat.requests).key_of(number)) {
+                    outbox.tools_changed(Some(key));
+                }
             }
             _ => {}
         },

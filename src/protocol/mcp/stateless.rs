@@ -165,6 +165,12 @@ pub fn tools_list_changed(subscription: &RequestId) -> String {
     jsonrpc::notification("notifications/tools/list_changed", Some(&params))
 }
 
+/// Returns the subscription that a notification is for; `None` if it names none.
+pub fn subscription_of(params: &RawValue) -> Option<RequestId> {
+    let params: Value = serde_json::from_str(params.get()).ok()?;
+    RequestId::from_json(&params.get("_meta")?.get(SUBSCRIPTION)?.to_string())
+}
+
 /// The answer to `subscriptions/listen`, with which the server ends the subscription.
 pub fn subscription_ended(subscription: &RequestId) -> String {
     let result = format!(r#"{{"resultType":"complete","_meta":{}}}"#, meta_of(subscription));

@@ -8,6 +8,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Child, Command, Stdio};
 
+use std::time::Instant;
+
+use holdfast::limits::hub::{HUB_LOOK_EVERY, HUB_QUESTIONS_MAX};
 use serde_json::{Value, json};
 
 use super::client::{self, Client, Verdict};
@@ -126,6 +129,34 @@ fn a_hub_without_a_folder_of_its_own_does_not_start_and_says_why() {
     let _unity = Unity::of_project(&room, &["--quiet"]);
     client.echoes();
     client.close(&room);
+}
+
+/// A session whose client reads nothing does not read the hub either. That must not look as if the hub were hung.
+#[test]
+fn a_client_that_reads_nothing_does_not_cost_the_others_their_hub() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    let mut hub = Hub::start(&room);
+    let mut command = client::command(&room);
+    command.args(flags(&room, &[]).iter().map(|flag| &**flag));
+    let mut deaf = Client::deaf(&room, command);
+    deaf.ask(
+        "initialize",
+        &json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "deaf", "version": "1"}}),
+    );
+    let text = "x".repeat(512 * 1024);
+    for _ in 0..60 {
+        deaf.call("echo", &json!({"text": text}));
+    }
+    let mut other = open(&room, &[]);
+    let began = Instant::now();
+    // Longer than it takes until a hub counts as hung.
+    while began.elapsed() < HUB_LOOK_EVERY * (u32::from(HUB_QUESTIONS_MAX) + 3) {
+        other.echoes();
+    }
+    assert!(hub.0.try_wait().unwrap().is_none(), "it was ended");
+    assert!(!deaf.log().contains("hub_hung"), "{}", deaf.log());
+    other.close(&room);
 }
 
 /// Without the file of its lock, another process may be elected.
