@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::gateway_tools::GatewayTools;
 use super::parts::Parts;
@@ -98,9 +98,21 @@ async fn renew_hub(parts: Arc<Parts>, path: PathBuf, mut stopped: oneshot::Recei
         tokio::select! {
             biased;
             _ = &mut stopped => return,
-            () = sleep(RUN_RECORD_BUSY_EVERY) => {}
+            // A session that opens or ends is shown soon.
+            () = async {
+                let next = Instant::now() + RUN_RECORD_BUSY_EVERY;
+                while Instant::now() < next && opened_sessions(&parts) == snapshots.len() {
+                    sleep(RUN_RECORD_SPACING).await;
+                }
+            } => {}
         }
     }
+}
+
+/// The number of open sessions of a hub whose clients have opened them.
+fn opened_sessions(parts: &Parts) -> usize {
+    let clients = parts.sessions.all();
+    clients.iter().filter(|client| client.id != SessionId::STDIO && client.handshake().opened).count()
 }
 
 async fn renew(seen: GatewayTools, path: PathBuf, mut stopped: oneshot::Receiver<()>) {

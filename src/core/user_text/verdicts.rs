@@ -39,7 +39,8 @@ pub fn verdict(answer: &Answer) -> String {
 }
 
 fn not_executed(answer: &Answer, cause: Cause) -> String {
-    if let (Some(refused), false) = (&answer.refused, matches!(cause, Cause::Policy | Cause::Audit)) {
+    if let (Some(refused), false) = (&answer.refused, matches!(cause, Cause::Policy | Cause::Audit | Cause::Unrecorded))
+    {
         let says = &refused.grounds.says;
         return format!("Not executed: {says} `{}` was not sent to Unity, so nothing changed.", answer.tool);
     }
