@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 CARGO ?= cargo
 .DEFAULT_GOAL := help
-.PHONY: help check demo static dist windows smoke-windows test-windows check-macos test-arm64 test deny lint bench charts chaos chaos-cycles chaos-hub chaos-figures soak fuzz chaos-report clean
+.PHONY: help check demo pictures book static dist windows smoke-windows test-windows check-macos test-arm64 test deny lint bench charts chaos chaos-cycles chaos-hub chaos-figures soak fuzz chaos-report clean
 # The steps of a target have an order, and two cargos would only wait for each other.
 .NOTPARALLEL:
 
@@ -57,6 +57,12 @@ charts: ## write the state machines' tables and diagrams anew (src/fsm/charts/)
 	UPDATE_CHARTS=1 $(CARGO) test --quiet --package holdfast --lib fsm
 	@git --no-pager diff --stat -- src/fsm/charts || true
 	@echo "charts: written; read the difference before you commit it"
+
+pictures: ## make the pictures of README.md and docs/ anew, from the running program (docs/img/)
+	@sh scripts/pictures.sh
+
+book: ## build docs/ as a website, in target/book/
+	@sh scripts/book.sh
 
 SEEDS ?= 100000
 chaos: ## many simulated seeds: make chaos SEEDS=100000 FROM=0

@@ -97,9 +97,16 @@ fn as_json_every_line_is_an_event_and_the_last_one_is_the_end() {
     let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
     let named = |name: &str| events.iter().filter(|event| event["event"] == name).count();
     assert_eq!((named("act"), named("call"), named("promise"), named("recovery")), (8, 16, 10, 4), "{text}");
+    let timeline = events.iter().find(|event| event["event"] == "timeline").expect("the picture of the session");
+    assert_eq!((count(timeline, "lanes"), count(timeline, "calls")), (3, 16), "{timeline}");
     let end = events.last().unwrap();
     assert_eq!((&end["event"], &end["kept"], &end["broken"]), (&"end".into(), &10.into(), &0.into()));
     assert_nothing_left(&folder);
+}
+
+/// Returns how many elements a list of the timeline has.
+fn count(event: &Value, list: &str) -> usize {
+    event["timeline"][list].as_array().map_or(0, Vec::len)
 }
 
 /// Starts a demo and waits until its gateway and its Unity both run. Returns the demo, the gateway's pid, and the lines that

@@ -104,6 +104,7 @@ impl Teller {
                     let value = json!({"promise": promise.name, "kept": promise.seen.is_ok(), "seen": seen});
                     Self::event("promise", value);
                 }
+                Self::event("timeline", json!({"timeline": timeline}));
                 let kept = promises.len() - broken;
                 Self::event("end", json!({"kept": kept, "broken": broken, "took_ms": millis(took)}));
             }

@@ -6,6 +6,7 @@
 //! items are ignored. Which of our crates a crate may use is checked in its manifest.
 
 mod documents;
+mod links;
 mod tokens;
 
 use std::fs;
