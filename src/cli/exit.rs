@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// The exit code of a process. The README has the same table.
+/// The exit code of a process. docs/commands.md has the same table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// The command succeeded. `call`: the tool succeeded. `tools`: a list of the editor's tools, live or from disk. `status`: an

@@ -1,12 +1,16 @@
 //! Writes `docs/clients/` from the tables: `UPDATE_DOCS=1 cargo test --lib cli::setup::pages`. Without the variable, the test
 //! fails if a page differs from the tables.
 
+mod everyday;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holdfast_client_config::{Base, CLIENTS, Client as Place, Format, Launch, On, Spot, common_snippet, snippet};
+
+use everyday::{EVERYDAY, Told};
 
 use super::standing::title;
 use crate::cli::client_facts::{assumes, facts, names, treatment, unknown_means};
@@ -116,10 +120,10 @@ fn install(page: &mut String, client: &Client) {
     }
     let _ = writeln!(page, "{}\n", folded(&says));
     if place.project.is_empty() {
-        page.push_str("`--dry-run` shows the change first, `--remove` takes it out again.\n\n");
+        page.push_str("`--dry-run` shows the change first, `--remove` removes it again.\n\n");
     } else {
         page.push_str(
-            "`--project DIR` writes the project's own file instead; `--dry-run` shows the change first, `--remove` takes it out again.\n\n",
+            "`--project DIR` writes the project's own file instead; `--dry-run` shows the change first, `--remove` removes it again.\n\n",
         );
     }
     page.push_str("| whose | system | file |\n| --- | --- | --- |\n");
@@ -147,15 +151,59 @@ fn install(page: &mut String, client: &Client) {
     let _ = writeln!(page, "{}", folded(&format!("Known from: {}.", place.source)));
 }
 
+/// What a person does with the client every day, each with its source.
+fn everyday(page: &mut String, client: &Client) {
+    let known = EVERYDAY.iter().find(|known| known.label == client.label);
+    let Some(known) = known else {
+        return;
+    };
+    page.push_str("\n## Every day\n\n| | | known from |\n| --- | --- | --- |\n");
+    let none = Some(Told {
+        says: "it reads no file of a project, so everybody sets it up",
+        evidence: Evidence::Documents,
+        from: "the files above",
+    });
+    let own_files_only = place(client).is_some_and(|place| place.project.is_empty());
+    for (what, fact) in [
+        ("add holdfast with the client's own command", known.command),
+        ("add holdfast with one click", known.link),
+        ("see what holdfast logs", known.log),
+        ("start holdfast again", known.restart),
+        ("share it with a team", known.share.or(none.filter(|_| own_files_only))),
+    ] {
+        let (says, from) = fact.map_or_else(
+            || ("unknown".to_owned(), String::new()),
+            |fact| (fact.says.to_owned(), format!("{}: {}", fact.evidence.words(), fact.from)),
+        );
+        let _ = writeln!(page, "| {what} | {says} | {from} |");
+    }
+    let mut says = "The commands and links name the program as `holdfast`: it must be on the PATH that the client sees. `holdfast setup` writes \
+                    its full path instead, so it works without."
+        .to_owned();
+    if known.command.or(known.link).is_none() {
+        says.clear();
+    }
+    if known.share.is_some() {
+        let hint = "In a file that a team commits, write `holdfast` in place of the full path, and no `--project`: \
+                    [a team](../situations.md#a-team-that-shares-its-configuration).";
+        let space = if says.is_empty() { "" } else { " " };
+        let _ = write!(says, "{space}{hint}");
+    }
+    if !says.is_empty() {
+        let _ = writeln!(page, "\n{}", folded(&says));
+    }
+}
+
 fn page(client: &Client) -> String {
     let mut page = format!("{WRITTEN}# {}\n", client.title);
     install(&mut page, client);
+    everyday(&mut page, client);
     page.push_str("\n## What holdfast does for it\n\n");
     let names = names(client);
     if names.is_empty() {
         let says = format!(
-            "How it calls itself is not known, so the gateway does not recognise it, and treats it like any client that is not in the \
-             table: your settings can tell it more, under the name that holdfast_status shows (below). {}",
+            "The name that it gives itself is not known, so holdfast does not recognise it, and treats it like any client that is not in \
+             the table. Your settings can say more, under the name that holdfast_status shows (below). {}",
             unknown_means()
         );
         let _ = writeln!(page, "{}\n", folded(&says));
@@ -168,7 +216,7 @@ fn page(client: &Client) -> String {
     if let Some(how) = client.raised_by {
         let mut says = format!("In the client: {how}.");
         if client.traits().patience < PATIENCE_MAX {
-            says.push_str(" holdfast does not see that setting: tell it too, as below, and it waits as long.");
+            says.push_str(" holdfast does not see that setting. Write it into holdfast's settings as well (below), and holdfast waits as long.");
         }
         let _ = write!(page, "\n## More time\n\n{}\n", folded(&says));
     }
@@ -206,10 +254,10 @@ fn page(client: &Client) -> String {
     let _ = write!(
         page,
         "\n## If yours is different\n\n{}\n\n```toml\n[clients.{word}]\n{example}\n```\n\n{}\n",
-        folded("A table in holdfast's configuration says it, for this client alone:"),
+        folded("Write this into holdfast's configuration; it counts for this client only:"),
         folded(
             "All keys: [the index](README.md#your-own-settings). For one run, `--patience SECONDS` and `--list-changed BOOL` in the \
-             entry's arguments say the same, and win."
+             entry's arguments do the same, and take precedence."
         )
     );
     page
@@ -223,7 +271,7 @@ fn index() -> String {
                 `holdfast doctor --clients NAME` all of one client, `holdfast tools --client NAME` the tools as that client gets them.";
     let _ = writeln!(page, "{}\n", folded(says));
     page.push_str(
-        "| client | set up | waits for a call | hears of changes | most tools | text of a result | images | audio | schemas |\n| --- | --- \
+        "| client | set up | waits for a call | notices changes | limit of tools | text of a result | images | audio | schemas |\n| --- | --- \
          | ---: | --- | ---: | --- | --- | --- | --- |\n",
     );
     for client in known_clients() {
@@ -261,20 +309,20 @@ fn index() -> String {
     );
     let _ = writeln!(page, "\n{}", folded(&evidence));
     page.push_str("\n## Your own settings\n\n");
-    let settings = "The table is wrong for you, or your client is not in it? `[clients.NAME]` in holdfast's configuration replaces single \
-                    facts. NAME is a client's word from the table, or the name that a client gives itself (`holdfast_status` \
-                    shows it under `gateway.client`); with a `*` at its end it stands for every name that begins so.";
+    let settings = "The table is wrong for you, or your client is not in it? `[clients.NAME]` in [holdfast's configuration](../configuration.md) \
+                    replaces single facts. NAME is holdfast's name for a client, or the name that a client gives itself (`holdfast_status` \
+                    shows it under `gateway.client`); with a `*` at its end it matches every name with that beginning.";
     let _ = writeln!(page, "{}\n", folded(settings));
     page.push_str("```toml\n[clients.codex]\npatience = 300\n\n[clients.\"my-agent*\"]\nlist_changed = true\nimages = false\n```\n\n");
     page.push_str("| key | meaning |\n| --- | --- |\n");
     for (key, meaning) in [
         ("patience", "seconds that it waits for a call, 6 to 1800"),
         ("list_changed", "it fetches the list of tools again after `tools/list_changed`"),
-        ("result_text_max", "most bytes of text in a result, 4096 to 6291456; 0: no limit"),
+        ("result_text_max", "limit of bytes of text in a result, 4096 to 6291456; 0: no limit"),
         ("images", "images in results are passed on"),
         ("audio", "audio in results is passed on"),
-        ("tools_max", "most tools that it shows; 0: no limit"),
-        ("flatten_schemas", "`oneOf`, `anyOf` and `allOf` at the top of a schema are taken away"),
+        ("tools_max", "limit of tools that it shows; 0: no limit"),
+        ("flatten_schemas", "`oneOf`, `anyOf` and `allOf` at the top of a schema are removed"),
     ] {
         let _ = writeln!(page, "| `{key}` | {meaning} |");
     }
@@ -285,7 +333,7 @@ fn index() -> String {
                 The result names the file, so that the model can read the part that it needs.";
     let _ = writeln!(page, "{}", folded(long));
     page.push_str("\n## Writing a client\n\n");
-    let own = "What the official SDKs do with holdfast is proven by `tests/clients`. A client that is not in the table gets what the editor \
+    let own = "`tests/clients` tries holdfast with the official SDKs. A client that is not in the table gets what the editor \
                sent: every schema, image and text as it is.";
     let _ = writeln!(page, "{}", folded(own));
     page
