@@ -14,10 +14,11 @@ source=target/book-source
 rm -rf "$source"
 mkdir -p target
 cp -R docs "$source"
-# A page of the book links to files outside docs/ where the repository is published.
+# In the book a link out of docs/ leads to where the repository is published, and the page of a README.md is called index.
 repository=$(sed -n 's/^git-repository-url = "\(.*\)"/\1/p' docs/book.toml)
-find "$source" -name '*.md' -exec sed -i.before -E \
-    -e "s#\]\((\.\./)+(src|unity|crates|tests|dashboards|chaos-tests|packaging|scripts|fuzz|\.github|[A-Z]+[-A-Za-z]*\.md)#](${repository}/blob/main/\2#g" {} +
+outside='src|unity|crates|tests|dashboards|chaos-tests|packaging|scripts|fuzz|\.github|[A-Z]+[-A-Za-z]*\.md'
+find "$source" -name '*.md' ! -name SUMMARY.md -exec sed -i.before -E \
+    -e "s#\]\((\.\./)+($outside)#](${repository}/blob/main/\2#g" -e 's#\]\(([a-z./]*/)?README\.md#](\1index.md#g' {} +
 find "$source" -name '*.before' -delete
 mdbook build --dest-dir "$PWD/target/book" "$source"
 say "the book: target/book/index.html"

@@ -163,8 +163,8 @@ pub fn treatment(traits: &ClientTraits) -> Vec<String> {
 /// Returns the text about what applies to every client, and how holdfast treats an unknown fact.
 pub fn unknown_means() -> String {
     format!(
-        "What is not known is not guessed: patience counts as {} s (the SDKs' default), changes are not counted on, and nothing is cut, \
-         left out or flattened. Descriptions have at most {DESCRIPTION_MAX_BYTES} bytes for everybody.",
+        "holdfast does not guess what is not known: it assumes that the client waits {} s (the SDKs' default) and does not notice changes, and \
+         nothing is cut, left out or flattened. Descriptions have at most {DESCRIPTION_MAX_BYTES} bytes for every client.",
         PATIENCE_UNKNOWN.as_secs()
     )
 }

@@ -20,8 +20,8 @@ use crate::protocol::mcp::clients::{
 };
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clients");
-const WRITTEN: &str = "<!-- written by `UPDATE_DOCS=1 cargo test --lib cli::setup::pages` from src/protocol/mcp/clients/table.rs and \
-                       crates/client-config/src/clients.rs -->\n";
+const WRITTEN: &str = "<!-- written by `UPDATE_DOCS=1 cargo test --lib cli::setup::pages` from src/protocol/mcp/clients/table.rs, \
+                       crates/client-config/src/clients.rs and src/cli/setup/pages/everyday.rs -->\n";
 
 fn launch(project: bool) -> Launch {
     let args: &[&str] = if project { &["--project", "DIR"] } else { &[] };
@@ -185,7 +185,7 @@ fn everyday(page: &mut String, client: &Client) {
     }
     if known.share.is_some() {
         let hint = "In a file that a team commits, write `holdfast` in place of the full path, and no `--project`: \
-                    [a team](../situations.md#a-team-that-shares-its-configuration).";
+                    see [teams](../situations.md#a-team-that-shares-its-configuration).";
         let space = if says.is_empty() { "" } else { " " };
         let _ = write!(says, "{space}{hint}");
     }
@@ -265,10 +265,11 @@ fn page(client: &Client) -> String {
 
 fn index() -> String {
     let mut page = format!("{WRITTEN}# AI clients\n\n");
-    let says = "Any client that can start a stdio MCP server can start holdfast. What differs between them is data: how long they wait, \
-                whether they hear of changed tools, what they do with long results, images, and schemas. The gateway knows a client \
-                by the name that it gives itself and fits what it sends. `holdfast doctor --clients` prints this table, \
-                `holdfast doctor --clients NAME` all of one client, `holdfast tools --client NAME` the tools as that client gets them.";
+    let says = "Any client that can start a stdio MCP server can start holdfast. Each has a page here: how to set it up, where its log is, how to \
+                start holdfast again, how a team shares it. Clients differ in how long they wait, whether they notice changed tools, and \
+                what they do with long results, images, and schemas. holdfast knows a client by the name that it gives itself, and adapts \
+                what it sends. `holdfast doctor --clients` prints this table, `holdfast doctor --clients NAME` everything about one client, \
+                `holdfast tools --client NAME` the tools as that client gets them.";
     let _ = writeln!(page, "{}\n", folded(says));
     page.push_str(
         "| client | set up | waits for a call | notices changes | limit of tools | text of a result | images | audio | schemas |\n| --- | --- \
@@ -283,7 +284,9 @@ fn index() -> String {
         };
         let text = match client.text_max {
             Fact::Known(TextLimit { bytes, beyond: Beyond::Lost }, _) => format!("cut at {bytes} bytes"),
-            Fact::Known(TextLimit { beyond: Beyond::Kept, .. }, _) => "whole; it keeps long ones".to_owned(),
+            Fact::Known(TextLimit { beyond: Beyond::Kept, .. }, _) => {
+                "not cut: it puts long ones into files".to_owned()
+            }
             Fact::Unknown => "?".to_owned(),
         };
         let _ = writeln!(
@@ -326,10 +329,13 @@ fn index() -> String {
     ] {
         let _ = writeln!(page, "| `{key}` | {meaning} |");
     }
+    page.push_str("\n## Any other client\n\n");
+    let other = "`holdfast setup NAME` prints what to paste for a client that it does not know. Most clients read this, some under another key:";
+    let _ = write!(page, "{}\n\n```json\n{}\n```\n", folded(other), common_snippet(&launch(false)).trim_end());
     page.push_str("\n## Long results\n\n");
-    let long = "A result above 6 MiB, a text that the client would cut, and an image or sound that it does not take go into files: \
-                `<project>/Logs/holdfast/results/`, or the state folder. They are for your user alone, on Windows for whoever may read that \
-                folder; the newest 50 are kept, for a day. \
+    let long = "A result above 6 MiB, a text that the client would cut, and an image or sound that it does not accept go into files in \
+                `<project>/Logs/holdfast/results/`, or in the state folder. Only your user can read them (on Windows everybody who may read that \
+                folder). The newest 50 are kept, for a day. \
                 The result names the file, so that the model can read the part that it needs.";
     let _ = writeln!(page, "{}", folded(long));
     page.push_str("\n## Writing a client\n\n");

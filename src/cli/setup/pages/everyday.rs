@@ -180,7 +180,7 @@ pub const EVERYDAY: &[Everyday] = &[
             Documents,
             "opencode.ai/docs/troubleshooting",
         ),
-        restart: told("start opencode anew", Documents, "opencode.ai/docs/mcp-servers"),
+        restart: told("restart opencode", Documents, "opencode.ai/docs/mcp-servers"),
         share: told("commit `opencode.json`", Documents, "opencode.ai/docs/mcp-servers"),
         ..Everyday::of("opencode")
     },

@@ -50,13 +50,13 @@ pub(super) static CLIENTS: &[Client] = &[
         notes: &[
             "A call may run for hours; 30 minutes without an answer or progress end it, and after two minutes it goes on in the \
              background.",
-            "Its limit of a result is 25 000 tokens (here about four bytes each); MAX_MCP_OUTPUT_TOKENS raises it. What is longer it \
-             puts into a file itself, so holdfast does not cut for it, and does not ask for more either (`anthropic/maxResultSizeChars`): \
+            "A result may have 25 000 tokens (about four bytes each); MAX_MCP_OUTPUT_TOKENS raises that limit. Claude Code puts a longer \
+             result into a file by itself, so holdfast does not cut it, and does not ask for more (`anthropic/maxResultSizeChars`): \
              a console of half a million characters helps no model.",
-            "It drops a tool with `oneOf`, `anyOf` or `allOf` at the top of its schema without a word \
+            "It silently drops a tool with `oneOf`, `anyOf` or `allOf` at the top of its schema \
              (anthropics/claude-code#95504).",
-            "It decodes audio into a file and names that to the model.",
-            "It finds tools by search once there are many, and does not start a stdio server again that has ended.",
+            "It decodes audio into a file, and gives the model the name of that file.",
+            "If there are many tools, it finds them by search. It does not restart a stdio server that has ended.",
         ],
         sources: "its changelog up to 2.1.240, code.claude.com/docs/en/mcp, opentokenz/mcpx#28",
         ..Client::unknown("claude_code", "Claude Code")
@@ -72,9 +72,9 @@ pub(super) static CLIENTS: &[Client] = &[
         copies: Known(2, Measured),
         restart: Known(true, Documents),
         notes: &[
-            "It starts two copies at each launch, under two names, in the folder `/`: it tells no project, so the entry must name one \
-             (`holdfast setup claude-desktop --project DIR`).",
-            "Its limit of 60 s a call cannot be changed; a longer one is answered \"still running\", and holdfast_result has the \
+            "It starts two copies of a server at each launch, under two names, in the folder `/`. It does not say which project is open, \
+             so the entry must name one (`holdfast setup claude-desktop --project DIR`).",
+            "It waits 60 s for a call, and that cannot be changed. A longer call is answered \"still running\"; holdfast_result returns the \
              result later.",
         ],
         sources: "observed launches of September 2026, anthropics/claude-code#22542 and #50339",
@@ -90,8 +90,8 @@ pub(super) static CLIENTS: &[Client] = &[
         refuses_alternatives: BY_ITS_MODELS,
         copies: Known(2, Measured),
         notes: &[
-            "A tool whose name and server's name have more than 60 characters together is left out; holdfast's stay below.",
-            "Its documents of 2025 spoke of 40 tools in all; whether that still holds is not known.",
+            "It leaves out a tool if its name and the server's name have more than 60 characters together. holdfast's own tools have fewer.",
+            "Its documents of 2025 named a limit of 40 tools in all; it is not known whether that is still true.",
         ],
         sources: "observed launches of Cursor 3.20, awslabs/mcp#1283, composio#2788, hatayama/uLoopMCP",
         ..Client::unknown("cursor", "Cursor")
@@ -111,7 +111,7 @@ pub(super) static CLIENTS: &[Client] = &[
         restart: Known(false, Documents),
         notes: &[
             "It starts a server at the first chat that needs it.",
-            "Beyond 128 tools in one request it groups them, and the model must open a group to see what is in it.",
+            "If there are more than 128 tools, it groups them, and the model must open a group to see what is in it.",
         ],
         sources: "mcpServerRequestHandler.ts, mcpStdioStateHandler.ts; vscode#294055, #243602",
         ..Client::unknown("vscode", "VS Code")
@@ -147,11 +147,11 @@ pub(super) static CLIENTS: &[Client] = &[
             "It waits 60 or 120 s for a call in older versions, 300 s in newer ones, and the name does not tell which: if yours waits \
              longer, `patience` in your settings tells holdfast.",
             "It reads the list of tools once a session; holdfast keeps the list of the last session on disk for that.",
-            "It hands 10 000 tokens of a result to the model, counted as four bytes each, and drops the middle of the rest \
-             (`tool_output_token_limit` in config.toml moves that; some models have 10 000 bytes). holdfast cuts before that, says \
-             so first, and keeps the whole in a file that Codex can read.",
+            "It gives the model 10 000 tokens of a result, counted as four bytes each, and drops the middle of a longer one \
+             (`tool_output_token_limit` in config.toml changes the limit; for some models it is 10 000 bytes). holdfast shortens the text \
+             before that, says so at its beginning, and keeps the full text in a file that Codex can read.",
             "It reads `structuredContent` in place of everything else, so holdfast leaves that out of a result with images.",
-            "It asks before a tool that is not declared read-only. The desktop app starts three copies.",
+            "It asks the user before it calls a tool that is not declared read-only. The desktop app starts three copies of a server.",
         ],
         sources: "codex-rs (rmcp_client.rs, stdio_server_launcher.rs, models.rs, truncate.rs); openai/codex#7906, #14466, #10105",
         ..Client::unknown("codex", "Codex")
@@ -172,8 +172,8 @@ pub(super) static CLIENTS: &[Client] = &[
         restart: Known(true, Documents),
         notes: &[
             "The folder must be trusted, or no server starts.",
-            "A text of more than 40 000 characters it puts into a file itself (google-gemini/gemini-cli#19365; \
-             `tools.truncateToolOutputThreshold` moves that), so holdfast does not cut for it.",
+            "It puts a text of more than 40 000 characters into a file by itself (google-gemini/gemini-cli#19365; \
+             `tools.truncateToolOutputThreshold` changes the limit), so holdfast does not cut it.",
         ],
         sources: "mcp-client.ts, mcp-tool.ts of August 2026; google-gemini/gemini-cli#19365",
         ..Client::unknown("gemini", "Gemini CLI")
@@ -185,7 +185,7 @@ pub(super) static CLIENTS: &[Client] = &[
         tools_max: Known(100, Documents),
         refuses_alternatives: BY_ITS_MODELS,
         restart: Known(false, Documents),
-        notes: &["Only a community registry says that it hears of changed lists; holdfast does not count on it."],
+        notes: &["Only a community registry says that it notices changed lists, so holdfast does not rely on it."],
         sources: "mcp-client-capabilities 0.0.14, docs.windsurf.com (100 tools)",
         ..Client::unknown("windsurf", "Windsurf")
     },
@@ -202,7 +202,9 @@ pub(super) static CLIENTS: &[Client] = &[
         refuses_alternatives: BY_ITS_MODELS,
         shutdown: Known(SDK_ENDS, Source),
         restart: Known(false, Source),
-        notes: &["A longer full name of a tool is replaced by a hash; holdfast's fit."],
+        notes: &[
+            "It replaces a longer full name of a tool by a hash. The names of holdfast's own tools are short enough.",
+        ],
         sources: "McpHub.ts, UseMcpToolHandler.ts, name-transform.ts of August 2026",
         ..Client::unknown("cline", "Cline")
     },
@@ -218,7 +220,9 @@ pub(super) static CLIENTS: &[Client] = &[
         refuses_alternatives: BY_ITS_MODELS,
         shutdown: Known("SIGKILL at once, in the version that was read", Source),
         restart: Known(false, Documents),
-        notes: &["Its limit holds for every request, `initialize` too, and it sends no cancel when it gives up."],
+        notes: &[
+            "Its limit applies to every request, also to `initialize`, and it does not cancel a request when it gives up.",
+        ],
         sources: "zed.dev/docs/ai/mcp, client.rs, context_server_registry.rs",
         ..Client::unknown("zed", "Zed")
     },
@@ -237,10 +241,10 @@ pub(super) static CLIENTS: &[Client] = &[
         shutdown: Known(SDK_ENDS, Source),
         restart: Known(true, Documents),
         notes: &[
-            "Versions since December 2025 hear of changed lists; the name does not tell the version, so holdfast does not count on it. \
-             `list_changed = true` in your settings does.",
-            "A text of more than 2000 lines or 50 KB it puts into a file itself, so holdfast does not cut for it.",
-            "With a model of Anthropic, one schema with `oneOf`, `anyOf` or `allOf` at its top ends every request \
+            "Versions since December 2025 notice changed lists. The name does not tell the version, so holdfast does not rely on it, unless \
+             you set `list_changed = true` in holdfast's settings.",
+            "It puts a text of more than 2000 lines or 50 KB into a file by itself, so holdfast does not cut it.",
+            "With a model of Anthropic, one schema with `oneOf`, `anyOf` or `allOf` at its top makes every request fail \
              (redhat-et/ripwire#48).",
         ],
         sources: "session/tools.ts, PR #5913, opencode.ai/docs/mcp-servers",
@@ -259,9 +263,9 @@ pub(super) static CLIENTS: &[Client] = &[
         shutdown: Known("as the Rust SDK does", Source),
         restart: Known(true, Documents),
         notes: &[
-            "Its timeout is the extension's own, so its patience is not known: 60 s are assumed. With the 300 s of the entry, \
-             `patience = 300` in your settings gives calls all of them.",
-            "A text of more than 200 000 characters it puts into a file itself (GOOSE_MAX_TOOL_RESPONSE_SIZE).",
+            "Each extension sets its own timeout, so holdfast does not know it and assumes 60 s. The entry that `holdfast setup goose` writes \
+             has 300 s: set `patience = 300` in holdfast's settings to use all of it.",
+            "It puts a text of more than 200 000 characters into a file by itself (GOOSE_MAX_TOOL_RESPONSE_SIZE).",
         ],
         sources: "mcp_client.rs, large_response_handler.rs",
         ..Client::unknown("goose", "Goose")
@@ -301,7 +305,7 @@ pub(super) static CLIENTS: &[Client] = &[
         version: Known("2025-06-18", Registry),
         tools_max: Known(128, Users),
         refuses_alternatives: BY_ITS_MODELS,
-        notes: &["The same plugin in another IDE of JetBrains behaves so, and reads the same file."],
+        notes: &["The same plugin in another JetBrains IDE behaves the same, and reads the same file."],
         sources: "mcp-client-capabilities 0.0.14, microsoft/copilot-intellij-feedback#1842",
         ..Client::unknown("rider", "Rider (GitHub Copilot)")
     },
@@ -313,7 +317,7 @@ pub(super) static CLIENTS: &[Client] = &[
             "Start it with the program: `npx @modelcontextprotocol/inspector holdfast --project DIR`. With `--config FILE` it reads a \
              file that says the same:",
         ),
-        notes: &["It shows what a server sends: nothing is changed for it."],
+        notes: &["It shows what a server sends, so holdfast changes nothing for it."],
         sources: "hatayama/uLoopMCP, @modelcontextprotocol/inspector",
         ..Client::unknown("mcp_inspector", "MCP Inspector")
     },
