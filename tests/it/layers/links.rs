@@ -40,7 +40,7 @@ fn read(text: &str) -> Page {
         let ends_a_block = matches!(&event, Event::End(end) if !INLINE.contains(end));
         match event {
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-                page.links.push(dest_url.to_string())
+                page.links.push(dest_url.to_string());
             }
             Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
             Event::End(TagEnd::Heading(_)) => {
