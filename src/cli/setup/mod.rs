@@ -18,38 +18,44 @@ use serde_json::json;
 use super::output::{Tone, row, toned};
 use super::{Exit, output};
 use crate::config;
-use crate::protocol::text::clean;
+use crate::protocol::text::{clean, nearest};
 use program::{DISK, passing, this_program};
 use standing::{fix_of_old, of_old, says_of_old, title, why};
 
 /// Flags of `holdfast setup`.
 #[derive(Debug, Clone, Args)]
 pub struct SetupArgs {
-    /// Which AI client: claude-code, claude-desktop, cursor, vscode, copilot-cli, codex, gemini, windsurf, cline, zed, opencode,
-    /// goose, amp, junie, kiro, rider.
+    /// Which AI client: claude-code, cursor, codex and so on
+    ///
+    /// claude-code, claude-desktop, cursor, vscode, copilot-cli, codex, gemini, windsurf, cline, zed, opencode, goose, amp, junie,
+    /// kiro, rider.
     #[arg(required_unless_present = "list")]
     pub client: Option<String>,
-    /// For this project only: in the project's own file if the client has one, else in the user's, with the project named.
-    /// Without DIR: the Unity project around the working directory.
+    /// For this project only
+    ///
+    /// In the project's own file if the client has one, else in the user's, with the project named. Without DIR: the Unity project
+    /// around the working directory.
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
     pub project: Option<Option<PathBuf>>,
-    /// Show what would change, as a unified diff, and write nothing.
+    /// Show the change as a unified diff, and write nothing
     #[arg(long, conflicts_with = "list")]
     pub dry_run: bool,
-    /// Take the entry out.
+    /// Take the entry out
     #[arg(long, conflicts_with = "list")]
     pub remove: bool,
-    /// Also take out the entries that start the old server of a package which holdfast speaks (uLoopMCP, uMCP,
-    /// turbokettle/unity-mcp, TSavo/Unity-MCP): with both, the AI sees every tool twice.
+    /// Also take out the entries of old servers
+    ///
+    /// Those that start the own server of a package which holdfast speaks (uLoopMCP, uMCP, turbokettle/unity-mcp,
+    /// TSavo/Unity-MCP): with both, the AI sees every tool twice.
     #[arg(long, conflicts_with_all = ["list", "remove"])]
     pub replace: bool,
-    /// Write the file although the client is not found here.
+    /// Write the file although the client is not found here
     #[arg(long, conflicts_with_all = ["list", "remove"])]
     pub create: bool,
-    /// Show every client: found or not, set up or not.
+    /// Show every client: found or not, set up or not
     #[arg(long, conflicts_with = "client")]
     pub list: bool,
-    /// Print the list as JSON.
+    /// Print the list as JSON
     #[arg(long, requires = "list", conflicts_with = "client")]
     pub json: bool,
 }
@@ -66,7 +72,8 @@ pub fn run(arguments: &SetupArgs) -> ExitCode {
 }
 
 fn complain(exit: Exit, why: &str) -> Exit {
-    output::complain(&format!("holdfast setup: {why}. Nothing was changed."));
+    let end = if why.ends_with('?') { "" } else { "." };
+    output::complain(&format!("holdfast setup: {why}{end} Nothing was changed."));
     exit
 }
 
@@ -90,13 +97,14 @@ fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
     };
     let Some(client) = named(word) else {
         let known: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
-        let why = format!(
-            "no client named \"{}\" is known, only {}. For another one, put this into its list of MCP servers, which most clients \
-             write so",
-            clean(word),
+        let unknown = format!("no client named \"{}\" is known", clean(word));
+        if let Some(meant) = meant(word) {
+            return Err(usage(format!("{unknown}; did you mean `holdfast setup {meant}`?")));
+        }
+        output::complain(&format!(
+            "holdfast setup: {unknown}, only {}. For another one, put this into its list of MCP servers, which most clients write so:",
             known.join(", ")
-        );
-        output::complain(&format!("holdfast setup: {why}:"));
+        ));
         output::bytes(common_snippet(&launch).as_bytes());
         return Ok(Exit::Usage);
     };
@@ -109,6 +117,12 @@ fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
     };
     let task = Task { client, places: &places, launch: &launch, wish };
     task.run(arguments)
+}
+
+/// Returns the name of the client that a misspelt word most likely means.
+fn meant(word: &str) -> Option<&'static str> {
+    let words = CLIENTS.iter().flat_map(|client| client.aliases.iter().copied().chain([client.name]));
+    nearest(word, words).and_then(named).map(|client| client.name)
 }
 
 /// Returns the folder that `--project` names, and the Unity project that this folder is or lies in, if there is one.
@@ -187,7 +201,7 @@ impl Task<'_> {
         if plan.changes() {
             output::bytes(diff(&plan).as_bytes());
         } else {
-            output::line(&self.already(plan.path()));
+            output::hung("", &self.already(plan.path()));
         }
         self.tell_of_old(&plan);
         Ok(Exit::Ok)
@@ -255,7 +269,7 @@ impl Task<'_> {
     fn report(&self, file: &Path, done: &Done) {
         let (title, path) = (title(self.client), file.display());
         match (self.wish, done) {
-            (_, Done::Already) => output::line(&self.already(file)),
+            (_, Done::Already) => output::hung("", &self.already(file)),
             (Wish::Have(launch) | Wish::Replace(launch), _) => {
                 output::line(&toned(&format!("{title} is set up."), Tone::Good));
                 let words: Vec<&str> =
@@ -264,13 +278,13 @@ impl Task<'_> {
                 row("file", &format!("{path}, entry \"{ENTRY_NAME}\""));
             }
             (Wish::Lack, Done::Restored) => {
-                output::line(&format!("{title} no longer starts holdfast. {path} is as it was before."));
+                output::hung("", &format!("{title} no longer starts holdfast. {path} is as it was before."));
             }
             (Wish::Lack, Done::Deleted) => {
-                output::line(&format!("{title} no longer starts holdfast. {path} held nothing else and is gone."));
+                output::hung("", &format!("{title} no longer starts holdfast. {path} held nothing else and is gone."));
             }
             (Wish::Lack, Done::Wrote(_)) => {
-                output::line(&format!("{title} no longer starts holdfast. The rest of {path} is as it was."));
+                output::hung("", &format!("{title} no longer starts holdfast. The rest of {path} is as it was."));
             }
         }
         match done {
@@ -334,15 +348,16 @@ fn list(places: &Places, launch: &Launch, as_json: bool) {
             State::Broken(_) => ("broken", Tone::Bad),
         };
         let (name, state) = (standing.client.name, toned(&format!("{state:10}"), tone));
-        output::line(&format!("{name:widest$}  {found}  {state}  {}", standing.file.display()));
+        output::hung(&format!("{name:widest$}  {found}  {state}  "), &standing.file.display().to_string());
+        let more = format!("{:widest$}             ", "");
         if let Some(why) = why(standing) {
-            output::line(&format!("{:widest$}             {:10}  {}", "", "", clean(&why)));
+            output::hung(&more, &clean(&why));
         }
         for (says, fix) in of_old(standing, standing.is_configured()) {
-            output::line(&format!("{:widest$}             {:10}  {}; `{fix}`", "", "", clean(&says)));
+            output::hung(&more, &format!("{}; `{fix}`", clean(&says)));
         }
     }
-    output::line("`holdfast setup CLIENT` sets one up, with a copy of its file; --dry-run shows the change.");
+    output::hung("", "`holdfast setup CLIENT` sets one up, with a copy of its file; --dry-run shows the change.");
 }
 
 #[cfg(test)]
