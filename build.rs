@@ -57,7 +57,8 @@ fn name_commit() {
         let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))?;
         // humantime writes years of four digits only.
         let latest = SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_799);
-        (time <= latest).then(|| humantime::format_rfc3339_seconds(time).to_string().chars().take(10).collect::<String>())
+        (time <= latest)
+            .then(|| humantime::format_rfc3339_seconds(time).to_string().chars().take(10).collect::<String>())
     };
     if std::env::var_os("HOLDFAST_REVISION").is_some() {
         if let (None, Some(day)) = (std::env::var_os("HOLDFAST_REVISION_DAY"), day_of_epoch()) {

@@ -4,13 +4,14 @@ use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
 
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::gateway_args::EditorArgs;
 use super::one_shot::{self, GatewayGone, OneShot};
-use super::{Exit, output};
+use super::{Exit, complete, output};
 use crate::config::Config;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
@@ -23,6 +24,7 @@ use crate::protocol::text::nearest;
 #[derive(Debug, Clone, Args)]
 pub struct CallArgs {
     /// The tool's name, as `holdfast tools` shows it
+    #[arg(add = ArgValueCandidates::new(complete::tools))]
     pub tool: String,
     /// The arguments, a JSON object: the text, @FILE, or - for stdin
     ///

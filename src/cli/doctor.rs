@@ -10,11 +10,12 @@ mod wsl;
 use std::process::ExitCode;
 
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use serde_json::json;
 
 use super::gateway_args::EditorArgs;
 use super::output::{Tone, toned};
-use super::{Exit, one_shot, output};
+use super::{Exit, complete, one_shot, output};
 use finding::{Finding, Level, Sure};
 
 /// Flags of `holdfast doctor`.
@@ -26,7 +27,7 @@ pub struct DoctorArgs {
     /// Show what is known of AI clients instead
     ///
     /// And what is done for each; with NAME all of one, and where each fact comes from.
-    #[arg(long, value_name = "NAME", num_args = 0..=1)]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, add = ArgValueCandidates::new(complete::clients))]
     pub clients: Option<Option<String>>,
     /// Also show what is fine, and notes
     #[arg(long, short, conflicts_with = "json")]

@@ -6,9 +6,10 @@ use std::str::FromStr as _;
 use std::time::Duration;
 
 use clap::{Args, ValueHint};
+use clap_complete::ArgValueCandidates;
 
-use super::named_editor;
 use super::variables::{is_this_machine, logger_address, places, state_dir, variable};
+use super::{complete, named_editor};
 use crate::config::file::{self, PolicySection};
 use crate::config::{BadProject, Config, MetricsAddress, PortSource};
 use crate::limits::PATIENCE_MAX;
@@ -39,7 +40,7 @@ pub struct EditorArgs {
     ///
     /// The folder of its project, as `holdfast status` and holdfast_editors show it. Known are the projects of running gateways and
     /// of earlier sessions.
-    #[arg(long, value_name = "NAME", env = "HOLDFAST_EDITOR", conflicts_with = "project", help_heading = EDITOR)]
+    #[arg(long, value_name = "NAME", env = "HOLDFAST_EDITOR", conflicts_with = "project", add = ArgValueCandidates::new(complete::editors), help_heading = EDITOR)]
     pub editor: Option<String>,
     /// Port of the editor's bridge on 127.0.0.1
     ///

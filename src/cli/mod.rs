@@ -4,6 +4,8 @@
 mod arguments;
 pub mod call;
 mod client_facts;
+mod complete;
+mod completions;
 #[cfg(feature = "demo")]
 pub mod demo;
 pub mod doctor;
@@ -60,7 +62,7 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
 /// holdfast is an MCP server: an AI editor starts it, and it talks to the Unity Editor, which may reload, hang, restart or crash.
 /// Every request gets exactly one honest answer; nothing that may have run is run again.
 #[derive(Debug, Parser)]
-#[command(name = "holdfast", version = LONG_VERSION.as_str())]
+#[command(name = "holdfast", version, long_version = LONG_VERSION.as_str())]
 #[command(args_conflicts_with_subcommands = true, max_term_width = 100)]
 #[command(
     after_help = "`holdfast COMMAND -h` is short, --help long. `holdfast` alone is `holdfast serve`.",
@@ -211,13 +213,16 @@ Examples:
   holdfast serve --hub start             in an AI client: starts a hub")]
     Hub(HubArgs),
     /// Print completions for a shell
+    ///
+    /// The script asks this program while you type, so that it also completes AI clients, tools and editors. Load it where your
+    /// shell starts; a copy in a file may not fit the next version.
     #[command(after_help = "\
-Example:
-  holdfast completions bash > ~/.local/share/bash-completion/completions/holdfast")]
-    Completions {
-        /// Which shell
-        shell: clap_complete::Shell,
-    },
+Examples:
+  source <(holdfast completions bash)        in ~/.bashrc
+  source <(holdfast completions zsh)         in ~/.zshrc, after compinit
+  holdfast completions fish | source         in ~/.config/fish/config.fish
+  holdfast completions powershell | Out-String | Invoke-Expression")]
+    Completions(completions::CompletionsArgs),
     /// Run a model of a Unity Editor, for tests
     ///
     /// With a bridge in it, and steered by lines on stdin. Prints one JSON object a line; the first says where it listens. The line `help` lists what it can be told.
@@ -232,6 +237,9 @@ Examples:
 /// Parses the command line and runs it.
 pub fn main() -> ExitCode {
     take_file_limits_as_errors();
+    if let Some(exit) = completions::answer(Cli::command) {
+        return output::end(exit);
+    }
     let command = arguments::without_empty_variables(Cli::command());
     let words = arguments::in_order(&command, std::env::args_os().collect());
     let command = help::dressed(command, &words);
@@ -258,12 +266,7 @@ fn run(cli: Cli) -> ExitCode {
         Some(Command::Demo(arguments)) => demo::run(arguments),
         #[cfg(feature = "demo")]
         Some(Command::FakeUnity(arguments)) => fake_unity::run(arguments),
-        Some(Command::Completions { shell }) => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "holdfast", &mut script);
-            output::bytes(&script);
-            Exit::Ok.into()
-        }
+        Some(Command::Completions(arguments)) => completions::run(&arguments, Cli::command()),
     }
 }
 

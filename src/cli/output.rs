@@ -69,7 +69,7 @@ pub fn bytes(bytes: &[u8]) {
 
 /// Prints a message on stderr, wrapped if that is a terminal.
 pub fn complain(text: &str) {
-    match width_of(&io::stderr()) {
+    match io::stderr().is_terminal().then(columns) {
         Some(columns) if !text.contains('\n') => complain_as_is(&flowed(text, 0, 0, columns)),
         _ => complain_as_is(text),
     }
@@ -128,16 +128,10 @@ pub fn columns() -> usize {
     seen.map(|(width, _)| usize::from(width.0)).or_else(told).unwrap_or(COLUMNS_UNKNOWN)
 }
 
-/// Returns the number of columns to which texts for people are wrapped. `None` if the stream is not a terminal: programs and pagers
-/// get whole lines.
-fn width_of(stream: &impl io::IsTerminal) -> Option<usize> {
-    stream.is_terminal().then(columns)
-}
-
 /// Prints a text behind a head. On a terminal, the text is wrapped, its later lines begin where the first one does, and the user's
-/// home is written as `~`.
+/// home is written as `~`. Programs and pagers get whole lines.
 pub fn hung(head: &str, text: &str) {
-    match width_of(&io::stdout()) {
+    match io::stdout().is_terminal().then(columns) {
         None => line(&format!("{head}{text}")),
         Some(columns) => {
             let start = shown(head);
@@ -150,13 +144,15 @@ pub fn hung(head: &str, text: &str) {
 
 /// Writes the user's home in paths as `~`, as people do. A quoted path stays: a shell would take `~` in it literally.
 fn homely(text: &str) -> String {
-    let home = std::env::var("HOME").ok().filter(|home| home.len() > 1).map(|home| home.trim_end_matches('/').to_owned());
+    let home =
+        std::env::var("HOME").ok().filter(|home| home.len() > 1).map(|home| home.trim_end_matches('/').to_owned());
     let Some(home) = home else { return text.to_owned() };
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(home.as_str()) {
         let begins = !before.ends_with(|last: char| last.is_alphanumeric() || "/\"'_-.~".contains(last));
-        let ends = after.is_empty() || after.starts_with(|next: char| next == '/' || next.is_whitespace() || ",;:)".contains(next));
+        let ends = after.is_empty()
+            || after.starts_with(|next: char| next == '/' || next.is_whitespace() || ",;:)".contains(next));
         out.push_str(before);
         out.push_str(if begins && ends { "~" } else { &home });
         rest = after;

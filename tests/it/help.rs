@@ -79,10 +79,65 @@ async fn a_misspelt_word_gets_a_proposal() {
         assert!(done.err.contains(word), "{word}: {done:?}");
     };
     let command = place.run(["stauts"]).await;
-    assert!(command.code == Some(2) && command.err.contains("similar subcommand") && command.err.contains("'status'"), "{command:?}");
+    assert!(
+        command.code == Some(2) && command.err.contains("similar subcommand") && command.err.contains("'status'"),
+        "{command:?}"
+    );
     proposes(&place.run(["setup", "cursr"]).await, "holdfast setup cursor");
     proposes(&place.run(["doctor", "--clients", "claude-cod"]).await, "claude_code");
     proposes(&place.run(["call", "compil", "--project", text(&project)]).await, "compile");
     proposes(&place.run(["call", "echo", "--editor", "Castl"]).await, "Castle");
     unity.quit().await;
+}
+
+/// Asks for completions of the last word, as the script of a shell does.
+async fn completed(place: &Place, words: &[&str]) -> Vec<String> {
+    let mut command = place.command(["--", "holdfast"].into_iter().chain(words.iter().copied()));
+    command
+        .env("HOLDFAST_COMPLETE", "bash")
+        .env("_CLAP_COMPLETE_INDEX", words.len().to_string())
+        .env("_CLAP_IFS", "\n");
+    let done = finish(command, b"").await;
+    assert_eq!((done.code, &*done.err), (Some(0), ""), "{words:?}: {done:?}");
+    done.out.lines().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn completions_know_clients_tools_and_editors() {
+    let place = Place::new();
+    assert!(completed(&place, &["sta"]).await.contains(&"status".to_owned()));
+    for words in [&["setup", "c"][..], &["tools", "--client", "c"], &["doctor", "--clients", "c"]] {
+        let clients = completed(&place, words).await;
+        assert!(clients.contains(&"claude-code".to_owned()) && clients.contains(&"cursor".to_owned()), "{clients:?}");
+    }
+    let own = completed(&place, &["call", ""]).await;
+    assert!(own.contains(&"holdfast_status".to_owned()) && !own.contains(&"compile".to_owned()), "{own:?}");
+
+    // A session leaves its editor's tools on disk. Then they are known without an editor.
+    let project = place.path("Castle");
+    let unity = Unity::of(&place, &project).await;
+    assert_eq!(place.run(["tools", "--project", text(&project)]).await.code, Some(0));
+    unity.quit().await;
+    let tools = completed(&place, &["call", "com"]).await;
+    assert!(tools.contains(&"compile".to_owned()), "{tools:?}");
+    assert_eq!(completed(&place, &["status", "--editor", "Ca"]).await, ["Castle"]);
+}
+
+#[tokio::test]
+async fn completions_are_for_the_shell_that_is_used() {
+    let place = Place::new();
+    let mut command = place.command(["completions"]);
+    command.env("SHELL", "/usr/bin/zsh");
+    let zsh = finish(command, b"").await;
+    assert!(
+        zsh.code == Some(0) && zsh.out.contains("#compdef holdfast") && zsh.out.contains("HOLDFAST_COMPLETE"),
+        "{zsh:?}"
+    );
+    let unknown = place.run(["completions"]).await;
+    assert!(unknown.code == Some(2) && unknown.err.contains("name one: bash"), "{unknown:?}");
+    let fixed = place.run(["completions", "fish", "--static"]).await;
+    assert!(
+        fixed.code == Some(0) && !fixed.out.contains("HOLDFAST_COMPLETE") && fixed.out.contains("setup"),
+        "{fixed:?}"
+    );
 }
