@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use placed::{LEFT_OUT, PLACED, passed_over};
 
@@ -43,12 +44,29 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Puts the commit that the program is built from into `HOLDFAST_REVISION` (and its day into `HOLDFAST_REVISION_DAY`). A variable
-/// that is already set stays; else git is asked, else cargo's own record in a packaged crate. Only in a release: otherwise a
-/// developer would wait for a whole build after each commit.
+/// Puts the commit that the program is built from into `HOLDFAST_REVISION`, and its day into `HOLDFAST_REVISION_DAY`. Who packages
+/// the program without its repository sets the first one, and SOURCE_DATE_EPOCH, which gives the day. Otherwise git is asked, else
+/// cargo's own record in a packaged crate. Only in a release: otherwise a developer would wait for a whole build after each commit.
 fn name_commit() {
-    println!("cargo::rerun-if-env-changed=HOLDFAST_REVISION");
-    if std::env::var_os("HOLDFAST_REVISION").is_some() || std::env::var("PROFILE").as_deref() != Ok("release") {
+    for name in ["HOLDFAST_REVISION", "HOLDFAST_REVISION_DAY", "SOURCE_DATE_EPOCH"] {
+        println!("cargo::rerun-if-env-changed={name}");
+    }
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let day_of_epoch = || {
+        let seconds = set("SOURCE_DATE_EPOCH")?.parse().ok()?;
+        let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))?;
+        // humantime writes years of four digits only.
+        let latest = SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_799);
+        (time <= latest)
+            .then(|| humantime::format_rfc3339_seconds(time).to_string().chars().take(10).collect::<String>())
+    };
+    if std::env::var_os("HOLDFAST_REVISION").is_some() {
+        if let (None, Some(day)) = (std::env::var_os("HOLDFAST_REVISION_DAY"), day_of_epoch()) {
+            println!("cargo::rustc-env=HOLDFAST_REVISION_DAY={day}");
+        }
+        return;
+    }
+    if std::env::var("PROFILE").as_deref() != Ok("release") {
         return;
     }
     let of_git = || {
@@ -66,6 +84,7 @@ fn name_commit() {
         Some((rest.split_once('"')?.0.to_owned(), None))
     };
     let Some((commit, day)) = of_git().or_else(of_cargo) else { return };
+    let day = day.or_else(day_of_epoch);
     let short: String = commit.chars().take(9).filter(char::is_ascii_hexdigit).collect();
     println!("cargo::rustc-env=HOLDFAST_REVISION={short}");
     if let Some(day) = day {

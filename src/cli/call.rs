@@ -4,13 +4,14 @@ use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
 
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::gateway_args::EditorArgs;
 use super::one_shot::{self, GatewayGone, OneShot};
-use super::{Exit, output};
+use super::{Exit, complete, output};
 use crate::config::Config;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
@@ -22,15 +23,19 @@ use crate::protocol::text::nearest;
 /// Flags of `holdfast call`.
 #[derive(Debug, Clone, Args)]
 pub struct CallArgs {
-    /// The tool's name, as `holdfast tools` shows it.
+    /// The tool's name, as `holdfast tools` shows it
+    #[arg(add = ArgValueCandidates::new(complete::tools))]
     pub tool: String,
-    /// The arguments, a JSON object: the text itself, @FILE, or - for stdin. Without it: {}.
+    /// The arguments, a JSON object: the text, @FILE, or - for stdin
+    ///
+    /// Without it: {}.
     pub json: Option<String>,
-    /// Print the whole MCP result as JSON in place of its text.
+    /// Print the whole MCP result as JSON
     #[arg(long = "json", id = "json_output")]
     pub json_output: bool,
-    /// Longest wait for the answer, in seconds. A call that was sent is waited for two minutes at the most, or as long as its
-    /// own TimeoutSeconds says.
+    /// Longest wait for the answer, in seconds
+    ///
+    /// A call that was sent is waited for two minutes at the most, or as long as its own TimeoutSeconds says.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value_t = CALL_TIMEOUT.as_secs(), value_parser = clap::value_parser!(u64).range(1..=CALL_TIMEOUT_MAX.as_secs()))]
     pub timeout: u64,
     /// Which editor.
@@ -187,7 +192,7 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refus
         output::line(result.get());
     }
     if is_error {
-        output::complain(&text);
+        output::complain_as_is(&text);
     } else if !arguments.json_output {
         output::bytes(text.as_bytes());
         if !text.ends_with('\n') {

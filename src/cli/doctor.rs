@@ -10,22 +10,28 @@ mod wsl;
 use std::process::ExitCode;
 
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use serde_json::json;
 
 use super::gateway_args::EditorArgs;
 use super::output::{Tone, toned};
-use super::{Exit, one_shot, output};
+use super::{Exit, complete, one_shot, output};
 use finding::{Finding, Level, Sure};
 
 /// Flags of `holdfast doctor`.
 #[derive(Debug, Clone, Args)]
 pub struct DoctorArgs {
-    /// Print JSON.
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Show what is known of AI clients, and what is done for each, instead; with NAME all of one, and where each fact comes from.
-    #[arg(long, value_name = "NAME", num_args = 0..=1)]
+    /// Show what is known of AI clients instead
+    ///
+    /// And what is done for each; with NAME all of one, and where each fact comes from.
+    #[arg(long, value_name = "NAME", num_args = 0..=1, add = ArgValueCandidates::new(complete::clients))]
     pub clients: Option<Option<String>>,
+    /// Also show what is fine, and notes
+    #[arg(long, short, conflicts_with = "json")]
+    pub verbose: bool,
     /// Which editor.
     #[command(flatten)]
     pub editor: EditorArgs,
@@ -35,17 +41,17 @@ pub struct DoctorArgs {
 pub fn run(arguments: &DoctorArgs) -> ExitCode {
     // `doctor` reports a project that cannot be used as a finding and goes on; other commands stop there.
     let (config, complaints) = arguments.editor.config();
-    let as_json = arguments.json;
+    let (as_json, verbose) = (arguments.json, arguments.verbose);
     if let Some(named) = &arguments.clients {
         return client_table::show(named.as_deref(), &config, as_json).into();
     }
     one_shot::block_on(&arguments.editor, async move {
         let findings = checks::examine(&config, &complaints).await;
-        report(&findings, as_json)
+        report(&findings, as_json, verbose)
     })
 }
 
-fn report(findings: &[Finding], as_json: bool) -> Exit {
+fn report(findings: &[Finding], as_json: bool, verbose: bool) -> Exit {
     let problems = findings.iter().filter(|finding| finding.level == Level::Problem).count();
     if as_json {
         let list: Vec<_> = findings
@@ -60,30 +66,66 @@ fn report(findings: &[Finding], as_json: bool) -> Exit {
                 })
             })
             .collect();
-        output::line(&json!({"problems": problems, "findings": list}).to_string());
+        let next = next(findings).map(|finding| &finding.fix);
+        output::line(&json!({"problems": problems, "next": next, "findings": list}).to_string());
     } else {
-        for finding in findings {
-            print(finding);
-        }
-        output::line(&match problems {
-            0 => toned("No problem found.", Tone::Good),
-            1 => toned("1 problem found.", Tone::Bad),
-            many => toned(&format!("{many} problems found."), Tone::Bad),
-        });
+        print(findings, problems, verbose);
     }
     if problems == 0 { Exit::Ok } else { Exit::Failed }
 }
 
-fn print(finding: &Finding) {
-    let tone = match finding.level {
-        Level::Ok => Tone::Good,
-        Level::Note => Tone::Plain,
-        Level::Problem => Tone::Bad,
-    };
-    let level = toned(&format!("{:7}", <&str>::from(finding.level)), tone);
+/// Returns the finding whose fix comes first: the first problem, else the first note that has a fix.
+fn next(findings: &[Finding]) -> Option<&Finding> {
+    let first = |level: Level| findings.iter().find(|finding| finding.level == level && finding.fix.is_some());
+    first(Level::Problem).or_else(|| first(Level::Note))
+}
+
+/// Prints the problems, what could be better, what is fine in one line, and what to do next.
+fn print(findings: &[Finding], problems: usize, verbose: bool) {
+    output::line(&match problems {
+        0 => toned("No problem found.", Tone::Good),
+        1 => toned("1 problem found.", Tone::Bad),
+        many => toned(&format!("{many} problems found."), Tone::Bad),
+    });
+    let shown = |finding: &&Finding| verbose || finding.level == Level::Note && finding.fix.is_some();
+    let (bad, rest): (Vec<&Finding>, Vec<&Finding>) =
+        findings.iter().partition(|finding| finding.level == Level::Problem);
+    for (at, finding) in bad.iter().enumerate() {
+        let number = if problems == 1 { String::new() } else { format!("{}.", at + 1) };
+        print_one(&toned(&format!("{number:3}"), Tone::Bad), finding);
+    }
+    for finding in rest.iter().filter(|finding| shown(finding)) {
+        let (mark, tone) = match finding.level {
+            Level::Ok => ("ok ", Tone::Good),
+            Level::Note | Level::Problem => ("-  ", Tone::Plain),
+        };
+        print_one(&toned(mark, tone), finding);
+    }
+    let mut fine: Vec<&str> = Vec::new();
+    for finding in rest.iter().filter(|finding| finding.level == Level::Ok) {
+        if !fine.contains(&finding.about) && !bad.iter().any(|bad| bad.about == finding.about) {
+            fine.push(finding.about);
+        }
+    }
+    let untold = rest.iter().filter(|finding| !shown(finding)).count();
+    if !verbose && untold > 0 {
+        let fine = if fine.is_empty() { String::new() } else { format!("Fine: {}. ", fine.join(", ")) };
+        output::line("");
+        output::hung("", &format!("{fine}`holdfast doctor -v` shows all that was looked at."));
+    }
+    // With one fix alone there is nothing to choose.
+    if let Some(next) = next(findings).filter(|_| findings.iter().filter(|finding| finding.fix.is_some()).count() > 1) {
+        let fix = next.fix.as_deref().unwrap_or_default();
+        // Behind a command, the fix says more about it or what else could be done. That is said above.
+        let step = fix.split_once("; ").filter(|(step, _)| step.starts_with("holdfast ")).map_or(fix, |(step, _)| step);
+        output::hung(&toned("Next: ", Tone::Plain), step);
+    }
+}
+
+fn print_one(mark: &str, finding: &Finding) {
     let likely = if finding.sure == Sure::Likely { " (likely)" } else { "" };
-    output::line(&format!("{level}  {:11}  {}{likely}", finding.about, finding.says));
+    output::hung(&format!("{mark} {:11}  ", finding.about), &format!("{}{likely}", finding.says));
     if let Some(fix) = &finding.fix {
-        output::line(&format!("{:7}  {:11}  -> {fix}", "", ""));
+        output::hung(&format!("{:17}-> ", ""), fix);
     }
 }

@@ -1,14 +1,16 @@
 //! The flags of all commands that talk to an editor, and the configuration that follows from them.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueHint};
+use clap_complete::ArgValueCandidates;
 
-use super::named_editor;
-use crate::config::file::{self, Places, PolicySection};
+use super::variables::{is_this_machine, logger_address, places, state_dir, variable};
+use super::{complete, named_editor};
+use crate::config::file::{self, PolicySection};
 use crate::config::{BadProject, Config, MetricsAddress, PortSource};
 use crate::limits::PATIENCE_MAX;
 use crate::platform::host::{RealHost, System};
@@ -17,51 +19,138 @@ use crate::protocol::policy::{BadPattern, Pattern, Policy};
 use crate::protocol::text::clean;
 use crate::telemetry::logs::{Format, Verbosity};
 
+// The headings under which `--help` lists the options.
+const EDITOR: &str = "Editor";
+const RULES: &str = "Rules on tools";
+const CLIENT: &str = "Client";
+const METRICS: &str = "Metrics";
+const FILES: &str = "Files and logs";
+const UNITY_MCP: &str = "TSavo/Unity-MCP only";
+
 /// Which editor.
 #[derive(Debug, Clone, Args)]
 pub struct EditorArgs {
-    /// The Unity project (the folder with Assets and ProjectSettings, or one below it). Without it: the client's roots, then
-    /// the working directory and the folders above it, or up to three levels below it.
-    #[arg(long, value_name = "DIR", env = "HOLDFAST_PROJECT")]
+    /// The Unity project
+    ///
+    /// The folder with Assets and ProjectSettings, or one below it. Without it: the client's roots, then the working directory and
+    /// the folders above it, or up to three levels below it.
+    #[arg(long, value_name = "DIR", env = "HOLDFAST_PROJECT", value_hint = ValueHint::DirPath, help_heading = EDITOR)]
     pub project: Option<PathBuf>,
-    /// The editor of this name, in place of --project: the folder of its project, as `holdfast status` and holdfast_editors show it.
-    /// Known are the projects of running gateways and of earlier sessions.
-    #[arg(long, value_name = "NAME", env = "HOLDFAST_EDITOR", conflicts_with = "project")]
+    /// The editor of this name, in place of --project
+    ///
+    /// The folder of its project, as `holdfast status` and holdfast_editors show it. Known are the projects of running gateways and
+    /// of earlier sessions.
+    #[arg(long, value_name = "NAME", env = "HOLDFAST_EDITOR", conflicts_with = "project", add = ArgValueCandidates::new(complete::editors), help_heading = EDITOR)]
     pub editor: Option<String>,
-    /// Port of the editor's bridge on 127.0.0.1. Without it: UNITY_TCP_PORT (for TSavo/Unity-MCP UNITY_PORT), what the project's
+    /// Port of the editor's bridge on 127.0.0.1
+    ///
+    /// It is called without a proof of whose it is. Without it: UNITY_TCP_PORT (for TSavo/Unity-MCP UNITY_PORT), what the project's
     /// files say, the package's own default.
-    #[arg(long, value_name = "PORT", env = "HOLDFAST_PORT", value_parser = port)]
+    #[arg(long, value_name = "PORT", env = "HOLDFAST_PORT", value_parser = port, help_heading = EDITOR)]
     pub port: Option<u16>,
-    /// The protocol of the package in the project. Without it: by the project's files.
-    #[arg(long, value_name = "DIALECT", env = "HOLDFAST_DIALECT", value_enum, default_value_t)]
+    /// The protocol of the package in the project
+    ///
+    /// Without it: by the project's files.
+    #[arg(
+        long,
+        value_name = "DIALECT",
+        env = "HOLDFAST_DIALECT",
+        value_enum,
+        default_value_t,
+        hide_short_help = true,
+        help_heading = EDITOR
+    )]
     pub dialect: DialectChoice,
-    /// Name shown in the editor when the client does not give one (also MCP_CLIENT_NAME).
-    #[arg(long, value_name = "NAME", env = "HOLDFAST_CLIENT_NAME")]
+    /// Name shown in the editor when the client does not give one
+    ///
+    /// Also MCP_CLIENT_NAME.
+    #[arg(long, value_name = "NAME", env = "HOLDFAST_CLIENT_NAME", hide_short_help = true, help_heading = CLIENT)]
     pub client_name: Option<String>,
-    /// Show development-only tools (also NODE_ENV=development).
-    #[arg(long, env = "HOLDFAST_DEVELOPMENT", value_parser = clap::builder::FalseyValueParser::new())]
+    /// Show development-only tools
+    ///
+    /// Also NODE_ENV=development.
+    #[arg(
+        long,
+        env = "HOLDFAST_DEVELOPMENT",
+        value_parser = clap::builder::FalseyValueParser::new(),
+        hide_short_help = true,
+        help_heading = EDITOR
+    )]
     pub development: bool,
-    /// The configuration file, in place of the user's own (docs/configuration.md).
-    #[arg(long, value_name = "FILE", env = "HOLDFAST_CONFIG")]
+    /// The configuration file, in place of the user's own
+    ///
+    /// See docs/configuration.md.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "HOLDFAST_CONFIG",
+        value_hint = ValueHint::FilePath,
+        hide_short_help = true,
+        help_heading = FILES
+    )]
     pub config: Option<PathBuf>,
-    /// Call only these of the editor's tools: names with * and ?, or annotations such as @read-only or !@destructive. In place of
-    /// the file's list. Also HOLDFAST_ALLOW.
-    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule)]
+    /// Call only these of the editor's tools
+    ///
+    /// Names with * and ?, or annotations such as @read-only or !@destructive; several with commas between them. In place of the
+    /// file's list. Also HOLDFAST_ALLOW.
+    #[arg(
+        long,
+        value_name = "RULE",
+        value_delimiter = ',',
+        value_parser = rule,
+        hide_short_help = true,
+        help_heading = RULES
+    )]
     pub allow: Vec<Pattern>,
-    /// Call none of these, written as for --allow; whatever is allowed, and beside those of the file. Also HOLDFAST_DENY.
-    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule)]
+    /// Call none of these, whatever is allowed
+    ///
+    /// Written as for --allow, and beside those of the file. Also HOLDFAST_DENY.
+    #[arg(
+        long,
+        value_name = "RULE",
+        value_delimiter = ',',
+        value_parser = rule,
+        hide_short_help = true,
+        help_heading = RULES
+    )]
     pub deny: Vec<Pattern>,
-    /// Add a line to this file before each call is sent and when it has ended; what cannot be recorded is not sent.
-    #[arg(long, value_name = "FILE", env = "HOLDFAST_AUDIT")]
+    /// Record each call in this file
+    ///
+    /// A line is added before each call is sent and when it has ended. A call that cannot be recorded is not sent.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "HOLDFAST_AUDIT",
+        value_hint = ValueHint::FilePath,
+        hide_short_help = true,
+        help_heading = RULES
+    )]
     pub audit: Option<PathBuf>,
-    /// Folder for catalogues, run records and large results.
-    #[arg(long, value_name = "DIR", env = "HOLDFAST_STATE_DIR")]
+    /// Folder for catalogues, run records and large results
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "HOLDFAST_STATE_DIR",
+        value_hint = ValueHint::DirPath,
+        hide_short_help = true,
+        help_heading = FILES
+    )]
     pub state_dir: Option<PathBuf>,
-    /// How much to log on stderr (MCP_DEBUG=true means debug).
-    #[arg(long, value_name = "LEVEL", env = "HOLDFAST_LOG", value_enum)]
+    /// How much to log on stderr
+    ///
+    /// MCP_DEBUG=true means debug.
+    #[arg(long, value_name = "LEVEL", env = "HOLDFAST_LOG", value_enum, hide_short_help = true, help_heading = FILES)]
     pub log: Option<Verbosity>,
-    /// How log lines look.
-    #[arg(long, value_name = "FORMAT", env = "HOLDFAST_LOG_FORMAT", value_enum, default_value_t)]
+    /// How log lines look
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        env = "HOLDFAST_LOG_FORMAT",
+        value_enum,
+        default_value_t,
+        hide_short_help = true,
+        help_heading = FILES
+    )]
     pub log_format: Format,
 }
 
@@ -114,21 +203,48 @@ pub struct GatewayArgs {
     /// Which editor.
     #[command(flatten)]
     pub editor: EditorArgs,
-    /// Whether a hub serves this session: one gateway that several AI clients share (`holdfast hub`). A hub is used only if it runs
-    /// already (auto), is started if none runs (start), or is never used.
-    #[arg(long, value_name = "WHEN", env = "HOLDFAST_HUB", value_enum, default_value_t)]
+    /// Whether a hub serves this session
+    ///
+    /// A hub is one gateway that several AI clients share (`holdfast hub`). It is used only if it runs already (auto), is started if
+    /// none runs (start), or is never used.
+    #[arg(long, value_name = "WHEN", env = "HOLDFAST_HUB", value_enum, default_value_t, help_heading = CLIENT)]
     pub hub: HubMode,
-    /// Do not offer the editor a push listener.
-    #[arg(long, env = "HOLDFAST_NO_PUSH", value_parser = clap::builder::FalseyValueParser::new())]
+    /// Do not offer the editor a push listener
+    #[arg(
+        long,
+        env = "HOLDFAST_NO_PUSH",
+        value_parser = clap::builder::FalseyValueParser::new(),
+        hide_short_help = true,
+        help_heading = EDITOR
+    )]
     pub no_push: bool,
-    /// How long the client waits for an answer, in seconds, in place of what is known of it.
-    #[arg(long, value_name = "SECONDS", env = "HOLDFAST_PATIENCE", value_parser = clap::value_parser!(u64).range(6..=PATIENCE_MAX.as_secs()))]
+    /// How long the client waits for an answer, in seconds
+    ///
+    /// In place of what is known of it (`holdfast doctor --clients`).
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        env = "HOLDFAST_PATIENCE",
+        value_parser = clap::value_parser!(u64).range(6..=PATIENCE_MAX.as_secs()),
+        hide_short_help = true,
+        help_heading = CLIENT
+    )]
     pub patience: Option<u64>,
-    /// Whether the client honours tools/list_changed, in place of what is known of it.
-    #[arg(long, value_name = "BOOL", env = "HOLDFAST_LIST_CHANGED")]
+    /// Whether the client honours tools/list_changed
+    ///
+    /// In place of what is known of it (`holdfast doctor --clients`).
+    #[arg(
+        long,
+        value_name = "BOOL",
+        env = "HOLDFAST_LIST_CHANGED",
+        hide_short_help = true,
+        help_heading = CLIENT
+    )]
     pub list_changed: Option<bool>,
-    /// Serve Prometheus metrics and a status page on a loopback address: --metrics alone takes any free port of 127.0.0.1 and
-    /// writes it to the state folder (metrics/PID.json). Off by default; HOLDFAST_METRICS also takes `on` and `off`.
+    /// Serve Prometheus metrics and a status page
+    ///
+    /// On a loopback address: --metrics alone takes any free port of 127.0.0.1 and writes it to the state folder
+    /// (metrics/PID.json). Off by default; HOLDFAST_METRICS also takes `on` and `off`.
     #[arg(
         long,
         value_name = "ADDR:PORT",
@@ -136,17 +252,27 @@ pub struct GatewayArgs {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "on",
-        value_parser = MetricsAddress::from_str
+        value_parser = MetricsAddress::from_str,
+        help_heading = METRICS
     )]
     pub metrics: Option<MetricsAddress>,
-    /// Take the logs that the editor of TSavo/Unity-MCP posts, for get_logs and get_log_by_name: listen for HTTP on the loopback
-    /// address that AI_LOGGER_URL names, else on 127.0.0.1:3030, while such an editor is served. Of several gateways the first has
-    /// the port. Off by default.
-    #[arg(long, env = "HOLDFAST_LOGGER", value_parser = clap::builder::FalseyValueParser::new())]
+    /// Take the logs that the editor posts
+    ///
+    /// For get_logs and get_log_by_name: listens for HTTP on the loopback address that AI_LOGGER_URL names, else on
+    /// 127.0.0.1:3030, while such an editor is served. Of several gateways the first has the port. Off by default.
+    #[arg(
+        long,
+        env = "HOLDFAST_LOGGER",
+        value_parser = clap::builder::FalseyValueParser::new(),
+        hide_short_help = true,
+        help_heading = UNITY_MCP
+    )]
     pub logger: bool,
-    /// Serve the HTTP API of the documents of TSavo/Unity-MCP (POST /api/execute and /api/query, GET /api/result/ID, /api/logs and
-    /// /api/log/ID) on 127.0.0.1, port 8080 unless another is given, while such an editor is served. Whoever can open that port
-    /// can run code in Unity. Off by default; HOLDFAST_DOCUMENTED_HOP also takes `on` and `off`.
+    /// Serve the HTTP API of its documents
+    ///
+    /// POST /api/execute and /api/query, GET /api/result/ID, /api/logs and /api/log/ID, on 127.0.0.1, port 8080 unless another is
+    /// given, while such an editor is served. Whoever can open that port can run code in Unity. Off by default;
+    /// HOLDFAST_DOCUMENTED_HOP also takes `on` and `off`.
     #[arg(
         long,
         value_name = "PORT",
@@ -154,7 +280,9 @@ pub struct GatewayArgs {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "on",
-        value_parser = documented_hop
+        value_parser = documented_hop,
+        hide_short_help = true,
+        help_heading = UNITY_MCP
     )]
     pub documented_hop: Option<DocumentedHop>,
 }
@@ -337,164 +465,11 @@ fn port(text: &str) -> Result<u16, String> {
     }
 }
 
-/// Parses `AI_LOGGER_URL` into the address of the logger.
-///
-/// # Errors
-/// The URL is not a plain http address on loopback. The text names the fix.
-fn logger_address(url: &str) -> Result<SocketAddr, String> {
-    let rest = url.trim().strip_prefix("http://").map(|rest| rest.strip_suffix('/').unwrap_or(rest));
-    let address = rest.and_then(|authority| {
-        let (host, port) = match authority.rsplit_once(':') {
-            Some((host, port)) if !port.contains(']') => (host, port.parse::<u16>().ok().filter(|port| *port > 0)?),
-            // No port is given: the default port of http.
-            _ => (authority, 80),
-        };
-        let ip = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
-            Some(six) => IpAddr::V6(six.parse().ok()?),
-            None if host.eq_ignore_ascii_case("localhost") => Ipv4Addr::LOCALHOST.into(),
-            None => IpAddr::V4(host.parse().ok()?),
-        };
-        ip.is_loopback().then_some(SocketAddr::from((ip, port)))
-    });
-    address.ok_or_else(|| {
-        format!(
-            "AI_LOGGER_URL is \"{}\", which is no plain http address of this machine, and so --logger takes no logs: holdfast \
-             listens on loopback only, and sends logs nowhere. Set it to http://127.0.0.1:{}, or remove it",
-            clean(url),
-            unity_mcp::LOGGER_PORT
-        )
-    })
-}
-
-/// Whether a host name or address, as people write it, means this machine's loopback interface.
-fn is_this_machine(host: &str) -> bool {
-    let host = host.trim().trim_start_matches('[').trim_end_matches(']');
-    host.eq_ignore_ascii_case("localhost")
-        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-/// Returns the folders of the user's configuration. They come from variables that clients pass on even when they clear the
-/// environment.
-fn places(system: System, variable: impl Fn(&str) -> Option<String>) -> Places {
-    let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| system.is_absolute(path));
-    let home = match system {
-        System::Windows => folder("USERPROFILE").or_else(|| folder("HOME")),
-        System::Linux | System::Macos => folder("HOME"),
-    };
-    let below = |path: &[&str]| home.as_ref().map(|home| home.join(path.iter().collect::<PathBuf>()));
-    let config = match system {
-        System::Windows => folder("APPDATA").or_else(|| below(&["AppData", "Roaming"])),
-        System::Macos => below(&["Library", "Application Support"]),
-        // XDG_CONFIG_HOME is not used: clients remove it from the environment, and a policy must not apply only when holdfast is
-        // started in a shell.
-        System::Linux => below(&[".config"]),
-    };
-    Places { config, home }
-}
-
-/// Returns the state folder. It comes from variables that clients pass on even when they clear the environment. Not every client
-/// passes on LOCALAPPDATA.
-fn state_dir(system: System, variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    let folder = |name: &str| variable(name).map(PathBuf::from);
-    let below = |home: &str, path: &[&str]| Some(folder(home)?.join(path.iter().collect::<PathBuf>()));
-    match system {
-        System::Windows => {
-            let own = folder("LOCALAPPDATA").or_else(|| below("USERPROFILE", &["AppData", "Local"]));
-            own.map(|own| own.join("holdfast"))
-        }
-        System::Macos => below("HOME", &["Library", "Application Support", "holdfast"]),
-        System::Linux => below("HOME", &[".local", "state", "holdfast"]),
-    }
-}
-
-/// Returns the folders that Windows makes private to this user: those of the user's profile.
-pub(super) fn profile_folders() -> Vec<PathBuf> {
-    ["USERPROFILE", "LOCALAPPDATA", "APPDATA"].into_iter().filter_map(variable).map(PathBuf::from).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
     use super::*;
-
-    #[test]
-    fn the_users_folders_follow_the_system_and_what_the_client_left_of_the_environment() {
-        let plain = |path: Option<PathBuf>| path.map(|path| path.to_string_lossy().replace('\\', "/"));
-        type Variables = &'static [(&'static str, &'static str)];
-        let rows: [(System, Variables, Option<&str>, Option<&str>); 6] = [
-            (System::Linux, &[("HOME", "/u")], Some("/u/.config"), Some("/u/.local/state/holdfast")),
-            (
-                System::Macos,
-                &[("HOME", "/u")],
-                Some("/u/Library/Application Support"),
-                Some("/u/Library/Application Support/holdfast"),
-            ),
-            (
-                System::Windows,
-                &[("USERPROFILE", "C:\\u"), ("LOCALAPPDATA", "D:\\l"), ("APPDATA", "D:\\r")],
-                Some("D:/r"),
-                Some("D:/l/holdfast"),
-            ),
-            (
-                System::Windows,
-                &[("USERPROFILE", "C:\\u")],
-                Some("C:/u/AppData/Roaming"),
-                Some("C:/u/AppData/Local/holdfast"),
-            ),
-            (System::Windows, &[], None, None),
-            (System::Linux, &[("LOCALAPPDATA", "/l")], None, None),
-        ];
-        for (system, variables, config, state) in rows {
-            let of =
-                |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-            assert_eq!(plain(places(system, of).config).as_deref(), config, "{system:?} {variables:?}");
-            assert_eq!(plain(state_dir(system, of)).as_deref(), state, "{system:?} {variables:?}");
-        }
-    }
-
-    #[test]
-    fn loopback_is_known_by_its_names() {
-        for host in ["localhost", "LOCALHOST", "127.0.0.1", " 127.0.0.5 ", "::1", "[::1]"] {
-            assert!(is_this_machine(host), "{host}");
-        }
-        for host in ["192.168.1.2", "0.0.0.0", "example.org", "", "localhost.example.org"] {
-            assert!(!is_this_machine(host), "{host}");
-        }
-    }
-
-    #[test]
-    fn the_logger_is_where_its_url_says_if_that_is_here() {
-        for (url, meant) in [
-            ("http://localhost:3030", "127.0.0.1:3030"),
-            ("http://LOCALHOST:3030/", "127.0.0.1:3030"),
-            ("http://127.0.0.1", "127.0.0.1:80"),
-            (" http://127.0.0.2:1 ", "127.0.0.2:1"),
-            ("http://[::1]:4000/", "[::1]:4000"),
-            ("http://[::1]", "[::1]:80"),
-        ] {
-            assert_eq!(logger_address(url), Ok(meant.parse().unwrap()), "{url}");
-        }
-        for url in [
-            "http://logs.example.org:3030",
-            "http://192.168.1.2:3030",
-            "http://0.0.0.0:3030",
-            "https://localhost:3030",
-            "http://user@localhost:3030",
-            "http://localhost:3030/ai",
-            "http://localhost:0",
-            "http://localhost:",
-            "http://localhost:99999",
-            "http://::1:3030",
-            "localhost:3030",
-            "",
-        ] {
-            let complaint = logger_address(url).unwrap_err();
-            assert!(complaint.contains("AI_LOGGER_URL") && complaint.contains("http://127.0.0.1:3030"), "{complaint}");
-        }
-    }
 
     #[test]
     fn the_documents_api_is_on_the_port_that_is_given_or_on_theirs() {

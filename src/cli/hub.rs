@@ -35,19 +35,27 @@ use crate::transport::hub;
 /// Flags of `holdfast hub`.
 #[derive(Debug, Clone, Args)]
 pub struct HubArgs {
-    /// The configuration file, in place of the user's own (docs/configuration.md).
+    /// The configuration file, in place of the user's own
+    ///
+    /// See docs/configuration.md.
     #[arg(long, value_name = "FILE", env = "HOLDFAST_CONFIG")]
     pub config: Option<PathBuf>,
-    /// Call only these of the editors' tools, whatever a session allows: names with * and ?, or annotations such as @read-only.
+    /// Call only these of the editors' tools, whatever a session allows
+    ///
+    /// Names with * and ?, or annotations such as @read-only.
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = super::gateway_args::rule)]
     pub allow: Vec<Pattern>,
     /// Call none of these, in any session.
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = super::gateway_args::rule)]
     pub deny: Vec<Pattern>,
-    /// Add a line to this file before each call of any session is sent and when it has ended.
+    /// Record each call of any session in this file
+    ///
+    /// A line is added before each call is sent and when it has ended. A call that cannot be recorded is not sent.
     #[arg(long, value_name = "FILE", env = "HOLDFAST_AUDIT")]
     pub audit: Option<PathBuf>,
-    /// Folder for catalogues, run records and large results. Sessions with the same folder find this hub.
+    /// Folder for catalogues, run records and large results
+    ///
+    /// Sessions with the same folder find this hub.
     #[arg(long, value_name = "DIR", env = "HOLDFAST_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
     /// How much to log on stderr.
@@ -59,7 +67,9 @@ pub struct HubArgs {
     /// Do not offer editors a push listener.
     #[arg(long, env = "HOLDFAST_NO_PUSH", value_parser = clap::builder::FalseyValueParser::new())]
     pub no_push: bool,
-    /// Serve Prometheus metrics and a status page on a loopback address, as in `serve`.
+    /// Serve Prometheus metrics and a status page
+    ///
+    /// On a loopback address, as in `serve`.
     #[arg(
         long,
         value_name = "ADDR:PORT",

@@ -4,6 +4,8 @@
 mod arguments;
 pub mod call;
 mod client_facts;
+mod complete;
+mod completions;
 #[cfg(feature = "demo")]
 pub mod demo;
 pub mod doctor;
@@ -11,6 +13,7 @@ pub mod exit;
 #[cfg(feature = "demo")]
 pub mod fake_unity;
 pub mod gateway_args;
+mod help;
 pub mod hub;
 pub mod look;
 mod named_editor;
@@ -25,6 +28,7 @@ mod shown;
 pub mod status;
 pub mod tools;
 pub mod unity;
+mod variables;
 pub mod watch;
 
 use std::process::ExitCode;
@@ -53,16 +57,20 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     }
 });
 
-/// An MCP server that keeps an AI editor's session alive while the Unity Editor behind it reloads, hangs, restarts or crashes.
+/// Keeps an AI's session with Unity alive while the editor reloads or crashes
 ///
-/// An AI editor starts it as a stdio MCP server: `holdfast` alone is `holdfast serve`. Every request gets exactly one honest
-/// answer; nothing that may have run is run again.
+/// holdfast is an MCP server: an AI editor starts it, and it talks to the Unity Editor, which may reload, hang, restart or crash.
+/// Every request gets exactly one honest answer; nothing that may have run is run again.
 #[derive(Debug, Parser)]
 #[command(name = "holdfast", version, long_version = LONG_VERSION.as_str())]
 #[command(args_conflicts_with_subcommands = true, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not executed, 4 outcome unknown or still running, \
-                        70 a bug of holdfast, 71 could not create threads at start, 74 done, and its output could not be written."
+    after_help = "`holdfast COMMAND -h` is short, --help long. `holdfast` alone is `holdfast serve`.",
+    after_long_help = "\
+`holdfast COMMAND -h` is short, --help long. `holdfast` alone is `holdfast serve`.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not executed, 4 outcome unknown or still running, 70 a bug of holdfast, 71 could \
+not create threads at start, 74 done, and its output could not be written."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -71,122 +79,170 @@ pub struct Cli {
     gateway: GatewayArgs,
 }
 
+// In the order in which a person meets them. `help` groups them.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve MCP on stdin and stdout (the default).
+    /// Set up an AI client, or take holdfast out of it again
     ///
-    /// This is what an AI client starts. It answers at once, whether Unity runs or not, and ends with its stdin.
+    /// Writes an entry into the client's configuration file. Changes one entry, "holdfast" (and with --replace those of old servers), and keeps every other byte: comments, order,
+    /// indentation, line endings. The first state is copied beside the file. A file that cannot be parsed is never touched.
+    ///
+    /// Exit codes: 0 done, or nothing to do, 1 refused, with the reason and what to paste, 2 wrong usage or unknown client.
+    #[command(
+        after_help = "\
+Examples:
+  holdfast setup --list                  which clients are here and set up
+  holdfast setup claude-code",
+        after_long_help = "\
+Examples:
+  holdfast setup --list                  which clients are here and set up
+  holdfast setup cursor --dry-run        the change, as a diff
+  holdfast setup claude-code
+  holdfast setup claude-desktop --project ~/games/Castle
+  holdfast setup codex --replace         and the old server's entry goes
+  holdfast setup codex --remove"
+    )]
+    Setup(SetupArgs),
+    /// Place the Unity package into a project
     #[command(after_help = "\
 Examples:
-  holdfast serve                               the project around the working directory, or the client's roots
-  holdfast serve --project ~/games/Castle      that project, wherever the client starts it
-  holdfast serve --port 8701                   the editor on that port, taken on trust")]
-    Serve(GatewayArgs),
-    /// Run one gateway that several AI clients share.
+  holdfast unity install                 into the project around this folder
+  holdfast unity install --check         is it there, and was it changed")]
+    Unity(UnityArgs),
+    /// Find out what is wrong, and how to fix it
     ///
-    /// Each `holdfast serve` with the same state folder then hands its session to the hub, with its own project, rules and audit.
-    /// The clients share one connection to each editor, and take turns. A hub that ends is replaced by one that its sessions start.
-    /// Exit codes: 0 ended, or another hub runs already, 1 it cannot run here, 2 wrong usage, 70 a bug of holdfast.
-    #[command(after_help = "\
+    /// Looks at the project, its package and settings, the editor's process, the ports and who listens there, lock files, the
+    /// state folder, the environment and the configurations of AI clients; then greets the editor as a gateway does, if it may be
+    /// called. Changes nothing in the project.
+    ///
+    /// Exit codes: 0 no problem, 1 problems, 2 wrong usage.
+    #[command(
+        after_help = "\
 Examples:
-  holdfast hub                                 until Ctrl-C; sessions that start now use it
-  holdfast hub --metrics=127.0.0.1:9464        with the metrics of all sessions
-  holdfast serve --hub start                   in an AI client's configuration: starts a hub if none runs")]
-    Hub(HubArgs),
-    /// List the tools that an AI sees.
+  holdfast doctor
+  holdfast doctor --project ~/games/Castle",
+        after_long_help = "\
+Examples:
+  holdfast doctor
+  holdfast doctor --project ~/games/Castle
+  holdfast doctor --clients              what is known of AI clients
+  holdfast doctor --clients codex        all that is known of one
+  holdfast doctor --json |
+    jq -r '.findings[] | select(.level == \"problem\") | .says, .mend'"
+    )]
+    Doctor(DoctorArgs),
+    /// Watch a session survive reloads, a freeze and a kill of Unity
+    ///
+    /// Of a fake one, with real processes. The demo needs no Unity, and takes half a minute.
+    ///
+    /// Exit codes: 0 every promise held, 1 one did not.
+    #[cfg(feature = "demo")]
+    Demo(demo::DemoArgs),
+    /// Show every running gateway and this project's editor
+    ///
+    /// Opens no connections: gateways leave a record in the state folder, the editor is seen by its files, its process and its port.
+    ///
+    /// Exit codes: 0 an editor runs and its port is open (it is not called), 2 wrong usage, 3 none does.
+    #[command(
+        after_help = "\
+Examples:
+  holdfast status
+  holdfast status --watch                all of it live; q ends it",
+        after_long_help = "\
+Examples:
+  holdfast status
+  holdfast status --watch                all of it live; q ends it
+  holdfast status --project ~/games/Castle
+  holdfast status --json |
+    jq '.gateways[] | {client: .gateway.client, ready: .editor.ready}'"
+    )]
+    Status(StatusArgs),
+    /// List the tools that an AI sees
     ///
     /// Asks the editor, waits at most 3 s if one is likely, and says whether the list is live, from the disk (an earlier
-    /// session's) or only holdfast's own. Exit codes: 0 a list of the editor's tools, 2 wrong usage, 3 no editor and none on
-    /// disk.
+    /// session's) or only holdfast's own.
+    ///
+    /// Exit codes: 0 a list of the editor's tools, 2 wrong usage, 3 no editor and none on disk.
     #[command(after_help = "\
 Examples:
   holdfast tools
-  holdfast tools --dropped                     what is left out, renamed or repaired, and why
+  holdfast tools --dropped               what is left out or changed, and why
   holdfast tools --json | jq -r '.tools[].name'")]
     Tools(ToolsArgs),
-    /// Call one tool, for scripts and CI.
+    /// Call one tool, for scripts and CI
     ///
     /// The tool's text result goes to stdout as it is, everything else to stderr. The call is held while the editor reloads, sent
-    /// once, and never sent again after it may have run. Exit codes: 0 the tool succeeded, 1 the tool failed, 2 wrong usage, bad
-    /// JSON or unknown tool, 3 not executed, 4 outcome unknown or still running.
-    #[command(after_help = "\
+    /// once, and never sent again after it may have run.
+    ///
+    /// Exit codes: 0 the tool succeeded, 1 the tool failed, 2 wrong usage, bad JSON or unknown tool, 3 not executed, 4 outcome
+    /// unknown or still running.
+    #[command(
+        after_help = "\
+Examples:
+  holdfast call compile
+  holdfast call get-logs '{\"LogType\":\"Error\",\"MaxCount\":20}'",
+        after_long_help = "\
 Examples:
   holdfast call compile
   holdfast call get-logs '{\"LogType\":\"Error\",\"MaxCount\":20}'
   holdfast call run-tests @tests.json --timeout 600
   echo '{\"Code\":\"return 1;\"}' | holdfast call execute-dynamic-code -
-  holdfast call holdfast_wait_ready '{\"timeout_seconds\":90}' && holdfast call compile")]
+  holdfast call holdfast_wait_ready '{\"timeout_seconds\":90}' &&
+    holdfast call compile"
+    )]
     Call(CallArgs),
-    /// Show every running gateway and this project's editor.
+    /// Serve MCP on stdin and stdout (the default)
     ///
-    /// Opens no connections: gateways leave a record in the state folder, the editor is seen by its files, its process and its port.
-    /// Exit codes: 0 an editor runs and its port is open (it is not called), 2 wrong usage, 3 none does.
+    /// This is what an AI client starts. It answers at once, whether Unity runs or not, and ends with its stdin.
     #[command(after_help = "\
 Examples:
-  holdfast status
-  holdfast status --watch                      all of it live, on the whole terminal; q ends it
-  holdfast status --project ~/games/Castle
-  holdfast status --json | jq '.gateways[] | {client: .gateway.client, ready: .editor.ready}'")]
-    Status(StatusArgs),
-    /// Find out what is wrong, how sure that is, and the fix.
+  holdfast serve                             the project around this folder
+  holdfast serve --project ~/games/Castle    that one, wherever it is started
+  holdfast serve --port 8701                 the editor on that port, unproven")]
+    Serve(GatewayArgs),
+    /// Run one gateway that several AI clients share
     ///
-    /// Looks at the project, its package and settings, the editor's process, the ports and who listens there, lock files, the
-    /// state folder, the environment and the configurations of AI clients; then greets the editor as a gateway does, if it may be
-    /// called. Changes nothing in the project. Exit codes: 0 no problem, 1 problems, 2 wrong usage.
+    /// Each `holdfast serve` with the same state folder then hands its session to the hub, with its own project, rules and audit.
+    /// The clients share one connection to each editor, and take turns. A hub that ends is replaced by one that its sessions start.
+    ///
+    /// Exit codes: 0 ended, or another hub runs already, 1 it cannot run here, 2 wrong usage, 70 a bug of holdfast.
     #[command(after_help = "\
 Examples:
-  holdfast doctor
-  holdfast doctor --project ~/games/Castle
-  holdfast doctor --clients                    what is known of AI clients; --clients codex: all of one
-  holdfast doctor --json | jq -r '.findings[] | select(.level == \"problem\") | .says, .mend'")]
-    Doctor(DoctorArgs),
-    /// Write holdfast into an AI client's configuration, or take it out again.
+  holdfast hub                           until Ctrl-C; new sessions use it
+  holdfast hub --metrics=127.0.0.1:9464  with the metrics of all sessions
+  holdfast serve --hub start             in an AI client: starts a hub")]
+    Hub(HubArgs),
+    /// Print completions for a shell
     ///
-    /// Changes one entry, "holdfast" (and with --replace those of old servers), and keeps every other byte: comments, order, indentation, line endings. The first state is
-    /// copied beside the file. A file that cannot be parsed is never touched. Exit codes: 0 done, or nothing to do, 1 refused, with
-    /// the reason and what to paste, 2 wrong usage or unknown client.
+    /// The script asks this program while you type, so that it also completes AI clients, tools and editors. Load it where your
+    /// shell starts; a copy in a file may not fit the next version.
     #[command(after_help = "\
 Examples:
-  holdfast setup --list                        which clients are here, and how each stands
-  holdfast setup cursor --dry-run              the change, as a diff
-  holdfast setup claude-code
-  holdfast setup claude-desktop --project ~/games/Castle
-  holdfast setup codex --replace               and the old server's entry goes
-  holdfast setup codex --remove")]
-    Setup(SetupArgs),
-    /// Place the Unity package into a project.
-    #[command(after_help = "\
-Examples:
-  holdfast unity install                       into the project around the working directory
-  holdfast unity install --check               which version is there, and what was changed")]
-    Unity(UnityArgs),
-    /// Watch a session survive reloads, a freeze and a kill of a fake Unity; exit 0 only if every promise held.
-    #[cfg(feature = "demo")]
-    Demo(demo::DemoArgs),
-    /// Run a model of a Unity Editor with a bridge in it, steered by lines on stdin.
+  source <(holdfast completions bash)        in ~/.bashrc
+  source <(holdfast completions zsh)         in ~/.zshrc, after compinit
+  holdfast completions fish | source         in ~/.config/fish/config.fish
+  holdfast completions powershell | Out-String | Invoke-Expression")]
+    Completions(completions::CompletionsArgs),
+    /// Run a model of a Unity Editor, for tests
     ///
-    /// Prints one JSON object a line; the first says where it listens. The line `help` lists what it can be told.
+    /// With a bridge in it, and steered by lines on stdin. Prints one JSON object a line; the first says where it listens. The line `help` lists what it can be told.
     #[cfg(feature = "demo")]
     #[command(after_help = "\
 Examples:
   holdfast fake-unity --port 8700
-  holdfast fake-unity --project /tmp/Castle    keeps up that folder as the editor's project")]
+  holdfast fake-unity --project /tmp/Castle")]
     FakeUnity(holdfast_fake_unity::FakeUnityArgs),
-    /// Print completions for a shell.
-    #[command(after_help = "\
-Example:
-  holdfast completions bash > ~/.local/share/bash-completion/completions/holdfast")]
-    Completions {
-        /// Which shell.
-        shell: clap_complete::Shell,
-    },
 }
 
 /// Parses the command line and runs it.
 pub fn main() -> ExitCode {
     take_file_limits_as_errors();
+    if let Some(exit) = completions::answer(Cli::command) {
+        return output::end(exit);
+    }
     let command = arguments::without_empty_variables(Cli::command());
     let words = arguments::in_order(&command, std::env::args_os().collect());
+    let command = help::dressed(command, &words);
     let parsed = command.try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
@@ -210,12 +266,7 @@ fn run(cli: Cli) -> ExitCode {
         Some(Command::Demo(arguments)) => demo::run(arguments),
         #[cfg(feature = "demo")]
         Some(Command::FakeUnity(arguments)) => fake_unity::run(arguments),
-        Some(Command::Completions { shell }) => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "holdfast", &mut script);
-            output::bytes(&script);
-            Exit::Ok.into()
-        }
+        Some(Command::Completions(arguments)) => completions::run(&arguments, Cli::command()),
     }
 }
 

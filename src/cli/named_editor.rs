@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::core::editors::{self, Choice, Known, Presence, Refusal, Scope, choose};
 use crate::core::router::Route;
 use crate::platform::host::RealHost;
+use crate::protocol::text::nearest;
 use crate::storage::{catalogue_file, instance_record};
 
 /// Returns the project of the editor with this name, among those of running gateways and of earlier sessions. An editor is named by
@@ -18,6 +19,26 @@ pub fn project_of(name: &str, state_dir: Option<&Path>) -> Result<PathBuf, Strin
     let Some(state) = state_dir else {
         return Err("--editor finds no editor, as there is no state folder; name the project with --project".to_owned());
     };
+    let known = known(state);
+    match choose(&Route::Nobody(Vec::new()), &Scope::All, &known, &[name.to_owned()]) {
+        Choice::Editor(project) => Ok(project),
+        Choice::Refused(Refusal::Ambiguous { fits, .. }) => {
+            Err(format!("--editor {name} fits several projects; name one of them in full: {}", fits.join(", ")))
+        }
+        Choice::Routed | Choice::Refused(_) => {
+            let names: Vec<String> = editors::named(&Scope::All, &known).into_iter().map(|(name, _)| name).collect();
+            if let Some(meant) = nearest(name, names.iter().map(String::as_str)) {
+                return Err(format!("--editor {name}: no editor is known by that name; did you mean {meant}?"));
+            }
+            let names = names.join(", ");
+            let known = if names.is_empty() { "none is known yet".to_owned() } else { format!("known are {names}") };
+            Err(format!("--editor {name}: no editor is known by that name ({known}); --project DIR names any project"))
+        }
+    }
+}
+
+/// Returns the projects of running gateways and of earlier sessions.
+pub fn known(state: &Path) -> Vec<Known> {
     let mut known: Vec<Known> = Vec::new();
     for record in instance_record::all(state) {
         let Some(project) = record.pointer("/project").and_then(Value::as_str).map(PathBuf::from) else { continue };
@@ -30,19 +51,5 @@ pub fn project_of(name: &str, state_dir: Option<&Path>) -> Result<PathBuf, Strin
             known.push(Known { project: head.project, editor: Presence::Unknown });
         }
     }
-    match choose(&Route::Nobody(Vec::new()), &Scope::All, &known, &[name.to_owned()]) {
-        Choice::Editor(project) => Ok(project),
-        Choice::Refused(Refusal::Ambiguous { fits, .. }) => {
-            Err(format!("--editor {name} fits several projects; name one of them in full: {}", fits.join(", ")))
-        }
-        Choice::Refused(Refusal::Unknown { meant: Some(meant), .. }) => {
-            Err(format!("--editor {name}: no editor is known by that name; did you mean {meant}?"))
-        }
-        Choice::Routed | Choice::Refused(_) => {
-            let names = editors::named(&Scope::All, &known).into_iter().map(|(name, _)| name);
-            let names = names.collect::<Vec<_>>().join(", ");
-            let known = if names.is_empty() { "none is known yet".to_owned() } else { format!("known are {names}") };
-            Err(format!("--editor {name}: no editor is known by that name ({known}); --project DIR names any project"))
-        }
-    }
+    known
 }

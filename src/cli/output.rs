@@ -59,7 +59,7 @@ pub fn usage(said: &clap::Error) -> ExitCode {
 
 /// Prints an indented line with a name and a text.
 pub fn row(name: &str, text: &str) {
-    line(&format!("  {name:6}  {text}"));
+    hung(&format!("  {name:6}  "), text);
 }
 
 /// Prints bytes as they are.
@@ -67,8 +67,16 @@ pub fn bytes(bytes: &[u8]) {
     written(Stdout.write_all(bytes));
 }
 
-/// Prints a line on stderr.
+/// Prints a message on stderr, wrapped if that is a terminal.
 pub fn complain(text: &str) {
+    match io::stderr().is_terminal().then(columns) {
+        Some(columns) if !text.contains('\n') => complain_as_is(&flowed(text, 0, 0, columns)),
+        _ => complain_as_is(text),
+    }
+}
+
+/// Prints a line on stderr as it is.
+pub fn complain_as_is(text: &str) {
     let _ = Stderr.write_all(format!("{text}\n").as_bytes());
 }
 
@@ -120,28 +128,93 @@ pub fn columns() -> usize {
     seen.map(|(width, _)| usize::from(width.0)).or_else(told).unwrap_or(COLUMNS_UNKNOWN)
 }
 
+/// Prints a text behind a head. On a terminal, the text is wrapped, its later lines begin where the first one does, and the user's
+/// home is written as `~`. Programs and pagers get whole lines.
+pub fn hung(head: &str, text: &str) {
+    match io::stdout().is_terminal().then(columns) {
+        None => line(&format!("{head}{text}")),
+        Some(columns) => {
+            let start = shown(head);
+            // On a narrow terminal the text would be squeezed behind a long head.
+            let hang = start.min(columns / 3);
+            line(&format!("{head}{}", flowed(&homely(text), start, hang, columns)));
+        }
+    }
+}
+
+/// Writes the user's home in paths as `~`, as people do. A quoted path stays: a shell would take `~` in it literally.
+fn homely(text: &str) -> String {
+    let home =
+        std::env::var("HOME").ok().filter(|home| home.len() > 1).map(|home| home.trim_end_matches('/').to_owned());
+    let Some(home) = home else { return text.to_owned() };
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(home.as_str()) {
+        let begins = !before.ends_with(|last: char| last.is_alphanumeric() || "/\"'_-.~".contains(last));
+        let ends = after.is_empty()
+            || after.starts_with(|next: char| next == '/' || next.is_whitespace() || ",;:)".contains(next));
+        out.push_str(before);
+        out.push_str(if begins && ends { "~" } else { &home });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
 /// Wraps a text into lines of at most `columns` characters (at least 40). The first line is indented once, the others twice.
 pub fn wrapped(text: &str, indent: &str, columns: usize) -> String {
+    format!("{indent}{}", flowed(text, indent.len(), 2 * indent.len(), columns))
+}
+
+/// Wraps a text that begins in column `start` into lines of at most `columns` characters (at least 40). Later lines are indented by
+/// `hang`. A word that is too long gets a line of its own.
+fn flowed(text: &str, start: usize, hang: usize, columns: usize) -> String {
     let columns = columns.max(40);
-    let hanging = indent.repeat(2);
-    let mut lines = vec![indent.to_owned()];
-    let mut used = indent.len();
+    let (mut out, mut used, mut fresh) = (String::with_capacity(text.len()), start, true);
     for word in text.split(' ') {
-        let width = word.chars().count();
-        let fresh = lines.last().is_none_or(|line| line.trim().is_empty());
+        let width = shown(word);
         if !fresh && used + 1 + width > columns {
-            lines.push(hanging.clone());
-            used = hanging.len();
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', hang));
+            used = hang;
         } else if !fresh {
+            out.push(' ');
             used += 1;
-            if let Some(line) = lines.last_mut() {
-                line.push(' ');
-            }
         }
-        if let Some(line) = lines.last_mut() {
-            line.push_str(word);
-        }
+        out.push_str(word);
         used += width;
+        fresh = false;
     }
-    lines.join("\n")
+    out
+}
+
+/// Returns how many columns a text takes on the screen: colours take none.
+fn shown(text: &str) -> usize {
+    let mut coloured = false;
+    let mut count = 0;
+    for letter in text.chars() {
+        match (coloured, letter) {
+            (false, '\x1b') => coloured = true,
+            (false, _) => count += 1,
+            (true, 'm') => coloured = false,
+            (true, _) => {}
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_wrapped_where_it_begins_and_colours_take_no_room() {
+        let text = "one \x1b[31mtwo three\x1b[0m four five six seven eight nine";
+        let flowed = flowed(text, 10, 10, 40);
+        let lines: Vec<&str> = flowed.split('\n').collect();
+        assert_eq!(lines, ["one \x1b[31mtwo three\x1b[0m four five six", "          seven eight nine"]);
+        assert_eq!(wrapped("a", "  ", 40), "  a");
+        let long = "x".repeat(50);
+        assert_eq!(super::flowed(&format!("a {long} b"), 0, 2, 40), format!("a\n  {long}\n  b"));
+    }
 }

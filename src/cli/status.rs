@@ -22,10 +22,10 @@ use crate::telemetry::flight::seconds;
 /// Flags of `holdfast status`.
 #[derive(Debug, Clone, Args)]
 pub struct StatusArgs {
-    /// Print JSON.
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Draw every running gateway live on the whole terminal, until q is pressed.
+    /// Draw every running gateway live, until q is pressed
     #[arg(long, conflicts_with = "json")]
     pub watch: bool,
     /// Which editor.
@@ -79,7 +79,7 @@ fn span(value: &Value, pointer: &str) -> String {
 }
 
 fn row(name: &str, text: &str) {
-    output::line(&format!("  {name:9}  {text}"));
+    output::hung(&format!("  {name:9}  "), text);
 }
 
 fn print(gateways: &[Value], look: &Look, state_dir: Option<&Path>) {

@@ -4,12 +4,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use holdfast_client_config::CLIENTS;
 use serde_json::{Value, json};
 
 use super::gateway_args::EditorArgs;
 use super::one_shot::{self, GatewayGone, OneShot};
-use super::{Exit, output};
+use super::{Exit, complete, output};
 use crate::actors::parts::Parts;
 use crate::config::Config;
 use crate::core::user_text;
@@ -23,15 +24,17 @@ use crate::survey::Survey;
 /// Flags of `holdfast tools`.
 #[derive(Debug, Clone, Args)]
 pub struct ToolsArgs {
-    /// Print JSON: the tools as MCP lists them, and where the list comes from.
+    /// Print JSON: the tools as MCP lists them, and where the list comes from
     #[arg(long)]
     pub json: bool,
-    /// Show the editor's tools that are left out, renamed or changed, and why.
+    /// Show the tools that are left out, renamed or changed, and why
     #[arg(long)]
     pub dropped: bool,
-    /// Show the list as this AI client gets it, and which tools are changed for it: its word (claude-code, codex; `holdfast doctor
-    /// --clients` lists them), or the name that a client gives itself.
-    #[arg(long, value_name = "NAME")]
+    /// Show the list as this AI client gets it
+    ///
+    /// And which tools are changed for it. NAME is a client's word (claude-code, codex; `holdfast doctor --clients` lists them), or
+    /// the name that a client gives itself.
+    #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(complete::clients))]
     pub client: Option<String>,
     /// Which editor.
     #[command(flatten)]
@@ -186,34 +189,37 @@ impl Seen {
         let why = self.why_not_live.unwrap_or_default().replace('_', " ");
         let (own, theirs) = (GatewayTool::ALL.len(), entries.len());
         let all = own + theirs;
-        output::line(&match self.published.source {
-            Source::None => format!(
-                "No editor answered ({why}) and no earlier list is on disk: these are only holdfast's own tools. Open the project \
+        output::hung(
+            "",
+            &match self.published.source {
+                Source::None => format!(
+                    "No editor answered ({why}) and no earlier list is on disk: these are only holdfast's own tools. Open the project \
                  in Unity; `holdfast doctor` says what was looked for."
-            ),
-            Source::Disk => format!(
-                "{all} tools: {theirs} from disk (the list of an earlier session, since no editor answered: {why}) and {own} of \
+                ),
+                Source::Disk => format!(
+                    "{all} tools: {theirs} from disk (the list of an earlier session, since no editor answered: {why}) and {own} of \
                  holdfast's own."
-            ),
-            Source::Live => format!("{all} tools: {theirs} live from the editor and {own} of holdfast's own."),
-            Source::Stale => {
-                format!(
-                    "{all} tools: {theirs} from the editor, which has gone since ({why}), and {own} of holdfast's own."
-                )
-            }
-        });
+                ),
+                Source::Live => format!("{all} tools: {theirs} live from the editor and {own} of holdfast's own."),
+                Source::Stale => {
+                    format!(
+                        "{all} tools: {theirs} from the editor, which has gone since ({why}), and {own} of holdfast's own."
+                    )
+                }
+            },
+        );
         let ours = GatewayTool::ALL.map(GatewayTool::definition);
         let rows = ours.iter().map(|tool| (tool.name, &*tool.description));
         let rows = rows.chain(entries.iter().map(|entry| (entry.name.as_str(), entry.tool.description.as_str())));
         let width = rows.clone().map(|(name, _)| name.len()).max().unwrap_or_default();
         for (name, description) in rows {
-            output::line(&format!("  {name:width$}  {}", first_sentence(description)));
+            output::hung(&format!("  {name:width$}  "), &first_sentence(description));
         }
         if !self.refused.is_empty() {
             output::line(&format!("{} refused by policy:", self.refused.len()));
         }
         for (tool, why) in &self.refused {
-            output::line(&format!("  {tool}: {}", clean(why)));
+            output::hung("  ", &format!("{tool}: {}", clean(why)));
         }
         if let Some(client) = self.client {
             let catalogue = &self.published.catalogue;
@@ -235,7 +241,7 @@ impl Seen {
             }
             output::line(&format!("{what}:"));
             for (tool, why) in tools {
-                output::line(&format!("  {}: {}", clean(&tool), clean(&why)));
+                output::hung("  ", &format!("{}: {}", clean(&tool), clean(&why)));
             }
         }
     }

@@ -357,7 +357,7 @@ async fn every_subcommand_explains_itself_with_examples() {
     assert!(version.out.starts_with(short.out.trim_end()), "{version:?}");
     let help = place.run(["--help"]).await;
     assert!(help.code == Some(0) && help.out.contains("Exit codes: 0 done"), "{help:?}");
-    let script = place.run(["completions", "bash"]).await.out;
+    let script = place.run(["completions", "bash", "--static"]).await.out;
     for command in ["serve", "tools", "call", "status", "doctor", "setup", "unity", "fake-unity", "completions"] {
         let help = place.run([command, "--help"]).await;
         assert!(help.code == Some(0) && help.out.contains("Example"), "{command}: {help:?}");

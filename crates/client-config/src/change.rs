@@ -226,7 +226,7 @@ mod tests {
         let before = "{\n  // mine\n  \"mcpServers\": {\n    \"other\": {\"command\": \"other\"}\n  }\n}\n";
         fs::create_dir_all(former.parent().expect("a folder")).expect("made");
         fs::write(&former, before).expect("written");
-        let launch = Launch { program: "C:\\holdfast.exe".to_owned(), args: Vec::new() };
+        let launch = Launch { program: "C:\\holdfast.exe".to_owned(), args: Vec::new(), whole: false };
         assert_eq!(files(client, &places, Wish::Have(&launch)), [former.as_path()]);
         make(client, &former, &places, Wish::Have(&launch)).expect("it can be written");
 

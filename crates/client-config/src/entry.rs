@@ -12,10 +12,13 @@ pub const ENTRY_NAME: &str = "holdfast";
 /// The program that a client is to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// The program's absolute path: clients start servers with an almost empty PATH, and expand neither `~` nor variables.
+    /// The program's absolute path: clients start servers with an almost empty PATH, and expand neither `~` nor variables. Only an
+    /// entry that a team shares has a bare name.
     pub program: String,
-    /// The arguments. If the list is empty, an existing entry keeps its arguments.
+    /// The arguments. If the list is empty, an existing entry keeps its arguments, unless `whole` is set.
     pub args: Vec<String>,
+    /// Whether the arguments of an existing entry are replaced even by none.
+    pub whole: bool,
 }
 
 /// Returns the position of our entry in a client's file.
@@ -33,14 +36,14 @@ pub(crate) fn fields(shape: &Shape, launch: &Launch, there: Option<&Value>) -> M
     match shape.args {
         Some(args) => {
             fields.insert(shape.command.to_owned(), json!(launch.program));
-            if !launch.args.is_empty() || there.is_none_or(|there| there.get(args).is_none()) {
+            if launch.whole || !launch.args.is_empty() || there.is_none_or(|there| there.get(args).is_none()) {
                 fields.insert(args.to_owned(), json!(launch.args));
             }
         }
         None => {
             let kept = there.and_then(|there| there.get(shape.command)?.as_array()?.get(1..));
             let args: Vec<Value> = match kept {
-                Some(kept) if launch.args.is_empty() => kept.to_vec(),
+                Some(kept) if launch.args.is_empty() && !launch.whole => kept.to_vec(),
                 _ => launch.args.iter().map(|arg| json!(arg)).collect(),
             };
             let whole: Vec<Value> = std::iter::once(json!(launch.program)).chain(args).collect();

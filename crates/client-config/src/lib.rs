@@ -13,7 +13,7 @@
 //! use holdfast_client_config::{Launch, named, snippet};
 //!
 //! let codex = named("codex").expect("a client of the table");
-//! let launch = Launch { program: "/usr/bin/holdfast".to_owned(), args: Vec::new() };
+//! let launch = Launch { program: "/usr/bin/holdfast".to_owned(), args: Vec::new(), whole: false };
 //! let text = snippet(codex, &launch);
 //! assert_eq!(text, "[mcp_servers.holdfast]\ncommand = \"/usr/bin/holdfast\"\nargs = []\n");
 //! ```

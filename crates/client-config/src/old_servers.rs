@@ -52,7 +52,7 @@ pub(crate) fn find(client: &Client, meaning: &Value) -> Vec<OldServer> {
 }
 
 /// Returns the command line of an entry.
-fn words(client: &Client, entry: &Value) -> Vec<String> {
+pub(crate) fn words(client: &Client, entry: &Value) -> Vec<String> {
     let fields = [Some(client.shape.command), client.shape.args];
     let parts = fields.into_iter().flatten().filter_map(|field| entry.get(field));
     parts

@@ -14,7 +14,7 @@ use crate::places::Places;
 /// The state of our entry in a client's file.
 #[derive(Debug)]
 pub enum State {
-    /// The entry starts the given program.
+    /// The entry starts the given program, or our package by a package runner.
     Configured,
     /// There is no entry.
     NotConfigured,
@@ -98,8 +98,11 @@ fn state(client: &Client, meaning: &Value, places: &Places, wanted: &Path) -> St
     let named = Path::new(program);
     let bare = named.components().count() == 1 && !named.is_absolute();
     let found = if bare { places.program(program) } else { Some(named.to_path_buf()) };
+    // A package runner that starts our package: the entry of a file that a team shares.
+    let package = |word: &String| word == "holdfast-mcp" || word.starts_with("holdfast-mcp@");
+    let runs_package = old_servers::words(client, ours).iter().skip(1).any(package);
     match found.and_then(|path| (places.disk.canonical)(&path)) {
-        Some(path) if path == wanted => State::Configured,
+        Some(path) if path == wanted || runs_package => State::Configured,
         Some(program) => State::Other { program },
         None => State::Stale { program: program.to_owned() },
     }

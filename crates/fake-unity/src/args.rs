@@ -17,71 +17,77 @@ pub struct FakeUnityArgs {
     /// The package whose protocol is spoken
     #[arg(long, value_enum, default_value_t)]
     pub dialect: FakeDialect,
-    /// Version of the package to play: uloop 0.27.0 to 2.1.1, umcp 0.1.0 to 0.26.4 [default: the newest]
+    /// Version of the package to play [default: the newest]
+    ///
+    /// uloop 0.27.0 to 2.1.1, umcp 0.1.0 to 0.26.4.
     #[arg(long, value_name = "VERSION")]
     pub package_version: Option<PackageVersion>,
     /// Connect to the push listener that a client names
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub push: bool,
     /// Say `notifications/server/shutdown` before closing [default: as the package version does]
-    #[arg(long, value_name = "BOOL")]
+    #[arg(long, value_name = "BOOL", hide_short_help = true)]
     pub shutdown_note: Option<bool>,
     /// Put timing fields into results [default: as the package version does]
-    #[arg(long, value_name = "BOOL")]
+    #[arg(long, value_name = "BOOL", hide_short_help = true)]
     pub timing_fields: Option<bool>,
     /// Milliseconds between two ticks of the main thread; 0 runs work at once
-    #[arg(long, default_value_t = 1, value_name = "MS")]
+    #[arg(long, default_value_t = 1, value_name = "MS", hide_short_help = true)]
     pub tick_ms: u64,
-    /// Keep up this directory as the editor's project; it is made if it is missing
+    /// Keep up this directory as the editor's project
+    ///
+    /// It is made if it is missing.
     #[arg(long, value_name = "DIR")]
     pub project: Option<PathBuf>,
     /// Seed of everything random, the nonce of the editor's journal too: two starts with one seed pass for one process
     /// [default: a new one at every start]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     pub seed: Option<u64>,
     /// The pid that the editor claims to have [default: its own]
-    #[arg(long, value_name = "PID")]
+    #[arg(long, value_name = "PID", hide_short_help = true)]
     pub pid: Option<u32>,
     /// Milliseconds between the start of the bridge and its listening
-    #[arg(long, default_value_t = 0, value_name = "MS")]
+    #[arg(long, default_value_t = 0, value_name = "MS", hide_short_help = true)]
     pub listen_delay_ms: u64,
     /// Listen on one of the next nine ports if the port is taken (uloop and umcp); before v2.0 no file tells which
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub moves_port: bool,
     /// Milliseconds that a compilation takes
-    #[arg(long, default_value_t = 50, value_name = "MS")]
+    #[arg(long, default_value_t = 50, value_name = "MS", hide_short_help = true)]
     pub compile_ms: u64,
     /// Silence of the reload after a compilation, in milliseconds; 0: no reload follows
-    #[arg(long, default_value_t = 300, value_name = "MS")]
+    #[arg(long, default_value_t = 300, value_name = "MS", hide_short_help = true)]
     pub compile_reload_ms: u64,
     /// Milliseconds between the answer to a compilation and its reload; 0: at once, and one that leaves a file is cut unanswered
-    #[arg(long, default_value_t = 0, value_name = "MS")]
+    #[arg(long, default_value_t = 0, value_name = "MS", hide_short_help = true)]
     pub compile_gap_ms: u64,
     /// Write compile-result files without a byte order mark
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_bom: bool,
-    /// Append every run of the `count` tool to this file before its reply is sent
+    /// Append every run of the tool `count` to this file
+    ///
+    /// Before its reply is sent.
     #[arg(long, value_name = "FILE")]
     pub count_file: Option<PathBuf>,
     /// Block this tool by security settings; may be given more than once
-    #[arg(long = "block-tool", value_name = "NAME")]
+    #[arg(long = "block-tool", value_name = "NAME", hide_short_help = true)]
     pub block_tools: Vec<String>,
     /// Only the built-in tools, no test tools
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_test_tools: bool,
     /// Also the tools that the official MCP conformance suite calls
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub conformance_tools: bool,
     /// List so many tools at least, where the package has a list
-    #[arg(long, default_value_t = 0, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(..=TOOLS_MAX as i64))]
+    #[arg(long, default_value_t = 0, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(..=TOOLS_MAX as i64), hide_short_help = true)]
     pub tools: u16,
     /// Bytes of the last tool's schema (uloop, umcp and holdfast)
-    #[arg(long, default_value_t = 0, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=SCHEMA_MAX_BYTES as i64))]
+    #[arg(long, default_value_t = 0, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=SCHEMA_MAX_BYTES as i64), hide_short_help = true)]
     pub schema_bytes: u32,
     /// Stay when stdin ends; end by a signal then
     #[arg(long)]
     pub stay: bool,
-    /// Do not print requests and calls, only what happens to the editor
+    /// Print only what happens to the editor, no requests and calls
     #[arg(long)]
     pub quiet: bool,
 }

@@ -7,12 +7,12 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::clients::clients;
-use super::finding::Finding;
+use super::finding::{Finding, Level};
 use super::unity_package::unity_package;
 use super::wsl::wsl;
-use crate::cli::gateway_args::profile_folders;
 use crate::cli::look::{self, Look, Port, Standing};
 use crate::cli::one_shot::OneShot;
+use crate::cli::variables::profile_folders;
 use crate::config;
 use crate::config::file::PROJECT_FILE;
 use crate::config::{Config, PortSource};
@@ -58,7 +58,9 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     // catalogue.
     let state = state(config, &look);
     let listed = listed(config, &look);
-    findings.extend(connection(config, &look).await);
+    // Without a project or a package no editor can be found. That follows, so it is no problem of its own.
+    let follows = findings.iter().any(|one| one.level == Level::Problem && matches!(one.about, "project" | "package"));
+    findings.extend(connection(config, &look, follows).await);
     findings.extend(state);
     findings.extend(clients(config, look.survey.project.as_deref(), listed));
     findings
@@ -270,7 +272,7 @@ fn age(path: &Path) -> Option<Duration> {
     Some(RealHost.now().duration_since(changed).unwrap_or_default())
 }
 
-async fn connection(config: &Config, look: &Look) -> Vec<Finding> {
+async fn connection(config: &Config, look: &Look, follows: bool) -> Vec<Finding> {
     let greeting = if look.reachable() { Some(greet(config).await) } else { None };
     let connected = greeting.as_ref().is_some_and(|(connected, _)| *connected);
     // If more than one editor fits, no port is called. This ambiguity is the problem, and the findings about the files name its
@@ -279,7 +281,7 @@ async fn connection(config: &Config, look: &Look) -> Vec<Finding> {
     let mut findings: Vec<Finding> = look.ports.iter().map(|port| of_port(port, connected || several)).collect();
     match greeting {
         Some((_, finding)) => findings.push(finding),
-        None if several => {}
+        None if several || follows => {}
         None => findings.push(Finding::problem(
             "connection",
             "no running Unity Editor was found for this project",

@@ -12,7 +12,7 @@ use crate::protocol::mcp::ClientTraits;
 use crate::protocol::mcp::clients::{
     AS_OF, ASSUMED_FROM, Beyond, Client, Evidence, Fact, TextLimit, Wait, known_clients, labelled,
 };
-use crate::protocol::text::clean;
+use crate::protocol::text::{clean, nearest};
 
 /// The number of columns from which the wide table is shown.
 const WIDE: usize = 110;
@@ -32,8 +32,10 @@ pub fn show(named: Option<&str>, config: &Config, json: bool) -> Exit {
         Some((_, Some(client))) => in_full(client, &treated(client)),
         Some((word, None)) => {
             let known: Vec<&str> = known_clients().iter().map(|client| client.label).collect();
+            let meant = nearest(&word.replace('-', "_"), known.iter().copied());
+            let meant = meant.map(|meant| format!("did you mean {meant}? Known are ")).unwrap_or_default();
             output::complain(&format!(
-                "holdfast doctor: no client \"{}\" is known, only {}. Another one is treated as unknown: {}",
+                "holdfast doctor: no client \"{}\" is known: {meant}{}. Another one is treated as unknown: {}",
                 clean(word),
                 known.join(", "),
                 unknown_means()

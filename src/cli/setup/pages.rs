@@ -28,6 +28,7 @@ fn launch(project: bool) -> Launch {
     Launch {
         program: "/home/you/.cargo/bin/holdfast".to_owned(),
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+        whole: false,
     }
 }
 

@@ -33,6 +33,12 @@ pub fn fix(standing: &Standing) -> Option<String> {
     match standing.state {
         State::Configured => None,
         State::Broken(_) => Some(format!("correct {} by hand", standing.file.display())),
+        // A bare name stands in a file that a team shares, which must not get a path of this machine.
+        State::Stale { ref program } if !program.contains(['/', '\\']) => Some(format!(
+            "put {program} on the PATH that {} sees, or set it up on this machine alone: holdfast setup {}",
+            title(standing.client),
+            standing.client.name
+        )),
         State::NotConfigured | State::Stale { .. } | State::Other { .. } | State::NoProgram => {
             Some(format!("holdfast setup {}{}", standing.client.name, option(standing)))
         }

@@ -33,20 +33,21 @@ pub struct UnityArgs {
 
 #[derive(Debug, Clone, Subcommand)]
 enum UnityCommand {
-    /// Place the Unity package into a project, look at it, or take it out.
+    /// Place the Unity package into a project, look at it, or take it out
     ///
     /// Puts the package that this program carries into Packages/dev.holdfast.unity, where Unity finds it by itself: no registry,
     /// no entry in Packages/manifest.json. Also brings an older one up to date. The folder comes, changes and goes in one step,
     /// so a running editor imports once. Files there that you changed or added are found by their sums
-    /// (.holdfast-install.json in the folder) and never overwritten or deleted without --force. Exit codes: 0 done, or nothing to
-    /// do, 1 refused, nothing was changed, 2 wrong usage or no Unity project. With --check: 0 installed as this program would,
-    /// 1 not.
+    /// (.holdfast-install.json in the folder) and never overwritten or deleted without --force.
+    ///
+    /// Exit codes: 0 done, or nothing to do, 1 refused, nothing was changed, 2 wrong usage or no Unity project. With --check:
+    /// 0 installed as this program would, 1 not.
     #[command(after_help = "\
 Examples:
-  holdfast unity install                       into the project around the working directory
+  holdfast unity install                 into the project around this folder
   holdfast unity install --project ~/games/Castle
-  holdfast unity install --dry-run             which files would come, change and go
-  holdfast unity install --check               which version is there, and what was changed
+  holdfast unity install --dry-run       which files would change
+  holdfast unity install --check         is it there, and was it changed
   holdfast unity install --check --json | jq -r .version
   holdfast unity install --remove")]
     Install(InstallArgs),
@@ -55,28 +56,36 @@ Examples:
 /// Flags of `holdfast unity install`.
 #[derive(Debug, Clone, Args)]
 pub struct InstallArgs {
-    /// The Unity project (the folder with Assets and ProjectSettings, or one below it). Without it: the one
-    /// around the working directory, or the only one up to three levels below it.
+    /// The Unity project
+    ///
+    /// The folder with Assets and ProjectSettings, or one below it. Without it: the one around the working directory, or the only
+    /// one up to three levels below it.
     #[arg(long, value_name = "DIR", env = "HOLDFAST_PROJECT")]
     pub project: Option<PathBuf>,
-    /// Say whether the package is there, which version, and what in it was changed. Changes nothing.
+    /// Say whether the package is there, and what in it was changed
+    ///
+    /// And which version it is. Changes nothing.
     #[arg(long, conflicts_with_all = ["remove", "dry_run", "force"])]
     pub check: bool,
-    /// Print what --check says as JSON.
+    /// Print what --check says as JSON
     #[arg(long, requires = "check")]
     pub json: bool,
-    /// Take the package out. Library/Holdfast and the settings of its window stay.
+    /// Take the package out
+    ///
+    /// Library/Holdfast and the settings of its window stay.
     #[arg(long)]
     pub remove: bool,
-    /// Show what would be done, file by file, and write nothing.
+    /// Show what would be done, file by file, and write nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Also replace or remove what you changed or added in the folder, and a folder that holdfast did not put there. What is in
-    /// it is lost.
+    /// Also replace or remove what you changed or added in the folder
+    ///
+    /// And a folder that holdfast did not put there. What is in it is lost.
     #[arg(long)]
     pub force: bool,
-    /// Place it although the project has another package that holdfast speaks. holdfast then calls neither, until one is removed
-    /// or --dialect names one.
+    /// Place it although the project has another package that works
+    ///
+    /// holdfast then calls neither, until one is removed or --dialect names one.
     #[arg(long, conflicts_with_all = ["check", "remove"])]
     pub beside: bool,
 }
@@ -241,11 +250,11 @@ fn carry_out(work: &Work<'_>, site: &Site, arguments: &InstallArgs) -> Result<()
 fn report_nothing(standing: &Standing, remove: bool) {
     let project = standing.site.project.display();
     if remove {
-        output::line(&format!("{TITLE} is not installed in {project}. Nothing to change."));
+        output::hung("", &format!("{TITLE} is not installed in {project}. Nothing to change."));
         return;
     }
     let version = About::this().version;
-    output::line(&format!("{TITLE} {version} is already installed in {project}. Nothing to change."));
+    output::hung("", &format!("{TITLE} {version} is already installed in {project}. Nothing to change."));
     if let State::Installed(installed) = &standing.state
         && !installed.added.is_empty()
     {
@@ -296,7 +305,7 @@ fn notes(site: &Site) -> Vec<String> {
 }
 
 fn report_removed(site: &Site) {
-    output::line(&format!("{TITLE} is removed from {}.", site.project.display()));
+    output::hung("", &format!("{TITLE} is removed from {}.", site.project.display()));
     if site.project.join("Library/Holdfast").exists() {
         row(
             "stays",
@@ -338,7 +347,7 @@ fn show(standing: &Standing, step: &Step, remove: bool) -> Result<(), String> {
     } else {
         format!("Would install {TITLE} {} into", About::this().version)
     };
-    output::line(&format!("{what} {}:", site.folder().display()));
+    output::hung("", &format!("{what} {}:", site.folder().display()));
     let paths: std::collections::BTreeSet<&String> = now.keys().chain(then.keys()).collect();
     for path in paths {
         let sign = match (now.get(path), then.get(path)) {

@@ -4,6 +4,7 @@
 mod beside;
 mod odd;
 mod reading;
+mod several;
 mod table;
 
 use std::collections::BTreeMap;

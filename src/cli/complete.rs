@@ -1,0 +1,74 @@
+//! What can be completed: the AI clients, the tools of the project's editor as the last session saw them, and the editors. Nothing is
+//! connected to.
+
+use std::path::{Path, PathBuf};
+
+use clap_complete::engine::CompletionCandidate;
+use holdfast_client_config::CLIENTS;
+
+use super::named_editor::known;
+use super::variables::{state_dir, variable};
+use crate::config;
+use crate::core::editors::{self, Scope};
+use crate::platform::host::{RealHost, System};
+use crate::protocol::mcp::clients::labelled;
+use crate::protocol::mcp::{Catalogue, GatewayTool};
+use crate::protocol::text::clean;
+use crate::storage::catalogue_file;
+
+/// Returns the AI clients that can be set up.
+pub fn clients() -> Vec<CompletionCandidate> {
+    CLIENTS
+        .iter()
+        .map(|client| CompletionCandidate::new(client.name).help(Some(client_title(client.name).into())))
+        .collect()
+}
+
+/// Returns holdfast's own tools, and those that the editor had in an earlier session: of the project around the working directory,
+/// else of every project.
+pub fn tools() -> Vec<CompletionCandidate> {
+    let named = variable("HOLDFAST_PROJECT").map(PathBuf::from).or_else(|| std::env::current_dir().ok());
+    let project = named.and_then(|folder| config::named_project(&folder).ok());
+    let mut tools: Vec<(String, String)> = GatewayTool::ALL
+        .iter()
+        .map(|tool| (tool.name().to_owned(), tool.definition().description.to_string()))
+        .collect();
+    let folder = state();
+    let heads = folder.as_deref().map(|folder| catalogue_file::heads(&RealHost, folder)).unwrap_or_default();
+    for head in heads.iter().filter(|head| project.as_ref().is_none_or(|project| *project == head.project)) {
+        let Some(file) = folder.as_deref().and_then(|folder| read(folder, head)) else { continue };
+        let catalogue = Catalogue::new(file.tools, false);
+        for entry in catalogue.entries() {
+            if !tools.iter().any(|(name, _)| *name == entry.name) {
+                tools.push((entry.name.clone(), entry.tool.description.clone()));
+            }
+        }
+    }
+    let candidate = |(name, says): (String, String)| {
+        let first = says.lines().next().unwrap_or_default();
+        let first = first.split_once(". ").map_or(first, |(first, _)| first);
+        CompletionCandidate::new(name).help(Some(clean(first).into()))
+    };
+    tools.into_iter().map(candidate).collect()
+}
+
+fn read(folder: &Path, head: &catalogue_file::Head) -> Option<catalogue_file::CatalogueFile> {
+    catalogue_file::read(&RealHost, folder, &head.project, &head.dialect).ok()
+}
+
+/// Returns the editors that `--editor` can name.
+pub fn editors() -> Vec<CompletionCandidate> {
+    let Some(folder) = state() else { return Vec::new() };
+    let named = editors::named(&Scope::All, &known(&folder)).into_iter();
+    named
+        .map(|(name, editor)| CompletionCandidate::new(name).help(Some(editor.project.display().to_string().into())))
+        .collect()
+}
+
+fn state() -> Option<PathBuf> {
+    variable("HOLDFAST_STATE_DIR").map(PathBuf::from).or_else(|| state_dir(System::HERE, variable))
+}
+
+fn client_title(name: &'static str) -> &'static str {
+    labelled(name).map_or(name, |client| client.title)
+}

@@ -1,0 +1,63 @@
+//! `holdfast completions`: the script for a shell, and the answers to what the script asks while a person types.
+//!
+//! The script calls the program with [`ASKS`] set, so that it knows what no script can hold (`complete`).
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Args, Command};
+use clap_complete::Shell;
+use clap_complete::env::Shells;
+
+use super::variables::variable;
+use super::{Exit, output};
+
+/// The variable that says for which shell words are completed. Not clap's `COMPLETE`: an AI client may pass on a variable of so
+/// common a name, and then the gateway would not start.
+const ASKS: &str = "HOLDFAST_COMPLETE";
+
+/// Flags of `holdfast completions`.
+#[derive(Debug, Clone, Args)]
+pub struct CompletionsArgs {
+    /// Which shell; without it the one that $SHELL names
+    pub shell: Option<Shell>,
+    /// Print a script that never calls holdfast
+    ///
+    /// It completes commands and options, but no clients, tools and editors.
+    #[arg(long = "static")]
+    pub fixed: bool,
+}
+
+/// Prints the script.
+pub fn run(arguments: &CompletionsArgs, mut command: Command) -> ExitCode {
+    let of_person = || Shell::from_shell_path(variable("SHELL")?);
+    let Some(shell) = arguments.shell.or_else(of_person) else {
+        output::complain(
+            "holdfast completions: $SHELL names no shell that is known; name one: bash, elvish, fish, powershell or zsh. Nothing was done.",
+        );
+        return Exit::Usage.into();
+    };
+    let mut script = Vec::new();
+    match Shells::builtins().completer(&shell.to_string()).filter(|_| !arguments.fixed) {
+        // A write to memory cannot fail.
+        Some(asking) => drop(asking.write_registration(ASKS, "holdfast", "holdfast", "holdfast", &mut script)),
+        None => clap_complete::generate(shell, &mut command, "holdfast", &mut script),
+    }
+    output::bytes(&script);
+    Exit::Ok.into()
+}
+
+/// Answers the script of a shell; `None` if this is no such call.
+pub fn answer(command: impl FnOnce() -> Command) -> Option<ExitCode> {
+    let shell = variable(ASKS)?;
+    let shells = Shells::builtins();
+    let shell = shells.completer(&shell)?;
+    let words: Vec<OsString> = std::env::args_os().skip_while(|word| word != "--").skip(1).collect();
+    let here = std::env::current_dir().ok();
+    let mut said = Vec::new();
+    if shell.write_complete(&mut command(), words, here.as_deref(), &mut said).is_err() {
+        return Some(Exit::Failed.into());
+    }
+    output::bytes(&said);
+    Some(Exit::Ok.into())
+}

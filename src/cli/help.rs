@@ -1,0 +1,91 @@
+//! The help of the program: the commands in groups, and a short form that fits on one screen.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+
+use clap::Command;
+
+/// The subcommands in the order in which a person meets them, under headings.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Start", &["setup", "unity", "doctor", "demo"]),
+    ("Use", &["status", "tools", "call"]),
+    ("What AI clients start", &["serve", "hub"]),
+    (REST, &["completions", "fake-unity", "help"]),
+];
+
+/// The heading of what few people need. In the short form these commands are only named.
+const REST: &str = "More";
+
+/// Returns the command with its help in the form that is asked for. Costs nothing if no help is asked for.
+pub fn dressed(command: Command, words: &[OsString]) -> Command {
+    let asks = |flag: &str| words.iter().any(|word| word == flag);
+    match (asks("-h"), asks("--help") || words.get(1).is_some_and(|word| word == "help")) {
+        (true, _) => brief(grouped(command, true)),
+        (false, true) => quiet(grouped(command, false)),
+        (false, false) => command,
+    }
+}
+
+/// Lists the subcommands under headings, and leaves out the options of `serve`, which are also those of the program itself.
+fn grouped(mut command: Command, short: bool) -> Command {
+    command.build();
+    let widest = GROUPS.iter().flat_map(|(_, group)| group.iter().map(|name| name.len())).max().unwrap_or_default();
+    let style = command.get_styles();
+    let (head, literal) = (style.get_header(), style.get_literal());
+    let mut template =
+        format!("{{about-with-newline}}\n{head}Usage:{head:#} {literal}holdfast{literal:#} [OPTIONS] [COMMAND]\n");
+    for (heading, group) in GROUPS {
+        let subcommands = group.iter().filter_map(|name| command.find_subcommand(name));
+        if short && *heading == REST {
+            let names: Vec<&str> = subcommands.map(Command::get_name).collect();
+            let _ = writeln!(template, "\n{head}{heading}:{head:#} {}", names.join(", "));
+            continue;
+        }
+        let _ = writeln!(template, "\n{head}{heading}:{head:#}");
+        for subcommand in subcommands {
+            let name = subcommand.get_name();
+            let about = subcommand.get_about().map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(template, "  {literal}{name:widest$}{literal:#}  {about}");
+        }
+    }
+    let _ = write!(template, "\n{head}Options:{head:#}\n{{options}}{{after-help}}");
+    command
+        .mut_args(|argument| match argument.get_id().as_str() {
+            "help" | "version" => argument,
+            _ => argument.hide_short_help(true).hide_long_help(true),
+        })
+        .help_template(template)
+}
+
+/// Leaves out what is not needed to recognise an option, so that each fits on one line.
+fn brief(command: Command) -> Command {
+    command
+        .mut_args(|argument| argument.hide_env(true).hide_possible_values(true).hide_default_value(true))
+        .mut_subcommands(brief)
+}
+
+/// Leaves out what the variables are set to here: it says nothing of the option.
+fn quiet(command: Command) -> Command {
+    command.mut_args(|argument| argument.hide_env_values(true)).mut_subcommands(quiet)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    #[test]
+    fn every_subcommand_is_in_one_group() {
+        let mut command = Cli::command();
+        command.build();
+        let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, group)| group.iter().copied()).collect();
+        let mut there: Vec<&str> =
+            command.get_subcommands().filter(|one| !one.is_hide_set()).map(Command::get_name).collect();
+        // The feature `demo` is on in tests.
+        listed.sort_unstable();
+        there.sort_unstable();
+        assert_eq!(listed, there);
+    }
+}

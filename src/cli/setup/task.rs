@@ -1,0 +1,255 @@
+//! The change of one client's configuration, and what is said about it.
+
+use std::path::{Path, PathBuf};
+
+use holdfast_client_config::{
+    ChangeError, Client, Done, ENTRY_NAME, Launch, Places, Plan, Wish, Written, files, make, snippet,
+};
+
+use super::program::passing;
+use super::standing::{self, fix_of_old, of_old, says_of_old, title};
+use super::{SetupArgs, Shared, complain};
+use crate::cli::output::{Tone, row, toned};
+use crate::cli::{Exit, output};
+use crate::config;
+use crate::protocol::text::clean;
+
+/// The change of one client's configuration.
+pub(super) struct Task<'a> {
+    pub client: &'static Client,
+    pub places: &'a Places,
+    pub launch: &'a Launch,
+    pub wish: Wish<'a>,
+    /// How the entry is for everybody who works on the project; `None` if it is for this machine.
+    pub shared: Option<Shared>,
+}
+
+impl Task<'_> {
+    pub fn run(&self, arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
+        let client = self.client;
+        let files = files(client, self.places, self.wish);
+        let file = files.first().ok_or_else(|| {
+            (Exit::Usage, format!("where {} keeps its configuration on this system is not known", title(client)))
+        })?;
+        let of_project = self.places.of_project(client);
+        if self.shared.is_some() && !of_project {
+            let why = format!(
+                "{} has no file in a project that a team could share; everybody runs `holdfast setup {}`",
+                title(client),
+                client.name
+            );
+            return Err((Exit::Failed, why));
+        }
+        let absent = file.symlink_metadata().is_err() && self.places.sign(client).is_none();
+        if absent && !of_project && !arguments.create && self.wish.launch().is_some() {
+            let why = format!(
+                "{} is not found here ({} does not exist). Start it once, or create the file anyway with --create",
+                title(client),
+                file.display()
+            );
+            return Err((Exit::Failed, why));
+        }
+        if let (Some(_), Some(passing), None) = (self.wish.launch(), passing(&self.launch.program), self.shared) {
+            output::complain(&format!(
+                "holdfast setup: this program lies {} ({}): when it is gone, {} cannot start it. {}, and run this again from there.",
+                passing.lies,
+                self.launch.program,
+                title(client),
+                passing.fix
+            ));
+        }
+        let one = |file: &PathBuf| {
+            let done = if arguments.dry_run { self.show(file) } else { self.make(file) };
+            done.unwrap_or_else(|refusal| self.refused(&refusal))
+        };
+        Ok(files.iter().map(one).fold(Exit::Ok, |worst, exit| if worst == Exit::Ok { exit } else { worst }))
+    }
+
+    fn show(&self, file: &Path) -> Result<Exit, ChangeError> {
+        let plan = Plan::of(self.client, file, self.places, self.wish)?;
+        if plan.changes() {
+            output::bytes(diff(&plan).as_bytes());
+        } else {
+            output::hung("", &self.already(plan.path()));
+        }
+        self.tell_of_old(&plan);
+        Ok(Exit::Ok)
+    }
+
+    fn make(&self, file: &Path) -> Result<Exit, ChangeError> {
+        let (plan, done) = make(self.client, file, self.places, self.wish)?;
+        self.report(plan.path(), &done);
+        if let (Wish::Replace(_), true) = (self.wish, done != Done::Already) {
+            for old in &plan.old {
+                row(
+                    "out",
+                    &clean(&format!("entry \"{}\", which started {}: the server of {}", old.key, old.starts, old.of)),
+                );
+            }
+        }
+        self.tell_of_old(&plan);
+        Ok(Exit::Ok)
+    }
+
+    /// Names the entries of old servers that remain: in this file, and in the client's file of the project around the working
+    /// directory.
+    fn tell_of_old(&self, plan: &Plan) {
+        let Some(launch) = self.wish.launch() else { return };
+        let own = self.places.project.as_ref().filter(|_| self.places.of_project(self.client));
+        let option = own.map(|project| format!(" --project {}", project.display())).unwrap_or_default();
+        if let Wish::Have(_) = self.wish {
+            for old in &plan.old {
+                row(
+                    "note",
+                    &clean(&format!("{}; `{}` takes it out", says_of_old(old, true), fix_of_old(self.client, &option))),
+                );
+            }
+        }
+        let around = std::env::current_dir().ok().and_then(|here| config::named_project(&here).ok());
+        let Some(project) = around.filter(|_| own.is_none()) else { return };
+        let beside = standing::of_project(&project, self.places.clone(), Path::new(&launch.program));
+        for standing in beside.iter().filter(|one| one.client.name == self.client.name) {
+            for (says, fix) in of_old(standing, true) {
+                row("note", &clean(&format!("{says}; `{fix}` takes it out")));
+            }
+        }
+    }
+
+    /// Prints why nothing was done, and the entry that the user can paste.
+    fn refused(&self, refusal: &ChangeError) -> Exit {
+        complain(Exit::Failed, &refusal.to_string());
+        if self.wish.launch().is_some() {
+            let keys = self.client.keys.join(".");
+            output::complain(&format!("Add this to the file by hand, and keep what is already under {keys}:"));
+            output::bytes(snippet(self.client, self.launch).as_bytes());
+        }
+        Exit::Failed
+    }
+
+    fn already(&self, path: &Path) -> String {
+        match self.wish {
+            Wish::Have(_) | Wish::Replace(_) => {
+                format!("{} is already set up, in {}. Nothing to change.", title(self.client), path.display())
+            }
+            Wish::Lack => format!("{} has no entry \"{}\". Nothing to change.", path.display(), ENTRY_NAME),
+        }
+    }
+
+    fn report(&self, file: &Path, done: &Done) {
+        let (title, path) = (title(self.client), file.display());
+        match (self.wish, done) {
+            (_, Done::Already) => output::hung("", &self.already(file)),
+            (Wish::Have(launch) | Wish::Replace(launch), _) => {
+                output::line(&toned(&format!("{title} is set up."), Tone::Good));
+                let words: Vec<&str> =
+                    std::iter::once(&launch.program).chain(&launch.args).map(String::as_str).collect();
+                row("starts", &words.join(" "));
+                row("file", &format!("{path}, entry \"{ENTRY_NAME}\""));
+            }
+            (Wish::Lack, Done::Restored) => {
+                output::hung("", &format!("{title} no longer starts holdfast. {path} is as it was before."));
+            }
+            (Wish::Lack, Done::Deleted) => {
+                output::hung("", &format!("{title} no longer starts holdfast. {path} held nothing else and is gone."));
+            }
+            (Wish::Lack, Done::Wrote(_)) => {
+                output::hung("", &format!("{title} no longer starts holdfast. The rest of {path} is as it was."));
+            }
+        }
+        match done {
+            Done::Wrote(Written::BackedUp(backup)) => row("before", &backup.display().to_string()),
+            Done::Wrote(Written::EarlierBackup(backup)) => {
+                row("before", &format!("{}, from the first change; it is kept as it is", backup.display()));
+            }
+            Done::Wrote(Written::New) => row("before", "there was no file"),
+            Done::Already | Done::Restored | Done::Deleted => {}
+        }
+        if let (Some(launch), true) = (self.wish.launch(), *done != Done::Already) {
+            row("next", self.client.afterwards);
+            if let Some(shared) = self.shared {
+                row("team", "the entry names no path of this machine: commit the file");
+                row("needs", shared.needs());
+                if !self.client.tells_project {
+                    row("note", &format!("{title} may not tell its servers which project is open"));
+                }
+            } else if self.places.of_project(self.client) {
+                row(
+                    "note",
+                    &format!(
+                        "the entry holds paths of this machine: do not commit it; `holdfast setup {} --shared` writes one for a team",
+                        self.client.name
+                    ),
+                );
+            }
+            if self.shared.is_some() {
+                return;
+            }
+            if self.places.project.is_some() && !self.places.of_project(self.client) {
+                row(
+                    "note",
+                    &format!(
+                        "{title} has no file for one project: this entry is for every window, and names this project"
+                    ),
+                );
+            } else if self.places.project.is_some() && launch.args.is_empty() {
+                row(
+                    "note",
+                    "the folder is in no Unity project, so the entry names none: the client has to tell which one is open",
+                );
+            } else if !self.client.tells_project && launch.args.is_empty() {
+                row(
+                    "note",
+                    &format!(
+                        "{title} may not tell its servers which project is open; if no tools of Unity appear, name it: `holdfast setup {} --project DIR`",
+                        self.client.name
+                    ),
+                );
+            }
+        }
+    }
+}
+
+/// Returns the change as a unified diff.
+fn diff(plan: &Plan) -> String {
+    let path = plan.path().display().to_string();
+    let header = |text: Option<&str>| if text.is_some() { path.as_str() } else { "/dev/null" };
+    let diff = similar::TextDiff::from_lines(plan.before().unwrap_or_default(), plan.after().unwrap_or_default());
+    diff.unified_diff().header(header(plan.before()), header(plan.after())).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use holdfast_client_config::{System, named};
+
+    use super::super::program::DISK;
+
+    use super::*;
+
+    /// A Windows machine on which holdfast was set up before Claude Desktop was installed as a package.
+    #[test]
+    fn remove_takes_the_entry_out_of_the_file_that_the_client_read_before_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let variable = |_: &str| Some(folder.path().into());
+        let places = Places::of(System::Windows, variable, DISK).unwrap();
+        let client = named("claude-desktop").unwrap();
+        let former = folder.path().join("Claude/claude_desktop_config.json");
+        let read =
+            folder.path().join("Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json");
+        let entry = |text: &str| text.replace("ENTRY", r#", "holdfast": {"command": "/opt/holdfast", "args": []}"#);
+        for file in [&former, &read] {
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        }
+        let launch = Launch { program: "/opt/holdfast".to_owned(), args: Vec::new(), whole: false };
+        let arguments = |dry_run| SetupArgs { dry_run, remove: true, ..SetupArgs::default() };
+        let task = Task { client, places: &places, launch: &launch, wish: Wish::Lack, shared: None };
+        const TEXT: &str = r#"{"mcpServers": {"other": {"command": "other"}ENTRY}}"#;
+        for there in [&[&former][..], &[&former, &read]] {
+            let held = |expected: &str| there.iter().all(|file| std::fs::read_to_string(file).unwrap() == expected);
+            for file in there {
+                std::fs::write(file, entry(TEXT)).unwrap();
+            }
+            assert!(task.run(&arguments(true)).is_ok_and(|exit| exit == Exit::Ok) && held(&entry(TEXT)));
+            assert!(task.run(&arguments(false)).is_ok_and(|exit| exit == Exit::Ok) && held(&TEXT.replace("ENTRY", "")));
+        }
+    }
+}
