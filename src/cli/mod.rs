@@ -11,6 +11,7 @@ pub mod exit;
 #[cfg(feature = "demo")]
 pub mod fake_unity;
 pub mod gateway_args;
+pub mod http;
 pub mod hub;
 pub mod look;
 mod named_editor;
