@@ -20,6 +20,7 @@ mod dialects;
 mod ends;
 mod exporter;
 mod fitting;
+mod http;
 mod imports;
 mod layers;
 mod ledger;
