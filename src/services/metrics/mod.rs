@@ -128,7 +128,9 @@ impl<S: Shown> http::Service for Pages<S> {
         }
         let page = pages::page(&*self.0, request.path()?);
         self.0.events().scraped(if page.is_some() { ScrapeResult::Ok } else { ScrapeResult::NotFound });
-        Ok(page.unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "/metrics, /status.json, /healthz and / are served\n")).into())
+        Ok(page
+            .unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "/metrics, /status.json, /healthz and / are served\n"))
+            .into())
     }
 
     fn refuse(&self, why: Refused) -> Option<Reply> {
