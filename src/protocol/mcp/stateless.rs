@@ -14,7 +14,7 @@ use crate::limits::{CLIENT_FIELD_MAX_BYTES, DISCOVERY_TTL, INSTRUCTIONS_MAX_BYTE
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 
 use super::ClientProfile;
-use super::handshake::{ProtocolVersion, ServerInfo};
+use super::handshake::{ProtocolVersion, ServerInfo, capabilities};
 use super::request::{self, ClientInfo, Filter, Request};
 use crate::protocol::text::{cut, cut_with_ellipsis, quote};
 
@@ -79,10 +79,8 @@ pub fn client_of(method: &str, params: Option<&RawValue>) -> Result<Option<(Prot
 pub fn parse_request(method: &str, params: Option<&RawValue>) -> Result<Request, RpcError> {
     match method {
         "server/discover" => Ok(Request::Discover),
-        "tools/list" => request::list_tools(params),
-        "tools/call" => request::call_tool(params).map(Request::CallTool),
         "subscriptions/listen" => listen(params),
-        _ => Err(request::not_served(method, Some(ProtocolVersion::STATELESS))),
+        _ => request::shared(method, params, Some(ProtocolVersion::STATELESS)),
     }
 }
 
@@ -115,7 +113,7 @@ pub fn discover_result(instructions: &str) -> String {
     let versions: Vec<&str> = ProtocolVersion::ALL.iter().rev().map(|version| version.label()).collect();
     let mut answer = json!({
         "supportedVersions": versions,
-        "capabilities": {"tools": {"listChanged": true}},
+        "capabilities": capabilities(),
         "instructions": cut(instructions, INSTRUCTIONS_MAX_BYTES),
     });
     if let Value::Object(answer) = &mut answer {
@@ -124,8 +122,8 @@ pub fn discover_result(instructions: &str) -> String {
     answer.to_string()
 }
 
-/// The members that say how long a tool list may be cached, each with a leading comma. The time is zero, because the list changes
-/// whenever Unity recompiles and is cheap to request.
+/// The members that say how long a list or a resource may be cached, each with a leading comma. The time is zero: tools and the
+/// console change whenever Unity recompiles, and asking is cheap.
 pub(super) fn list_hints() -> String {
     let hints: Vec<String> =
         cached(TOOLS_LIST_TTL, "private").map(|(name, value)| format!(",{}:{value}", quote(&name))).collect();
