@@ -117,7 +117,7 @@ async fn the_console_is_listed_where_it_can_be_read_and_is_read_by_one_call_on_r
 #[tokio::test(start_paused = true)]
 async fn a_read_of_the_console_is_held_through_a_reload_and_told_truly_if_it_is_not_read() {
     let (mut it, unity) = connected(PATIENT).await;
-    unity.reload().await.unwrap();
+    unity.reload(Duration::from_millis(300)).await.unwrap();
     // Held meanwhile, and read when the editor is back.
     let read = read_json(&mut it, CONSOLE).await;
     assert!(read["Logs"].is_array(), "{read}");
