@@ -222,12 +222,7 @@ async fn a_package_without_a_console_tool_has_no_console() {
 #[tokio::test(start_paused = true)]
 async fn one_editor_is_not_named_and_what_is_not_there_is_not_found() {
     let (mut it, _unity) = connected(PATIENT).await;
-    for uri in [
-        "holdfast://editors",
-        "holdfast://console?editor=Castle",
-        "holdfast://nothing",
-        "file:///etc/passwd",
-    ] {
+    for uri in ["holdfast://editors", "holdfast://console?editor=Castle", "holdfast://nothing", "file:///etc/passwd"] {
         assert_eq!(refused(&mut it, uri).await["code"], -32002, "{uri}");
     }
     for (method, params) in [

@@ -62,7 +62,8 @@ impl SessionActor {
     fn meant(&self, heading: Option<&Heading>) -> Vec<Named> {
         match heading {
             Some(Heading { route: Route::Among(choice), scope }) => {
-                let is_choice = |link: &Arc<LinkParts>| link.leads_to().is_some_and(|to| choice.iter().any(|one| one == to));
+                let is_choice =
+                    |link: &Arc<LinkParts>| link.leads_to().is_some_and(|to| choice.iter().any(|one| one == to));
                 let usable = editors::usable(&self.seat, scope).into_iter();
                 usable.filter(|(_, link)| is_choice(link)).map(|(name, link)| (Some(name), link)).collect()
             }
@@ -165,13 +166,7 @@ impl SessionActor {
     }
 
     /// Reads what one of the gateway's own tools answers.
-    fn read_own(
-        &self,
-        heading: Option<&Heading>,
-        here: &LinkParts,
-        new: NewRequest<ReadResource>,
-        tool: GatewayTool,
-    ) {
+    fn read_own(&self, heading: Option<&Heading>, here: &LinkParts, new: NewRequest<ReadResource>, tool: GatewayTool) {
         let editor = new.call.editor.as_ref().and_then(|editor| to_raw_value(editor).ok());
         let new = as_call(new, tool.name(), editor);
         match heading {

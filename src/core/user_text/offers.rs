@@ -61,10 +61,14 @@ fn fix_compile_errors(place: Option<&str>, facts: &PromptFacts, now: Instant) ->
     let compile = alternatives(&facts.compile);
     let first = match (facts.compile.is_empty(), facts.is_live) {
         (false, _) => {
-            format!("Call {compile}. It answers with the compiler's errors. Unity may reload its scripts then: just go on.")
+            format!(
+                "Call {compile}. It answers with the compiler's errors. Unity may reload its scripts then: just go on."
+            )
         }
-        (true, false) => "Call holdfast_wait_ready: Unity's tools are not known yet. Then compile with Unity's tool for that."
-            .to_owned(),
+        (true, false) => {
+            "Call holdfast_wait_ready: Unity's tools are not known yet. Then compile with Unity's tool for that."
+                .to_owned()
+        }
         (true, true) => format!(
             "No tool that compiles is offered. Ask the user to switch to Unity's window, which compiles changed scripts. {}",
             match facts.console.is_empty() {
@@ -167,7 +171,9 @@ pub fn no_compile_seen(compile: &[String]) -> String {
         [] => "No tool that compiles is known here: Unity's console has the compiler's errors.".to_owned(),
         _ => format!("Call {} for the errors as they are now.", alternatives(compile)),
     };
-    format!("No compile result of this project has passed through holdfast yet, which says nothing about its scripts. {next}")
+    format!(
+        "No compile result of this project has passed through holdfast yet, which says nothing about its scripts. {next}"
+    )
 }
 
 #[cfg(test)]

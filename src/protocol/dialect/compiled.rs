@@ -87,10 +87,7 @@ mod tests {
         let compiled = Compiled::read(&answer(failed)).unwrap();
         let issue = |message: &str, file: &str, line| Issue { message: message.into(), file: file.into(), line };
         assert_eq!((compiled.error_count, compiled.warning_count, compiled.is_cut()), (2, Some(1), false));
-        assert_eq!(
-            compiled.errors,
-            [issue("CS1002: ; expected", "Assets/A.cs", 7), issue("CS0246", "Assets/B.cs", 0)]
-        );
+        assert_eq!(compiled.errors, [issue("CS1002: ; expected", "Assets/A.cs", 7), issue("CS0246", "Assets/B.cs", 0)]);
         assert_eq!(compiled.warnings, [issue("CS0168", "Assets/A.cs", 1)]);
         let well = Compiled::read(&answer(r#"{"Success":true,"ErrorCount":0,"Errors":null}"#)).unwrap();
         assert_eq!(well, Compiled::default());

@@ -5,6 +5,7 @@
 //! Request ids and the order of messages are the session's task. Sources: the specification's pages of the versions in
 //! [`ProtocolVersion`], and the clients' own code or observed behaviour where [`clients`] says so.
 
+mod caching;
 mod client_profile;
 pub mod clients;
 pub mod editor_argument;
@@ -13,6 +14,7 @@ pub mod gateway_tool_schemas;
 pub mod handshake;
 mod names;
 pub mod notify;
+mod params;
 pub mod prompts;
 pub mod request;
 pub mod resources;

@@ -12,9 +12,9 @@ use crate::limits::resources::PROMPT_ARGUMENT_MAX_BYTES;
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::text::{cut_with_ellipsis, nearest};
 
+use super::caching::with_hints;
 use super::client_profile::ClientProfile;
-use super::request::{invalid, object, text};
-use super::resources::with_hints;
+use super::params::{invalid, object, text};
 
 /// A prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
@@ -54,9 +54,10 @@ impl Prompt {
 
     fn arguments(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::FixCompileErrors => {
-                &[(WHERE, "A folder, a file or an assembly to which the work is limited. Without it: the whole project.")]
-            }
+            Self::FixCompileErrors => &[(
+                WHERE,
+                "A folder, a file or an assembly to which the work is limited. Without it: the whole project.",
+            )],
             Self::WhyIsUnitySilent => &[],
         }
     }
@@ -123,9 +124,8 @@ pub(super) fn get_prompt(params: Option<&RawValue>) -> Result<GetPrompt, RpcErro
 /// The `result` of `prompts/list`: JSON on one line.
 pub fn prompts_list_result(profile: &ClientProfile) -> String {
     let listed = Prompt::ALL.iter().map(|prompt| {
-        let argument = |(name, description): &(&str, &str)| {
-            json!({"name": name, "description": description, "required": false})
-        };
+        let argument =
+            |(name, description): &(&str, &str)| json!({"name": name, "description": description, "required": false});
         let mut listed = json!({"name": prompt.name(), "description": prompt.description()});
         if let Value::Object(members) = &mut listed {
             if profile.version.title() {

@@ -3,17 +3,18 @@
 //! The reader is lenient where nothing is lost by that (capabilities, client data, progress tokens), and strict where a guess
 //! would change what runs (the tool's name and arguments).
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use strum::VariantArray as _;
 
-use crate::limits::{CLIENT_FIELD_MAX_BYTES, LOG_FIELD_MAX_BYTES, REQUEST_ID_MAX_BYTES};
-use crate::protocol::jsonrpc::{self, RequestId, RpcError};
+#[cfg(doc)]
+use crate::limits::REQUEST_ID_MAX_BYTES;
+use crate::limits::{CLIENT_FIELD_MAX_BYTES, LOG_FIELD_MAX_BYTES};
+use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::trace::TraceContext;
 
 use super::handshake::ProtocolVersion;
+use super::params::{Meta, invalid, kind_of, lenient, object, text};
 use super::prompts::{GetPrompt, get_prompt};
 use super::resources::{ReadResource, read_resource};
 use crate::protocol::text::{cut, cut_with_ellipsis};
@@ -28,8 +29,6 @@ pub struct Filter {
 
 /// JSON-RPC's code for a method that is not offered.
 const METHOD_NOT_FOUND: i64 = -32601;
-/// JSON-RPC's code for unusable params; also MCP's code for an unknown tool and an invalid cursor.
-const INVALID_PARAMS: i64 = -32602;
 
 /// The methods that metrics and logs distinguish, by their names on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
@@ -350,28 +349,6 @@ fn call_tool(params: Option<&RawValue>) -> Result<CallTool, RpcError> {
     Ok(CallTool { name, arguments, progress_token, trace, editor: meta.editor.map(ToOwned::to_owned) })
 }
 
-/// What the `_meta` of a request says that becomes a call.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Meta<'a> {
-    #[serde(borrow)]
-    progress_token: Option<&'a RawValue>,
-    #[serde(borrow, rename = "dev.holdfast/editor")]
-    editor: Option<&'a RawValue>,
-}
-
-impl Meta<'_> {
-    /// The token for progress notifications, if it is usable; see [`CallTool::progress_token`].
-    pub(super) fn usable_token(&self) -> Option<Box<RawValue>> {
-        self.progress_token
-            .filter(|token| token.get().starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit()))
-            .filter(|token| token.get().len() <= REQUEST_ID_MAX_BYTES)
-            // The token is sent back in notifications, so it must not produce a line that the client cannot parse.
-            .filter(|token| matches!(jsonrpc::strict(token.get()), Some(Cow::Borrowed(_))))
-            .map(ToOwned::to_owned)
-    }
-}
-
 /// The error for a method that is not offered, with what to use instead. `version` is the request's version, if it names one.
 fn not_served(method: &str, version: Option<ProtocolVersion>) -> RpcError {
     let family = method.split('/').next().unwrap_or_default();
@@ -393,67 +370,15 @@ fn not_served(method: &str, version: Option<ProtocolVersion>) -> RpcError {
         ("roots" | "sampling" | "elicitation", _) => {
             String::from("it is a request that a server sends and a client answers")
         }
-        _ if version.is_some() => {
-            String::from(
-                "this server serves server/discover, subscriptions/listen, and what concerns tools, resources and prompts",
-            )
-        }
+        _ if version.is_some() => String::from(
+            "this server serves server/discover, subscriptions/listen, and what concerns tools, resources and prompts",
+        ),
         _ => String::from("this server serves initialize, ping, and what concerns tools, resources and prompts"),
     };
     let method = cut_with_ellipsis(method, LOG_FIELD_MAX_BYTES);
     RpcError { code: METHOD_NOT_FOUND, message: format!("method `{method}` is not served: {why}"), data: None }
 }
 
-pub(super) fn invalid(message: String) -> RpcError {
-    RpcError { code: INVALID_PARAMS, message, data: None }
-}
-
-/// Reads params that must be an object, or missing or null.
-pub(super) fn object<'a, T: Deserialize<'a> + Default>(
-    method: &str,
-    params: Option<&'a RawValue>,
-) -> Result<T, RpcError> {
-    let ran = match method {
-        "tools/call" => "; nothing was executed",
-        "resources/read" => "; nothing was read",
-        _ => "",
-    };
-    match params {
-        None => Ok(T::default()),
-        Some(params) if params.get() == "null" => Ok(T::default()),
-        Some(params) if params.get().starts_with('{') => serde_json::from_str(params.get()).map_err(|error| {
-            invalid(format!("the params of {method} cannot be read ({error}){ran}. Send each key once"))
-        }),
-        Some(params) => Err(invalid(format!(
-            "the params of {method} are {} and not an object{ran}. Send params by name",
-            kind_of(params)
-        ))),
-    }
-}
-
-/// Reads an object. Anything else, or an object that cannot be read, gives the defaults.
-pub(super) fn lenient<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
-    raw.map(RawValue::get)
-        .filter(|json| json.starts_with('{'))
-        .and_then(|json| serde_json::from_str(json).ok())
-        .unwrap_or_default()
-}
-
-pub(super) fn text(raw: Option<&RawValue>) -> Option<String> {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
-}
-
 fn no_arguments() -> Box<RawValue> {
     RawValue::from_string(String::from("{}")).expect("an empty object is JSON")
-}
-
-fn kind_of(raw: &RawValue) -> &'static str {
-    match raw.get().as_bytes().first() {
-        Some(b'{') => "an object",
-        Some(b'[') => "an array",
-        Some(b'"') => "a string",
-        Some(b't' | b'f') => "a boolean",
-        Some(b'n') => "null",
-        _ => "a number",
-    }
 }

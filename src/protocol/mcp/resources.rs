@@ -15,10 +15,10 @@ use crate::protocol::jsonrpc::{self, RpcError};
 use crate::protocol::text::{cut, cut_with_ellipsis, percent_decoded, percent_encoded, quote};
 use crate::protocol::trace::TraceContext;
 
+use super::caching::with_hints;
 use super::client_profile::ClientProfile;
 use super::handshake::ProtocolVersion;
-use super::request::{Meta, invalid, lenient, object, text};
-use super::stateless;
+use super::params::{Meta, invalid, lenient, object, text};
 
 /// MCP's code for a resource that is not there, before 2026-07-28. Since then it is −32602.
 const RESOURCE_NOT_FOUND: i64 = -32002;
@@ -94,7 +94,9 @@ impl Resource {
                 "What the compiler said the last time that a compile tool was called through this gateway, and when. Unity may have \
                  compiled since then. Answered without Unity."
             }
-            Self::Console => "The newest entries of Unity's console. Reading it is a call of Unity's own tool and waits for Unity.",
+            Self::Console => {
+                "The newest entries of Unity's console. Reading it is a call of Unity's own tool and waits for Unity."
+            }
         }
     }
 
@@ -222,7 +224,9 @@ pub fn read_result(uri: &str, text: &str, profile: &ClientProfile) -> String {
         Cow::Borrowed(text)
     } else {
         let left = text.len() - shown.len();
-        Cow::Owned(format!("{shown}\n[{left} more bytes are left out: call the tool itself with arguments that ask for less]"))
+        Cow::Owned(format!(
+            "{shown}\n[{left} more bytes are left out: call the tool itself with arguments that ask for less]"
+        ))
     };
     let is_json = is_whole && text.starts_with(['{', '[']) && serde_json::from_str::<&RawValue>(&text).is_ok();
     let kind = if is_json { JSON } else { TEXT };
@@ -237,10 +241,4 @@ pub fn read_error(uri: &str, text: &str, call: Option<(String, &str)>) -> RpcErr
     let (call, verdict) = call.unzip();
     let data = to_raw_value(&json!({"uri": uri, "call_id": call, "verdict": verdict})).ok();
     RpcError { data, ..RpcError::internal(cut_with_ellipsis(text, RESOURCE_TEXT_MAX_BYTES)) }
-}
-
-/// An object with one member, and what a client of the stateless era is told about caching it.
-pub(super) fn with_hints(name: &str, value: &str, profile: &ClientProfile) -> String {
-    let hints = if profile.version.is_stateless() { stateless::list_hints() } else { String::new() };
-    format!(r#"{{"{name}":{value}{hints}}}"#)
 }

@@ -23,8 +23,8 @@ use serde_json::value::RawValue;
 use super::members::Members;
 use super::{
     BadGreeting, BadMessage, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound,
-    ListStep, Order, PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Roles,
-    Secret, Sending, Transport, WireId,
+    ListStep, Order, PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply,
+    Roles, Secret, Sending, Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, TOOL_TIMEOUT_MAX, UNITY_MCP_REQUEST_MAX_BYTES};
 use crate::protocol::framing::Framer;

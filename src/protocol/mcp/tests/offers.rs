@@ -43,7 +43,9 @@ fn an_address_names_a_resource_and_perhaps_an_editor() {
         let read = read(&serde_json::json!({"uri": same}).to_string());
         assert_eq!((&*read.uri, read.resource, read.editor), (same, Resource::Status, None));
     }
-    let with = read(r#"{"uri":"holdfast://console","_meta":{"progressToken":7,"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}"#);
+    let with = read(
+        r#"{"uri":"holdfast://console","_meta":{"progressToken":7,"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}"#,
+    );
     assert_eq!((with.progress_token.unwrap().get(), with.trace.is_some()), ("7", true));
 }
 
@@ -151,7 +153,10 @@ fn a_prompt_takes_its_own_arguments_only() {
         (r#"{"name":"fix-compile-errors","arguments":null}"#, fix(None)),
         (r#"{"name":"fix-compile-errors","arguments":{"where":" "}}"#, fix(None)),
         (r#"{"name":"fix-compile-errors","arguments":{"where":"Assets/Game"}}"#, fix(Some("Assets/Game"))),
-        (r#"{"name":"why-is-unity-silent","arguments":{}}"#, GetPrompt { prompt: Prompt::WhyIsUnitySilent, place: None }),
+        (
+            r#"{"name":"why-is-unity-silent","arguments":{}}"#,
+            GetPrompt { prompt: Prompt::WhyIsUnitySilent, place: None },
+        ),
     ] {
         assert_eq!(get(params), expected, "{params}");
     }

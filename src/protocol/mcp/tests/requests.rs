@@ -211,7 +211,10 @@ fn initialize_is_answered_on_one_line_in_every_version() {
     for version in ProtocolVersion::ALL {
         let answer = one_line(&initialize_result(version, &ServerInfo { version: "1.2.3" }, INSTRUCTIONS));
         assert_eq!(answer["protocolVersion"], version.label());
-        assert_eq!(answer["capabilities"], serde_json::json!({"tools": {"listChanged": true}, "resources": {}, "prompts": {}}));
+        assert_eq!(
+            answer["capabilities"],
+            serde_json::json!({"tools": {"listChanged": true}, "resources": {}, "prompts": {}})
+        );
         assert_eq!(
             (&answer["serverInfo"]["name"], &answer["serverInfo"]["version"]),
             (&"holdfast".into(), &"1.2.3".into())

@@ -133,12 +133,15 @@ async fn resources_and_prompts_speak_of_all_editors_or_of_the_one_that_the_addre
     let list = ask(&mut scene.caller, "resources/list", json!({})).await;
     let listed = list["result"]["resources"].as_array().unwrap().iter();
     let listed: Vec<&str> = listed.map(|resource| resource["uri"].as_str().unwrap()).collect();
-    let of = |name: &str| [format!("holdfast://compile-errors?editor={name}"), format!("holdfast://console?editor={name}")];
+    let of =
+        |name: &str| [format!("holdfast://compile-errors?editor={name}"), format!("holdfast://console?editor={name}")];
     let mut expected: Vec<String> = ["status", "editors", "calls"].map(|own| format!("holdfast://{own}")).into();
     expected.extend(of("Castle").into_iter().chain(of("Forest")));
     assert_eq!(listed, expected);
 
-    assert!(read(&mut scene.caller, "holdfast://status").await["summary"].as_str().unwrap().contains("`Castle` (ready)"));
+    assert!(
+        read(&mut scene.caller, "holdfast://status").await["summary"].as_str().unwrap().contains("`Castle` (ready)")
+    );
     let status = read(&mut scene.caller, "holdfast://status?editor=Forest").await;
     assert_eq!(status["project"], scene.stage.project(1).display().to_string());
     assert_eq!(read(&mut scene.caller, "holdfast://editors").await["editors"][1]["name"], "Forest");
@@ -171,6 +174,8 @@ async fn resources_and_prompts_speak_of_all_editors_or_of_the_one_that_the_addre
     assert!(list.to_string().contains("\"holdfast://console\"") && !list.to_string().contains("?editor="), "{list}");
     assert!(read(&mut scene.owners[0], "holdfast://console").await["Logs"].is_array());
     let answer = ask(&mut scene.owners[0], "resources/read", json!({"uri": "holdfast://console?editor=Forest"})).await;
-    assert!(answer["error"]["message"].as_str().unwrap().contains("is not the Unity project that this session works in"));
+    assert!(
+        answer["error"]["message"].as_str().unwrap().contains("is not the Unity project that this session works in")
+    );
     scene.end().await;
 }
