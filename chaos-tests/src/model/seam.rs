@@ -142,6 +142,7 @@ impl Seam {
             requester: None,
             parallel: true,
             patience: PATIENCE_MARGIN + Duration::from_secs(10 + u64::from(rank)),
+            waited: Duration::ZERO,
             profile: ProtocolVersion::LATEST.into(),
         };
         said(self.change(|ledger| ledger.accept(new, now())))
