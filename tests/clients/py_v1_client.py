@@ -6,6 +6,8 @@ from datetime import timedelta
 import anyio
 import mcp.client.stdio as stdio
 from mcp import ClientSession, McpError, types
+from mcp.types import PromptReference
+from pydantic import AnyUrl
 
 import checks
 

@@ -8,6 +8,7 @@ import anyio
 import mcp.client.stdio as stdio
 from mcp import MCPError
 from mcp.client.client import Client
+from mcp.types import PromptReference
 
 import checks
 
