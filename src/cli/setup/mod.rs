@@ -1,5 +1,6 @@
 //! `holdfast setup`: writes an entry for this program into an AI client's configuration, or takes it out again.
 
+mod arguments;
 mod list;
 #[cfg(test)]
 mod pages;
@@ -12,111 +13,16 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
-use clap_complete::ArgValueCandidates;
 use holdfast_client_config::{CLIENTS, Client, Launch, Places, Standing, State, Wish, common_snippet, named};
 
-use super::{Exit, complete, output};
+use super::{Exit, output};
 use crate::config;
 use crate::protocol::text::{clean, nearest};
+pub use arguments::SetupArgs;
+use arguments::complain;
 use picker::Picked;
 use program::{DISK, this_program};
 use task::Task;
-
-/// Flags of `holdfast setup`.
-#[derive(Debug, Clone, Default, Args)]
-pub struct SetupArgs {
-    /// Which AI clients: claude-code, cursor, codex and so on
-    ///
-    /// claude-code, claude-desktop, cursor, vscode, copilot-cli, codex, gemini, windsurf, cline, zed, opencode, goose, amp, junie,
-    /// kiro, rider. Without one, on a terminal: choose among those that are here.
-    #[arg(value_name = "CLIENT", add = ArgValueCandidates::new(complete::clients))]
-    pub clients: Vec<String>,
-    /// Every client that is here
-    ///
-    /// With --remove: every client that starts holdfast.
-    #[arg(long, conflicts_with_all = ["clients", "list"])]
-    pub all: bool,
-    /// For this project only
-    ///
-    /// In the project's own file if the client has one, else in the user's, with the project named. Without DIR: the Unity project
-    /// around the working directory. After CLIENT: a word behind --project is the folder.
-    #[arg(long, value_name = "DIR", num_args = 0..=1)]
-    pub project: Option<Option<PathBuf>>,
-    /// A project's file that a team commits
-    ///
-    /// The entry names no path of this machine: it starts `holdfast` from PATH, or with =npx or =uvx the package, which then comes
-    /// from its registry. In the Unity project around the working directory, or the folder that --project names. For clients that
-    /// have a file in the project.
-    #[arg(
-        long,
-        value_name = "HOW",
-        value_enum,
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "path",
-        conflicts_with_all = ["list", "remove"]
-    )]
-    pub shared: Option<Shared>,
-    /// Show the change as a unified diff, and write nothing
-    #[arg(long, conflicts_with = "list")]
-    pub dry_run: bool,
-    /// Take the entry out
-    #[arg(long, conflicts_with = "list")]
-    pub remove: bool,
-    /// Also take out the entries of old servers
-    ///
-    /// Those that start the own server of a package which holdfast speaks (uLoopMCP, uMCP, turbokettle/unity-mcp,
-    /// TSavo/Unity-MCP): with both, the AI sees every tool twice.
-    #[arg(long, conflicts_with_all = ["list", "remove"])]
-    pub replace: bool,
-    /// Write the file although the client is not found here
-    #[arg(long, conflicts_with_all = ["list", "remove"])]
-    pub create: bool,
-    /// Show every client: found or not, set up or not
-    #[arg(long, conflicts_with = "clients")]
-    pub list: bool,
-    /// Print the list as JSON
-    #[arg(long, requires = "list", conflicts_with = "clients")]
-    pub json: bool,
-}
-
-/// What the entry of a shared file starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Shared {
-    /// `holdfast`, from PATH.
-    Path,
-    /// `npx -y holdfast-mcp`.
-    Npx,
-    /// `uvx holdfast-mcp`.
-    Uvx,
-}
-
-impl Shared {
-    /// Returns what the entry starts. An argument that the entry has is replaced: it may be a path of one machine.
-    fn launch(self) -> Launch {
-        let (program, args): (&str, &[&str]) = match self {
-            Self::Path => ("holdfast", &[]),
-            Self::Npx => ("npx", &["-y", "holdfast-mcp"]),
-            Self::Uvx => ("uvx", &["holdfast-mcp"]),
-        };
-        let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-        Launch { program: program.to_owned(), args, whole: true }
-    }
-
-    /// Returns what everybody in the team needs for such an entry.
-    fn needs(self) -> &'static str {
-        match self {
-            Self::Path => {
-                "everybody needs holdfast on the PATH that their client sees; programs started from a desktop may have a short one"
-            }
-            Self::Npx => {
-                "everybody needs Node.js; npx fetches the package at the first start. On Windows some clients start npx only as `cmd /c npx`"
-            }
-            Self::Uvx => "everybody needs uv; uvx fetches the package at the first start",
-        }
-    }
-}
 
 /// Returns the entry that a person pastes into the settings of a client that `setup` does not edit. Empty if this program's path
 /// is unknown.
@@ -127,12 +33,6 @@ pub fn snippet_for_any() -> String {
 /// Runs the command.
 pub fn run(arguments: &SetupArgs) -> ExitCode {
     answer(arguments).unwrap_or_else(|(exit, why)| complain(exit, &why)).into()
-}
-
-fn complain(exit: Exit, why: &str) -> Exit {
-    let end = if why.ends_with('?') { "" } else { "." };
-    output::complain(&format!("holdfast setup: {why}{end} Nothing was changed."));
-    exit
 }
 
 /// Returns the exit code; or the exit code and the reason if nothing was done.

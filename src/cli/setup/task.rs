@@ -6,9 +6,9 @@ use holdfast_client_config::{
     ChangeError, Client, Done, ENTRY_NAME, Launch, Places, Plan, Wish, Written, files, make, snippet,
 };
 
+use super::arguments::{SetupArgs, Shared, complain};
 use super::program::passing;
 use super::standing::{self, fix_of_old, of_old, says_of_old, title};
-use super::{SetupArgs, Shared, complain};
 use crate::cli::output::{Tone, row, toned};
 use crate::cli::{Exit, output};
 use crate::config;

@@ -240,7 +240,7 @@ async fn the_list_tells_how_each_client_stands() {
     assert_eq!(listed["program"], program());
     let shown = place.run(["setup", "--list"]).await;
     assert_eq!(shown.code, Some(0), "{shown:?}");
-    for word in ["found", "set up", "stale", "broken", "another", "not set up"] {
+    for word in ["found", "set up", "stale", "broken", "another", "Not found here"] {
         assert!(shown.out.contains(word), "{word}: {shown:?}");
     }
     assert!(!shown.out.contains('\x1b'), "no colours into a pipe: {shown:?}");
