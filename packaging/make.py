@@ -58,7 +58,7 @@ def gather(programs, stand_in, runner=None):
         raise SystemExit(f"error: {runs[-1]} says it is {said!r}, and Cargo.toml says {crate['version']}. Build it again. Nothing was made")
     documents = {name: (facts.ROOT / name).read_bytes() for name in ("LICENSE-APACHE", "LICENSE-MIT", "README.md")}
     documents["LICENSES-THIRD-PARTY.txt"] = notices(programs)
-    completions = {name: output(*runs, "completions", shell) for shell, name in SHELLS.items()}
+    completions = {name: output(*runs, "completions", "--static", shell) for shell, name in SHELLS.items()}
     return formats.Release(crate["version"], crate, read, documents, completions)
 
 
