@@ -237,7 +237,7 @@ def doctor(program, folder):
     unity = program.start("fake-unity", "--project", program.native(project))
     try:
         port = unity.hear(lambda event: event["event"] == "listening", "listening editor")["port"]
-        told = program.run("doctor", "--project", program.native(project))
+        told = program.run("doctor", "-v", "--project", program.native(project))
         check(f"port         {port}" in told and "No problem found." in told, "doctor found a problem", told)
         here = json.loads(program.run("status", "--json", "--project", program.native(project)))["here"]
         check(here["editor_alive"] is True and here["reachable"] is True, "status does not see the editor", here)
