@@ -28,6 +28,7 @@ use crate::runtime::environment::Environment;
 use crate::runtime::supervisor::Tasks;
 use crate::survey::Survey;
 use crate::telemetry::flight::seconds;
+use crate::telemetry::tone::Tone;
 
 /// The number of calls that `holdfast_calls` lists by default.
 pub(super) const CALLS_LISTED: usize = 20;
@@ -101,6 +102,8 @@ impl GatewayTools {
             "summary": summary(&link, survey.as_deref(), held, still.as_ref()),
             "editor": {
                 "ready": link.availability == Availability::Open,
+                // Computed once, so that every screen shows the same.
+                "tone": tone(&link, still.as_ref()),
                 "state": link.state,
                 "why": link.availability.cause().map(<&str>::from),
                 "since_ms": millis(link.since.elapsed()),
@@ -132,6 +135,7 @@ impl GatewayTools {
                 "pid": std::process::id(),
                 "up_ms": millis(self.env.began.elapsed()),
                 "client": clean(&client.name),
+                "session": self.client.id.0,
                 "actor_restarts": self.env.health.restarts(),
             },
             // The gateway's own resources, beyond what the system shows of any process; helps to find a leak.
@@ -375,6 +379,17 @@ fn candidates(survey: &Survey) -> Vec<Value> {
     let projects = survey.ambiguous.iter().map(|project| json!({"project": project.display().to_string()}));
     let packages = survey.packages.iter().map(|dialect| json!({"dialect": dialect}));
     ports.chain(projects).chain(packages).collect()
+}
+
+/// Returns what the state of the editor means for a person who waits for a call.
+fn tone(link: &LinkView, still: Option<&Still>) -> Tone {
+    match (link.availability, still) {
+        (Availability::Open, Some(Still::Call(..))) => Tone::Waiting,
+        (Availability::Open, None) if link.state != "stalled" => Tone::Good,
+        (Availability::Open, _) => Tone::Trouble,
+        (Availability::Coming(cause), _) if !cause.is_gone() => Tone::Waiting,
+        (Availability::Coming(_) | Availability::Absent(_), _) => Tone::Trouble,
+    }
 }
 
 /// Returns the headline of the status: whether the editor can be called, why not, and what happens to calls in the meantime.

@@ -85,9 +85,7 @@ async fn renew_hub(parts: Arc<Parts>, path: PathBuf, mut stopped: oneshot::Recei
         Err(error) => return parts.env.events.trouble_with("run_record", &error.to_string()),
     };
     loop {
-        let clients = parts.sessions.all();
-        let opened = clients.iter().filter(|client| client.id != SessionId::STDIO && client.handshake().opened);
-        let snapshots: Vec<Value> = opened.map(|client| parts.seat(client).tools().snapshot()).collect();
+        let snapshots = hub_snapshots(&parts);
         let bytes = serde_json::to_vec(&snapshots).unwrap_or_default();
         // With very many calls and machines a record may be too long to be read back.
         if bytes.len() <= RUN_RECORD_MAX_BYTES
@@ -107,6 +105,13 @@ async fn renew_hub(parts: Arc<Parts>, path: PathBuf, mut stopped: oneshot::Recei
             } => {}
         }
     }
+}
+
+/// Returns a snapshot of each open session of a hub, if its client has opened it.
+pub fn hub_snapshots(parts: &Parts) -> Vec<Value> {
+    let clients = parts.sessions.all();
+    let opened = clients.iter().filter(|client| client.id != SessionId::STDIO && client.handshake().opened);
+    opened.map(|client| parts.seat(client).tools().snapshot()).collect()
 }
 
 /// The number of open sessions of a hub whose clients have opened them.

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::actors::instance_keeper::hub_snapshots;
 use crate::actors::parts::Parts;
 use crate::core::calls::Lookup;
 use crate::core::logbook::Logbook;
@@ -137,6 +138,11 @@ impl Shown for Parts {
 
     fn status(&self) -> Value {
         self.gateway_tools().snapshot()
+    }
+
+    fn sessions(&self) -> Vec<Value> {
+        let of_hub = hub_snapshots(self);
+        if of_hub.is_empty() { vec![self.status()] } else { of_hub }
     }
 }
 

@@ -230,11 +230,40 @@ def check_access(browser):
     told = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]]
     names = lambda role: [name for kind, name in told if kind == role]
     assert len(names("main")) == 1 and len(names("banner")) == 1, told
-    for heading in ("Machines", "Calls in flight", "Last calls", "Reloads and losses", "Last transitions"):
+    for heading in ("State machines", "Calls in flight", "Last calls", "Reloads and losses", "Last transitions"):
         assert heading in names("heading") and heading in names("region"), (heading, told)
     strips = names("image") + names("img")
     assert any(name.startswith("bridge: ready now; lately ") for name in strips), strips
     assert len(strips) == 5 and "Tool" in names("columnheader"), told
+
+
+def check_index(room, browser, shots):
+    """Every gateway of the machine is one click away, also one that serves no page itself. A call that stands still is amber."""
+    assert browser.value("document.querySelector('#others').hidden"), "one gateway needs no list"
+    other_project = room / "Dungeon"
+    unity = Child(room, "fake-unity", "--port", "0", "--project", str(other_project), "--quiet")
+    other = None
+    try:
+        unity.hear("the editor", lambda line: line.get("event") == "listening")
+        other = Gateway(room, "--project", str(other_project))
+        other.call("1", "echo", {"text": "there"})
+        other.answer("1")
+        browser.shows("#gateways", "Castle, for", "Dungeon, for", "ready")
+        unity.say("freeze")
+        other.call("2", "echo", {"text": "nobody moves"})
+        browser.value("[...document.querySelectorAll('#gateways button')].find((b) => b.innerText.startsWith('Dungeon')).click()")
+        browser.shows("#summary", "Unity (Dungeon) is connected, but it has had `echo` for")
+        assert browser.value("document.querySelector('#summary').className") == "waiting"
+        check_looks(browser, "several", shots)
+        unity.say("thaw")
+        other.answer("2")
+        browser.shows("#summary", "Unity (Dungeon) is connected and ready")
+        other.end()
+        browser.shows("#whose", "Castle")
+    finally:
+        for child in (other, unity):
+            if child:
+                child.end()
 
 
 def watch_a_session(room, browser, shots):
@@ -252,12 +281,15 @@ def watch_a_session(room, browser, shots):
 
         browser.order("Page.navigate", url=f"http://{address}/")
         browser.shows("#summary", "Unity (Castle) is connected and ready")
-        machines = browser.shows("#machines", "bridge", "discovery", "push", "registry", "session")
-        assert "ready" in machines and "serving" in machines, machines
+        assert browser.text("#machines") == "", "the machines are behind a fold"
+        assert browser.value("document.querySelector('#summary').className") == "good"
         browser.shows("#recent", "echo", "ok")
         browser.shows("#facts", "2022.3.62f1", HOSTILE_CLIENT)
         browser.shows("#whose", HOSTILE_CLIENT)
         check_looks(browser, "ready", shots)
+        browser.value("document.querySelector('details').open = true")
+        machines = browser.shows("#machines", "bridge", "discovery", "push", "registry", "session")
+        assert "ready" in machines and "serving" in machines, machines
 
         unity.say("reload 6000")
         browser.shows("#summary", "reloading")
@@ -287,7 +319,8 @@ def watch_a_session(room, browser, shots):
         asked = {event["request"]["url"] for event in browser.heard("Network.requestWillBeSent")}
         foreign = {url for url in asked if not url.startswith((f"http://{address}/", "data:", "about:"))}
         assert not foreign, foreign
-        polls = sum(event["request"]["url"].endswith("/status.json") for event in browser.heard("Network.requestWillBeSent"))
+        check_index(room, browser, shots)
+        polls = sum(event["request"]["url"].endswith("/gateways.json") for event in browser.heard("Network.requestWillBeSent"))
         assert polls >= 5, f"{polls} polls: the page is not live"
 
         gateway.end()

@@ -20,16 +20,20 @@ const SPLIT_MIN_HEIGHT: u16 = 14;
 const COLUMNS_MIN_WIDTH: u16 = 110;
 /// Below this height, a gateway is drawn without frame and gaps, and its calls are drawn first.
 const COMPACT_BELOW_HEIGHT: u16 = 16;
+/// From this width on, the time that a call was held is drawn.
+const HELD_MIN_WIDTH: u16 = 80;
 /// Below this width, no sparkline is drawn.
 const SPARKLINE_MIN_WIDTH: u16 = 8;
 
 /// The user's choice of what is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Selection {
-    /// The pid of the selected gateway. If no gateway has this pid, the first one is selected.
-    pub gateway: Option<u64>,
+    /// The selected gateway, by [`Gateway::id`]. If there is no such gateway, the first one is selected.
+    pub gateway: Option<(u64, u64)>,
     /// Whether the selected gateway fills the screen.
     pub detail: bool,
+    /// Whether the state machines of the selected gateway are shown.
+    pub machines: bool,
     /// Whether the list of keys is shown.
     pub help: bool,
 }
@@ -37,7 +41,7 @@ pub struct Selection {
 impl Selection {
     /// Returns the index of the selected gateway.
     pub fn index(&self, gateways: &[Gateway]) -> usize {
-        gateways.iter().position(|gateway| Some(gateway.gateway.pid) == self.gateway).unwrap_or_default()
+        gateways.iter().position(|gateway| Some(gateway.id()) == self.gateway).unwrap_or_default()
     }
 }
 
@@ -211,8 +215,10 @@ impl Screen<'_> {
         }
         self.facts(&mut pen, gateway);
         pen.gap();
-        self.machines(&mut pen, gateway);
-        pen.gap();
+        if self.selection.machines {
+            self.machines(&mut pen, gateway);
+            pen.gap();
+        }
         let rest = Rect { y: inner.y + pen.row, height: pen.left(), ..inner };
         if rest.width >= COLUMNS_MIN_WIDTH {
             let middle = rest.width / 5 * 3;
@@ -359,10 +365,14 @@ impl Screen<'_> {
         let cause = call.cause.as_deref().map(|cause| format!(": {}", words(cause))).unwrap_or_default();
         let text = format!("{}{cause}", words(verdict));
         let ended = gateway.grown(call.accepted_ms_ago.saturating_sub(call.took_ms), self.now);
-        let times = format!("{}, {} ago", millis(call.took_ms), age(ended)).replace("now ago", "now");
+        // A wait that nobody would notice says nothing.
+        let wide = pen.area.width >= HELD_MIN_WIDTH;
+        let held = call.held_ms.filter(|held| wide && *held >= 1000);
+        let waited = held.map(|held| format!(" ({} held)", millis(held))).unwrap_or_default();
+        let times = format!("{}{waited}, {} ago", millis(call.took_ms), age(ended)).replace("now ago", "now");
         let style = pen.tone(verdict_tone(verdict));
         let name = tool_width(pen.area.width);
-        let verdict_width = pen.area.width.saturating_sub(name + 20).max(8);
+        let verdict_width = pen.area.width.saturating_sub(name + if wide { 36 } else { 20 }).max(8);
         pen.line(&[(name, &call.tool, PLAIN), (verdict_width, &text, style), (0, &times, DIM)]);
     }
 
@@ -404,10 +414,11 @@ impl Screen<'_> {
         let lines = [
             ("up, k / down, j", "another gateway"),
             ("Enter, Tab", "it alone, and back"),
+            ("m", "the state machines, or not"),
             ("?", "these keys"),
             ("q, Esc, Ctrl-C", "quit"),
         ];
-        let (width, height) = (44.min(area.width), 8.min(area.height));
+        let (width, height) = (46.min(area.width), 9.min(area.height));
         let place =
             Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
         Clear.render(place, buffer);

@@ -12,6 +12,7 @@ mod view;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -19,6 +20,7 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::crossterm::{cursor, execute};
 use tokio::sync::mpsc;
+use tokio::time::sleep;
 
 use self::draw::{Screen, Selection};
 use self::view::Gateway;
@@ -27,6 +29,8 @@ use super::serve::watch_signals;
 use super::{Exit, one_shot, output};
 use crate::limits::WATCH_EVERY;
 use crate::platform::host::{Host as _, RealHost};
+use crate::platform::stdio;
+use crate::runtime::enter;
 use crate::storage::instance_record;
 use crate::telemetry::flight::seconds;
 
@@ -40,9 +44,23 @@ pub fn run(arguments: &EditorArgs) -> ExitCode {
         return Exit::Usage.into();
     }
     one_shot::run(arguments, |config| async move {
-        let (quit, quitting) = mpsc::channel(1);
+        let (quit, mut quitting) = mpsc::channel(1);
         tokio::spawn(watch_signals(quit));
-        match watch(config.state_dir.as_deref(), quitting) {
+        let over = Arc::new(Mutex::new(false));
+        let (ended, mut end) = mpsc::channel(1);
+        // A thread of its own, for which nothing waits: once the terminal is gone, the crate that reads its keys never returns.
+        std::thread::spawn({
+            let over = Arc::clone(&over);
+            move || ended.blocking_send(watch(config.state_dir.as_deref(), &over))
+        });
+        let watched = tokio::select! {
+            watched = end.recv() => watched.unwrap_or_else(|| Err(std::io::Error::other("drawing failed"))),
+            _ = quitting.recv() => Ok(()),
+            () = terminal_gone() => Ok(()),
+        };
+        *enter(&over) = true;
+        give_back();
+        match watched {
             Ok(()) => Exit::Ok,
             Err(error) => {
                 output::complain(&format!(
@@ -84,15 +102,21 @@ fn give_back() {
     let _ = disable_raw_mode();
 }
 
-fn watch(
-    state_dir: Option<&Path>,
-    mut quitting: mpsc::Receiver<crate::core::shutdown::ShutdownReason>,
-) -> std::io::Result<()> {
+/// Waits until nobody has the other end of the terminal any more. A window that is closed also sends a signal, but only to the
+/// programs that it controls.
+async fn terminal_gone() {
+    while !stdio::stdin_hung_up() {
+        sleep(WATCH_EVERY).await;
+    }
+}
+
+/// Draws until a key ends it, or until it is `over`, after which nothing is drawn.
+fn watch(state_dir: Option<&Path>, over: &Mutex<bool>) -> std::io::Result<()> {
     let _taken = Taken::take()?;
     let mut terminal = Terminal::new(CrosstermBackend::new(output::screen()))?;
     let colours = output::colours_wanted();
     let mut selection = Selection::default();
-    while quitting.try_recv().is_err() {
+    loop {
         let records = state_dir.map(instance_record::all).unwrap_or_default();
         let gateways: Vec<Gateway> = records.into_iter().map(Gateway::of).collect();
         let screen = Screen {
@@ -102,7 +126,13 @@ fn watch(
             selection,
             colours,
         };
-        terminal.draw(|frame| frame.render_widget(screen, frame.area()))?;
+        {
+            let over = enter(over);
+            if *over {
+                return Ok(());
+            }
+            terminal.draw(|frame| frame.render_widget(screen, frame.area()))?;
+        }
         if event::poll(WATCH_EVERY)?
             && let Event::Key(key) = event::read()?
             && key.kind != KeyEventKind::Release
@@ -124,17 +154,19 @@ enum Pressed {
 fn press(key: KeyEvent, gateways: &[Gateway], selection: &mut Selection) -> Pressed {
     let at = selection.index(gateways);
     let mut select = |index: usize| {
-        selection.gateway = gateways.get(index).map(|gateway| gateway.gateway.pid).or(selection.gateway);
+        selection.gateway = gateways.get(index).map(Gateway::id).or(selection.gateway);
     };
     match key.code {
         KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return Pressed::Quit,
         KeyCode::Char('q') => return Pressed::Quit,
-        KeyCode::Esc if selection.help => selection.help = false,
+        // The list of keys covers what other keys change, so each of them closes it.
+        _ if selection.help => selection.help = false,
         KeyCode::Esc => return Pressed::Quit,
+        KeyCode::Char('m') => selection.machines = !selection.machines,
         KeyCode::Up | KeyCode::Char('k') => select(at.saturating_sub(1)),
         KeyCode::Down | KeyCode::Char('j') => select((at + 1).min(gateways.len().saturating_sub(1))),
         KeyCode::Enter | KeyCode::Tab => selection.detail = !selection.detail,
-        KeyCode::Char('?') => selection.help = !selection.help,
+        KeyCode::Char('?') => selection.help = true,
         _ => {}
     }
     Pressed::GoOn

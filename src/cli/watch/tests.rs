@@ -29,7 +29,7 @@ fn ready() -> Value {
         "summary": "Unity (Castle) is connected and ready.",
         "project": "/games/Castle",
         "editor": {
-            "ready": true, "state": "ready", "why": null, "since_ms": 31_000, "port": 8701, "port_named_by": "project",
+            "ready": true, "tone": "good", "state": "ready", "why": null, "since_ms": 31_000, "port": 8701, "port_named_by": "project",
             "pid": 4711, "unity_version": "2022.3.62f1", "connections": 2,
         },
         "problems": [],
@@ -39,7 +39,7 @@ fn ready() -> Value {
             "open_count": 1,
             "open": [{"tool": "run-tests", "state": "sent", "verdict": null, "accepted_ms_ago": 4200, "took_ms": 4200}],
             "recent": [
-                {"tool": "compile", "state": "answered", "verdict": "ok", "accepted_ms_ago": 40_000, "took_ms": 3456},
+                {"tool": "compile", "state": "answered", "verdict": "ok", "accepted_ms_ago": 40_000, "took_ms": 3456, "held_ms": 3100},
                 {"tool": "get-logs", "state": "answered", "verdict": "not_executed", "cause": "reloading",
                  "accepted_ms_ago": 90_000, "took_ms": 55_000},
                 {"tool": "menu", "state": "uncertain", "verdict": "outcome_unknown", "cause": "reload",
@@ -64,7 +64,7 @@ fn ready() -> Value {
 fn reloading() -> Value {
     let mut record = ready();
     record["editor"] = json!({
-        "ready": false, "state": "backing_off", "why": "reloading", "since_ms": 2100, "port": 8701, "pid": 4711,
+        "ready": false, "tone": "waiting", "state": "backing_off", "why": "reloading", "since_ms": 2100, "port": 8701, "pid": 4711,
         "unity_version": "6000.0.23f1", "connections": 1,
     });
     record["project"] = json!("/games/Dungeon");
@@ -87,7 +87,7 @@ fn absent() -> Value {
     json!({
         "written_at": NOW - 61.0,
         "project": null,
-        "editor": {"ready": false, "state": "backing_off", "why": "not_running", "since_ms": 500_000},
+        "editor": {"ready": false, "tone": "trouble", "state": "backing_off", "why": "not_running", "since_ms": 500_000},
         "problems": ["UserSettings/UnityMcpSettings.json is not JSON: set the port again in the package's window in Unity."],
         "tools": {"count": 4, "from": "nowhere yet"},
         "gateway": {"version": "0.1.0", "pid": 5000, "up_ms": 7_300_000, "client": ""},
@@ -159,6 +159,22 @@ fn no_gateway_says_what_to_do() {
 }
 
 #[test]
+fn the_sessions_of_a_hub_are_told_apart() {
+    let mut other = reloading();
+    other["gateway"]["pid"] = json!(4242);
+    other["gateway"]["session"] = json!(2);
+    let gateways: Vec<Gateway> = [ready(), other].into_iter().map(Gateway::of).collect();
+    let mut selection = Selection::default();
+    press(ratatui::crossterm::event::KeyCode::Down.into(), &gateways, &mut selection);
+    assert_eq!(selection.index(&gateways), 1);
+}
+
+#[test]
+fn one_ready_gateway_and_its_machines() {
+    insta::assert_snapshot!(picture(&[ready()], (100, 36), Selection { machines: true, ..Selection::default() }));
+}
+
+#[test]
 fn one_ready_gateway() {
     let terminal = drawn(&[ready()], (100, 32), Selection::default(), true);
     insta::assert_snapshot!(terminal.backend());
@@ -172,14 +188,14 @@ fn a_reload_shows_why_each_call_waits() {
 
 #[test]
 fn several_gateways_and_one_whose_record_is_old() {
-    let selection = Selection { gateway: Some(5000), ..Selection::default() };
+    let selection = Selection { gateway: Some((5000, 0)), ..Selection::default() };
     let odd = json!({"gateway": {"pid": 6000}, "editor": "of another version"});
     insta::assert_snapshot!(picture(&[ready(), reloading(), absent(), odd], (120, 30), selection));
 }
 
 #[test]
 fn one_gateway_alone_with_the_keys_over_it() {
-    let selection = Selection { gateway: Some(4300), detail: true, help: true };
+    let selection = Selection { gateway: Some((4300, 0)), detail: true, help: true, ..Selection::default() };
     insta::assert_snapshot!(picture(&[ready(), reloading()], (80, 24), selection));
 }
 
@@ -204,7 +220,8 @@ fn no_size_is_too_small() {
             for help in [false, true] {
                 for detail in [false, true] {
                     for records in [&[], &all[..]] {
-                        drawn(records, (width, height), Selection { gateway: Some(5000), detail, help }, true);
+                        let selection = Selection { gateway: Some((5000, 0)), detail, machines: !help, help };
+                        drawn(records, (width, height), selection, true);
                     }
                 }
             }
@@ -231,13 +248,17 @@ fn keys_select_and_quit() {
         selection
     };
     let down = KeyCode::Char('j');
-    assert_eq!(after(&[down]).gateway, Some(4300));
-    assert_eq!(after(&[KeyCode::Down, down, down]).gateway, Some(5000), "it stays at the end");
-    assert_eq!(after(&[KeyCode::Up, KeyCode::Char('k'), KeyCode::Up]).gateway, Some(4242));
+    assert_eq!(after(&[down]).gateway, Some((4300, 0)));
+    assert_eq!(after(&[KeyCode::Down, down, down]).gateway, Some((5000, 0)), "it stays at the end");
+    assert_eq!(after(&[KeyCode::Up, KeyCode::Char('k'), KeyCode::Up]).gateway, Some((4242, 0)));
     assert!(after(&[KeyCode::Enter]).detail && !after(&[KeyCode::Tab]).detail);
-    assert!(after(&[KeyCode::Char('?')]).help && !after(&[KeyCode::Esc]).help, "Esc closes the keys first");
+    for key in [KeyCode::Esc, KeyCode::Char('?'), KeyCode::Down, KeyCode::Enter] {
+        let before = after(&[KeyCode::Char('?')]);
+        assert_eq!((before.help, after(&[key])), (true, Selection { help: false, ..before }), "{key:?} closes the keys first");
+    }
+    assert!(after(&[KeyCode::Char('m')]).machines && !after(&[KeyCode::Char('m')]).machines);
     // The selected gateway stays selected when a gateway before it ends. If the selected one ends, the first one is selected.
-    let mut selection = Selection { gateway: Some(4300), ..Selection::default() };
+    let mut selection = Selection { gateway: Some((4300, 0)), ..Selection::default() };
     assert_eq!((selection.index(&gateways[1..]), selection.index(&gateways[2..])), (0, 0));
     let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
     for key in [KeyCode::Char('q').into(), KeyCode::Esc.into(), control_c] {

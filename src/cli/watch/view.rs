@@ -47,6 +47,8 @@ pub struct Gateway {
 pub struct Editor {
     /// Whether the editor accepts calls.
     pub ready: bool,
+    /// What that means for a person who waits.
+    pub tone: Option<Tone>,
     /// The bridge machine's state.
     pub state: String,
     /// Why the editor is not ready; `None` if it is.
@@ -74,8 +76,6 @@ pub struct Editor {
 pub struct Still {
     /// A description for people.
     pub says: String,
-    /// Whether the editor may be working on a call.
-    pub may_work: bool,
 }
 
 /// The last heartbeat of an editor.
@@ -130,6 +130,8 @@ pub struct Call {
     pub verdict: Option<String>,
     /// The cause of the verdict.
     pub cause: Option<String>,
+    /// How long the call was held before it was sent, in milliseconds; `None` if it was not sent.
+    pub held_ms: Option<u64>,
     /// The cause for which the call is held, as a label.
     pub waits_for: Option<String>,
     /// The same cause as a phrase. A gateway of an older version does not write it.
@@ -179,6 +181,8 @@ pub struct About {
     pub version: String,
     /// The pid of the gateway.
     pub pid: u64,
+    /// The number of the session: a hub has several, with one pid.
+    pub session: u64,
     /// How long the gateway has been running, in milliseconds.
     pub up_ms: u64,
     /// The name of its client.
@@ -198,6 +202,11 @@ impl Gateway {
         })
     }
 
+    /// Returns what the gateway is told apart by: its pid and its session.
+    pub fn id(&self) -> (u64, u64) {
+        (self.gateway.pid, self.gateway.session)
+    }
+
     /// Returns the last part of the project's path, or a placeholder.
     pub fn name(&self) -> &str {
         let path = self.project.as_deref().unwrap_or_default();
@@ -210,27 +219,12 @@ impl Gateway {
 
     /// Returns the tone of the editor's state.
     pub fn tone(&self) -> Tone {
-        match (self.unreadable, self.editor.ready, &self.editor.why) {
-            (true, ..) => Tone::Unsure,
-            (_, true, _) if self.editor.state == "stalled" => Tone::Trouble,
-            (_, true, _) if self.editor.still.as_ref().is_some_and(|still| !still.may_work) => Tone::Trouble,
-            (_, true, _) => Tone::Good,
-            (_, false, Some(why))
-                if matches!(
-                    &**why,
-                    "connecting"
-                        | "reloading"
-                        | "compiling"
-                        | "starting"
-                        | "bridge_stopped"
-                        | "listing"
-                        | "lost"
-                        | "busy"
-                ) =>
-            {
-                Tone::Waiting
-            }
-            (_, false, _) => Tone::Trouble,
+        match (self.unreadable, self.editor.tone) {
+            (true, _) => Tone::Unsure,
+            (false, Some(tone)) => tone,
+            // Written by an older version.
+            (false, None) if self.editor.ready => Tone::Good,
+            (false, None) => Tone::Waiting,
         }
     }
 

@@ -120,9 +120,9 @@ impl<S: Shown> http::Service for Pages<S> {
         if ![Method::GET, Method::HEAD].contains(&request.method) {
             return Err(Refused::BadMethod);
         }
-        let page = pages::page(&*self.0, request.path()?);
+        let page = pages::page(&*self.0, request.path()?).await;
         self.0.events().scraped(if page.is_some() { ScrapeResult::Ok } else { ScrapeResult::NotFound });
-        Ok(page.unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "/metrics, /status.json, /healthz and / are served\n")))
+        Ok(page.unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "/metrics, /gateways.json, /status.json, /healthz and / are served\n")))
     }
 
     fn refuse(&self, why: Refused) -> Option<Reply> {

@@ -1,11 +1,15 @@
 //! The pages of the exporter and their paths.
 
+use serde_json::Value;
+
 use super::shown::{Shown, render};
 use crate::limits::PICTURE_WINDOW;
+use crate::platform;
 use crate::services::http::header::{self, HeaderValue};
 use crate::services::http::{Reply, StatusCode};
+use crate::storage::instance_record;
 
-/// The status page. It requests `/status.json` from this server, and nothing else.
+/// The status page. It requests `/gateways.json` from this server, and nothing else.
 const STATUS_PAGE: &str = include_str!("page.html");
 
 /// Returns the status page. Its security policy allows only the page's own script to run, and forbids that script to make markup
@@ -23,9 +27,22 @@ fn status_page(shown: &impl Shown) -> Reply {
         .with(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
 }
 
+/// Returns the state of each session of this process, followed by the records of all other gateways that run for this user.
+async fn gateways(shown: &impl Shown) -> String {
+    let mut all = shown.sessions();
+    if let Some(state) = shown.state_dir() {
+        let own = u64::from(std::process::id());
+        let read = platform::host::run(&**shown.host(), move || instance_record::all(&state)).await;
+        let others = read.unwrap_or_default().into_iter();
+        all.extend(others.filter(|record| record.pointer("/gateway/pid").and_then(Value::as_u64) != Some(own)));
+    }
+    Value::Array(all).to_string()
+}
+
 /// Returns the page at a path; `None` if there is no such page.
-pub(super) fn page(shown: &impl Shown, path: &str) -> Option<Reply> {
+pub(super) async fn page(shown: &impl Shown, path: &str) -> Option<Reply> {
     let (kind, body) = match path {
+        "/gateways.json" => ("application/json", gateways(shown).await),
         "/metrics" => ("text/plain; version=0.0.4; charset=utf-8", render(shown)),
         "/healthz" => ("text/plain; charset=utf-8", "ok\n".to_owned()),
         "/status.json" => ("application/json", shown.status().to_string()),

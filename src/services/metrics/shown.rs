@@ -26,8 +26,10 @@ pub trait Shown: Gateway {
     fn survey(&self) -> watch::Receiver<Option<Arc<Survey>>>;
     /// Returns the current values that are not counted by events.
     fn sample(&self) -> Sample;
-    /// Returns the current data of the status page.
+    /// Returns the current state of this gateway.
     fn status(&self) -> Value;
+    /// Returns the current state of each session of this process.
+    fn sessions(&self) -> Vec<Value>;
 }
 
 /// Renders all metrics in the text format of Prometheus.
