@@ -26,6 +26,7 @@ pub mod serve;
 pub mod setup;
 mod shown;
 pub mod status;
+mod terminal;
 pub mod tools;
 pub mod unity;
 mod variables;

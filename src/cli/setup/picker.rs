@@ -9,7 +9,7 @@ use ratatui::crossterm::{cursor, queue};
 
 use super::list::word;
 use super::standing::title;
-use crate::cli::output;
+use crate::cli::{output, terminal};
 
 /// What a person chose.
 pub(super) enum Picked {
@@ -32,15 +32,17 @@ pub(super) fn pick(standings: &[Standing], remove: bool) -> Picked {
         chosen: !remove && !matches!(standing.state, State::Configured | State::Broken(_)),
     });
     let asked = if remove { "Take holdfast out of which clients?" } else { "Set up which clients?" };
-    let mut picker = Picker { asked, rows: rows.collect(), at: 0 };
-    match ask(&mut picker) {
-        Ok(Pressed::Done) => {
+    let picker = Picker { asked, rows: rows.collect(), at: 0 };
+    match terminal::while_it_is_open(|| ask(picker)) {
+        Some(Ok((Pressed::Done, picker))) => {
             let chosen = standings.iter().zip(&picker.rows).filter(|(_, row)| row.chosen);
             let clients: Vec<_> = chosen.map(|(standing, _)| standing.client).collect();
             if clients.is_empty() { Picked::None("no client was chosen.".to_owned()) } else { Picked::These(clients) }
         }
-        Ok(Pressed::GoOn | Pressed::Cancel) => Picked::Cancelled,
-        Err(error) => Picked::None(format!("the terminal could not be used ({error}); name the clients instead.")),
+        Some(Ok((Pressed::GoOn | Pressed::Cancel, _))) | None => Picked::Cancelled,
+        Some(Err(error)) => {
+            Picked::None(format!("the terminal could not be used ({error}); name the clients instead."))
+        }
     }
 }
 
@@ -63,7 +65,7 @@ impl Drop for Raw {
     }
 }
 
-fn ask(picker: &mut Picker) -> io::Result<Pressed> {
+fn ask(mut picker: Picker) -> io::Result<(Pressed, Picker)> {
     let raw = Raw::begin()?;
     let mut screen = output::screen();
     let mut drawn = 0;
@@ -86,7 +88,7 @@ fn ask(picker: &mut Picker) -> io::Result<Pressed> {
     };
     rewind(drawn)?;
     drop(raw);
-    Ok(pressed)
+    Ok((pressed, picker))
 }
 
 /// Goes back over what was drawn and clears it.

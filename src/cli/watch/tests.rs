@@ -254,7 +254,11 @@ fn keys_select_and_quit() {
     assert!(after(&[KeyCode::Enter]).detail && !after(&[KeyCode::Tab]).detail);
     for key in [KeyCode::Esc, KeyCode::Char('?'), KeyCode::Down, KeyCode::Enter] {
         let before = after(&[KeyCode::Char('?')]);
-        assert_eq!((before.help, after(&[key])), (true, Selection { help: false, ..before }), "{key:?} closes the keys first");
+        assert_eq!(
+            (before.help, after(&[key])),
+            (true, Selection { help: false, ..before }),
+            "{key:?} closes the keys first"
+        );
     }
     assert!(after(&[KeyCode::Char('m')]).machines && !after(&[KeyCode::Char('m')]).machines);
     // The selected gateway stays selected when a gateway before it ends. If the selected one ends, the first one is selected.

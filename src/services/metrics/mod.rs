@@ -122,7 +122,9 @@ impl<S: Shown> http::Service for Pages<S> {
         }
         let page = pages::page(&*self.0, request.path()?).await;
         self.0.events().scraped(if page.is_some() { ScrapeResult::Ok } else { ScrapeResult::NotFound });
-        Ok(page.unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "/metrics, /gateways.json, /status.json, /healthz and / are served\n")))
+        Ok(page.unwrap_or_else(|| {
+            plain(StatusCode::NOT_FOUND, "/metrics, /gateways.json, /status.json, /healthz and / are served\n")
+        }))
     }
 
     fn refuse(&self, why: Refused) -> Option<Reply> {

@@ -156,6 +156,19 @@ fn on_a_terminal(place: &Place, keys: &[(&str, &str)]) -> Option<i32> {
     ended.and_then(|status| status.code())
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_terminal_that_is_gone_ends_the_choice() {
+    let place = Place::new();
+    here(&place, &["cursor", "codex"]);
+    let untouched = files(&place);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_holdfast"));
+    command.arg("setup").env_clear().env("HOME", place.path("")).env("PATH", "");
+    command.env("HOLDFAST_STATE_DIR", place.path("state")).current_dir(place.path("elsewhere"));
+    assert_eq!(crate::process::room::ends_with_its_terminal(command, "Set up which clients?"), Some(1));
+    assert_eq!(files(&place), untouched);
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn on_a_terminal_a_person_chooses_among_the_clients_that_are_here() {
