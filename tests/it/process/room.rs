@@ -38,6 +38,8 @@ pub fn ends_with_its_terminal(mut command: std::process::Command, shown: &str) -
     grantpt(&ours).and_then(|()| unlockpt(&ours)).expect("it can be used");
     let theirs = open(ptsname_r(&ours).expect("its name").as_str(), flags, Mode::empty()).expect("its other end");
     let end = || std::process::Stdio::from(theirs.try_clone().expect("a copy of it"));
+    let sized = std::process::Command::new("stty").args(["rows", "24", "cols", "80"]).stdin(end()).status();
+    assert!(sized.is_ok_and(|status| status.success()), "the terminal has a size");
     command.env("TERM", "xterm-256color").stdin(end()).stdout(end()).stderr(end());
     let mut child = command.spawn().expect("it starts");
     drop((command, theirs));
