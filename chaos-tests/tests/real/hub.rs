@@ -222,7 +222,7 @@ fn killed_under_a_call(change: impl Fn(&str) -> String) -> (Verdict, usize) {
     client.echoes();
     let id = client.call("count", &json!({"key": "held", "hold": true}));
     until("the call runs", || room.runs("held") == 1);
-    client.signal(Signal::SIGSTOP);
+    client.stop();
     let pid = hub.signal(Signal::SIGKILL);
     until("the hub ends", || !system::runs(u32::try_from(pid.as_raw()).expect("a pid")));
     let records = room.state().join("hub/calls.jsonl");

@@ -38,7 +38,7 @@ fn a_gateway_that_was_stopped_beyond_every_deadline_answers_each_call_once_and_s
             // The gateway has read all calls, because it answers the ping after them.
             let ping = client.ask("ping", &json!({}));
             client.answer(ping);
-            client.signal(Signal::SIGSTOP);
+            client.stop();
             scenario.record.injected("SIGSTOP of the gateway");
             if reply_waits {
                 unity.order("release");

@@ -181,6 +181,12 @@ impl Client {
 
     // ---- the end ----
 
+    /// Stops all threads of the gateway.
+    #[cfg(unix)]
+    pub fn stop(&self) {
+        super::system::stop(self.child.id());
+    }
+
     /// Sends a signal to the gateway.
     #[cfg(unix)]
     pub fn signal(&self, signal: nix::sys::signal::Signal) {

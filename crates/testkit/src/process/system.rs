@@ -1,4 +1,16 @@
-//! What the operating system reports about a process.
+//! What the operating system reports about a process, and how it stops one.
+
+/// Stops all threads of a child process.
+#[cfg(unix)]
+pub fn stop(pid: u32) {
+    use nix::sys::signal::{Signal, kill};
+    use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(pid).expect("a pid"));
+    kill(pid, Signal::SIGSTOP).expect("it lives");
+    // A busy system delivers the signal later. When `waitpid` returns, no thread of the process runs any more.
+    let stopped = waitpid(pid, Some(WaitPidFlag::WUNTRACED));
+    assert!(matches!(stopped, Ok(WaitStatus::Stopped(..))), "{stopped:?}");
+}
 
 /// Whether a process runs. False for a process that has ended but was not waited for yet.
 #[cfg(target_os = "linux")]

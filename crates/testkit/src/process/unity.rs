@@ -161,13 +161,7 @@ impl Unity {
     /// Stops all threads of the process. Windows has no signal for that, so there the fake editor simulates it.
     pub fn stop(&mut self) {
         #[cfg(unix)]
-        {
-            use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-            let pid = self.signal(nix::sys::signal::Signal::SIGSTOP);
-            // When `waitpid` returns, no thread of the process runs any more.
-            let stopped = waitpid(pid, Some(WaitPidFlag::WUNTRACED));
-            assert!(matches!(stopped, Ok(WaitStatus::Stopped(..))), "{stopped:?}");
-        }
+        super::system::stop(self.child.id());
         #[cfg(not(unix))]
         self.say("freeze");
         note(&self.log, json!({"event": "stopped"}));
@@ -176,17 +170,16 @@ impl Unity {
     /// Continues the process.
     pub fn go_on(&mut self) {
         #[cfg(unix)]
-        let _ = self.signal(nix::sys::signal::Signal::SIGCONT);
+        self.signal(nix::sys::signal::Signal::SIGCONT);
         #[cfg(not(unix))]
         self.say("thaw");
         note(&self.log, json!({"event": "continued"}));
     }
 
     #[cfg(unix)]
-    fn signal(&self, signal: nix::sys::signal::Signal) -> nix::unistd::Pid {
+    fn signal(&self, signal: nix::sys::signal::Signal) {
         let pid = nix::unistd::Pid::from_raw(i32::try_from(self.child.id()).expect("a pid"));
         nix::sys::signal::kill(pid, signal).expect("the editor lives");
-        pid
     }
 
     /// Kills the process (SIGKILL or the system's equivalent) and waits for its end.
