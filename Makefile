@@ -25,7 +25,7 @@ dist: static ## every package for this machine with its sums, into dist/, instal
 windows: ## the release program for Windows, built on Debian; it needs no library that Windows does not have
 	@sh scripts/windows.sh build
 
-smoke-windows: ## the Windows program under Wine: a session, the demo, setup and unity install
+smoke-windows: ## the Windows program under Wine: a session, a hub, the demo, setup and unity install
 	@sh scripts/windows.sh smoke
 
 test-windows: ## the Windows program's own tests under Wine, and the demo with every dialect (some 30 minutes)

@@ -3,9 +3,10 @@
 
     python3 scripts/smoke.py [--runner wine] [--no-children] PROGRAM
 
-It opens a session with a fake Unity that reloads in the middle, sets up every client and takes it out again, places the Unity
-package and takes it out, asks doctor and status, and runs the demo. `--runner` is what runs the program where the system does
-not; `--no-children` leaves out what starts the program again by itself (the demo). Exit code 0 only if all of it went well.
+It opens a session with a fake Unity that reloads in the middle, puts two sessions on a hub that is killed and replaced, sets up
+every client and takes it out again, places the Unity package and takes it out, asks doctor and status, and runs the demo.
+`--runner` is what runs the program where the system does not; `--no-children` leaves out what starts the program again by itself
+(the hub, the demo). Exit code 0 only if all of it went well.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import pathlib
 import queue
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -69,13 +71,32 @@ class Program:
         root = "" if drive.upper() == "Z" else f"{os.environ['WINEPREFIX']}/drive_{drive.lower()}"
         return pathlib.Path(root + rest)
 
-    def run(self, *words, code=0):
+    def run(self, *words):
+        return self.says(*words)[0]
+
+    def says(self, *words):
+        """Runs it to its end; what it wrote to stdout and stderr."""
         done = subprocess.run(
             [*self.command, *words], env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False
         )
         out, err = done.stdout.decode(), done.stderr.decode()
-        check(done.returncode == code, f"{' '.join(words)}: exit code {done.returncode}, not {code}", out, err)
-        return out
+        check(done.returncode == 0, f"{' '.join(words)}: exit code {done.returncode}", out, err)
+        return out, err
+
+    def end(self, pid):
+        """Kills a process of the program that is no child of this one."""
+        if self.wine:
+            kill = [*self.command[:-1], "taskkill", "/F", "/PID", str(pid)]
+            done = subprocess.run(kill, env=self.environment, capture_output=True, timeout=PATIENCE, check=False)
+            check(done.returncode == 0, f"the process {pid} could not be ended", done.stdout, done.stderr)
+        else:
+            # On Windows every signal but two ends the process at once.
+            os.kill(pid, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
+
+    def session(self, *words):
+        client = self.start("serve", *words)
+        client.__class__ = Session
+        return client
 
     def start(self, *words):
         return Child(subprocess.Popen(
@@ -103,11 +124,11 @@ class Child:
                 self.errors.append(line)
                 self.logged.notify_all()
 
-    def logs(self, event):
-        """Waits until it has logged that event."""
+    def logs(self, event, times=1):
+        """Waits until it has logged that event so often."""
         with self.logged:
             wanted = f'"event":"{event}"'.encode()
-            told = self.logged.wait_for(lambda: any(wanted in line for line in self.errors), PATIENCE)
+            told = self.logged.wait_for(lambda: sum(wanted in line for line in self.errors) >= times, PATIENCE)
         check(told, f"{self.name}: no {event} in its log within {PATIENCE} s", self.said())
 
     def say(self, text):
@@ -143,13 +164,23 @@ class Child:
 class Session(Child):
     number = 0
 
-    def ask(self, method, params):
+    def open(self):
+        opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
+        check(self.ask("initialize", opening)["serverInfo"]["name"] == "holdfast", "another server answered")
+        self.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+
+    def send(self, method, params):
         self.number += 1
-        number = self.number
-        self.say(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
-        answer = self.hear(lambda message: message.get("id") == number, f"answer to {method}")
-        check("result" in answer, f"{method} failed", answer)
+        self.say(json.dumps({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}))
+        return self.number
+
+    def answer(self, number, what):
+        answer = self.hear(lambda message: message.get("id") == number, f"answer to {what}")
+        check("result" in answer, f"{what} failed", answer)
         return answer["result"]
+
+    def ask(self, method, params):
+        return self.answer(self.send(method, params), method)
 
     def call(self, tool, **arguments):
         result = self.ask("tools/call", {"name": tool, "arguments": arguments})
@@ -163,12 +194,9 @@ def session(program, folder):
     unity = program.start("fake-unity", "--project", program.native(project))
     try:
         unity.hear(lambda event: event["event"] == "listening", "listening editor")
-        client = program.start("serve", "--project", program.native(project))
-        client.__class__ = Session
+        client = program.session("--project", program.native(project))
         try:
-            opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
-            check(client.ask("initialize", opening)["serverInfo"]["name"] == "holdfast", "another server answered")
-            client.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+            client.open()
             check("sea" in client.call("echo", text="sea"), "echo gave something else")
             check(any(tool["name"] == "echo" for tool in client.ask("tools/list", {})["tools"]), "the editor's tools are not listed")
             unity.say("reload 500")
@@ -184,6 +212,62 @@ def session(program, folder):
     finally:
         unity.kill()
     return "a session over a reload"
+
+
+def hub(program, folder):
+    project, counts = program.native(folder / "Hub"), folder / "counts"
+    # A state folder of its own, so that no other part finds this hub. The hub inherits nothing else.
+    state = ("--state-dir", program.native(folder / "hub state"))
+    started = ("--hub", "start", "--project", project, *state)
+
+    def shows(starts):
+        """Waits until status shows both sessions on a hub that was started so often. They write their records by and by."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            gateways = json.loads(program.run("status", "--json", "--project", project, *state))["gateways"]
+            seen = [each["hub"] for each in gateways if each.get("hub")]
+            if len(seen) == 2 and all(each["starts"] == starts and len(each["clients"]) == 2 for each in seen):
+                return
+            check(time.monotonic() < end, f"status does not show two sessions on a hub started {starts} times", gateways)
+
+    unity = program.start("fake-unity", "--project", project, "--count-file", program.native(counts))
+    sessions, pids = [], set()
+    try:
+        unity.hear(lambda event: event["event"] == "listening", "listening editor")
+        sessions += [program.session(*started), program.session(*started)]
+        for session in sessions:
+            session.open()
+            check("sea" in session.call("echo", text="sea"), "echo gave something else")
+            session.logs("hub_attached")
+        info = folder / "hub state/hub/hub.json"
+        first = json.loads(info.read_bytes())["pid"]
+        pids.add(first)
+        shows(1)
+        check("runs already" in program.says("hub", *state)[1], "a second hub does not say that one runs")
+        # A call that runs when the hub is killed is not run again.
+        running = sessions[0].send("tools/call", {"name": "count", "arguments": {"key": "cut", "hold": True}})
+        unity.hear(lambda event: event["event"] == "call_begun" and event["tool"] == "count", "running call")
+        pids.remove(first)
+        program.end(first)
+        verdict = sessions[0].answer(running, "the call that was cut")
+        check(verdict.get("isError") and "may have run" in verdict["content"][0]["text"], "another verdict", verdict)
+        unity.say("release")
+        for session in sessions:
+            check("land" in session.call("echo", text="land"), "echo gave something else after the hub was killed")
+            session.logs("hub_attached", 2)
+        second = json.loads(info.read_bytes())["pid"]
+        pids.add(second)
+        check(first != second, "the hub was not replaced", first)
+        check(counts.read_text().count("cut") == 1, "the call that was cut ran another number of times", counts.read_text())
+        shows(2)
+        for session in sessions:
+            session.ends()
+    finally:
+        for each in [*sessions, unity]:
+            each.kill()
+        for pid in pids:
+            program.end(pid)
+    return "two sessions on a hub that was killed and replaced"
 
 
 def setup(program, folder):
@@ -273,7 +357,8 @@ def main():
     # The program writes UTF-8. Python's stdout on a pipe on Windows would not be UTF-8.
     sys.stdout.reconfigure(encoding="utf-8")
     dialects = DIALECTS if asked.every_dialect else DIALECTS[:1]
-    parts = [session, setup, package, doctor] + ([] if asked.no_children else [demo(dialect) for dialect in dialects])
+    alone = [session, setup, package, doctor]
+    parts = alone + ([] if asked.no_children else [hub, *[demo(dialect) for dialect in dialects]])
     folder = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-smoke-")).resolve()
     failures = 0
     try:

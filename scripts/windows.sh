@@ -3,7 +3,8 @@
 #
 #   setup   only what the others need, from Debian's packages
 #   build   the release program, which needs no library that Windows does not have
-#   smoke   a debug build, run under Wine: a session, the demo, setup and unity install, there and back (scripts/smoke.py)
+#   smoke   a debug build, run under Wine: a session, a hub, the demo, setup and unity install, there and back
+#           (scripts/smoke.py)
 #   test    that with every dialect, then every test that Wine can run (scripts/wine/tests.py has the list of those it cannot)
 #
 # Wine is not Windows: it has its own sockets, pipes, files and processes. A pass there shows that our branches for Windows are

@@ -18,6 +18,8 @@ use std::time::SystemTime;
 pub use self::interface::{
     FocusError, Host, Liveness, NotRead, Owner, Process, Watch, is_lack_of_descriptors, is_temporary, run,
 };
+#[cfg(windows)]
+pub use self::processes::user_of;
 pub use self::processes::{Parent, kill};
 pub use self::system::System;
 pub use self::watch::follow;

@@ -2,7 +2,7 @@
 //!
 //! On Unix, the folder of the socket must belong to this user and be closed to all others, and each side checks the user of the
 //! other. On Windows, a pipe has the system's default rights, under which only the same user (and administrators) may write to
-//! it, and the first instance of its name must be our own.
+//! it; the first instance of its name must be our own, and who connects checks that the process that has the pipe is this user's.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -202,9 +202,13 @@ mod unix {
 
 #[cfg(windows)]
 mod windows {
-    use tokio::net::windows::named_pipe::{ClientOptions, NamedPipeServer, ServerOptions};
+    use std::os::windows::io::AsHandle as _;
 
-    use super::{Connection, Path, PathBuf, SocketError, io};
+    use interprocess::os::windows::named_pipe::{DuplexPipeStream, pipe_mode::Bytes};
+    use tokio::net::windows::named_pipe::{ClientOptions, NamedPipeClient, NamedPipeServer, ServerOptions};
+
+    use super::{Connection, Path, PathBuf, Peer, SocketError, io};
+    use crate::platform::host::user_of;
 
     /// All instances of the pipe are busy (winerror.h).
     const ERROR_PIPE_BUSY: i32 = 231;
@@ -255,21 +259,37 @@ mod windows {
         loop {
             match ClientOptions::new().open(path) {
                 Ok(pipe) => {
+                    let server = server_of(&pipe)?;
+                    if user_of(server).is_none_or(|user| Some(user) != user_of(std::process::id())) {
+                        return Err(foreign(path));
+                    }
                     let (reader, writer) = tokio::io::split(pipe);
-                    return Ok(Connection { reader: Box::new(reader), writer: Box::new(writer), peer: None });
+                    return Ok(Connection {
+                        reader: Box::new(reader),
+                        writer: Box::new(writer),
+                        peer: Peer::of(server),
+                    });
                 }
                 Err(error) if error.raw_os_error() == Some(ERROR_PIPE_BUSY) => tokio::time::sleep(BUSY_WAIT).await,
                 Err(error) => {
                     return Err(match error.kind() {
                         io::ErrorKind::NotFound => SocketError::Nobody,
-                        io::ErrorKind::PermissionDenied => {
-                            SocketError::Foreign(format!("the pipe {} belongs to another user", path.display()))
-                        }
+                        io::ErrorKind::PermissionDenied => foreign(path),
                         _ => error.into(),
                     });
                 }
             }
         }
+    }
+
+    fn foreign(path: &Path) -> SocketError {
+        SocketError::Foreign(format!("the pipe {} belongs to another user", path.display()))
+    }
+
+    /// Returns the process that has created the pipe.
+    fn server_of(pipe: &NamedPipeClient) -> io::Result<u32> {
+        let handle = pipe.as_handle().try_clone_to_owned()?;
+        DuplexPipeStream::<Bytes>::try_from(handle)?.server_process_id()
     }
 }
 

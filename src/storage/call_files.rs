@@ -42,7 +42,8 @@ struct Head<'a> {
 
 #[derive(Debug)]
 struct Inner {
-    file: File,
+    /// `None` while the file is replaced, and after that failed.
+    file: Option<File>,
     bytes: usize,
     records: CallRecords,
     /// Whether nothing is recorded any more but what clients have.
@@ -92,7 +93,8 @@ impl CallFile {
             }
         }
         let gateway = known.unwrap_or(gateway);
-        let inner = Inner { file, bytes: text.len(), records, is_frozen: false, failed: None, unwritten: 0 };
+        let inner =
+            Inner { file: Some(file), bytes: text.len(), records, is_frozen: false, failed: None, unwritten: 0 };
         Ok(Self { gateway, starts: starts + 1, is_damaged, path: path.to_path_buf(), inner: Mutex::new(inner) })
     }
 
@@ -193,7 +195,7 @@ impl Inner {
     fn add(&mut self, head: &Head<'_>, record: Record) -> io::Result<()> {
         let mut line = serde_json::to_vec(&record)?;
         line.push(b'\n');
-        let written = self.append(&line);
+        let written = self.append(head.path, &line);
         self.failed = written.as_ref().err().map(ToString::to_string);
         self.unwritten += u64::from(written.is_err());
         // A call whose record cannot be written is not sent. All else has happened, whether it is written or not.
@@ -208,12 +210,16 @@ impl Inner {
         written
     }
 
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let written = self.file.write_all(bytes);
+    fn append(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            closed => closed.insert(open_end(path)?),
+        };
+        let written = file.write_all(bytes);
         match written {
             Ok(()) => self.bytes += bytes.len(),
             // A part may have been written, and the next line must not be joined to it.
-            Err(_) => drop(self.file.set_len(self.bytes as u64)),
+            Err(_) => drop(file.set_len(self.bytes as u64)),
         }
         written
     }
@@ -226,8 +232,10 @@ impl Inner {
             all.extend(serde_json::to_vec(&record)?);
             all.push(b'\n');
         }
+        // Not every Windows replaces a file that is open. The old file stays right if this fails.
+        self.file = None;
         RealHost.write(head.path, &all)?;
-        (self.file, self.bytes) = (open_end(head.path)?, all.len());
+        (self.file, self.bytes) = (Some(open_end(head.path)?), all.len());
         Ok(())
     }
 }
@@ -322,13 +330,13 @@ mod tests {
         let file = CallFile::open(&path, "one".to_owned()).unwrap();
         file.sent(sent(1)).unwrap();
         // A disk that is full.
-        file.lock().file = std::fs::OpenOptions::new().append(true).open("/dev/full").unwrap();
+        file.lock().file = Some(std::fs::OpenOptions::new().append(true).open("/dev/full").unwrap());
         assert!(file.sent(sent(2)).is_err());
         assert_eq!((told(&file, 1).as_str(), told(&file, 2).as_str()), ("sent", "not sent"));
         assert!(file.problem().unwrap().contains("calls.jsonl"));
         file.answered(call(1), "[1]");
         assert_eq!((told(&file, 1).as_str(), file.unwritten()), ("[1]", 2), "an answer counts too");
-        file.lock().file = open_end(&path).unwrap();
+        file.lock().file = Some(open_end(&path).unwrap());
         file.sent(sent(2)).unwrap();
         assert_eq!((told(&file, 2).as_str(), file.problem(), file.unwritten()), ("sent", None, 2));
     }

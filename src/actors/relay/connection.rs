@@ -42,8 +42,6 @@ pub(super) async fn run(
         Reply::Welcome(welcome) => welcome,
         Reply::Refused(refusal) => return tell(&me, News::Failed { nth, why: NoAttachment::Refused(refusal) }),
     };
-    // Where the system does not name the process, the hub's own word on this connection does. Not in a container, where pids differ.
-    let peer = peer.or_else(|| if cfg!(windows) { Peer::of(welcome.pid) } else { None });
     let (lines, queue) = mpsc::channel(HUB_LINES_MAX);
     let answers = lines.clone();
     tell(&me, News::Welcomed { nth, welcome, peer, lines });

@@ -67,6 +67,13 @@ pub fn kill(pid: u32) -> bool {
     look_up(pid, sysinfo::ProcessRefreshKind::nothing(), sysinfo::Process::kill).unwrap_or(false)
 }
 
+/// Returns the user of a process, as the system names it; `None` if the process has ended, or the system does not tell.
+#[cfg(windows)]
+pub fn user_of(pid: u32) -> Option<sysinfo::Uid> {
+    let what = sysinfo::ProcessRefreshKind::nothing().with_user(sysinfo::UpdateKind::Always);
+    look_up(pid, what, |process| process.user_id().cloned()).flatten()
+}
+
 /// Returns the command line of a process; empty if the system does not report it.
 #[cfg(target_os = "linux")]
 pub fn command_line(pid: u32) -> Vec<String> {
