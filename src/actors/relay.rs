@@ -65,8 +65,11 @@ pub struct State {
     heard: Arc<AtomicBool>,
     /// Dropping this sender ends the connection.
     open: Option<watch::Sender<()>>,
-    /// The lock that is held while this process starts a hub, and the pid of the hub.
-    starting: Option<(std::fs::File, u32)>,
+    /// The lock that is held while this process starts a hub. Held also while an older hub makes way: an older session that were
+    /// the first to start its successor would start an older hub again.
+    start_lock: Option<std::fs::File>,
+    /// The pid of the hub that this process starts.
+    starting: Option<u32>,
     /// Whether it was logged that no hub can be started.
     said_not_started: bool,
 }
@@ -92,6 +95,7 @@ impl Actor for RelayActor {
             peer: None,
             heard,
             open: None,
+            start_lock: None,
             starting: None,
             said_not_started: false,
         })
@@ -257,7 +261,8 @@ impl RelayActor {
                 self.seat.env.events.hub_attached(&welcome.build, welcome.pid, &welcome.hub);
                 self.seat.served.store(true, Ordering::Relaxed);
                 *enter(&self.seat.records) = Some(welcome.records);
-                (state.lines, state.peer, state.starting) = (Some(lines), peer, None);
+                (state.lines, state.peer) = (Some(lines), peer);
+                (state.start_lock, state.starting) = (None, None);
                 self.feed(state, &Event::Welcomed { older });
             }
             News::Failed { nth, why } if nth == state.nth => {
@@ -287,9 +292,9 @@ impl RelayActor {
             // Of an earlier connection.
             News::Welcomed { .. } | News::Failed { .. } | News::Closed { .. } => {}
             // A hub that served this session before it ended is replaced like any other.
-            News::StartedEnded { pid, well } if state.starting.as_ref().is_some_and(|(_, of)| *of == pid) => {
+            News::StartedEnded { pid, well } if state.starting == Some(pid) => {
                 // Another session may start one now.
-                state.starting = None;
+                (state.start_lock, state.starting) = (None, None);
                 let seeks = matches!(state.driver.state(), attachment::State::Dialing | attachment::State::Waiting);
                 if !well && seeks {
                     let log = self.seat.folder.log();
@@ -343,7 +348,11 @@ impl RelayActor {
                 // What changed while no hub served the session was announced to nobody.
                 self.seat.client.outbox.tools_changed(None);
             }
-            Effect::AskToRetire => self.send(state, jsonrpc::notification(hub::RETIRE, None)),
+            Effect::AskToRetire => {
+                // If another session has the lock, that one starts the successor.
+                state.start_lock = self.seat.folder.begin_start().ok().flatten();
+                self.send(state, jsonrpc::notification(hub::RETIRE, None));
+            }
             Effect::Ask => self.send(state, jsonrpc::request(&RequestId::from_text(QUESTION), "ping", None)),
             Effect::EndHub => {
                 let ended = state.peer.take().filter(Peer::kill);
@@ -364,12 +373,13 @@ impl RelayActor {
         if state.starting.is_some() {
             return;
         }
-        match self.seat.folder.begin_start() {
-            Ok(Some(starting)) => match background::start(program, &self.seat.folder.log()) {
+        let lock = state.start_lock.take().map_or_else(|| self.seat.folder.begin_start(), |lock| Ok(Some(lock)));
+        match lock {
+            Ok(Some(lock)) => match background::start(program, &self.seat.folder.log()) {
                 Ok(mut child) => {
                     let (pid, me) = (child.id().unwrap_or_default(), state.me.clone());
                     self.seat.env.events.hub_started_by_session(pid);
-                    state.starting = Some((starting, pid));
+                    (state.start_lock, state.starting) = (Some(lock), Some(pid));
                     self.tasks.spawn(async move {
                         let well = child.wait().await.is_ok_and(|status| status.success());
                         let _ = me.cast(Message::Relay(News::StartedEnded { pid, well }));
