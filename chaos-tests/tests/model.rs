@@ -36,6 +36,7 @@ fn setting(calls: &[Kind], window: u8, faults: u8) -> Setting {
         stop: false,
         http: false,
         rests: false,
+        hub: false,
         broken,
     }
 }
@@ -49,17 +50,22 @@ fn that_rests(setting: Setting) -> Setting {
     Setting { rests: true, ..setting }
 }
 
+/// The same setting, with a hub that may be killed at any time.
+fn of_a_hub(setting: Setting) -> Setting {
+    Setting { hub: true, ..setting }
+}
+
 fn with_stop(setting: Setting) -> Setting {
     Setting { stop: true, ..setting }
 }
 
 fn describe(setting: &Setting) -> String {
-    let Setting { calls, window, faults, losses_only, crashes, stop, http, rests, .. } = setting;
+    let Setting { calls, window, faults, losses_only, crashes, stop, http, rests, hub, .. } = setting;
     let kind = if *losses_only { "losses" } else { "faults" };
     let and = |yes: &bool, what: &'static str| if *yes { what } else { "" };
     let [crashes, stop, http] = [and(crashes, ", crashes"), and(stop, ", stop"), and(http, ", over HTTP")];
-    let rests = and(rests, ", at rest");
-    format!("{calls:?} window {window}, {faults} {kind}{crashes}{stop}{http}{rests}")
+    let [rests, hub] = [and(rests, ", at rest"), and(hub, ", of a hub")];
+    format!("{calls:?} window {window}, {faults} {kind}{crashes}{stop}{http}{rests}{hub}")
 }
 
 /// Checks that no promise is broken in any state, for every order of events, and that what must be possible is reached.
@@ -169,6 +175,19 @@ fn calls_over_http_survive_faults_crashes_and_the_stop() {
     always_again(over_http(with_crashes(setting(&[Plain, Repeatable], 1, 1))));
 }
 
+/// The hub is killed at any point of a call's life, also between a record and what it records, and its successor goes on with the
+/// records and with what the sessions bring.
+#[test]
+fn calls_of_a_hub_survive_its_kill_at_every_point() {
+    always(of_a_hub(setting(&[Plain], 1, 2)));
+    always(of_a_hub(setting(&[Plain, Repeatable], 1, 1)));
+    always(of_a_hub(Setting { losses_only: true, ..setting(&[Journaled], 1, 2) }));
+    always(of_a_hub(with_crashes(setting(&[Journaled], 1, 1))));
+    always(of_a_hub(setting(&[Journaled, Journaled], 1, 1)));
+    always_again(of_a_hub(setting(&[Plain, Repeatable], 1, 1)));
+    always_again(of_a_hub(setting(&[Journaled], 1, 1)));
+}
+
 #[test]
 fn the_way_back_to_ready_is_open_from_everywhere() {
     always_again(with_crashes(setting(&[Plain, Repeatable], 1, 1)));
@@ -209,6 +228,10 @@ fn broken_worlds() -> Vec<(Broken, &'static str, Setting)> {
         (Broken::WakeUpLost, SETTLED_AGAIN, setting(&[Plain], 1, 0)),
         (Broken::EnlistedTooLate, SETTLED_AGAIN, with_crashes(that_rests(setting(&[Plain], 1, 1)))),
         (Broken::PermitLeaks, READY_AGAIN, setting(&[Plain], 1, 1)),
+        (Broken::SendsUnrecorded, AT_MOST_ONCE, of_a_hub(setting(&[Plain], 1, 1))),
+        (Broken::AnswersUnrecorded, ANSWER_KEPT, of_a_hub(setting(&[Plain], 1, 1))),
+        (Broken::SendsRecordedAgain, AT_MOST_ONCE, of_a_hub(setting(&[Plain], 1, 1))),
+        (Broken::SecondHub, AT_MOST_ONCE, of_a_hub(setting(&[Plain], 1, 1))),
     ]
 }
 

@@ -235,7 +235,8 @@ impl Inner {
         // Not every Windows replaces a file that is open. The old file stays right if this fails.
         self.file = None;
         RealHost.write(head.path, &all)?;
-        (self.file, self.bytes) = (Some(open_end(head.path)?), all.len());
+        self.bytes = all.len();
+        self.file = Some(open_end(head.path)?);
         Ok(())
     }
 }

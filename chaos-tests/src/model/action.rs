@@ -124,6 +124,12 @@ pub enum Action {
     TakeDown,
     /// No part of the gateway is left; open calls get their verdicts.
     Finish,
+    /// The hub is killed, and its successor starts.
+    HubCrashes,
+    /// The session brings a request to the successor.
+    Bring(u8),
+    /// The session reads the hub's next answer.
+    Deliver,
 }
 
 /// Describes an event for a person who reads a failed check: who did what.
@@ -156,6 +162,9 @@ pub fn describe(world: &World, action: Action) -> String {
         Action::TellStop => return "the bridge is told to stop".to_owned(),
         Action::TakeDown => return "the tree is taken down".to_owned(),
         Action::Finish => return "what is left is settled".to_owned(),
+        Action::HubCrashes => return "the hub is killed, and another one starts".to_owned(),
+        Action::Bring(call) => return format!("the session brings {} to the hub", name(call)),
+        Action::Deliver => return "the session reads an answer of the hub".to_owned(),
         Action::NoPermit(index) => (index, "waited too long for the permit"),
         Action::Ask(index) => (index, "is to ask what became of calls"),
         Action::AskAnew(index) => (index, "asks anew what became of calls"),
@@ -232,7 +241,9 @@ pub fn cost(world: &World, action: Action) -> u8 {
         | Action::Drain
         | Action::TellStop
         | Action::TakeDown
-        | Action::Finish => true,
+        | Action::Finish
+        | Action::Bring(_)
+        | Action::Deliver => true,
         Action::Elapse => world.due || world.ledger.looks(),
         Action::Refuse(_) => !healthy,
         Action::WriteNothing(index) | Action::Tear(index) | Action::Break(index) => dying(index),
@@ -259,7 +270,8 @@ pub fn cost(world: &World, action: Action) -> u8 {
         | Action::Keep(_)
         | Action::LoseList(_)
         | Action::RegistryCrashes
-        | Action::BridgeCrashes => false,
+        | Action::BridgeCrashes
+        | Action::HubCrashes => false,
     };
     u8::from(!free)
 }
@@ -268,7 +280,13 @@ pub fn cost(world: &World, action: Action) -> u8 {
 fn is_loss(action: Action) -> bool {
     matches!(
         action,
-        Action::Break(_) | Action::Tear(_) | Action::WriteNothing(_) | Action::Keep(_) | Action::Reload | Action::Crash
+        Action::Break(_)
+            | Action::Tear(_)
+            | Action::WriteNothing(_)
+            | Action::Keep(_)
+            | Action::Reload
+            | Action::Crash
+            | Action::HubCrashes
     )
 }
 
@@ -284,6 +302,7 @@ pub fn possible(world: &World, setting: &Setting, out: &mut Vec<Action>) {
         task(world, setting, u8::try_from(index).unwrap_or(u8::MAX), line, out);
     }
     editor(world, out);
+    hub(world, setting, out);
     journal(world, setting, out);
     end(world, setting, out);
     let all = out.split_off(first);
@@ -478,6 +497,16 @@ fn editor(world: &World, out: &mut Vec<Action>) {
         Editor::Frozen => out.extend([Action::ComeBack, Action::Crash]),
         Editor::Reloading | Editor::Dead => out.push(Action::ComeBack),
     }
+}
+
+fn hub(world: &World, setting: &Setting, out: &mut Vec<Action>) {
+    if setting.hub {
+        out.push(Action::HubCrashes);
+    }
+    if !world.on_the_way.is_empty() {
+        out.push(Action::Deliver);
+    }
+    out.extend((0u8..).take(setting.calls.len()).filter(|call| world.is_away(*call)).map(Action::Bring));
 }
 
 fn end(world: &World, setting: &Setting, out: &mut Vec<Action>) {

@@ -14,6 +14,7 @@ pub mod action;
 pub mod bridge;
 pub mod editor;
 pub mod graph;
+pub mod hub;
 pub mod journal;
 pub mod line;
 pub mod promises;

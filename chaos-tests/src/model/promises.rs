@@ -8,6 +8,7 @@ use stateright::{Model, Property};
 
 use super::action::{self, Action};
 use super::bridge;
+use super::hub::Records;
 use super::journal::Journal;
 use super::seam::Seam;
 use super::setting::{Kind, MAX_CALLS, Setting};
@@ -36,6 +37,8 @@ pub const EPOCH_FENCE: &str = "a frame of an old connection never completes a ca
 pub const WINDOW: &str = "never more with the editor than its bridge takes";
 /// If the journal knows the outcome of a call, the gateway asks for it instead of giving the call up.
 pub const JOURNAL_ASKED: &str = "what the journal knows is never unknown";
+/// The answer of an editor that a hub has given out outlives that hub.
+pub const ANSWER_KEPT: &str = "an answer that a hub gave out is never unknown";
 /// The bridge's machine has a decision for every event that it receives.
 pub const NO_SURPRISE: &str = "the machine is never surprised";
 /// Every call has its verdict when the gateway has ended.
@@ -88,6 +91,9 @@ impl Model for Setting {
             stage: Stage::Running,
             faults: self.faults,
             due: false,
+            records: self.hub.then(Records::default),
+            on_the_way: Vec::new(),
+            away: 0,
             ghost: Ghost::default(),
         };
         bridge::begin(&mut world, self);
@@ -135,6 +141,7 @@ impl Model for Setting {
             Property::always(EPOCH_FENCE, |_, world: &World| !world.is_wrong(Wrong::OldFrame)),
             Property::always(WINDOW, |_, world: &World| !world.is_wrong(Wrong::Window)),
             Property::always(JOURNAL_ASKED, |_, world: &World| !world.is_wrong(Wrong::Guessed)),
+            Property::always(ANSWER_KEPT, |_, world: &World| !world.is_wrong(Wrong::Forgotten)),
             Property::always(NO_SURPRISE, |_, world: &World| !world.is_wrong(Wrong::Surprise)),
             Property::always(SETTLED_AT_END, |_, world: &World| world.stage != Stage::Ended || !world.waits()),
             Property::sometimes("an answer arrives", |_, world: &World| {

@@ -7,7 +7,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use holdfast::core::calls::{Ledger, LedgerAccess, NewCall, Settlement, Terms};
+use holdfast::core::call_records::SentCall;
+use holdfast::core::calls::{Ledger, LedgerAccess, NewCall, RecoveredCall, Settlement, Terms};
 use holdfast::fsm::call::Verdict;
 use holdfast::fsm::cause::Loss;
 use holdfast::limits::PATIENCE_MARGIN;
@@ -72,6 +73,8 @@ pub fn sending(key: &JournalKey) -> Sending {
 pub enum Said {
     /// The client is answered.
     Answer(u8, Verdict),
+    /// A call of an earlier hub has its answer, and its client has not come back for it.
+    Recorded(u8, Verdict),
     /// A call gets a verdict, but the client gets no answer, because it cancelled the call or has its answer already.
     Note(u8, Verdict),
     /// A late answer is kept for `holdfast_result`.
@@ -83,6 +86,9 @@ pub enum Said {
 /// Translates settlements for the model. Progress and withdrawals are left out.
 pub fn said(settlements: Vec<Settlement>) -> Vec<Said> {
     let words = settlements.into_iter().filter_map(|settlement| match settlement {
+        Settlement::Answer(answer) if answer.request.session == SessionId::RECOVERED => {
+            Some(Said::Recorded(number(answer.call), answer.verdict))
+        }
         Settlement::Answer(answer) => Some(Said::Answer(number(answer.call), answer.verdict)),
         Settlement::Noted { call, verdict, .. } => Some(Said::Note(number(call), verdict)),
         Settlement::KeepLate { call, .. } => Some(Said::KeepLate(number(call))),
@@ -150,6 +156,26 @@ impl Seam {
     /// Cancels a call for the client.
     pub fn cancel(&mut self, call: u8) -> Vec<Said> {
         said(self.change(|ledger| ledger.cancel(request(call), now()).1))
+    }
+
+    /// Adds a call that an earlier hub sent.
+    pub fn recover(&mut self, sent: &SentCall) -> Vec<Said> {
+        let call = RecoveredCall {
+            id: sent.call,
+            tool: Arc::clone(&sent.tool),
+            project: sent.project.clone(),
+            recovery: sent.journal.clone().map_or(Recovery::None, Recovery::Journal),
+            profile: ProtocolVersion::LATEST.into(),
+            requester: Arc::default(),
+        };
+        said(self.change(|ledger| ledger.recover(call, now())))
+    }
+
+    /// Gives a call of an earlier hub to the client that came back for it. `None` if it is not open.
+    pub fn adopt(&mut self, call: u8) -> Option<Vec<Said>> {
+        let by = (request(call), ProtocolVersion::LATEST.into());
+        let arguments = RawValue::NULL.to_owned().into();
+        self.change(|ledger| ledger.adopt(id(call), by, &arguments, now())).map(said)
     }
 
     /// Begins to end the gateway: the ledger refuses calls from now on.

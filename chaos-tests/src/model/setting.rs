@@ -72,6 +72,15 @@ pub enum Broken {
     GoodbyeUnheard,
     /// Replies are matched with calls by their order, not by their number.
     RepliesInOrder,
+    /// A hub sends a call that it has not recorded as sent.
+    SendsUnrecorded,
+    /// A hub answers a call and records the answer only when it was delivered.
+    AnswersUnrecorded,
+    /// A hub sends again what its predecessor recorded as sent.
+    SendsRecordedAgain,
+    /// Two hubs run at once: the one that takes the other's sessions over has read the records when it started, before anything
+    /// was sent.
+    SecondHub,
 }
 
 /// What one run of the model checker tries.
@@ -93,6 +102,8 @@ pub struct Setting {
     pub http: bool,
     /// Whether the gateway does not connect until the first call, because nothing needs the editor before.
     pub rests: bool,
+    /// Whether the gateway is a hub, which keeps records and may be killed at any time.
+    pub hub: bool,
     /// The detail that is wrong on purpose.
     pub broken: Broken,
 }

@@ -60,6 +60,7 @@ impl Step<'_> {
     fn run(&mut self, action: Action) {
         match action {
             Action::Call(call) => self.call(call),
+            Action::Cancel(call) if self.world.forgoes(call) => {}
             Action::Cancel(call) => {
                 let said = self.world.ledger.cancel(call);
                 self.world.settle_all(self.setting, said);
@@ -202,6 +203,9 @@ impl Step<'_> {
                 self.world.stage = Stage::Ended;
                 self.close_all();
             }
+            Action::HubCrashes => self.hub_crashes(),
+            Action::Bring(call) => self.bring(call),
+            Action::Deliver => self.deliver(),
             Action::EditorTakes(_)
             | Action::EditorReplies(_)
             | Action::EditorRepeats(_)
@@ -225,6 +229,11 @@ impl Step<'_> {
 
     fn call(&mut self, call: u8) {
         self.world.ghost.accepted |= 1 << call;
+        self.accept(call);
+    }
+
+    /// The gateway gets a call of the client, the first time or from the predecessor of a hub.
+    pub(super) fn accept(&mut self, call: u8) {
         let said = self.world.ledger.accept(call, call);
         self.world.settle_all(self.setting, said);
         if self.world.found().is_some() && !self.broken(Broken::WakeUpLost) {
@@ -306,7 +315,7 @@ impl Step<'_> {
     }
 
     /// Ends the task. Calls that it has written may still reach the editor, unless the editor closed its end.
-    fn fall(&mut self, index: u8) {
+    pub(super) fn fall(&mut self, index: u8) {
         let line = self.world.lines.remove(usize::from(index));
         if line.open && !line.peer_gone {
             for message in line.out {
@@ -353,6 +362,10 @@ impl Step<'_> {
         let key = (!self.broken(Broken::JournalUnasked)).then_some(key);
         let after = After { in_file: kind == Kind::Reported, reload: kind == Kind::Reloading };
         let number = Line::number(epoch, Message::Call(call));
+        if !self.broken(Broken::SendsUnrecorded) {
+            let key = key.clone();
+            self.world.records(|records| records.sent(call, kind, key));
+        }
         let World { lines, ledger, .. } = &mut *self.world;
         let exchange = &mut lines[usize::from(index)].exchange;
         let deadline = ledger.deadline();
@@ -368,6 +381,7 @@ impl Step<'_> {
             Err(_) if self.broken(Broken::ClaimsTwice) => {}
             Err(settled) => {
                 self.line(index).task = Task::Idle;
+                self.world.records(|records| records.dropped(call));
                 return self.settled(index, settled);
             }
         }
@@ -399,6 +413,7 @@ impl Step<'_> {
 
     fn revoke(&mut self, index: u8) {
         if let Task::Writing(call) = self.line(index).task {
+            self.world.records(|records| records.dropped(call));
             let World { lines, ledger, .. } = &mut *self.world;
             let exchange = &mut lines[usize::from(index)].exchange;
             let settlements = ledger.with(|ledger, now| exchange.not_written(seam::id(call), ledger, now));
@@ -568,7 +583,7 @@ impl Step<'_> {
         self.world.lines.iter().map(Line::epoch).max().unwrap_or_default()
     }
 
-    fn forget_messages(&mut self) {
+    pub(super) fn forget_messages(&mut self) {
         self.world.news.clear();
         self.world.wakings = 0;
         self.world.stop_under_way = false;

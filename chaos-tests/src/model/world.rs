@@ -9,6 +9,7 @@ use holdfast::fsm::bridge::{Event, Timer};
 use holdfast::fsm::call::Verdict;
 use holdfast::fsm::cause::Loss;
 
+use super::hub::Records;
 use super::journal::Journal;
 use super::line::Line;
 use super::seam::{Said, Seam};
@@ -110,6 +111,8 @@ pub enum Wrong {
     Guessed = 16,
     /// A call was claimed after the editor's announcement that it quits was read.
     AfterGoodbye = 32,
+    /// The outcome of a call was told as unknown after a hub had the answer and gave it out.
+    Forgotten = 64,
 }
 
 /// How a call ended, in as much detail as the promises need.
@@ -153,6 +156,8 @@ pub struct Ghost {
     pub words: [Option<Word>; MAX_CALLS],
     /// The calls that the client has made, as bits.
     pub accepted: u8,
+    /// The calls whose answer a hub gave out, as bits.
+    pub handed: u8,
     /// Every connection up to this epoch has ended.
     pub over: u64,
     /// A bridge's machine has received the order to stop.
@@ -204,6 +209,12 @@ pub struct World {
     pub faults: u8,
     /// A deadline has passed, and the ledger has not handled it yet.
     pub due: bool,
+    /// The records of sent calls, if the gateway is a hub.
+    pub records: Option<Records>,
+    /// The answers of a hub that its session has not read. They are lost with the hub.
+    pub on_the_way: Vec<(u8, Word)>,
+    /// The calls that the session must bring to the successor of its hub, as bits.
+    pub away: u8,
     /// Facts that the promises need and that no part of the gateway knows.
     pub ghost: Ghost,
 }
@@ -295,12 +306,11 @@ impl World {
     pub fn settle(&mut self, broken: Broken, said: Vec<Said>) {
         for word in said {
             match word {
-                Said::Answer(call, verdict) => {
-                    let call = usize::from(call);
-                    self.ghost.answers[call] = self.ghost.answers[call].saturating_add(1);
-                    self.ghost.words[call].get_or_insert(verdict.into());
-                }
+                Said::Answer(call, verdict) if self.records.is_some() => self.hands_out(call, verdict.into(), broken),
+                Said::Answer(call, verdict) => self.hears(call, verdict.into()),
+                Said::Recorded(call, verdict) => self.records(|records| records.answered(call, verdict.into())),
                 Said::Note(call, verdict) => {
+                    self.records(|records| records.dropped(call));
                     self.ghost.words[usize::from(call)].get_or_insert(verdict.into());
                 }
                 Said::KeepLate(call) if broken == Broken::LateAnswerDelivered => {
@@ -314,11 +324,22 @@ impl World {
         }
     }
 
+    /// The client reads an answer.
+    pub(super) fn hears(&mut self, call: u8, word: Word) {
+        let call = usize::from(call);
+        self.ghost.answers[call] = self.ghost.answers[call].saturating_add(1);
+        self.ghost.words[call].get_or_insert(word);
+    }
+
     /// Does the same as [`settle`](World::settle), for events other than the clock's. Also notes a broken promise if an
     /// outcome is given up that the journal knows and that could still be asked for.
     pub fn settle_all(&mut self, setting: &Setting, said: Vec<Said>) {
         for word in &said {
-            let Said::Answer(call, Verdict::OutcomeUnknown(loss)) = word else { continue };
+            let (Said::Answer(call, Verdict::OutcomeUnknown(loss))
+            | Said::Recorded(call, Verdict::OutcomeUnknown(loss))) = word
+            else {
+                continue;
+            };
             let index = usize::from(*call);
             let kept = setting.calls.get(index) == Some(&Kind::Journaled)
                 && self.sent_to[index] == self.journal.process

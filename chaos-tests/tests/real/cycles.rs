@@ -12,7 +12,7 @@ use super::{Room, setting};
 
 /// The names that a package has for the tools of the load.
 #[derive(Debug, Clone, Copy, Default)]
-enum Words {
+pub enum Words {
     #[default]
     OfTests,
     Turbokettle,
@@ -20,7 +20,7 @@ enum Words {
 }
 
 impl Words {
-    fn of(dialect: &str) -> Self {
+    pub fn of(dialect: &str) -> Self {
         match dialect {
             "turbokettle" => Self::Turbokettle,
             "unity-mcp" => Self::UnityMcp,
@@ -49,7 +49,7 @@ impl Words {
     }
 
     /// Waits for a successful answer of the editor.
-    fn greet(self, client: &mut Client) {
+    pub fn greet(self, client: &mut Client) {
         match self {
             Self::OfTests | Self::Turbokettle => client.echoes(),
             Self::UnityMcp => {
@@ -80,8 +80,8 @@ pub struct Load {
 
 impl Load {
     /// The load of a session whose calls are numbered from here on.
-    pub fn from(number: u64) -> Self {
-        Self { number, ..Self::default() }
+    pub fn of(words: Words, number: u64) -> Self {
+        Self { number, words, ..Self::default() }
     }
 
     /// Gives up the calls of a session that was killed: nobody gets their answers, and they may have run.
@@ -169,7 +169,7 @@ impl Load {
 }
 
 /// Whether a dialect is to be tested: if `DIALECT` is set, only the one that it names.
-fn is_wanted(dialect: &str) -> bool {
+pub fn is_wanted(dialect: &str) -> bool {
     std::env::var("DIALECT").ok().filter(|wanted| !wanted.is_empty()).is_none_or(|wanted| wanted == dialect)
 }
 
@@ -260,7 +260,7 @@ fn kills(dialect: &str, name: &str, cycles: u64) {
     }
     let mut client = Client::open(&room, &flags);
     words.greet(&mut client);
-    let mut load = Load { words, ..Load::default() };
+    let mut load = Load::of(words, 0);
     let mut late = 0;
     for cycle in 0..cycles {
         load.some(&mut client);
