@@ -203,7 +203,7 @@ impl<'r> Storm<'r> {
                 self.unity = Self::unity(self.room, self.dialect);
             }
             Fault::KillHubBehindStoppedSession => {
-                self.sessions[at].0.signal(Signal::SIGSTOP);
+                self.sessions[at].0.stop();
                 self.hub.signal(Signal::SIGKILL);
                 std::thread::sleep(STILL);
                 self.sessions[at].0.signal(Signal::SIGCONT);

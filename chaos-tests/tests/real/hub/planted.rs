@@ -147,7 +147,7 @@ fn two_hubs_at_once_are_found_out_and_the_one_without_the_lock_makes_way() {
     until("the hub serves", || hubs(&folder) == 1);
     assert_eq!(census.broken(), Vec::<String>::new());
     // Without its lock, another process is elected. The hub that stands still cannot notice.
-    first.signal(Signal::SIGSTOP);
+    system::stop(first.0.id());
     std::fs::remove_file(folder.join("hub.lock")).expect("it is there");
     let second = Started::hub(&room);
     census.ended = 1;
