@@ -147,6 +147,13 @@ struct Storm<'r> {
     unity: Unity,
     dialect: &'r str,
     sessions: Vec<(Client, Load)>,
+    /// How many sessions went on without a hub, because hub after hub ended within a second, and were replaced.
+    left: u64,
+}
+
+/// Whether a session serves its client by itself, for the rest of its life. It has a connection of its own to the editor then.
+fn has_left(client: &Client) -> bool {
+    client.log().contains("hub_forgone")
 }
 
 impl<'r> Storm<'r> {
@@ -155,7 +162,7 @@ impl<'r> Storm<'r> {
         let (unity, hub, words) = (Self::unity(room, dialect), Hub { room }, Words::of(dialect));
         let session = |number| (open(room), Load::of(words, number * 1_000_000));
         let sessions = (0..clients).map(session).collect();
-        let mut storm = Self { room, hub, census, unity, dialect, sessions };
+        let mut storm = Self { room, hub, census, unity, dialect, sessions, left: 0 };
         storm.greet();
         storm
     }
@@ -183,7 +190,21 @@ impl<'r> Storm<'r> {
         scenario.record.injected(&format!("{fault:?}"));
         self.census.ended += u64::from(fault.ends_hub());
         self.load();
+        self.settle(scenario)
+    }
+
+    /// Waits for every answer, and returns how many counted calls have an unknown outcome.
+    fn settle(&mut self, scenario: &mut Scenario) -> usize {
         self.sessions.iter_mut().map(|(client, load)| load.settle(client, scenario)).sum()
+    }
+
+    /// Replaces each session that serves itself by one that `open` opens, so that every round finds all sessions on one hub. Each
+    /// must have all its answers.
+    fn renew(&mut self, open: impl Fn(&Room) -> Client) {
+        for (client, _) in self.sessions.iter_mut().filter(|(client, _)| has_left(client)) {
+            std::mem::replace(client, open(self.room)).close(self.room);
+            self.left += 1;
+        }
     }
 
     fn inflict(&mut self, fault: Fault) {
@@ -256,12 +277,15 @@ fn storm(dialect: &str, rounds: u64) {
         let most = fault.costs_at_most(dialect == "holdfast");
         assert!(lost <= most, "{fault:?} in round {round} cost {lost} calls");
         unknown += lost;
+        storm.renew(open);
     }
     scenario.record.figure("hubs_ended", storm.census.ended as f64);
+    let left = storm.left;
     storm.end(&mut scenario);
     scenario.record.figure("rounds", rounds as f64);
     scenario.record.figure("sessions", clients as f64);
     scenario.record.figure("unknown", unknown as f64);
+    scenario.record.figure("sessions_that_left", left as f64);
 }
 
 /// Keeps other runs of these tests on this machine from the one port that there is, until the file is dropped.

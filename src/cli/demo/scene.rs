@@ -55,6 +55,8 @@ pub struct Facts {
     pub port: Option<u64>,
     /// Whether Unity's sockets and main thread are frozen.
     pub frozen: bool,
+    /// Whether Unity will lose its next answer. A step that orders this waits for it: the next call must not come before.
+    pub loses_answer: bool,
     /// Whether the gateway's stdout has ended.
     pub gateway_silent: bool,
 }
@@ -417,6 +419,7 @@ impl Scene {
             "call_begun" => self.facts.begun += 1,
             "call_ended" => self.facts.ended += 1,
             "reload_begun" if self.away.is_none() => self.reloads("compile"),
+            "done" if event["line"] == "lose" => self.facts.loses_answer = true,
             "frozen" => {
                 self.facts.frozen = true;
                 self.timeline.enters(UNITY, at, Phase::Frozen);

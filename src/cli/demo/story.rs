@@ -107,6 +107,7 @@ async fn reload(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
 async fn lost_answer(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
     scene.act("Unity reloads when a call has ended, and its answer has not left");
     scene.steer("lose").await?;
+    scene.until("Unity will lose an answer", |facts| facts.loses_answer).await?;
     let before = scene.facts.ended;
     let must = if part.journal { Verdict::Ok } else { Verdict::OutcomeUnknown };
     let call = scene.call((part.count)("sugar", false), must).await?;
