@@ -2,6 +2,7 @@
 
 mod readable;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -106,8 +107,7 @@ struct Chosen {
 /// A sentence for the user: there is none, and whose logs there are.
 fn choose(logs: Vec<LogFile>, wanted: &Wanted) -> Result<Chosen, String> {
     let with_projects = logs.into_iter().map(|log| {
-        let projects =
-            log_files::projects(&log_files::lines(&log)).into_iter().map(|project| project.into_owned()).collect();
+        let projects = log_files::projects(&log_files::lines(&log)).into_iter().map(Cow::into_owned).collect();
         (log, projects)
     });
     let all: Vec<(LogFile, Vec<String>)> = with_projects.collect();

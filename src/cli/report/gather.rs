@@ -1,5 +1,7 @@
 //! Collects what a report consists of, with nothing replaced yet.
 
+use std::borrow::Cow;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -53,7 +55,7 @@ pub(super) async fn gather(config: &Config, complaints: &[String]) -> Material {
         .extend(state.map(named_editor::known).unwrap_or_default().into_iter().map(|known| display(&known.project)));
     projects.extend(config.project.as_deref().map(display));
     for (_, lines) in &logs {
-        projects.extend(log_files::projects(lines).into_iter().map(|project| project.into_owned()));
+        projects.extend(log_files::projects(lines).into_iter().map(Cow::into_owned));
     }
     projects.iter().for_each(|project| redactor.project(project));
     secrets(&projects, &mut redactor);
@@ -146,7 +148,7 @@ async fn metrics(state: &Path) -> Vec<(String, String)> {
         .collect();
     pids.dedup();
     for pid in pids.into_iter().take(REPORT_GATEWAYS_MAX) {
-        let Some(address) = instance_record::served_at(state, pid).filter(|address| address.is_ipv4()) else {
+        let Some(address) = instance_record::served_at(state, pid).filter(SocketAddr::is_ipv4) else {
             continue;
         };
         if let Some(text) = timeout(REPORT_SCRAPE_MAX, scraped(address.port())).await.ok().flatten() {
