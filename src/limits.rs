@@ -368,9 +368,9 @@ pub const WAIT_READY_MAX: Duration = Duration::from_secs(120);
 
 // ---- Supervision and shutdown --------------------------------------------------------------------------------------
 
-/// Threads that a gateway starts with: the log's, the actors', those of stdin and stdout, and two for files (one survey, one
+/// Threads that a gateway starts with: two of the log, the actors', those of stdin and stdout, and two for files (one survey, one
 /// write).
-pub const START_THREADS: usize = 6;
+pub const START_THREADS: usize = 7;
 /// Descriptors that a gateway starts with, besides its three pipes: two runtimes with three each, two for signals, a lock, the
 /// editor's connection, two for its push channel, one for file changes; the rest for files that are open for a moment. Observed
 /// with an editor: 13 to 17.
@@ -457,6 +457,18 @@ pub const CALL_TIMEOUT_MAX: Duration = Duration::from_secs(PATIENCE_MAX.as_secs(
 /// How long `holdfast doctor` waits for an editor's greeting: a running editor takes milliseconds, and a person waits for the
 /// report.
 pub const DOCTOR_WAIT: Duration = Duration::from_secs(3);
+/// Lines that `holdfast logs` shows if no number is given: some screens.
+pub const LOG_LINES_SHOWN: usize = 100;
+/// Gateways whose logs and metrics `holdfast report` collects: those of the session with the fault, and of a few beside it.
+pub const REPORT_GATEWAYS_MAX: usize = 4;
+/// Bytes of each log in a report: the end of it, which has the fault. Compressed, a report stays below what an issue takes (25 MB).
+pub const REPORT_LOG_MAX_BYTES: usize = MIB / 4;
+/// How long a gateway has to answer when a report asks for its metrics: a running one takes milliseconds.
+pub const REPORT_SCRAPE_MAX: Duration = Duration::from_secs(2);
+/// Longest metrics in a report: ten times those of one gateway.
+pub const REPORT_SCRAPE_MAX_BYTES: usize = MIB;
+/// How long `holdfast status --open` waits for the program that opens the browser: if it fails, it does so at once.
+pub const BROWSER_START_MAX: Duration = Duration::from_secs(3);
 /// How often `holdfast status --watch` reads the run records and draws: twice in the shortest time between two writes of a
 /// record.
 pub const WATCH_EVERY: Duration = Duration::from_millis(250);
@@ -522,6 +534,13 @@ pub const RESULT_FILE_MAX_AGE: Duration = Duration::from_secs(24 * 3600);
 pub const LOG_QUEUE_MAX_LINES: usize = 4096;
 /// Pause between two writes of log lines: lines that arrive in the meantime share the next write, and wake no thread.
 pub const LOG_BATCH_EVERY: Duration = Duration::from_millis(5);
+/// Longest file of a gateway's log on disk. There are two of each gateway, so the last half of them always has more than a thousand
+/// lines: an afternoon of calls and reloads.
+pub const LOG_FILE_MAX_BYTES: usize = MIB / 2;
+/// Gateways whose logs are kept, the ones written to last: a day of a person whose clients start two or three each. At most 20 MiB.
+pub const LOG_GATEWAYS_MAX: usize = 20;
+/// Lines that are repeated at the beginning of each file of a log: one about the gateway, one for each link, and as many again.
+pub const LOG_HEADS_MAX: usize = 2 * LINKS_MAX;
 /// Longest field of a log line taken from a peer; the rest is cut.
 pub const LOG_FIELD_MAX_BYTES: usize = 256;
 

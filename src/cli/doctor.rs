@@ -11,11 +11,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::gateway_args::EditorArgs;
 use super::output::{Tone, toned};
 use super::{Exit, complete, one_shot, output};
+use crate::config::Config;
 use finding::{Finding, Level, Sure};
 
 /// Flags of `holdfast doctor`.
@@ -51,27 +52,45 @@ pub fn run(arguments: &DoctorArgs) -> ExitCode {
     })
 }
 
-fn report(findings: &[Finding], as_json: bool, verbose: bool) -> Exit {
-    let problems = findings.iter().filter(|finding| finding.level == Level::Problem).count();
-    if as_json {
-        let list: Vec<_> = findings
-            .iter()
-            .map(|finding| {
-                json!({
-                    "about": finding.about,
-                    "level": <&str>::from(finding.level),
-                    "sure": <&str>::from(finding.sure),
-                    "says": finding.says,
-                    "mend": finding.fix,
-                })
-            })
-            .collect();
-        let next = next(findings).map(|finding| &finding.fix);
-        output::line(&json!({"problems": problems, "next": next, "findings": list}).to_string());
+/// Runs the checks, and returns the findings for programs.
+pub(super) async fn examined(config: &Config, complaints: &[String]) -> Value {
+    as_json(&checks::examine(config, complaints).await)
+}
+
+/// The variables that change what a gateway does.
+pub(super) fn variables() -> impl Iterator<Item = &'static str> {
+    checks::VARIABLES.iter().map(|(name, _)| *name)
+}
+
+fn report(findings: &[Finding], for_programs: bool, verbose: bool) -> Exit {
+    let problems = count(findings);
+    if for_programs {
+        output::line(&as_json(findings).to_string());
     } else {
         print(findings, problems, verbose);
     }
     if problems == 0 { Exit::Ok } else { Exit::Failed }
+}
+
+/// The number of problems.
+fn count(findings: &[Finding]) -> usize {
+    findings.iter().filter(|finding| finding.level == Level::Problem).count()
+}
+
+fn as_json(findings: &[Finding]) -> Value {
+    let list: Vec<_> = findings
+        .iter()
+        .map(|finding| {
+            json!({
+                "about": finding.about,
+                "level": <&str>::from(finding.level),
+                "sure": <&str>::from(finding.sure),
+                "says": finding.says,
+                "mend": finding.fix,
+            })
+        })
+        .collect();
+    json!({"problems": count(findings), "next": next(findings).map(|finding| &finding.fix), "findings": list})
 }
 
 /// Returns the finding whose fix comes first: the first problem, else the first note that has a fix.

@@ -138,7 +138,7 @@ pub struct EditorArgs {
     pub state_dir: Option<PathBuf>,
     /// How much to log on stderr
     ///
-    /// MCP_DEBUG=true means debug.
+    /// MCP_DEBUG=true means debug. The log in the state folder (`holdfast logs`) has at least info; off keeps none there either.
     #[arg(long, value_name = "LEVEL", env = "HOLDFAST_LOG", value_enum, hide_short_help = true, help_heading = FILES)]
     pub log: Option<Verbosity>,
     /// How log lines look

@@ -152,7 +152,7 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         }
         Err(error) => return fail(&format!("the folder of the hub in {} cannot be used: {error}", state.display())),
     };
-    let logs = logs::start(arguments.log.unwrap_or(Verbosity::Info), arguments.log_format);
+    let logs = logs::start(arguments.log.unwrap_or(Verbosity::Info), arguments.log_format, Some(&state));
     log_panics();
     let (runtime, workers) = match serve::runtimes() {
         Ok(both) => both,
@@ -168,6 +168,7 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         let parts = Parts::of(Environment::with_records(config, Arc::new(Tcp), host, Some(Arc::new(records))));
         parts.env.health.count_tasks_of(tokio::runtime::Handle::current());
         parts.env.health.count_tasks_of(workers.handle().clone());
+        parts.env.events.gateway_started("hub");
         for complaint in complaints {
             parts.env.events.project_problem(&complaint);
         }

@@ -15,12 +15,14 @@ pub mod fake_unity;
 pub mod gateway_args;
 mod help;
 pub mod hub;
+pub mod logs;
 pub mod look;
 mod named_editor;
 pub mod one_shot;
 mod orphan;
 pub mod output;
 mod relayed;
+pub mod report;
 mod resources;
 pub mod serve;
 pub mod setup;
@@ -30,10 +32,10 @@ mod terminal;
 pub mod tools;
 pub mod unity;
 mod variables;
+mod version;
 pub mod watch;
 
 use std::process::ExitCode;
-use std::sync::LazyLock;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -43,20 +45,13 @@ use call::CallArgs;
 use doctor::DoctorArgs;
 use gateway_args::GatewayArgs;
 use hub::HubArgs;
+use logs::LogsArgs;
+use report::ReportArgs;
 use setup::SetupArgs;
 use status::StatusArgs;
 use tools::ToolsArgs;
 use unity::UnityArgs;
-
-/// The text of `--version`: the version, with the commit and its day in a release.
-static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
-    let version = env!("CARGO_PKG_VERSION");
-    match (option_env!("HOLDFAST_REVISION"), option_env!("HOLDFAST_REVISION_DAY")) {
-        (Some(commit), Some(day)) => format!("{version} ({commit} {day})"),
-        (Some(commit), None) => format!("{version} ({commit})"),
-        (None, _) => version.to_owned(),
-    }
-});
+use version::LONG_VERSION;
 
 /// Keeps an AI's session with Unity alive while the editor reloads or crashes
 ///
@@ -158,6 +153,30 @@ Examples:
     jq '.gateways[] | {client: .gateway.client, ready: .editor.ready}'"
     )]
     Status(StatusArgs),
+    /// Show what a gateway has logged
+    ///
+    /// Every gateway keeps its last log lines in the state folder, also after it has ended or was killed: one of `serve` and of `hub`,
+    /// at least at the level `info`. They never have arguments, results or secrets. `--log off` keeps none.
+    ///
+    /// Exit codes: 0 shown, 1 there is no such log, 2 wrong usage.
+    #[command(after_help = "\
+Examples:
+  holdfast logs                          of this project's newest gateway
+  holdfast logs -f -n 20                 and what it logs from now on
+  holdfast logs --json | jq -c 'select(.level == \"WARN\")'")]
+    Logs(LogsArgs),
+    /// Collect what a bug report needs, and send nothing
+    ///
+    /// Writes a zip archive with the version, the system, what doctor and status say, the settings, the ends of the logs, and the metrics.
+    /// The names of user, machine and projects, their paths, tokens and passwords are replaced by placeholders. Look at it before
+    /// you send it.
+    ///
+    /// Exit codes: 0 written, 1 it could not be written, 2 wrong usage.
+    #[command(after_help = "\
+Examples:
+  holdfast report
+  holdfast report --project ~/games/Castle --out report.zip")]
+    Report(ReportArgs),
     /// List the tools that an AI sees
     ///
     /// Asks the editor, waits at most 3 s if one is likely, and says whether the list is live, from the disk (an earlier
@@ -260,6 +279,8 @@ fn run(cli: Cli) -> ExitCode {
         Some(Command::Tools(arguments)) => tools::run(&arguments),
         Some(Command::Call(arguments)) => call::run(&arguments),
         Some(Command::Status(arguments)) => status::run(&arguments),
+        Some(Command::Logs(arguments)) => logs::run(&arguments),
+        Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Doctor(arguments)) => doctor::run(&arguments),
         Some(Command::Setup(arguments)) => setup::run(&arguments),
         Some(Command::Unity(arguments)) => unity::run(&arguments),

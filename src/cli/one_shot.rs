@@ -220,7 +220,8 @@ where
 
 /// Runs a command's work on a new runtime, with logs.
 pub fn block_on(arguments: &EditorArgs, work: impl Future<Output = Exit>) -> ExitCode {
-    let logs = logs::start(arguments.verbosity(true), arguments.log_format);
+    // What a command does is seen at once. Its log would push out those of sessions.
+    let logs = logs::start(arguments.verbosity(true), arguments.log_format, None);
     log_panics();
     let runtime = match runtime() {
         Ok(runtime) => runtime,

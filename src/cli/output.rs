@@ -3,18 +3,23 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Exit;
-use crate::platform::stdio::{Stderr, Stdout};
+use crate::platform::stdio::{self, Stderr, Stdout};
 
 /// The first error of a write to stdout. It is reported once, when the command ends.
 static LOST: OnceLock<io::Error> = OnceLock::new();
 
-/// Keeps the error of a failed write. A pipe that its reader closed (`| head`) is not an error: the reader has all it wanted.
+/// Whether a write to stdout has failed, for whatever reason.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Keeps the error of a failed write. A pipe that its reader closed (`| head`) is not an error, nor is a terminal that is gone: nobody
+/// is there who wanted more.
 fn written(done: io::Result<()>) {
-    if let Err(error) = done
-        && !is_gone(&error)
-    {
+    let Err(error) = done else { return };
+    CLOSED.store(true, Ordering::Relaxed);
+    if !is_gone(&error) && !stdio::stdout_hung_up() {
         let _ = LOST.set(error);
     }
 }
@@ -24,7 +29,12 @@ fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe || cfg!(windows) && error.raw_os_error() == Some(233)
 }
 
-/// Whether a write to stdout has failed.
+/// Whether nothing more can be written to stdout: it failed, or its reader has closed it.
+pub fn closed() -> bool {
+    CLOSED.load(Ordering::Relaxed)
+}
+
+/// Whether output was lost, because a write to stdout failed.
 pub fn lost() -> bool {
     LOST.get().is_some()
 }

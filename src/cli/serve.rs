@@ -59,9 +59,9 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
     if let Err(error) = resources::spare_threads().and_then(|()| resources::spare_descriptors()) {
         return resources::refused(&error).into();
     }
-    let logs = logs::start(arguments.editor.verbosity(false), arguments.editor.log_format);
-    log_panics();
     let (config, complaints) = arguments.config();
+    let logs = logs::start(arguments.editor.verbosity(false), arguments.editor.log_format, config.state_dir.as_deref());
+    log_panics();
     let (runtime, workers) = match runtimes() {
         Ok(both) => both,
         Err(error) => return resources::refused(&error).into(),
@@ -70,6 +70,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         let parts = Parts::new(config, Arc::new(Tcp), Arc::new(RealHost));
         parts.env.health.count_tasks_of(tokio::runtime::Handle::current());
         parts.env.health.count_tasks_of(workers.handle().clone());
+        parts.env.events.gateway_started("serve");
         for complaint in complaints {
             // The session goes on. The AI finds the problem in `holdfast_status`, the user finds it in the log.
             parts.env.events.project_problem(&complaint);

@@ -1,5 +1,7 @@
 //! `holdfast status`: shows every running gateway, and the current state of this project's editor.
 
+mod page;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
@@ -28,6 +30,11 @@ pub struct StatusArgs {
     /// Draw every running gateway live, until q is pressed
     #[arg(long, conflicts_with = "json")]
     pub watch: bool,
+    /// Open the status page in the browser, and print its address
+    ///
+    /// The page of this project's gateway, or else of any: each shows all. A gateway has a page if it was started with --metrics.
+    #[arg(long, conflicts_with_all = ["json", "watch"])]
+    pub open: bool,
     /// Which editor.
     #[command(flatten)]
     pub editor: EditorArgs,
@@ -38,19 +45,49 @@ pub fn run(arguments: &StatusArgs) -> ExitCode {
     if arguments.watch {
         return watch::run(&arguments.editor);
     }
-    one_shot::run(&arguments.editor, |config| show(arguments.json, config))
+    one_shot::run(&arguments.editor, |config| async move {
+        let status = Status::now(&config).await;
+        if arguments.open {
+            return page::open(&status.gateways, status.look.survey.project.as_deref());
+        }
+        if arguments.json {
+            output::line(&status.as_json().to_string());
+        } else {
+            print(&status.gateways, &status.look, config.state_dir.as_deref());
+        }
+        if status.reachable() { Exit::Ok } else { Exit::NotExecuted }
+    })
 }
 
-async fn show(as_json: bool, config: Config) -> Exit {
-    let gateways = config.state_dir.as_deref().map(instance_record::all).unwrap_or_default();
-    let look = Look::around(&config).await;
-    let reachable = look.reachable() || gateways.iter().any(|gateway| serves(gateway, &look));
-    if as_json {
-        output::line(&json!({"reachable": reachable, "gateways": gateways, "here": look.as_json()}).to_string());
-    } else {
-        print(&gateways, &look, config.state_dir.as_deref());
+/// What `holdfast status` shows.
+pub(super) struct Status {
+    /// The records of all running gateways, each with the address of its page.
+    gateways: Vec<Value>,
+    look: Look,
+}
+
+impl Status {
+    /// Looks around.
+    pub(super) async fn now(config: &Config) -> Self {
+        let mut gateways = config.state_dir.as_deref().map(instance_record::all).unwrap_or_default();
+        for gateway in &mut gateways {
+            let served = (config.state_dir.as_deref())
+                .and_then(|state| instance_record::served_at(state, number(gateway, "/gateway/pid")));
+            if let Some(record) = gateway.as_object_mut() {
+                record.insert("page".to_owned(), served.map(|address| format!("http://{address}/")).into());
+            }
+        }
+        Self { gateways, look: Look::around(config).await }
     }
-    if reachable { Exit::Ok } else { Exit::NotExecuted }
+
+    fn reachable(&self) -> bool {
+        self.look.reachable() || self.gateways.iter().any(|gateway| serves(gateway, &self.look))
+    }
+
+    /// Returns the status for programs.
+    pub(super) fn as_json(&self) -> Value {
+        json!({"reachable": self.reachable(), "gateways": self.gateways, "here": self.look.as_json()})
+    }
 }
 
 /// Whether a gateway is connected to the editor that was asked for: the editor of this project, or on this port; or any editor if
@@ -121,6 +158,9 @@ fn print_gateway(gateway: &Value) {
         row("hub", &format!("{with}{taken}"));
     }
     row("project", &clean(text(gateway, "/project").unwrap_or("not known")));
+    if let Some(page) = text(gateway, "/page") {
+        row("page", page);
+    }
     let ready = gateway.pointer("/editor/ready").and_then(Value::as_bool) == Some(true);
     let why =
         text(gateway, "/editor/why").map(|why| format!(": {}", clean(&why.replace('_', " ")))).unwrap_or_default();

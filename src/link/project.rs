@@ -112,10 +112,19 @@ impl Project {
         // survey with the same roots found before.
         let nothing = survey.project.is_none() && survey.ambiguous.is_empty();
         let stays = survey.failed || self.is_named() && survey.project.is_none();
-        self.learn_whereabouts(|known| match &mut known.found {
-            Some((found_with, _)) if stays || (nothing && *found_with == generation) => *found_with = generation,
-            found => *found = Some((generation, survey.project.clone())),
+        let is_new = self.learn_whereabouts(|known| match &mut known.found {
+            Some((found_with, _)) if stays || (nothing && *found_with == generation) => {
+                *found_with = generation;
+                false
+            }
+            found => {
+                let before = found.replace((generation, survey.project.clone()));
+                before.is_none_or(|(_, before)| before != survey.project)
+            }
         });
+        if let Some(project) = survey.project.as_deref().filter(|_| is_new) {
+            self.env.events.project_found(project);
+        }
         true
     }
 

@@ -201,6 +201,30 @@ impl Host for RealHost {
     }
 }
 
+/// Returns the name of this machine, if the system tells it.
+#[cfg(unix)]
+pub fn host_name() -> Option<String> {
+    rustix::system::uname().nodename().to_str().ok().map(str::to_owned)
+}
+
+/// Returns the name of this machine. Windows tells it in the variable COMPUTERNAME.
+#[cfg(not(unix))]
+pub fn host_name() -> Option<String> {
+    None
+}
+
+/// Returns the release of the system's kernel, if the system tells it.
+#[cfg(unix)]
+pub fn release() -> Option<String> {
+    rustix::system::uname().release().to_str().ok().map(str::to_owned)
+}
+
+/// Returns the release of the system's kernel. Not asked for on Windows.
+#[cfg(not(unix))]
+pub fn release() -> Option<String> {
+    None
+}
+
 /// Retries for a moment an operation that Windows refuses while another program has the file open without sharing it. Virus
 /// scanners do so with files that were just written, and an editor does so with its own files.
 fn patiently<T>(is_busy: fn(System, &io::Error) -> bool, operation: impl Fn() -> io::Result<T>) -> io::Result<T> {
@@ -250,7 +274,7 @@ fn files_of(entries: impl Iterator<Item = io::Result<std::fs::DirEntry>>) -> io:
 }
 
 #[cfg(unix)]
-fn open_without_following(path: &Path) -> io::Result<std::fs::File> {
+pub(crate) fn open_without_following(path: &Path) -> io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     // NONBLOCK: to open a FIFO must not block.
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
@@ -260,7 +284,7 @@ fn open_without_following(path: &Path) -> io::Result<std::fs::File> {
 }
 
 #[cfg(not(unix))]
-fn open_without_following(path: &Path) -> io::Result<std::fs::File> {
+pub(crate) fn open_without_following(path: &Path) -> io::Result<std::fs::File> {
     if is_link(path) {
         return Err(NotRead::Link.into());
     }
@@ -300,7 +324,7 @@ pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)
 }
 
-fn create_private(path: &Path) -> io::Result<std::fs::File> {
+pub(crate) fn create_private(path: &Path) -> io::Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

@@ -1,6 +1,7 @@
 //! The records of running gateways, `<state>/run/<pid>.json`. Each gateway writes its own. A record that was left by a killed
 //! process is recognised because nobody holds its lock ([`locked_record`]).
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -11,6 +12,12 @@ use crate::platform::host::{Host as _, RealHost};
 
 /// The folder of the records, below the state folder.
 pub const FOLDER: &str = "run";
+
+/// The folder of the records for Prometheus, below the state folder.
+pub const METRICS_FOLDER: &str = "metrics";
+
+/// The file in that folder with the last words of the gateway that ended last.
+pub const LAST_EXIT: &str = "holdfast_last_exit.prom";
 
 /// Reads the records of all running gateways: one for each session. The file of a hub has an array of them. Removes the records that killed gateways left behind.
 pub fn all(state_dir: &Path) -> Vec<Value> {
@@ -25,4 +32,37 @@ pub fn all(state_dir: &Path) -> Vec<Value> {
         record => vec![record],
     });
     of_each.flatten().collect()
+}
+
+/// Returns the address at which the gateway of a living process serves metrics and the status page; `None` if it serves none. Only an
+/// address of this machine is returned.
+pub fn served_at(state_dir: &Path, pid: u64) -> Option<SocketAddr> {
+    let path = state_dir.join(METRICS_FOLDER).join(format!("{pid}.json"));
+    let record: Value = serde_json::from_slice(&RealHost.read(&path, RUN_RECORD_MAX_BYTES).ok()?).ok()?;
+    let address: SocketAddr = record.pointer("/0/targets/0")?.as_str()?.parse().ok()?;
+    address.ip().is_loopback().then_some(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_where_the_record_for_prometheus_says_if_that_is_here() {
+        let state = tempfile::tempdir().unwrap();
+        let folder = state.path().join(METRICS_FOLDER);
+        std::fs::create_dir(&folder).unwrap();
+        for (target, found) in [
+            (r#"[{"targets":["127.0.0.1:9464"]}]"#, Some("127.0.0.1:9464")),
+            (r#"[{"targets":["[::1]:1"]}]"#, Some("[::1]:1")),
+            (r#"[{"targets":["192.168.1.2:80"]}]"#, None),
+            (r#"[{"targets":["example.org:80"]}]"#, None),
+            (r#"{"targets":[]}"#, None),
+            ("", None),
+        ] {
+            std::fs::write(folder.join("7.json"), target).unwrap();
+            assert_eq!(served_at(state.path(), 7), found.map(|found| found.parse().unwrap()), "{target}");
+        }
+        assert_eq!(served_at(state.path(), 8), None);
+    }
 }

@@ -1,4 +1,4 @@
-//! What is kept on disk: catalogues, records of running processes, result files, and the audit file.
+//! What is kept on disk: catalogues, records of running processes, result files, logs, and the audit file.
 
 pub mod audit;
 pub mod call_files;
@@ -6,4 +6,5 @@ pub mod catalogue_file;
 pub mod hub_folder;
 pub mod instance_record;
 pub mod locked_record;
+pub mod log_files;
 pub mod result_files;

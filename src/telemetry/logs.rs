@@ -1,19 +1,24 @@
-//! Logs on stderr: readable text on a terminal, JSON otherwise. Logging never blocks and never writes to stdout.
+//! Logs on stderr (readable text on a terminal, JSON otherwise) and in the state folder (JSON, at least at the level `info`).
+//! Logging never blocks and never writes to stdout.
 //!
-//! A thread writes lines from a queue of limited length. If stderr is slow, lines are dropped and counted, and the gateway goes
-//! on.
+//! For each of the two, a thread writes lines from a queue of limited length. If stderr or the disk is slow, lines are dropped,
+//! and the gateway goes on. Of stderr they are counted.
 
 use std::io::IsTerminal as _;
+use std::path::Path;
 
-use tracing::Level;
+use tracing::{Level, Metadata};
 use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriterExt as _};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::log_queue::{LogCounts, LogQueue};
+use crate::platform::host::RealHost;
+use crate::storage::log_files::LogRing;
 
 /// How much is logged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, clap::ValueEnum)]
 pub enum Verbosity {
     /// Nothing.
     Off,
@@ -42,21 +47,27 @@ pub enum Format {
     Json,
 }
 
-/// Keeps the writing thread alive. Dropping this value writes the queued lines, within a time limit.
-pub struct Logs(LogQueue);
+/// Keeps the writing threads alive. Dropping this value writes the queued lines, within a time limit.
+pub struct Logs {
+    stderr: LogQueue,
+    _disk: Option<LogQueue>,
+}
 
 impl Logs {
-    /// Returns the counters of the log lines.
+    /// Returns the counters of the log lines on stderr.
     pub fn counts(&self) -> LogCounts {
-        self.0.counts()
+        self.stderr.counts()
     }
 }
 
-/// Starts logging. Returns `None` if a logger is already installed (by a test).
-pub fn start(verbosity: Verbosity, format: Format) -> Option<Logs> {
-    let queue = LogQueue::start(crate::platform::stdio::Stderr);
-    let lines = queue.writer();
-    let writer = move || lines.clone();
+/// Starts logging. `state`: the state folder, in which a log is kept unless nothing is to be logged. Returns `None` if a logger is
+/// already installed (by a test).
+pub fn start(verbosity: Verbosity, format: Format, state: Option<&Path>) -> Option<Logs> {
+    let stderr = LogQueue::start(crate::platform::stdio::Stderr);
+    let state = state.filter(|_| verbosity != Verbosity::Off);
+    let disk = state.map(|state| LogQueue::start(LogRing::of_this_process(state, &RealHost)));
+    let shown = verbosity.targets();
+    let all = if disk.is_some() { verbosity.max(Verbosity::Info).targets() } else { shown.clone() };
     let terminal = std::io::stderr().is_terminal();
     let pretty = match format {
         Format::Auto => terminal,
@@ -64,30 +75,52 @@ pub fn start(verbosity: Verbosity, format: Format) -> Option<Logs> {
         Format::Json => false,
     };
     let colours = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let filter = Targets::new().with_default(LevelFilter::WARN).with_target("holdfast", verbosity.filter());
-    let filter = if verbosity == Verbosity::Off { Targets::new() } else { filter };
-    let registry = tracing_subscriber::registry().with(filter).with(CountLevels(queue.counts()));
-    let started = if pretty {
-        let layer =
-            tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(colours).with_target(false).compact();
-        registry.with(layer).try_init()
-    } else {
-        let layer = tracing_subscriber::fmt::layer().json().flatten_event(true).with_target(false).with_writer(writer);
-        registry.with(layer).try_init()
+    let counting = CountLevels { counts: stderr.counts(), shown: shown.clone() };
+    let lines = stderr.writer();
+    let to_stderr =
+        (move || lines.clone()).with_filter(move |of: &Metadata<'_>| shown.would_enable(of.target(), of.level()));
+    let to_disk = disk.as_ref().map(LogQueue::writer).map(|lines| move || lines.clone());
+    let registry = tracing_subscriber::registry().with(all).with(counting);
+    // A line of JSON is formatted once for both.
+    let (for_people, json) = match (pretty, to_disk) {
+        (true, to_disk) => (Some(to_stderr), to_disk.map(BoxMakeWriter::new)),
+        (false, None) => (None, Some(BoxMakeWriter::new(to_stderr))),
+        (false, Some(to_disk)) => (None, Some(BoxMakeWriter::new(to_stderr.and(to_disk)))),
     };
-    started.ok().map(|()| Logs(queue))
+    let for_people = for_people.map(|writer| {
+        tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(colours).with_target(false).compact()
+    });
+    let json = json.map(|writer| {
+        tracing_subscriber::fmt::layer().json().flatten_event(true).with_target(false).with_writer(writer)
+    });
+    let started = registry.with(for_people).with(json).try_init();
+    started.ok().map(|()| Logs { stderr, _disk: disk })
 }
 
-/// Counts the logged events by level.
-struct CountLevels(LogCounts);
+/// Counts the events that are logged on stderr, by level.
+struct CountLevels {
+    counts: LogCounts,
+    shown: Targets,
+}
 
 impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for CountLevels {
     fn on_event(&self, event: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
-        self.0.line(*event.metadata().level());
+        let of = event.metadata();
+        if self.shown.would_enable(of.target(), of.level()) {
+            self.counts.line(*of.level());
+        }
     }
 }
 
 impl Verbosity {
+    /// Returns which events are logged. Of other crates, those that somebody should look at.
+    fn targets(self) -> Targets {
+        match self {
+            Self::Off => Targets::new(),
+            _ => Targets::new().with_default(LevelFilter::WARN).with_target("holdfast", self.filter()),
+        }
+    }
+
     fn filter(self) -> LevelFilter {
         match self {
             Self::Off => LevelFilter::OFF,

@@ -11,6 +11,8 @@ const COMMANDS: &[&[&str]] = &[
     &["doctor"],
     &["demo"],
     &["status"],
+    &["logs"],
+    &["report"],
     &["tools"],
     &["call"],
     &["serve"],

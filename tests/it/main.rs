@@ -31,6 +31,7 @@ mod metrics;
 mod policy;
 mod process;
 mod projects;
+mod report;
 mod session;
 mod setup;
 mod several;

@@ -120,7 +120,7 @@ fn project(config: &Config, look: &Look) -> Finding {
 }
 
 /// The environment variables that change what a gateway does, and what each one does.
-const VARIABLES: [(&str, &str); 27] = [
+pub(super) const VARIABLES: [(&str, &str); 27] = [
     ("HOLDFAST_PROJECT", "names the project, like --project"),
     ("HOLDFAST_EDITOR", "names the editor, like --editor"),
     ("HOLDFAST_HUB", "says whether a hub serves the session, like --hub"),

@@ -6,11 +6,10 @@ use std::fmt::Write as _;
 use super::shown::{Shown, render};
 use super::target;
 use crate::core::shutdown::ShutdownReason;
+use crate::storage::instance_record::LAST_EXIT;
 use crate::telemetry::flight::seconds;
 use crate::telemetry::metrics::{Id, PREFIX};
 
-/// The name of the file, in the folder of the records.
-const FILE: &str = "holdfast_last_exit.prom";
 /// The counters whose last value is written.
 const KEPT: [Id; 9] = [
     Id::McpRequests,
@@ -29,7 +28,7 @@ pub(super) fn write(shown: &impl Shown, why: ShutdownReason) {
     let Some(folder) = target::folder(shown) else { return };
     let (host, lived) = (shown.host(), shown.began().elapsed().as_secs_f64());
     let text = words(&render(shown), why, seconds(host.now()), lived);
-    if let Err(error) = host.write(&folder.join(FILE), text.as_bytes()) {
+    if let Err(error) = host.write(&folder.join(LAST_EXIT), text.as_bytes()) {
         shown.events().exporter_trouble(&format!("the last words could not be written: {error}"));
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::shown::Shown;
 use crate::limits::PROJECT_LABEL_MAX_BYTES;
+use crate::storage::instance_record::METRICS_FOLDER;
 use crate::storage::locked_record::{self, StateRecord};
 
 /// The label that tells Prometheus which hubs follow each other: they have the same name, each with its own pid and port.
@@ -18,7 +19,7 @@ const HUB_NAME_LENGTH: usize = 8;
 
 /// Returns the folder of the record; `None` if nothing is kept on disk.
 pub(super) fn folder(shown: &impl Shown) -> Option<PathBuf> {
-    shown.state_dir().map(|state| state.join("metrics"))
+    shown.state_dir().map(|state| state.join(METRICS_FOLDER))
 }
 
 /// Writes the record, and writes it again when the project changes. The record is removed when this future is dropped.

@@ -1,5 +1,6 @@
 //! The events between the gateway and the editor: dials, connections, frames, reloads and push messages.
 
+use std::path::Path;
 use std::sync::PoisonError;
 use std::time::Duration;
 
@@ -27,6 +28,11 @@ impl Events {
             tracing::warn!(event = "reply_unmatched", link = self.link(), epoch = epoch.0, what = %clean(what), left_out);
         }
         self.metrics().count(Id::Unmatched, [stray.into()]);
+    }
+
+    /// A survey found this project for the link, and another one or none before.
+    pub fn project_found(&self, project: &Path) {
+        tracing::info!(event = "project_found", link = self.link(), project = %clean(&project.to_string_lossy()));
     }
 
     /// A dial succeeded: the editor accepted the connection at `accepted`, and has just answered the greeting.

@@ -155,6 +155,12 @@ impl Events {
         self.metrics().count(Id::ClockJumps, [direction.into()]);
     }
 
+    /// The gateway has started; `command` is the subcommand.
+    pub fn gateway_started(&self, command: &'static str) {
+        let (version, pid) = (env!("CARGO_PKG_VERSION"), std::process::id());
+        tracing::info!(event = "gateway_started", command, version, revision = crate::telemetry::REVISION, pid);
+    }
+
     /// The gateway is ending.
     pub fn ending(&self, why: ShutdownReason) {
         let reason: &'static str = why.into();

@@ -21,7 +21,7 @@ impl Events {
             return;
         }
         let metrics = self.metrics();
-        let revision = option_env!("HOLDFAST_REVISION").unwrap_or("unknown");
+        let revision = crate::telemetry::REVISION.unwrap_or("unknown");
         metrics.set_build(env!("CARGO_PKG_VERSION"), revision, ProtocolVersion::LATEST.label());
         metrics.set(Id::ProcessStart, [], seconds(self.0.began));
         metrics.set(Id::StdoutCapacity, [], as_f64(STDOUT_QUEUE_MAX_LINES));

@@ -21,6 +21,7 @@ mod hub;
 mod hub_metrics;
 #[cfg(unix)]
 mod limits;
+mod logs;
 mod losses;
 mod metrics;
 mod openings;

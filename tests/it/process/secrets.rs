@@ -107,6 +107,9 @@ fn a_secret_in_calls_answers_and_errors_leaves_the_process_nowhere_else() {
     client.close_stdin();
     client.ended_within(super::SOON);
     assert!(room.state().join("metrics/holdfast_last_exit.prom").exists(), "the last words were sought through too");
+    let logs = files(&room.state().join("logs"));
+    let has_calls = |file: &PathBuf| std::fs::read_to_string(file).is_ok_and(|log| log.contains("call_answered"));
+    assert!(logs.iter().any(has_calls), "and the log on disk: {logs:?}");
     seek(&room, &client, None);
 
     // A killed gateway leaves its records.

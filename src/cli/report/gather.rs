@@ -1,0 +1,240 @@
+//! Collects what a report consists of, with nothing replaced yet.
+
+use std::borrow::Cow;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::timeout;
+
+use super::redact::{Redactor, is_secret_name};
+use crate::cli::status::Status;
+use crate::cli::variables::variable;
+use crate::cli::version::LONG_VERSION;
+use crate::cli::{doctor, named_editor};
+use crate::config::Config;
+use crate::config::file::PROJECT_FILE;
+use crate::limits::{
+    CONFIG_FILE_MAX_BYTES, PROJECT_FILE_MAX_BYTES, REPORT_GATEWAYS_MAX, REPORT_LOG_MAX_BYTES, REPORT_SCRAPE_MAX,
+    REPORT_SCRAPE_MAX_BYTES,
+};
+use crate::net::{Net as _, Tcp};
+use crate::platform::host::{Host as _, RealHost, System, host_name, release};
+use crate::storage::{instance_record, log_files};
+
+/// Everything that goes into a report.
+pub(super) struct Material {
+    pub(super) about: Value,
+    pub(super) doctor: Value,
+    pub(super) status: Value,
+    pub(super) settings: Value,
+    /// The lines of each log, with the name of its file.
+    pub(super) logs: Vec<(String, Vec<String>)>,
+    /// The metrics of each gateway that serves them, and of the one that ended last.
+    pub(super) metrics: Vec<(String, String)>,
+    pub(super) redactor: Redactor,
+}
+
+/// Collects all of it. What cannot be read is left out.
+pub(super) async fn gather(config: &Config, complaints: &[String]) -> Material {
+    let status = Status::now(config).await.as_json();
+    let doctor = doctor::examined(config, complaints).await;
+    let project = status.pointer("/here/project").and_then(Value::as_str).map(PathBuf::from);
+    let settings = settings(config, project.as_deref());
+    let state = config.state_dir.as_deref();
+    let logs = state.map(|state| logs(state, project.as_deref())).unwrap_or_default();
+    let metrics = match state {
+        Some(state) => metrics(state).await,
+        None => Vec::new(),
+    };
+    let mut redactor = Redactor::default();
+    let mut projects = Vec::new();
+    named_projects(&status, &mut projects);
+    projects
+        .extend(state.map(named_editor::known).unwrap_or_default().into_iter().map(|known| display(&known.project)));
+    projects.extend(config.project.as_deref().map(display));
+    for (_, lines) in &logs {
+        projects.extend(log_files::projects(lines).into_iter().map(Cow::into_owned));
+    }
+    projects.iter().for_each(|project| redactor.project(project));
+    secrets(&projects, &mut redactor);
+    people(config, &mut redactor);
+    Material { about: about(), doctor, status, settings, logs, metrics, redactor }
+}
+
+fn display(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Which program this is, and on which system.
+fn about() -> Value {
+    let wsl = release().is_some_and(|release| release.to_ascii_lowercase().contains("microsoft"));
+    let is_in_container = ["/.dockerenv", "/run/.containerenv"].iter().any(|mark| Path::new(mark).exists());
+    json!({
+        "holdfast": LONG_VERSION.as_str(),
+        "system": std::env::consts::OS,
+        "architecture": std::env::consts::ARCH,
+        "release": release(),
+        "wsl": wsl,
+        "container": is_in_container,
+        "written_at": humantime::format_rfc3339_seconds(RealHost.now()).to_string(),
+    })
+}
+
+/// The settings: the variables that are set, the user's file and the project's. Comments are not kept.
+fn settings(config: &Config, project: Option<&Path>) -> Value {
+    let variables: Value = doctor::variables()
+        .filter_map(|name| Some((name.to_owned(), Value::from(variable(name)?))))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    let file = |path: &Path| {
+        let bytes = RealHost.read(path, CONFIG_FILE_MAX_BYTES).ok()?;
+        let parsed = std::str::from_utf8(&bytes).ok().and_then(|text| toml_edit::de::from_str::<Value>(text).ok());
+        Some(json!({"path": display(path), "settings": parsed.unwrap_or_else(|| "cannot be read as TOML".into())}))
+    };
+    json!({
+        "variables": variables,
+        "user": config.file.as_ref().and_then(|(path, _)| file(path)),
+        "project": project.and_then(|project| file(&project.join(PROJECT_FILE))),
+        "rules": config.policy.lines(),
+        "audit": config.audit.as_deref().map(display),
+        "metrics": config.metrics.map(|address| address.to_string()),
+        "state_folder": config.state_dir.as_deref().map(display),
+    })
+}
+
+/// The ends of the logs of those gateways that started last, the ones of this project first; and of the hub's own file.
+fn logs(state: &Path, project: Option<&Path>) -> Vec<(String, Vec<String>)> {
+    let project = project.map(|project| crate::protocol::text::clean(&project.to_string_lossy()));
+    let mut logs: Vec<(bool, u32, Vec<String>)> = log_files::all(state)
+        .into_iter()
+        .map(|log| (log.pid(), log_files::lines(&log)))
+        .map(|(pid, lines)| {
+            let is_ours =
+                project.as_ref().is_some_and(|project| log_files::projects(&lines).iter().any(|of| of == project));
+            (!is_ours, pid, lines)
+        })
+        .collect();
+    logs.sort_by_key(|(is_other, ..)| *is_other);
+    let of_gateways = logs.into_iter().take(REPORT_GATEWAYS_MAX).enumerate();
+    let mut found: Vec<_> = of_gateways
+        .map(|(at, (_, pid, lines))| (format!("logs/{}-gateway-{pid}.jsonl", at + 1), end_of(lines)))
+        .collect();
+    if let Ok(bytes) = RealHost.read(&state.join("hub").join("hub.log"), 4 * REPORT_LOG_MAX_BYTES) {
+        let lines = String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect();
+        found.push(("logs/hub-stderr.log".to_owned(), end_of(lines)));
+    }
+    found
+}
+
+/// Keeps the last lines.
+fn end_of(lines: Vec<String>) -> Vec<String> {
+    let mut bytes = 0;
+    let kept = lines.iter().rev().take_while(|line| {
+        bytes += line.len() + 1;
+        bytes <= REPORT_LOG_MAX_BYTES
+    });
+    let first = lines.len() - kept.count();
+    lines.into_iter().skip(first).collect()
+}
+
+/// The metrics of running gateways, and the last words of the one that ended last.
+async fn metrics(state: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut pids: Vec<u64> = instance_record::all(state)
+        .iter()
+        .filter_map(|record| record.pointer("/gateway/pid").and_then(Value::as_u64))
+        .collect();
+    pids.dedup();
+    for pid in pids.into_iter().take(REPORT_GATEWAYS_MAX) {
+        let Some(address) = instance_record::served_at(state, pid).filter(SocketAddr::is_ipv4) else {
+            continue;
+        };
+        if let Some(text) = timeout(REPORT_SCRAPE_MAX, scraped(address.port())).await.ok().flatten() {
+            found.push((format!("metrics/{pid}.prom"), text));
+        }
+    }
+    let last = state.join(instance_record::METRICS_FOLDER).join(instance_record::LAST_EXIT);
+    if let Ok(bytes) = RealHost.read(&last, REPORT_SCRAPE_MAX_BYTES) {
+        found.push(("metrics/last-exit.prom".to_owned(), String::from_utf8_lossy(&bytes).into_owned()));
+    }
+    found
+}
+
+/// Asks a gateway of this machine for its metrics.
+async fn scraped(port: u16) -> Option<String> {
+    let mut stream = Tcp.connect(port).await.ok()?;
+    let request = format!("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.ok()?;
+    let mut bytes = Vec::new();
+    stream.take(REPORT_SCRAPE_MAX_BYTES as u64).read_to_end(&mut bytes).await.ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    head.starts_with("HTTP/1.1 200").then(|| body.to_owned())
+}
+
+/// Collects the projects that a status names: of gateways, of this folder, and of editors whose ports were looked at.
+fn named_projects(status: &Value, found: &mut Vec<String>) {
+    match status {
+        Value::Array(values) => values.iter().for_each(|value| named_projects(value, found)),
+        Value::Object(members) => {
+            for (name, value) in members {
+                match (name.as_str(), value) {
+                    ("project", Value::String(path)) => found.push(path.clone()),
+                    ("ambiguous", Value::Array(paths)) => {
+                        found.extend(paths.iter().filter_map(Value::as_str).map(str::to_owned));
+                    }
+                    _ => named_projects(value, found),
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Adds the secrets that are known here: those in the environment, and those of the projects' editors.
+fn secrets(projects: &[String], redactor: &mut Redactor) {
+    for (_, value) in std::env::vars().filter(|(name, _)| is_secret_name(name)) {
+        redactor.secret(&value);
+    }
+    for project in projects {
+        let file = Path::new(project).join("Library").join("Holdfast").join("instance.json");
+        let Ok(bytes) = RealHost.read(&file, PROJECT_FILE_MAX_BYTES) else { continue };
+        let Ok(Value::Object(members)) = serde_json::from_slice(&bytes) else { continue };
+        for (_, value) in members.iter().filter(|(name, _)| is_secret_name(name)) {
+            redactor.secret(value.as_str().unwrap_or_default());
+        }
+    }
+}
+
+/// Adds who works here and where: the user, the home, the machine, and the folders that are in use.
+fn people(config: &Config, redactor: &mut Redactor) {
+    let home = variable(if System::HERE == System::Windows { "USERPROFILE" } else { "HOME" }).map(PathBuf::from);
+    if let Some(home) = &home {
+        redactor.path(&display(home), "<home>");
+        if let Ok(real) = dunce::canonicalize(home) {
+            redactor.path(&display(&real), "<home>");
+        }
+        // A home that is the folder of the whole system names nobody.
+        if let Some(name) = home.file_name().filter(|_| home.parent().and_then(Path::parent).is_some()) {
+            redactor.name(&name.to_string_lossy(), "<user>");
+        }
+    }
+    for user in ["USER", "LOGNAME", "USERNAME"].into_iter().filter_map(variable) {
+        redactor.name(&user, "<user>");
+    }
+    for host in ["HOSTNAME", "COMPUTERNAME"].into_iter().filter_map(variable).chain(host_name()) {
+        redactor.name(&host, "<host>");
+        // A name of a network begins with that of the machine.
+        if let Some((short, _)) = host.split_once('.') {
+            redactor.name(short, "<host>");
+        }
+    }
+    if let Some(state) = &config.state_dir {
+        redactor.path(&display(state), "<state>");
+    }
+    if let Some(folder) = &config.working_dir {
+        redactor.path(&display(folder), "<working-folder>");
+    }
+}

@@ -1,0 +1,117 @@
+//! `holdfast report`: collects what a report of a bug needs in one archive, without what tells who somebody is or lets somebody in.
+
+mod archive;
+mod gather;
+mod redact;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::Value;
+
+use super::gateway_args::EditorArgs;
+use super::{Exit, one_shot, output};
+use crate::platform::host::{Host as _, RealHost};
+use gather::Material;
+
+/// Flags of `holdfast report`.
+#[derive(Debug, Clone, Args)]
+pub struct ReportArgs {
+    /// Write the archive to this file
+    ///
+    /// It must not exist yet. Without it: holdfast-report-TIME.zip in the working directory.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+    /// Which editor.
+    #[command(flatten)]
+    pub editor: EditorArgs,
+}
+
+/// The first file of a report.
+const README: &str = "\
+A report of holdfast, made by `holdfast report`. Nothing was sent anywhere: whoever made it decides.
+
+about.json      the program's version, and the system
+doctor.json     what `holdfast doctor --json` says
+status.json     what `holdfast status --json` says
+settings.json   the variables that are set for holdfast, and its configuration files without comments
+logs/           the last lines of the logs of a few gateways
+metrics/        the metrics of running gateways that serve them, once
+
+What was replaced, in each file: the home, the names of user and machine, the paths and names of projects, tokens and passwords, and
+addresses of mail. The same thing has the same placeholder everywhere. Names of tools and clients stay. Arguments and results of calls
+were never in here. Look at it before you send it.
+";
+
+/// Writes the report.
+pub fn run(arguments: &ReportArgs) -> ExitCode {
+    let (config, complaints) = arguments.editor.config();
+    one_shot::block_on(&arguments.editor, async move {
+        let material = gather::gather(&config, &complaints).await;
+        let placeholders: Vec<String> = material.redactor.placeholders().into_iter().map(str::to_owned).collect();
+        write(arguments.out.clone(), &files(material), &placeholders)
+    })
+}
+
+/// Returns the files of the archive, with everything replaced.
+fn files(material: Material) -> Vec<(String, Vec<u8>)> {
+    let Material { about, doctor, status, settings, logs, metrics, redactor } = material;
+    let mut files = vec![("README.txt".to_owned(), README.to_owned())];
+    for (name, mut value) in
+        [("about.json", about), ("doctor.json", doctor), ("status.json", status), ("settings.json", settings)]
+    {
+        redactor.json(&mut value);
+        files.push((name.to_owned(), pretty(&value)));
+    }
+    for (name, lines) in logs {
+        let lines: String = lines.iter().map(|line| redactor.line(line) + "\n").collect();
+        files.push((name, lines));
+    }
+    files.extend(metrics.into_iter().map(|(name, text)| (name, redactor.text(&text))));
+    files.into_iter().map(|(name, text)| (name, text.into_bytes())).collect()
+}
+
+fn pretty(value: &Value) -> String {
+    // Values that were read as JSON can be written as JSON.
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
+}
+
+/// Writes the archive, and says what is in it.
+fn write(out: Option<PathBuf>, files: &[(String, Vec<u8>)], placeholders: &[String]) -> Exit {
+    let path = out.unwrap_or_else(|| {
+        let time = humantime::format_rfc3339_seconds(RealHost.now()).to_string();
+        PathBuf::from(format!("holdfast-report-{}.zip", time.replace(':', "")))
+    });
+    let bytes = match archive::zipped(files) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            output::complain(&format!("holdfast report: the archive could not be made ({error}); please report this"));
+            return Exit::Internal;
+        }
+    };
+    if let Err(error) = archive::write_new(&path, &bytes) {
+        let path = path.display();
+        output::complain(&match error.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                format!("holdfast report: {path} exists already, and is left as it is. Name another file with --out")
+            }
+            _ => format!("holdfast report: {path} could not be written ({error}). Name another file with --out"),
+        });
+        return Exit::Failed;
+    }
+    output::line(&format!("Wrote {} ({} KB):", path.display(), bytes.len().div_ceil(1000)));
+    for (name, content) in files {
+        output::line(&format!("  {:>7} KB  {name}", content.len().div_ceil(1000)));
+    }
+    output::hung("Replaced: ", &format!("tokens, passwords, addresses of mail, and {}.", placeholders.join(", ")));
+    output::hung(
+        "",
+        "Nothing was sent anywhere. Look at the files before you send it: names of tools and clients are in them. \
+         https://github.com/holdfast-mcp/holdfast/issues takes it.",
+    );
+    Exit::Ok
+}
+
+#[cfg(test)]
+mod tests;
