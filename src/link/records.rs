@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 
@@ -29,7 +30,7 @@ impl Calls {
     pub fn record_of(&self, held: &HeldCall, terms: &Terms, project: Option<&Path>) -> Option<SentCall> {
         self.env.records.as_ref()?;
         let client = self.attached.get(held.request.session)?;
-        let (origin, _) = client.origin_of(held.request)?;
+        let origin = client.origin_of(held.request)?;
         let journal = match &terms.recovery {
             Recovery::Journal(key) => Some(key.clone()),
             Recovery::None | Recovery::ResultFile { .. } | Recovery::Inferred => None,
@@ -85,9 +86,15 @@ impl Calls {
         self.decide(|ledger, now| ledger.recover(recovered, now));
     }
 
-    /// Decides what becomes of a session's request that an earlier gateway had. A request that is not settled is handled like a
-    /// new one.
-    pub fn resume(&self, asked: Asked, (tool, arguments): (&str, &RawValue), origin: &Origin) -> Resumed {
+    /// Decides what becomes of a session's request that an earlier gateway had, and whose client has `waited` so long. A request
+    /// that is not settled is handled like a new one.
+    pub fn resume(
+        &self,
+        asked: Asked,
+        (tool, arguments): (&str, &RawValue),
+        origin: &Origin,
+        waited: Duration,
+    ) -> Resumed {
         let Some(client) = self.attached.get(asked.key.session) else { return Resumed::Settled };
         let unknown = |call: Option<CallId>| {
             let result = ToolResult::error(user_text::lost_with_the_hub(tool, call));
@@ -108,7 +115,7 @@ impl Calls {
                 Resumed::Settled
             }
             Some(Known::Sent(sent)) => {
-                let by = (asked.key, asked.profile);
+                let by = (asked.key, asked.profile, waited);
                 let arguments = Arc::from(arguments.to_owned());
                 let adopted = self.ledger(|ledger, now| ledger.adopt(sent.call, by, &arguments, now));
                 if let Some(settlements) = adopted {

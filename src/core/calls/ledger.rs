@@ -87,7 +87,7 @@ impl Ledger {
             reserved: None,
             epoch: None,
             recovery: Recovery::None,
-            accepted: now,
+            accepted: now.checked_sub(call.waited).unwrap_or(now),
             sent: None,
             lost: None,
             patience: call.patience,

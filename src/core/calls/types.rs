@@ -38,6 +38,8 @@ pub struct NewCall {
     pub parallel: bool,
     /// How long the client waits for an answer.
     pub patience: Duration,
+    /// How long it has waited before the call reached the ledger.
+    pub waited: Duration,
     /// The client profile that the answer is written for.
     pub profile: ClientProfile,
 }

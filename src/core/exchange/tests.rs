@@ -65,6 +65,7 @@ impl Desk {
                     requester: None,
                     parallel: false,
                     patience: Duration::from_secs(60),
+                    waited: Duration::ZERO,
                     profile: ProtocolVersion::LATEST.into(),
                 },
                 desk.now,

@@ -1,6 +1,7 @@
 //! Calls that an earlier gateway sent: their outcome is looked for, and their client may come back to ask for it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -32,6 +33,7 @@ impl Ledger {
             requester: Some(requester),
             parallel: false,
             patience: RECOVERY_MAX * 2,
+            waited: Duration::ZERO,
             profile,
         };
         let mut out = self.accept(new, now);
@@ -48,11 +50,12 @@ impl Ledger {
         out
     }
 
-    /// Gives a call that is not answered to the client that came back for it. `None` if there is no such call.
+    /// Gives a call that is not answered to the client that came back for it and has `waited` so long already. `None` if there is no
+    /// such call.
     pub fn adopt(
         &mut self,
         call: CallId,
-        (request, profile): (RequestKey, ClientProfile),
+        (request, profile, waited): (RequestKey, ClientProfile, Duration),
         arguments: &Arc<RawValue>,
         now: Instant,
     ) -> Option<Vec<Settlement>> {
@@ -62,7 +65,8 @@ impl Ledger {
         if !is_open {
             return None;
         }
-        (entry.request, entry.profile, entry.accepted) = (request, profile, now);
+        (entry.request, entry.profile) = (request, profile);
+        entry.accepted = now.checked_sub(waited).unwrap_or(now);
         (entry.patience, entry.unknown_arguments) = (profile.client.patience, false);
         entry.arguments = Arc::clone(arguments);
         let is_held = entry.state() == State::Held;

@@ -100,6 +100,7 @@ impl Book {
                     progress_token: progress.then(|| raw("1")),
                     parallel,
                     patience: secs(patience),
+                    waited: Duration::ZERO,
                     ..new_call(id(self.ids), RequestKey::new(SessionId(u32::from(self.ids) % 3), self.ids.into()))
                 };
                 self.ledger.accept(call, now);

@@ -60,6 +60,7 @@ fn new_call(id: CallId, request: RequestKey) -> NewCall {
         requester: None,
         parallel: false,
         patience: secs(600),
+        waited: Duration::ZERO,
         profile: ProtocolVersion::LATEST.into(),
     }
 }
@@ -575,6 +576,7 @@ fn finished_calls_are_bounded_and_listed_newest_first() {
             requester: None,
             parallel: false,
             patience: secs(60),
+            waited: Duration::ZERO,
             profile: ProtocolVersion::LATEST.into(),
         };
         book.ledger.accept(call, book.now);

@@ -20,7 +20,7 @@ fn recovered(number: u8, recovery: Recovery) -> RecoveredCall {
 
 /// A client's request for the call, with its arguments.
 fn adopt(book: &mut Book, call: CallId) -> Option<Vec<Settlement>> {
-    let by = (RequestKey::new(SessionId(7), 1), ProtocolVersion::LATEST.into());
+    let by = (RequestKey::new(SessionId(7), 1), ProtocolVersion::LATEST.into(), Duration::ZERO);
     book.ledger.adopt(call, by, &Arc::from(raw(r#"{"key":"a"}"#)), book.now)
 }
 
