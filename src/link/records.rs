@@ -72,18 +72,24 @@ impl Calls {
 
     /// Takes over a call that an earlier hub sent and did not answer: its outcome is looked for, or is unknown.
     pub fn recover(&self, sent: SentCall) {
+        let recovered = self.recovered(sent);
+        self.link.want_editor();
+        self.decide(|ledger, now| ledger.recover(recovered, now));
+    }
+
+    fn recovered(&self, sent: SentCall) -> RecoveredCall {
         let SentCall { call, tool, project, journal, client: (name, version), .. } = sent;
         let version = ProtocolVersion::from_label(&version).unwrap_or(ProtocolVersion::LATEST);
-        let recovered = RecoveredCall {
+        RecoveredCall {
             id: call,
             tool,
             project,
             recovery: journal.map_or(Recovery::None, Recovery::Journal),
             profile: self.env.config.profile_of(version, &name),
             requester: Arc::new(ClientInfo { name, ..ClientInfo::default() }),
-        };
-        self.link.want_editor();
-        self.decide(|ledger, now| ledger.recover(recovered, now));
+            // A hub has its predecessor's name; a session that serves itself does not.
+            of_another_gateway: self.env.records.is_none(),
+        }
     }
 
     /// Decides what becomes of a session's request that an earlier gateway had, and whose client has `waited` so long. A request
@@ -117,7 +123,15 @@ impl Calls {
             Some(Known::Sent(sent)) => {
                 let by = (asked.key, asked.profile, waited);
                 let arguments = Arc::from(arguments.to_owned());
-                let adopted = self.ledger(|ledger, now| ledger.adopt(sent.call, by, &arguments, now));
+                // A session that serves itself has taken over nothing yet. It asks the editor's journal too.
+                let recovered = (self.env.records.is_none() && sent.journal.is_some())
+                    .then(|| self.recovered(sent.clone()))
+                    .inspect(|_| self.link.want_editor());
+                let (taken_over, adopted) = self.ledger(|ledger, now| {
+                    let taken_over = recovered.map(|call| ledger.recover(call, now)).unwrap_or_default();
+                    (taken_over, ledger.adopt(sent.call, by, &arguments, now))
+                });
+                self.settle(taken_over);
                 if let Some(settlements) = adopted {
                     self.settle(settlements);
                     return Resumed::Settled;

@@ -168,6 +168,7 @@ impl Seam {
             recovery: sent.journal.clone().map_or(Recovery::None, Recovery::Journal),
             profile: ProtocolVersion::LATEST.into(),
             requester: Arc::default(),
+            of_another_gateway: false,
         };
         said(self.change(|ledger| ledger.recover(call, now())))
     }

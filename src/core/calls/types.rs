@@ -59,6 +59,8 @@ pub struct RecoveredCall {
     pub profile: ClientProfile,
     /// Who made the request.
     pub requester: Arc<ClientInfo>,
+    /// Whether the call was sent under another name than this gateway has.
+    pub of_another_gateway: bool,
 }
 
 /// What is known about a call when it is sent.

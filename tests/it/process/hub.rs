@@ -343,3 +343,25 @@ fn a_successor_grants_a_call_only_the_rest_of_its_clients_patience() {
     assert_eq!(other.answer(running).verdict(), Verdict::Unknown);
     kill(elected(&room), Signal::SIGKILL).unwrap();
 }
+
+/// The journal knows the call although another gateway asks for it.
+#[test]
+fn a_session_that_finds_no_successor_asks_the_editors_journal_for_its_calls() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+    let mut hub = Hub::start(&room);
+    let mut client = open(&room, &[]);
+    client.echoes();
+    let call = client.call("count", &json!({"key": "kept", "hold": true}));
+    until("the call runs", || room.runs("kept") == 1);
+    // Nobody starts a successor while this lock is held.
+    let lock = File::create(room.state().join("hub/start.lock")).unwrap();
+    lock.lock().unwrap();
+    hub.0.kill().unwrap();
+    hub.0.wait().unwrap();
+    until("the session serves itself", || client.log().contains("hub_forgone"));
+    unity.order("release");
+    let answer = client.answer(call);
+    assert_eq!((answer.verdict(), room.runs("kept")), (Verdict::Ok, 1), "{}", answer.0);
+    client.close(&room);
+}

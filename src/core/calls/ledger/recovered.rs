@@ -19,7 +19,7 @@ impl Ledger {
     /// Adds a call that an earlier gateway sent. It counts as sent on a connection that was lost with that gateway. If the editor
     /// says that it did not run, it is held until its client comes back with the arguments.
     pub fn recover(&mut self, call: RecoveredCall, now: Instant) -> Vec<Settlement> {
-        let RecoveredCall { id, tool, project, recovery, profile, requester } = call;
+        let RecoveredCall { id, tool, project, recovery, profile, requester, of_another_gateway } = call;
         self.recovered += 1;
         // No client waits yet. One that comes back gets the answer that is recorded then.
         let request = RequestKey::new(SessionId::RECOVERED, self.recovered);
@@ -42,7 +42,7 @@ impl Ledger {
         if let Some(mut entry) = self.entries.get_mut(index) {
             (entry.recovery, entry.project) = (recovery, project);
             (entry.sent, entry.lost) = (Some(now), Some(now));
-            entry.unknown_arguments = true;
+            (entry.unknown_arguments, entry.of_another_gateway) = (true, of_another_gateway);
         }
         self.feed(index, &Event::Claimed { recoverable, repeatable: false }, None, now, &mut out);
         self.feed(index, &Event::EpochClosed(Loss::HubEnded), None, now, &mut out);
