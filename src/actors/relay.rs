@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 
 use crate::core::relayed::{Relayed, RelayedRequests};
 use crate::core::requests::{Hold, Holder};
@@ -117,7 +118,10 @@ impl Actor for RelayActor {
             Message::Delivered(message, _permit) => self.delivered(state, message),
             Message::Cancelled(request) => self.cancelled(state, request),
             Message::Relay(news) => self.news(state, news),
-            Message::InputEnded(_permit) => {}
+            Message::InputEnded(_permit) => {
+                self.seat.input_ended.store(true, Ordering::Relaxed);
+                self.send(state, jsonrpc::notification(hub::INPUT_ENDED, None));
+            }
             Message::Stop => self.feed(state, &Event::StopRequested),
             // Of links, sessions and surveys in this process, which a relayed session does not use.
             Message::CataloguePublished(_)
@@ -194,7 +198,8 @@ impl RelayActor {
                 outbox.answer(hold.key(), &mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS));
                 let line = jsonrpc::request(&RequestId::from_number(0), &method, params.as_deref().map(RawValue::get));
                 self.requests(|requests| requests.opened(params));
-                return self.send(state, line);
+                self.send(state, line);
+                return;
             }
             // The subscription is kept here: it outlives a hub. The hub has one of its own, for this session.
             Ok(Request::Listen(filter)) => {
@@ -214,9 +219,14 @@ impl RelayActor {
             hold.pass(Holder::Ledger);
         }
         let profile = requester.as_ref().map(|requester| requester.profile);
-        let added = self.requests(|requests| requests.add(Relayed { hold, id, requester, method, params, token }));
-        match added {
-            Ok(line) => self.send(state, line),
+        let (since, sent) = (Instant::now(), false);
+        let relayed = Relayed { hold, id, requester, method, params, token, since, sent };
+        match self.requests(|requests| requests.add(relayed)) {
+            Ok(line) => {
+                if self.send(state, line) {
+                    self.requests(|requests| requests.was_sent(key.number));
+                }
+            }
             Err(_) => {
                 let result = ToolResult::error(user_text::too_many_bytes(SESSION_CALLS_MAX_BYTES));
                 let profile = profile.unwrap_or_else(|| self.seat.client.handshake().profile_by_handshake());
@@ -239,13 +249,15 @@ impl RelayActor {
     }
 
     /// Sends a line, if a hub serves the session. Otherwise a request waits in the table, and anything else is of no use to the
-    /// next hub: that is told everything from the start.
-    fn send(&self, state: &mut State, line: String) {
-        let Some(lines) = &state.lines else { return };
-        if lines.try_send(line).is_err() {
+    /// next hub: that is told everything from the start. Returns whether the line may reach the hub.
+    fn send(&self, state: &mut State, line: String) -> bool {
+        let Some(lines) = &state.lines else { return false };
+        let sent = lines.try_send(line).is_ok();
+        if !sent {
             // The hub does not read, although it must read as many requests as may be open.
             state.open = None;
         }
+        sent
     }
 
     fn requests<T>(&self, operation: impl FnOnce(&mut RelayedRequests) -> T) -> T {
@@ -342,8 +354,11 @@ impl RelayActor {
             }
             Effect::StartHub => self.start_hub(state),
             Effect::Resume => {
-                for line in self.requests(|requests| requests.resume()) {
+                for line in self.requests(RelayedRequests::resume) {
                     self.send(state, line);
+                }
+                if self.seat.input_ended.load(Ordering::Relaxed) {
+                    self.send(state, jsonrpc::notification(hub::INPUT_ENDED, None));
                 }
                 // What changed while no hub served the session was announced to nobody.
                 self.seat.client.outbox.tools_changed(None);
@@ -353,7 +368,9 @@ impl RelayActor {
                 state.start_lock = self.seat.folder.begin_start().ok().flatten();
                 self.send(state, jsonrpc::notification(hub::RETIRE, None));
             }
-            Effect::Ask => self.send(state, jsonrpc::request(&RequestId::from_text(QUESTION), "ping", None)),
+            Effect::Ask => {
+                self.send(state, jsonrpc::request(&RequestId::from_text(QUESTION), "ping", None));
+            }
             Effect::EndHub => {
                 let ended = state.peer.take().filter(Peer::kill);
                 self.seat.env.events.hub_hung(ended.map(|peer| peer.pid));

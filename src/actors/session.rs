@@ -456,11 +456,16 @@ impl SessionActor {
             self.seat.tools_on(here).run(&self.tasks, asked, tool, &call.arguments);
             return;
         }
-        if let Some((origin, true)) = self.seat.client.origin_of(key) {
+        let mut waited = since.map_or(Duration::ZERO, |since| since.elapsed());
+        let brought = self.seat.client.take_brought(key);
+        if let Some((_, before)) = brought {
+            waited += before;
+        }
+        if let (Some((true, _)), Some(origin)) = (brought, self.seat.client.origin_of(key)) {
             // The call may be on record with the link to another project than the one that is meant now.
             let on_record = self.seat.links.of_record(&origin);
             let link = on_record.as_deref().unwrap_or(here);
-            if link.calls.resume(asked, (&call.name, &call.arguments), &origin) == Resumed::Settled {
+            if link.calls.resume(asked, (&call.name, &call.arguments), &origin, waited) == Resumed::Settled {
                 hold.pass(Holder::Ledger);
                 return;
             }
@@ -500,7 +505,8 @@ impl SessionActor {
             trace: call.trace.map(Arc::new),
             requester: requester.map(|requester| Arc::new(requester.client.clone())).or_else(|| self.requester()),
             parallel,
-            patience: profile.client.patience.saturating_sub(since.map_or(Duration::ZERO, |since| since.elapsed())),
+            patience: profile.client.patience,
+            waited,
             profile,
         };
         let call = new.id;

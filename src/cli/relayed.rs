@@ -73,6 +73,7 @@ pub(super) fn seat(parts: &Parts, mode: HubMode) -> Option<Arc<RelaySeat>> {
         folder,
         requests: Mutex::default(),
         served: AtomicBool::new(false),
+        input_ended: AtomicBool::new(false),
         records: Mutex::default(),
         embeds: watch::Sender::new(false),
     }))

@@ -1,14 +1,18 @@
 //! The client's side of a session that outlives the session actor: the actor's address, the open requests and stdout, the
 //! handshake, and the ids of our own requests to the client.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::Notify;
 
 use super::meant::Meant;
 use crate::config::Config;
 use crate::core::call_records::Origin;
 use crate::fsm::session::Kind;
+use crate::protocol::hub::OpenRequest;
 use crate::protocol::ids::{LinkId, RequestKey, SessionId};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{ClientInfo, ClientProfile, ProtocolVersion};
@@ -53,15 +57,30 @@ pub struct Arrival {
     pub config: Arc<Config>,
     /// The session's own name, which it keeps from hub to hub; `None` for a session that never changes its gateway.
     pub name: Option<Arc<str>>,
-    /// The numbers of the requests that the session sent to an earlier hub and that are not answered.
-    pub open: BTreeSet<u64>,
-    /// Whether this gateway does not have the records of that hub: then each of these requests may have been sent.
+    /// The requests that the session brings: they are not answered, and came before the session did.
+    pub open: Vec<OpenRequest>,
+    /// Whether this gateway does not have the records of the hub that they were sent to: then the call of each may have been sent.
     pub records_lost: bool,
 }
 
 impl From<Arc<Config>> for Arrival {
     fn from(config: Arc<Config>) -> Self {
         Self { config, ..Self::default() }
+    }
+}
+
+/// What a session has from an earlier gateway.
+#[derive(Debug, Default)]
+struct Origins {
+    /// The session's own name.
+    name: Option<Arc<str>>,
+    /// The requests that it brought and that have not been handled.
+    brought: BTreeMap<u64, OpenRequest>,
+}
+
+impl Origins {
+    fn new(name: Option<Arc<str>>, open: Vec<OpenRequest>) -> Self {
+        Self { name, brought: open.into_iter().map(|open| (open.request, open)).collect() }
     }
 }
 
@@ -88,8 +107,9 @@ pub struct Client {
     meant: Mutex<Meant>,
     /// Whether what became of requests that an earlier gateway had cannot be known.
     records_lost: bool,
-    /// The session's own name, and its requests that an earlier gateway may have sent.
-    origin: Mutex<(Option<Arc<str>>, BTreeSet<u64>)>,
+    /// Notified once the other side says that it sends nothing more, although its connection is open.
+    pub input_ended: Notify,
+    origins: Mutex<Origins>,
     nowhere: LinkId,
     link: AtomicU32,
     is_ending: AtomicBool,
@@ -119,16 +139,17 @@ impl Client {
             meant: Mutex::new(Meant::of(&config)),
             config,
             records_lost,
-            origin: Mutex::new((name, open)),
+            input_ended: Notify::new(),
+            origins: Mutex::new(Origins::new(name, open)),
             nowhere,
             link: AtomicU32::new(nowhere.0),
             is_ending: AtomicBool::new(false),
         }
     }
 
-    /// Gives the session what it had in another gateway: its name, and the requests that may have been sent there.
-    pub fn continues(&self, name: Arc<str>, open: BTreeSet<u64>) {
-        *enter(&self.origin) = (Some(name), open);
+    /// Gives the session what it had in another gateway: its name, and the requests that are not answered.
+    pub fn continues(&self, name: Arc<str>, open: Vec<OpenRequest>) {
+        *enter(&self.origins) = Origins::new(Some(name), open);
     }
 
     /// Whether what became of requests that an earlier gateway had cannot be known, since its records are lost.
@@ -138,17 +159,28 @@ impl Client {
 
     /// Returns the session's own name; `None` if it has none.
     pub fn name(&self) -> Option<Arc<str>> {
-        enter(&self.origin).0.clone()
+        enter(&self.origins).name.clone()
     }
 
-    /// Returns the session's own name of a request, if the session has one; and whether the request came to an earlier gateway,
-    /// which is true only once.
-    pub fn origin_of(&self, request: RequestKey) -> Option<(Origin, bool)> {
-        let (name, is_stdio) = (enter(&self.origin).0.clone()?, self.id == SessionId::STDIO);
-        // Over a hub's connection, the session numbers its requests itself.
-        let number = if is_stdio { request.number } else { self.outbox.number_of(request)? };
-        let came_before = enter(&self.origin).1.remove(&number);
-        Some((Origin { session: name, number }, came_before))
+    /// Returns the session's own name of a request; `None` if the session has no name.
+    pub fn origin_of(&self, request: RequestKey) -> Option<Origin> {
+        let session = self.name()?;
+        Some(Origin { session, number: self.number_of(request)? })
+    }
+
+    /// Returns what the session said of a request that it brought from an earlier gateway: whether it was sent there, and how long
+    /// its client has waited. `None` if the request came here first, or from the second call on.
+    pub fn take_brought(&self, request: RequestKey) -> Option<(bool, Duration)> {
+        if enter(&self.origins).brought.is_empty() {
+            return None;
+        }
+        let open = enter(&self.origins).brought.remove(&self.number_of(request)?)?;
+        Some((open.sent, Duration::from_millis(open.waited_ms)))
+    }
+
+    /// Over a hub's connection, the session numbers its requests itself.
+    fn number_of(&self, request: RequestKey) -> Option<u64> {
+        if self.id == SessionId::STDIO { Some(request.number) } else { self.outbox.number_of(request) }
     }
 
     /// Remembers which client opened the session. Returns whether it honours notifications of changed tools.

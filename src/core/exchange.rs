@@ -118,7 +118,10 @@ pub enum Outcome {
     /// The call waits or runs.
     Running,
     /// The call has not run and will not run.
-    NotRun,
+    NotRun {
+        /// Whether the journal says so because it did not know the call when it was asked.
+        sealed: bool,
+    },
     /// A domain reload interrupted the call.
     Interrupted,
     /// The journal has no record of the call.
@@ -475,7 +478,7 @@ pub fn outcome(call: CallId, key: &JournalKey, outcome: Outcome, ledger: &mut Le
             ledger.found_running(call, now);
             Vec::new()
         }
-        Outcome::NotRun => ledger.proven_unrun(call, now),
+        Outcome::NotRun { sealed } => ledger.proven_unrun(call, sealed, now),
         Outcome::Interrupted => ledger.found_interrupted(call, now),
         Outcome::Forgotten => ledger.forgotten(call, now),
     }

@@ -8,9 +8,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
 use crate::core::requests::Hold;
 use crate::limits::SESSION_CALLS_MAX_BYTES;
+use crate::protocol::hub::OpenRequest;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, RequestId};
 use crate::protocol::mcp::stateless::Requester;
@@ -30,6 +32,10 @@ pub struct Relayed {
     pub params: Option<Box<RawValue>>,
     /// The client's progress token.
     pub token: Option<Box<RawValue>>,
+    /// When the request came.
+    pub since: Instant,
+    /// Whether the request was sent to a hub.
+    pub sent: bool,
 }
 
 impl Relayed {
@@ -37,6 +43,12 @@ impl Relayed {
     fn line(&self) -> String {
         let number = RequestId::from_number(self.hold.key().number);
         jsonrpc::request(&number, &self.method, self.params.as_deref().map(RawValue::get))
+    }
+
+    fn told(&self, now: Instant) -> OpenRequest {
+        let waited = now.saturating_duration_since(self.since).as_millis();
+        let waited_ms = u64::try_from(waited).unwrap_or(u64::MAX);
+        OpenRequest { request: self.hold.key().number, sent: self.sent, waited_ms }
     }
 
     fn bytes(&self) -> usize {
@@ -95,13 +107,20 @@ impl RelayedRequests {
 
     /// Removes all requests, in the order in which they came.
     pub fn take_all(&mut self) -> Vec<Relayed> {
-        let numbers = self.numbers();
+        let numbers: Vec<u64> = self.open.keys().copied().collect();
         numbers.into_iter().filter_map(|number| self.remove(number)).collect()
     }
 
-    /// Returns the numbers of the open requests, in the order in which they came.
-    pub fn numbers(&self) -> Vec<u64> {
-        self.open.keys().copied().collect()
+    /// Remembers that a request was sent to a hub.
+    pub fn was_sent(&mut self, number: u64) {
+        if let Some(request) = self.open.get_mut(&number) {
+            request.sent = true;
+        }
+    }
+
+    /// Returns what another gateway is told of the open requests, in the order in which they came.
+    pub fn told(&self, now: Instant) -> Vec<OpenRequest> {
+        self.open.values().map(|request| request.told(now)).collect()
     }
 
     /// Whether a request is open.
@@ -136,8 +155,9 @@ impl RelayedRequests {
     }
 
     /// Returns everything that a hub must be told from the start: the handshake, then the open requests. The hub's answer to the
-    /// handshake is for nobody: the session gave it. So its number is 0, which no request has.
-    pub fn resume(&self) -> Vec<String> {
+    /// handshake is for nobody: the session gave it. So its number is 0, which no request has. The requests count as sent from here
+    /// on.
+    pub fn resume(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(params) = &self.opening {
             let params = params.as_deref().map(RawValue::get);
@@ -146,7 +166,10 @@ impl RelayedRequests {
                 lines.push(jsonrpc::notification("notifications/initialized", None));
             }
         }
-        lines.extend(self.open.values().map(Relayed::line));
+        for request in self.open.values_mut() {
+            request.sent = true;
+            lines.push(request.line());
+        }
         lines
     }
 
@@ -176,7 +199,8 @@ mod tests {
         let id = RequestId::from_text(id);
         let hold = requests.open(&id, Method::CallTool, None, tokio::time::Instant::now()).unwrap();
         let method = "tools/call".to_owned();
-        Relayed { hold, id, requester: None, method, params: Some(raw(params)), token: token.map(raw) }
+        let (since, sent) = (Instant::now(), false);
+        Relayed { hold, id, requester: None, method, params: Some(raw(params)), token: token.map(raw), since, sent }
     }
 
     #[test]
@@ -198,7 +222,14 @@ mod tests {
             ]
         );
         assert!(relayed.remove(1).is_some() && relayed.remove(1).is_none(), "one answer");
-        assert_eq!(relayed.numbers(), [2]);
+        relayed.add(request(&mut requests, "z", "{}", None)).unwrap();
+        let later = Instant::now() + std::time::Duration::from_secs(7);
+        let told = relayed.told(later);
+        assert_eq!(told.iter().map(|open| (open.request, open.sent)).collect::<Vec<_>>(), [(2, true), (3, false)]);
+        assert!(told.iter().all(|open| (6900..=7000).contains(&open.waited_ms)), "{told:?}");
+        relayed.was_sent(3);
+        assert!(relayed.told(later).iter().all(|open| open.sent));
+        relayed.remove(3);
         assert_eq!(relayed.take_all().len(), 1);
         assert!(relayed.is_empty() && relayed.bytes == 0);
     }

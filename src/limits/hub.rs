@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CLIENT_MESSAGE_MAX_BYTES, MIB, OPEN_REQUESTS_MAX, SESSIONS_MAX};
+use super::{CLIENT_MESSAGE_MAX_BYTES, DRAIN_MAX, MIB, OPEN_REQUESTS_MAX, SESSIONS_MAX};
 #[cfg(doc)]
 use super::{POLICY_RULE_MAX_BYTES, POLICY_RULES_MAX};
 
@@ -21,6 +21,9 @@ pub const HUB_QUESTIONS_MAX: u8 = 3;
 /// How long a session looks for a successor of the hub that it lost, before it serves its client by itself. A successor starts
 /// within a tenth of a second; the shortest patience that a user may set for a client is 6 s.
 pub const HUB_SUCCESSOR_MAX: Duration = Duration::from_secs(5);
+/// How long a session whose client sends nothing more waits for the hub's last answers: as long as the hub waits for its editors
+/// ([`DRAIN_MAX`]), and a second for a busy machine. The official SDKs end a server four seconds after they closed its stdin.
+pub const HUB_VERDICTS_MAX: Duration = DRAIN_MAX.saturating_add(Duration::from_secs(1));
 /// How long an idle hub that no session uses keeps running.
 pub const HUB_IDLE_MAX: Duration = Duration::from_secs(60);
 /// Lines of a session that wait to be written to the hub: each open request with its cancellation, and as many others.

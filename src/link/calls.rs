@@ -193,6 +193,7 @@ impl Calls {
             requester: Some(Arc::new(Guests::name())),
             parallel: false,
             patience,
+            waited: Duration::ZERO,
             profile: self
                 .attached
                 .all()

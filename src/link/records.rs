@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 
@@ -29,7 +30,7 @@ impl Calls {
     pub fn record_of(&self, held: &HeldCall, terms: &Terms, project: Option<&Path>) -> Option<SentCall> {
         self.env.records.as_ref()?;
         let client = self.attached.get(held.request.session)?;
-        let (origin, _) = client.origin_of(held.request)?;
+        let origin = client.origin_of(held.request)?;
         let journal = match &terms.recovery {
             Recovery::Journal(key) => Some(key.clone()),
             Recovery::None | Recovery::ResultFile { .. } | Recovery::Inferred => None,
@@ -71,23 +72,35 @@ impl Calls {
 
     /// Takes over a call that an earlier hub sent and did not answer: its outcome is looked for, or is unknown.
     pub fn recover(&self, sent: SentCall) {
+        let recovered = self.recovered(sent);
+        self.link.want_editor();
+        self.decide(|ledger, now| ledger.recover(recovered, now));
+    }
+
+    fn recovered(&self, sent: SentCall) -> RecoveredCall {
         let SentCall { call, tool, project, journal, client: (name, version), .. } = sent;
         let version = ProtocolVersion::from_label(&version).unwrap_or(ProtocolVersion::LATEST);
-        let recovered = RecoveredCall {
+        RecoveredCall {
             id: call,
             tool,
             project,
             recovery: journal.map_or(Recovery::None, Recovery::Journal),
             profile: self.env.config.profile_of(version, &name),
             requester: Arc::new(ClientInfo { name, ..ClientInfo::default() }),
-        };
-        self.link.want_editor();
-        self.decide(|ledger, now| ledger.recover(recovered, now));
+            // A hub has its predecessor's name; a session that serves itself does not.
+            of_another_gateway: self.env.records.is_none(),
+        }
     }
 
-    /// Decides what becomes of a session's request that an earlier gateway had. A request that is not settled is handled like a
-    /// new one.
-    pub fn resume(&self, asked: Asked, (tool, arguments): (&str, &RawValue), origin: &Origin) -> Resumed {
+    /// Decides what becomes of a session's request that an earlier gateway had, and whose client has `waited` so long. A request
+    /// that is not settled is handled like a new one.
+    pub fn resume(
+        &self,
+        asked: Asked,
+        (tool, arguments): (&str, &RawValue),
+        origin: &Origin,
+        waited: Duration,
+    ) -> Resumed {
         let Some(client) = self.attached.get(asked.key.session) else { return Resumed::Settled };
         let unknown = |call: Option<CallId>| {
             let result = ToolResult::error(user_text::lost_with_the_hub(tool, call));
@@ -108,9 +121,17 @@ impl Calls {
                 Resumed::Settled
             }
             Some(Known::Sent(sent)) => {
-                let by = (asked.key, asked.profile);
+                let by = (asked.key, asked.profile, waited);
                 let arguments = Arc::from(arguments.to_owned());
-                let adopted = self.ledger(|ledger, now| ledger.adopt(sent.call, by, &arguments, now));
+                // A session that serves itself has taken over nothing yet. It asks the editor's journal too.
+                let recovered = (self.env.records.is_none() && sent.journal.is_some())
+                    .then(|| self.recovered(sent.clone()))
+                    .inspect(|_| self.link.want_editor());
+                let (taken_over, adopted) = self.ledger(|ledger, now| {
+                    let taken_over = recovered.map(|call| ledger.recover(call, now)).unwrap_or_default();
+                    (taken_over, ledger.adopt(sent.call, by, &arguments, now))
+                });
+                self.settle(taken_over);
                 if let Some(settlements) = adopted {
                     self.settle(settlements);
                     return Resumed::Settled;

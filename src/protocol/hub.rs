@@ -2,7 +2,7 @@
 //!
 //! A session connects and writes one line, [`Hello`]. The hub answers with one line, [`Reply`]. After a welcome both sides speak
 //! MCP, one JSON-RPC message on each line, as on stdin and stdout: the session is the client. It numbers its requests itself, so
-//! an id is never used twice. Two notifications are added: [`DELIVERED`] and [`RETIRE`].
+//! an id is never used twice. Three notifications are added: [`DELIVERED`], [`RETIRE`] and [`INPUT_ENDED`].
 
 use std::path::PathBuf;
 
@@ -21,6 +21,9 @@ pub const OLDEST: u32 = 1;
 pub const DELIVERED: &str = "holdfast/delivered";
 /// The notification with which a session of a newer version asks the hub to end as soon as the calls that it sent are answered.
 pub const RETIRE: &str = "holdfast/retire";
+/// The notification with which a session says that its client sends nothing more. The hub answers what is open, as a gateway does
+/// whose stdin has ended, and takes nothing but [`DELIVERED`] after it.
+pub const INPUT_ENDED: &str = "holdfast/input_ended";
 
 /// The first line of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,14 +38,26 @@ pub struct Hello {
     pub pid: u32,
     /// The session's own name: 32 hexadecimal digits. It stays the same when the session comes to another hub.
     pub session: String,
-    /// The numbers of the requests that the session sent to an earlier hub and that are not answered. It sends them again.
+    /// The requests that are not answered. The session sends them after the welcome.
     #[serde(default)]
-    pub open: Vec<u64>,
-    /// The name of the records of that hub ([`Welcome::records`]). A hub with other records does not know what became of `open`.
+    pub open: Vec<OpenRequest>,
+    /// The name of the records of the hub to which requests were sent ([`Welcome::records`]). A hub with other records does not
+    /// know what became of them.
     #[serde(default)]
     pub records: Option<String>,
     /// What the session brings itself.
     pub rules: SessionRules,
+}
+
+/// A request that a session brings to a hub.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenRequest {
+    /// The session's number of the request.
+    pub request: u64,
+    /// Whether the session sent it to an earlier hub.
+    pub sent: bool,
+    /// How long the client has waited for its answer, in milliseconds.
+    pub waited_ms: u64,
 }
 
 /// What a session brings to the hub: where it works, and the user's settings for it. The hub applies them in addition to its own;

@@ -164,7 +164,7 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
     let arrival = Arrival {
         config: Arc::new(parts.env.config.of_session(hello.rules)),
         name: Some(hello.session.into()),
-        open: hello.open.into_iter().collect(),
+        open: hello.open,
         records_lost: hello.records.is_some_and(|records| records != parts.env.gateway),
     };
     match several.attach(arrival, reader, writer) {

@@ -13,7 +13,8 @@ use crate::actors::relay::RelaySeat;
 use crate::core::requests::Holder;
 use crate::core::shutdown::ShutdownReason;
 use crate::core::user_text;
-use crate::limits::{DRAIN_MAX, FIRST_SESSION_MAX, FLUSH_MAX};
+use crate::limits::hub::HUB_VERDICTS_MAX;
+use crate::limits::{FIRST_SESSION_MAX, FLUSH_MAX};
 use crate::protocol::jsonrpc::RpcError;
 use crate::runtime::enter;
 use crate::runtime::messages::session::{Delivered, Message};
@@ -73,21 +74,31 @@ pub async fn run<S: Spawn>(
     outcome
 }
 
-/// Ends the session: the hub has a moment for the answers that it owes, then the client gets the others from here.
+/// Ends the session. The hub knows what became of each request, and gives its last answers as soon as it is told of the end. What it
+/// does not answer in time is answered here.
 async fn end(seat: &RelaySeat, why: ShutdownReason) {
     let client = &seat.client;
     seat.env.events.ending(why);
     seat.env.drain();
     if why != ShutdownReason::ClientGone {
-        // Until what was read before the end of input is sent.
+        // It is told after what was read before the end of input.
+        client.actor.cast(Message::InputEnded(None));
         let _ = timeout(FLUSH_MAX, client.mailbox.idle()).await;
-        let _ = timeout(DRAIN_MAX, client.outbox.calls_answered()).await;
+        let mut embeds = seat.embeds.subscribe();
+        let verdicts = async {
+            tokio::select! {
+                () = client.outbox.calls_answered() => {}
+                // No hub answers any more.
+                _ = embeds.wait_for(|embeds| *embeds) => {}
+            }
+        };
+        let _ = timeout(HUB_VERDICTS_MAX, verdicts).await;
     }
     client.outbox.end_subscriptions();
     let open = enter(&seat.requests).take_all().into_iter().filter(|request| request.hold.is_open());
     for request in open {
-        let error = RpcError::internal(user_text::HUB_LEFT);
-        client.outbox.answer_error(request.hold.key(), &error);
+        let text = if request.sent { user_text::HUB_LEFT } else { user_text::SHUT_DOWN };
+        client.outbox.answer_error(request.hold.key(), &RpcError::internal(text));
     }
     ending::answer_all(client, why).await;
 }
@@ -96,13 +107,13 @@ async fn end(seat: &RelaySeat, why: ShutdownReason) {
 fn hand_over(seat: &Arc<RelaySeat>) {
     let (requests, initialized) = {
         let mut requests = enter(&seat.requests);
+        let told = requests.told(Instant::now());
+        seat.client.continues(seat.name.as_str().into(), told);
         (requests.take_all(), requests.is_initialized())
     };
     let client = Arc::clone(&seat.client);
     if seat.served.load(Ordering::Relaxed) {
         // Whether a call was sent is in the records of the hub. If they cannot be read, it may have been.
-        let numbers = requests.iter().map(|request| request.hold.key().number).collect();
-        client.continues(seat.name.as_str().into(), numbers);
         if let Ok(former) = CallFile::read(&seat.folder.records())
             && Some(&former.gateway) == enter(&seat.records).as_ref()
         {

@@ -157,6 +157,7 @@ async fn serve<S: Spawn>(
         biased;
         _ = end.wait_for(Option::is_some) => ShutdownReason::Signal,
         _ = &mut input => ShutdownReason::InputEnded,
+        () = client.input_ended.notified() => ShutdownReason::InputEnded,
         _ = &mut output => ShutdownReason::ClientGone,
         () = exhausted.notified() => ShutdownReason::Exhausted,
     };
@@ -190,6 +191,10 @@ async fn serve<S: Spawn>(
     ending::answer_all(client, why).await;
     if !client.outbox.is_flushed() {
         parts.env_of(client.id).events.stdout_not_read(client.outbox.counts().queued);
+    }
+    // A session that said that its client's input ended hangs up as soon as it has passed the answers on.
+    if why == ShutdownReason::InputEnded && !input.is_finished() {
+        let _ = timeout(FLUSH_MAX, &mut input).await;
     }
     for task in [input, output] {
         task.abort();

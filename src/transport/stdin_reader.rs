@@ -44,6 +44,16 @@ pub struct Surroundings {
     pub links: Arc<Links>,
 }
 
+impl Surroundings {
+    /// Deletes the record of an answer that the client has.
+    fn delivered(&self, params: Option<&RawValue>) {
+        let delivered = params.and_then(|params| serde_json::from_str::<hub::Delivered>(params.get()).ok());
+        if let (Some(records), Some(delivered), Some(session)) = (&self.env.records, delivered, self.client.name()) {
+            records.delivered(Origin { session, number: delivered.request });
+        }
+    }
+}
+
 /// Reads the client's lines until stdin ends, or until the client sends `shutdown`. That method is not in MCP, but in the
 /// documentation of Unity-MCP's server, and a client written for that server waits for the answer.
 pub async fn run(with: Surroundings, mut input: impl AsyncRead + Unpin) {
@@ -53,19 +63,53 @@ pub async fn run(with: Surroundings, mut input: impl AsyncRead + Unpin) {
     let intake = Intake { with, queue, backlog, batches: AtomicBool::new(false) };
     let mut decoder = LineDecoder::new(CLIENT_LINE_MAX_BYTES);
     let mut buffer = vec![0; 64 * 1024];
-    let mut ended = false;
-    while !ended && let Ok(count @ 1..) = input.read(&mut buffer).await {
+    let mut ended = Then::GoOn;
+    while ended == Then::GoOn
+        && let Ok(count @ 1..) = input.read(&mut buffer).await
+    {
         decoder.push(buffer.get(..count).unwrap_or_default());
         // Lines read after `shutdown` must still be answered.
-        while let Some(line) = decoder.next_line() {
-            ended |= intake.line(line).await == Then::End;
+        while ended != Then::Acknowledge
+            && let Some(line) = decoder.next_line()
+        {
+            ended = ended.max(intake.line(line).await);
         }
     }
-    while let Some(line) = decoder.finish() {
+    while ended != Then::Acknowledge
+        && let Some(line) = decoder.finish()
+    {
         intake.line(line).await;
     }
+    let with = intake.with.clone();
     drop(intake);
     let _ = deliverer.await;
+    if ended == Then::Acknowledge {
+        with.client.input_ended.notify_one();
+        acknowledgements(&with, decoder, input, buffer).await;
+    }
+}
+
+/// Reads what a session still says after the end of its client's input: which answers its client has.
+async fn acknowledgements(
+    with: &Surroundings,
+    mut decoder: LineDecoder,
+    mut input: impl AsyncRead + Unpin,
+    mut buffer: Vec<u8>,
+) {
+    loop {
+        while let Some(line) = decoder.next_line() {
+            if let Line::Whole(line) = line
+                && let Ok(Message::Notification { method, params }) = jsonrpc::parse(&line)
+                && method == hub::DELIVERED
+            {
+                with.delivered(params.as_deref());
+            }
+        }
+        match input.read(&mut buffer).await {
+            Ok(count @ 1..) => decoder.push(buffer.get(..count).unwrap_or_default()),
+            Ok(0) | Err(_) => return,
+        }
+    }
 }
 
 /// A message for the session.
@@ -106,11 +150,13 @@ impl Backlog {
 }
 
 /// What to do after a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Then {
     GoOn,
     /// The client asked the gateway to end.
     End,
+    /// The client of a session on this hub sends nothing more.
+    Acknowledge,
 }
 
 struct Intake {
@@ -242,8 +288,11 @@ impl Intake {
                     return Then::GoOn;
                 }
                 if method == hub::DELIVERED && self.with.client.id != SessionId::STDIO {
-                    self.delivered(params.as_deref());
+                    self.with.delivered(params.as_deref());
                     return Then::GoOn;
+                }
+                if method == hub::INPUT_ENDED && self.with.client.id != SessionId::STDIO {
+                    return Then::Acknowledge;
                 }
                 if method == hub::RETIRE && self.with.client.id != SessionId::STDIO {
                     self.with.env.retire();
@@ -255,16 +304,6 @@ impl Intake {
         };
         self.hand_over(Delivery { message, bytes, since: Instant::now() }).await;
         Then::GoOn
-    }
-
-    /// Deletes the record of an answer that the client has.
-    fn delivered(&self, params: Option<&RawValue>) {
-        let delivered = params.and_then(|params| serde_json::from_str::<hub::Delivered>(params.get()).ok());
-        if let (Some(records), Some(delivered), Some(session)) =
-            (&self.with.env.records, delivered, self.with.client.name())
-        {
-            records.delivered(Origin { session, number: delivered.request });
-        }
     }
 
     /// Returns the requester of a request of the stateless era; `None` for a request of a version with a handshake.

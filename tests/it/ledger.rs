@@ -220,6 +220,7 @@ impl World {
                         requester: None,
                         parallel: true,
                         patience,
+                        waited: Duration::ZERO,
                         profile: ProtocolVersion::LATEST.into(),
                     },
                     now,

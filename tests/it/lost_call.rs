@@ -28,6 +28,7 @@ fn claimed(recovery: Recovery, now: Instant) -> (Ledger, Epoch) {
         requester: None,
         parallel: false,
         patience: Duration::from_secs(60),
+        waited: Duration::ZERO,
         profile: ProtocolVersion::negotiate("2025-11-25").into(),
     };
     ledger.accept(call, now);

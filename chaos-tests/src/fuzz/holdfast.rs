@@ -152,7 +152,7 @@ pub fn outcomes(result: &[u8]) {
                 let good = match outcome {
                     JournalOutcome::Ended(_) | JournalOutcome::EndedUnkept(_) => status == "done",
                     JournalOutcome::Running => ["queued", "running"].contains(&status.as_str()),
-                    JournalOutcome::NotRun => status == "notRun",
+                    JournalOutcome::NotRun { .. } => status == "notRun",
                     JournalOutcome::Interrupted => status == "interrupted",
                     JournalOutcome::Forgotten => status == "forgotten",
                 };

@@ -148,6 +148,7 @@ impl Seam {
             requester: None,
             parallel: true,
             patience: PATIENCE_MARGIN + Duration::from_secs(10 + u64::from(rank)),
+            waited: Duration::ZERO,
             profile: ProtocolVersion::LATEST.into(),
         };
         said(self.change(|ledger| ledger.accept(new, now())))
@@ -167,13 +168,14 @@ impl Seam {
             recovery: sent.journal.clone().map_or(Recovery::None, Recovery::Journal),
             profile: ProtocolVersion::LATEST.into(),
             requester: Arc::default(),
+            of_another_gateway: false,
         };
         said(self.change(|ledger| ledger.recover(call, now())))
     }
 
     /// Gives a call of an earlier hub to the client that came back for it. `None` if it is not open.
     pub fn adopt(&mut self, call: u8) -> Option<Vec<Said>> {
-        let by = (request(call), ProtocolVersion::LATEST.into());
+        let by = (request(call), ProtocolVersion::LATEST.into(), Duration::ZERO);
         let arguments = RawValue::NULL.to_owned().into();
         self.change(|ledger| ledger.adopt(id(call), by, &arguments, now())).map(said)
     }

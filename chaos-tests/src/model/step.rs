@@ -556,7 +556,7 @@ impl Step<'_> {
                 let outcome = match status {
                     Status::Done => Outcome::Ended(seam::answer()),
                     Status::Interrupted => Outcome::Interrupted,
-                    Status::NotRun => Outcome::NotRun,
+                    Status::NotRun => Outcome::NotRun { sealed: true },
                     Status::Queued | Status::Running => Outcome::Running,
                 };
                 exchange::outcome(call, &key, outcome, ledger, now)

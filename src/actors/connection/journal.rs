@@ -63,7 +63,7 @@ impl Line {
                 JournalOutcome::Ended(reply) => Outcome::Ended(dialect.read_answer(reply)),
                 JournalOutcome::EndedUnkept(why) => Outcome::Ended(user_text::unkept(&why)),
                 JournalOutcome::Running => Outcome::Running,
-                JournalOutcome::NotRun => Outcome::NotRun,
+                JournalOutcome::NotRun { sealed } => Outcome::NotRun { sealed },
                 JournalOutcome::Interrupted => Outcome::Interrupted,
                 JournalOutcome::Forgotten => Outcome::Forgotten,
             };

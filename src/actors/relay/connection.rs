@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, watch};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::seat::RelaySeat;
 use crate::limits::hub::{HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_LINES_MAX};
@@ -92,7 +92,7 @@ async fn attach(seat: &RelaySeat, met: &mut Option<Peer>) -> Result<Attached, No
         build: SERVER.version.to_owned(),
         pid: std::process::id(),
         session: seat.name.clone(),
-        open: if seat.served.load(Ordering::Relaxed) { enter(&seat.requests).numbers() } else { Vec::new() },
+        open: enter(&seat.requests).told(Instant::now()),
         records: enter(&seat.records).clone(),
         rules: seat.rules.clone(),
     };

@@ -33,6 +33,8 @@ pub struct RelaySeat {
     pub requests: Mutex<RelayedRequests>,
     /// Whether a hub has served this session: kept here for the relay actor's successor.
     pub served: AtomicBool,
+    /// Whether the client sends nothing more: kept here for the relay actor's successor.
+    pub input_ended: AtomicBool,
     /// The name of the records of the last hub that served this session.
     pub records: Mutex<Option<String>>,
     /// Set once the session is to be served in this process.

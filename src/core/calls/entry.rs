@@ -56,6 +56,8 @@ pub(super) struct Entry {
     pub(super) settled: bool,
     /// Whether the arguments are not known, because an earlier gateway had the call: it cannot be sent.
     pub(super) unknown_arguments: bool,
+    /// Whether the call was sent under the name of another gateway.
+    pub(super) of_another_gateway: bool,
 }
 
 impl Entry {

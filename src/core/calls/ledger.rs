@@ -87,7 +87,7 @@ impl Ledger {
             reserved: None,
             epoch: None,
             recovery: Recovery::None,
-            accepted: now,
+            accepted: now.checked_sub(call.waited).unwrap_or(now),
             sent: None,
             lost: None,
             patience: call.patience,
@@ -105,6 +105,7 @@ impl Ledger {
             unrun: false,
             settled: false,
             unknown_arguments: false,
+            of_another_gateway: false,
         };
         entry.waits_for = self.hold_cause(&entry);
         self.entries.push(entry);
@@ -258,7 +259,7 @@ impl Ledger {
             repeatable: before.repeatable,
         });
         entry.running_max = terms.running_max();
-        entry.recovery = terms.recovery;
+        (entry.recovery, entry.of_another_gateway) = (terms.recovery, false);
         entry.epoch = Some(epoch);
         entry.reserved = None;
         entry.sent = Some(now);

@@ -38,6 +38,8 @@ pub struct NewCall {
     pub parallel: bool,
     /// How long the client waits for an answer.
     pub patience: Duration,
+    /// How long it has waited before the call reached the ledger.
+    pub waited: Duration,
     /// The client profile that the answer is written for.
     pub profile: ClientProfile,
 }
@@ -57,6 +59,8 @@ pub struct RecoveredCall {
     pub profile: ClientProfile,
     /// Who made the request.
     pub requester: Arc<ClientInfo>,
+    /// Whether the call was sent under another name than this gateway has.
+    pub of_another_gateway: bool,
 }
 
 /// What is known about a call when it is sent.

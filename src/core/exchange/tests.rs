@@ -65,6 +65,7 @@ impl Desk {
                     requester: None,
                     parallel: false,
                     patience: Duration::from_secs(60),
+                    waited: Duration::ZERO,
                     profile: ProtocolVersion::LATEST.into(),
                 },
                 desk.now,
@@ -316,5 +317,8 @@ fn one_question_for_outcomes_is_under_way_and_what_is_wanted_meanwhile_is_asked_
     assert_eq!(next.reply(10, None), Answers::Nothing);
     let told = outcome(call, &key(0), Outcome::Ended(said()), &mut desk.ledger, later);
     assert_eq!(verdicts(&told), [Verdict::Ok]);
-    assert!(outcome(call, &key(0), Outcome::NotRun, &mut desk.ledger, later).is_empty(), "it is sought no more");
+    assert!(
+        outcome(call, &key(0), Outcome::NotRun { sealed: false }, &mut desk.ledger, later).is_empty(),
+        "it is sought no more"
+    );
 }

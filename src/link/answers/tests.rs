@@ -57,6 +57,7 @@ fn sent_call_of(parts: &Arc<Parts>, number: u64, profile: ClientProfile) -> Call
         requester: None,
         parallel: false,
         patience: Duration::from_secs(600),
+        waited: Duration::ZERO,
         profile,
     };
     parts.calls.decide(|ledger, now| ledger.accept(call, now));
@@ -234,6 +235,7 @@ fn new_call(parts: &Parts, request: RequestKey) -> NewCall {
         requester: None,
         parallel: false,
         patience: Duration::from_secs(600),
+        waited: Duration::ZERO,
         profile: ProtocolVersion::LATEST.into(),
     }
 }

@@ -207,7 +207,10 @@ pub enum JournalOutcome {
     /// The call waits or runs. The editor reports its end ([`EditorEvent::Settled`]).
     Running,
     /// The call has not run and will not run.
-    NotRun,
+    NotRun {
+        /// Whether the journal says so because it did not know the call when it was asked.
+        sealed: bool,
+    },
     /// A domain reload interrupted the call while it ran: there is no result.
     Interrupted,
     /// The journal does not know the outcome.

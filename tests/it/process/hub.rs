@@ -8,14 +8,17 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Child, Command, Stdio};
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use holdfast::limits::hub::{HUB_LOOK_EVERY, HUB_QUESTIONS_MAX};
+use holdfast::limits::PATIENCE_MARGIN;
+use holdfast::limits::hub::{HUB_LOOK_EVERY, HUB_QUESTIONS_MAX, HUB_VERDICTS_MAX};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::client::{self, Client, Verdict};
 use super::unity::Unity;
-use super::{Room, until};
+use super::{Room, SOON, once_within, until};
 
 /// A hub that a test started.
 struct Hub(Child);
@@ -41,6 +44,16 @@ impl Hub {
         until("the hub serves", || file.exists());
         hub
     }
+
+    fn stop(&self) {
+        kill(Pid::from_raw(i32::try_from(self.0.id()).unwrap()), Signal::SIGSTOP).unwrap();
+    }
+}
+
+/// Returns the pid of the hub that runs.
+fn elected(room: &Room) -> Pid {
+    let info: Value = serde_json::from_slice(&std::fs::read(room.state().join("hub/hub.json")).unwrap()).unwrap();
+    Pid::from_raw(i32::try_from(info["pid"].as_i64().unwrap()).unwrap())
 }
 
 fn flags<'a>(room: &Room, more: &[&'a str]) -> Vec<std::borrow::Cow<'a, str>> {
@@ -81,9 +94,7 @@ fn each_session_on_a_hub_has_its_own_rules_and_leaves_none_to_the_hub() {
     assert_eq!(clients, Some(2), "{}", status.0);
     denied.close(&room);
     free.close(&room);
-    let info: Value = serde_json::from_slice(&std::fs::read(room.state().join("hub/hub.json")).unwrap()).unwrap();
-    let pid = nix::unistd::Pid::from_raw(i32::try_from(info["pid"].as_i64().unwrap()).unwrap());
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    kill(elected(&room), Signal::SIGTERM).unwrap();
     until("nothing is left", || !room.state().join("hub/hub.json").exists());
     assert!(room.run_records().is_empty(), "{:?}", room.run_records());
 }
@@ -171,10 +182,9 @@ fn a_hub_whose_lock_is_removed_makes_way_and_takes_nothing_of_its_successor() {
     until("the hub ends", || first.0.try_wait().unwrap().is_some());
     client.echoes();
     client.close(&room);
-    let info: Value = serde_json::from_slice(&std::fs::read(room.state().join("hub/hub.json")).unwrap()).unwrap();
-    let pid = i32::try_from(info["pid"].as_i64().unwrap()).unwrap();
-    assert_ne!(u32::try_from(pid).unwrap(), first.0.id());
-    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM).unwrap();
+    let second = elected(&room);
+    assert_ne!(u32::try_from(second.as_raw()).unwrap(), first.0.id());
+    kill(second, Signal::SIGTERM).unwrap();
 }
 
 /// The first call waits for nothing but the end of the hub that cannot start.
@@ -247,4 +257,111 @@ fn what_hangs_up_is_no_hub() {
 fn a_hub_that_says_nothing_costs_a_session_a_second_and_nothing_else() {
     let silent = std::sync::Mutex::new(Vec::new());
     beside(move |stream| silent.lock().unwrap().push(stream), "hub_forgone");
+}
+
+#[test]
+fn at_the_end_of_stdin_the_hub_says_which_call_still_runs_and_which_did_not() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet"]);
+    let _hub = Hub::start(&room);
+    let mut client = open(&room, &[]);
+    client.echoes();
+    let running = client.call("count", &json!({"key": "running", "hold": true}));
+    until("the call runs", || room.runs("running") == 1);
+    let waiting = client.call("count", &json!({"key": "waiting"}));
+    client.close_stdin();
+    let (status, took) = client.ended_within(SOON);
+    assert_eq!(status.code(), Some(0), "after {took:?}");
+    client.check(&room);
+    let (running, waiting) = (client.answer(running), client.answer(waiting));
+    assert_eq!(waiting.verdict(), Verdict::NotExecuted, "{}", waiting.0);
+    assert_eq!(running.verdict(), Verdict::StillRunning, "{}", running.0);
+
+    // The call goes on, and another session finds its result under its id.
+    unity.order("release");
+    let text = running.text();
+    let call = text.split(|c: char| !c.is_ascii_hexdigit() && c != '-').find(|word| word.len() >= 32).unwrap();
+    let mut other = open(&room, &[]);
+    until("the late result", || {
+        other.done("holdfast_result", &json!({"call_id": call})).text().contains("running")
+            && other.done("holdfast_result", &json!({"call_id": call})).verdict() == Verdict::Ok
+    });
+    assert_eq!((room.runs("running"), room.runs("waiting")), (1, 0));
+    other.close(&room);
+}
+
+/// The official SDKs kill a server four seconds after they closed its stdin.
+#[test]
+fn a_hub_that_hangs_at_the_end_of_stdin_does_not_keep_the_session() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    let mut nth = 0;
+    once_within("the end beside a hub that hangs", HUB_VERDICTS_MAX + HUB_LOOK_EVERY, || {
+        nth += 1;
+        let hub = Hub::start(&room);
+        let mut client = open(&room, &[]);
+        client.echoes();
+        let key = nth.to_string();
+        let call = client.call("count", &json!({"key": key, "hold": true}));
+        until("the call runs", || room.runs(&key) == 1);
+        hub.stop();
+        client.close_stdin();
+        let (status, took) = client.ended_within(SOON);
+        assert_eq!(status.code(), Some(0), "after {took:?}");
+        client.check(&room);
+        let answer = client.answer(call);
+        assert!(answer.0.to_string().contains("it may have run"), "{}", answer.0);
+        took
+    });
+}
+
+#[test]
+fn a_successor_grants_a_call_only_the_rest_of_its_clients_patience() {
+    const PATIENCE: Duration = Duration::from_secs(6);
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    let mut hub = Hub::start(&room);
+    let mut other = open(&room, &[]);
+    other.echoes();
+    let running = other.call("count", &json!({"key": "running", "hold": true}));
+    until("the call runs", || room.runs("running") == 1);
+    let mut client = Client::impatient(
+        &room,
+        (PATIENCE + PATIENCE_MARGIN).as_secs(),
+        &flags(&room, &[]).iter().map(|flag| &**flag).collect::<Vec<_>>(),
+    );
+    let began = Instant::now();
+    let waiting = client.call("count", &json!({"key": "waiting", "hold": true}));
+    std::thread::sleep(PATIENCE * 2 / 3);
+    let waited = began.elapsed();
+    hub.0.kill().unwrap();
+    hub.0.wait().unwrap();
+    let answer = client.answer(waiting);
+    let took = client.answered_at(waiting).unwrap() - began;
+    assert!(attached(&client) && took < waited + PATIENCE, "{took:?}, {waited:?} of them before: {}", answer.0);
+    assert_eq!(answer.verdict(), Verdict::StillRunning, "the successor sent it");
+    assert_eq!(other.answer(running).verdict(), Verdict::Unknown);
+    kill(elected(&room), Signal::SIGKILL).unwrap();
+}
+
+/// The journal knows the call although another gateway asks for it.
+#[test]
+fn a_session_that_finds_no_successor_asks_the_editors_journal_for_its_calls() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+    let mut hub = Hub::start(&room);
+    let mut client = open(&room, &[]);
+    client.echoes();
+    let call = client.call("count", &json!({"key": "kept", "hold": true}));
+    until("the call runs", || room.runs("kept") == 1);
+    // Nobody starts a successor while this lock is held.
+    let lock = File::create(room.state().join("hub/start.lock")).unwrap();
+    lock.lock().unwrap();
+    hub.0.kill().unwrap();
+    hub.0.wait().unwrap();
+    until("the session serves itself", || client.log().contains("hub_forgone"));
+    unity.order("release");
+    let answer = client.answer(call);
+    assert_eq!((answer.verdict(), room.runs("kept")), (Verdict::Ok, 1), "{}", answer.0);
+    client.close(&room);
 }

@@ -46,9 +46,14 @@ impl Ledger {
         })
     }
 
-    /// Handles the journal's statement that a call did not run and will not run.
-    pub fn proven_unrun(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
-        self.position(call).map(|index| self.spare(index, now)).unwrap_or_default()
+    /// Handles the journal's statement that a call did not run and will not run. `sealed`: because the journal did not know it. For
+    /// a call that was sent under another gateway's name that is no proof: a journal remembers for each name which calls it let go.
+    pub fn proven_unrun(&mut self, call: CallId, sealed: bool, now: Instant) -> Vec<Settlement> {
+        let Some(index) = self.position(call) else { return Vec::new() };
+        if sealed && self.entries.get(index).is_some_and(|entry| entry.of_another_gateway) {
+            return self.forgotten(call, now);
+        }
+        self.spare(index, now)
     }
 
     /// Handles the journal's statement that a call is still waiting or running. Restarts the time limit of the search.

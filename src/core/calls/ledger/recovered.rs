@@ -1,6 +1,7 @@
 //! Calls that an earlier gateway sent: their outcome is looked for, and their client may come back to ask for it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -18,7 +19,7 @@ impl Ledger {
     /// Adds a call that an earlier gateway sent. It counts as sent on a connection that was lost with that gateway. If the editor
     /// says that it did not run, it is held until its client comes back with the arguments.
     pub fn recover(&mut self, call: RecoveredCall, now: Instant) -> Vec<Settlement> {
-        let RecoveredCall { id, tool, project, recovery, profile, requester } = call;
+        let RecoveredCall { id, tool, project, recovery, profile, requester, of_another_gateway } = call;
         self.recovered += 1;
         // No client waits yet. One that comes back gets the answer that is recorded then.
         let request = RequestKey::new(SessionId::RECOVERED, self.recovered);
@@ -32,6 +33,7 @@ impl Ledger {
             requester: Some(requester),
             parallel: false,
             patience: RECOVERY_MAX * 2,
+            waited: Duration::ZERO,
             profile,
         };
         let mut out = self.accept(new, now);
@@ -40,7 +42,7 @@ impl Ledger {
         if let Some(mut entry) = self.entries.get_mut(index) {
             (entry.recovery, entry.project) = (recovery, project);
             (entry.sent, entry.lost) = (Some(now), Some(now));
-            entry.unknown_arguments = true;
+            (entry.unknown_arguments, entry.of_another_gateway) = (true, of_another_gateway);
         }
         self.feed(index, &Event::Claimed { recoverable, repeatable: false }, None, now, &mut out);
         self.feed(index, &Event::EpochClosed(Loss::HubEnded), None, now, &mut out);
@@ -48,11 +50,12 @@ impl Ledger {
         out
     }
 
-    /// Gives a call that is not answered to the client that came back for it. `None` if there is no such call.
+    /// Gives a call that is not answered to the client that came back for it and has `waited` so long already. `None` if there is no
+    /// such call.
     pub fn adopt(
         &mut self,
         call: CallId,
-        (request, profile): (RequestKey, ClientProfile),
+        (request, profile, waited): (RequestKey, ClientProfile, Duration),
         arguments: &Arc<RawValue>,
         now: Instant,
     ) -> Option<Vec<Settlement>> {
@@ -62,7 +65,8 @@ impl Ledger {
         if !is_open {
             return None;
         }
-        (entry.request, entry.profile, entry.accepted) = (request, profile, now);
+        (entry.request, entry.profile) = (request, profile);
+        entry.accepted = now.checked_sub(waited).unwrap_or(now);
         (entry.patience, entry.unknown_arguments) = (profile.client.patience, false);
         entry.arguments = Arc::clone(arguments);
         let is_held = entry.state() == State::Held;

@@ -25,6 +25,8 @@ struct Outcome<'a> {
     error: Option<&'a RawValue>,
     #[serde(default)]
     lost: Option<String>,
+    #[serde(default)]
+    reason: Option<String>,
 }
 
 /// Returns the outcome of each attempt in `asked`, in the same order.
@@ -52,7 +54,7 @@ fn outcome(said: Outcome<'_>) -> Result<JournalOutcome, BadOutcomes> {
     Ok(match said.status.as_str() {
         "queued" | "running" => JournalOutcome::Running,
         "interrupted" => JournalOutcome::Interrupted,
-        "notRun" => JournalOutcome::NotRun,
+        "notRun" => JournalOutcome::NotRun { sealed: said.reason.as_deref() == Some("sealed") },
         "forgotten" => JournalOutcome::Forgotten,
         "done" => match (said.result, said.error) {
             (Some(result), _) => JournalOutcome::Ended(Reply::Result(result.to_owned())),

@@ -311,7 +311,7 @@ fn check_outcomes(vector: &Vector, reply: Reply) {
         match (meant["status"].as_str().unwrap(), found) {
             ("running" | "queued", JournalOutcome::Running)
             | ("interrupted", JournalOutcome::Interrupted)
-            | ("notRun", JournalOutcome::NotRun)
+            | ("notRun", JournalOutcome::NotRun { .. })
             | ("forgotten", JournalOutcome::Forgotten) => {}
             ("done", JournalOutcome::EndedUnkept(why)) => assert!(!why.is_empty() && meant["lost"].is_string()),
             ("done", JournalOutcome::Ended(Reply::Error(error))) => assert_eq!(meant["error"], error.code),
@@ -328,7 +328,10 @@ fn check_outcomes(vector: &Vector, reply: Reply) {
 fn an_answer_for_other_calls_or_of_another_journal_says_nothing() {
     let body = r#"{"jsonrpc":"2.0","id":"holdfast.1","result":{"generation":1,"nonce":"00112233445566778899aabbccddeeff",
         "outcomes":[{"callId":"a","status":"notRun","reason":"sealed"}]}}"#;
-    assert!(matches!(Holdfast.read_outcomes(reply(body), &[key("a", 1)]).as_deref(), Ok([JournalOutcome::NotRun])));
+    assert!(matches!(
+        Holdfast.read_outcomes(reply(body), &[key("a", 1)]).as_deref(),
+        Ok([JournalOutcome::NotRun { sealed: true }])
+    ));
     assert!(Holdfast.read_outcomes(reply(body), &[key("b", 1)]).is_err());
     assert!(Holdfast.read_outcomes(reply(body), &[key("a", 1), key("b", 2)]).is_err());
     let other = JournalKey { journal: "f".repeat(32), ..key("a", 1) };

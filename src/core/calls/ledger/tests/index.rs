@@ -100,6 +100,7 @@ impl Book {
                     progress_token: progress.then(|| raw("1")),
                     parallel,
                     patience: secs(patience),
+                    waited: Duration::ZERO,
                     ..new_call(id(self.ids), RequestKey::new(SessionId(u32::from(self.ids) % 3), self.ids.into()))
                 };
                 self.ledger.accept(call, now);
@@ -128,7 +129,7 @@ impl Book {
             Operation::GiveUp(call) => drop(ledger.give_up(id(call), now)),
             Operation::FoundRunning(call) => ledger.found_running(id(call), now),
             Operation::FoundInterrupted(call) => drop(ledger.found_interrupted(id(call), now)),
-            Operation::ProvenUnrun(call) => drop(ledger.proven_unrun(id(call), now)),
+            Operation::ProvenUnrun(call) => drop(ledger.proven_unrun(id(call), false, now)),
             Operation::GiveBack(call) => drop(ledger.give_back(id(call))),
             Operation::Refuse(call) => drop(ledger.refuse(id(call), Cause::Policy, now)),
             Operation::JournalsGone => drop(ledger.journals_gone(None, now)),

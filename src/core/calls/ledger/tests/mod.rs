@@ -60,6 +60,7 @@ fn new_call(id: CallId, request: RequestKey) -> NewCall {
         requester: None,
         parallel: false,
         patience: secs(600),
+        waited: Duration::ZERO,
         profile: ProtocolVersion::LATEST.into(),
     }
 }
@@ -575,6 +576,7 @@ fn finished_calls_are_bounded_and_listed_newest_first() {
             requester: None,
             parallel: false,
             patience: secs(60),
+            waited: Duration::ZERO,
             profile: ProtocolVersion::LATEST.into(),
         };
         book.ledger.accept(call, book.now);
@@ -685,7 +687,7 @@ fn a_second_answer_of_the_journal_says_nothing_of_the_sending_after() {
     assert!(!book.ledger.seeks(call, &first), "its connection lives");
     book.close(FIRST, Loss::Disconnect);
     assert!(book.ledger.seeks(call, &first) && !book.ledger.seeks(call, &second));
-    assert_eq!(told(&book.ledger.proven_unrun(call, book.now)), ["held again"]);
+    assert_eq!(told(&book.ledger.proven_unrun(call, false, book.now)), ["held again"]);
     book.reconnect(SECOND);
     assert_eq!(book.send(SECOND, by(&second)), call);
     assert!(!book.ledger.seeks(call, &first), "it was sent anew");

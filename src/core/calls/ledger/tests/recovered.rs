@@ -15,12 +15,13 @@ fn recovered(number: u8, recovery: Recovery) -> RecoveredCall {
         recovery,
         profile: ProtocolVersion::LATEST.into(),
         requester: Arc::default(),
+        of_another_gateway: false,
     }
 }
 
 /// A client's request for the call, with its arguments.
 fn adopt(book: &mut Book, call: CallId) -> Option<Vec<Settlement>> {
-    let by = (RequestKey::new(SessionId(7), 1), ProtocolVersion::LATEST.into());
+    let by = (RequestKey::new(SessionId(7), 1), ProtocolVersion::LATEST.into(), Duration::ZERO);
     book.ledger.adopt(call, by, &Arc::from(raw(r#"{"key":"a"}"#)), book.now)
 }
 
@@ -59,7 +60,7 @@ fn a_call_that_did_not_run_waits_for_its_client_and_is_sent_with_its_arguments()
     let call = recovered(1, Recovery::Journal(key("a")));
     let id = call.id;
     book.ledger.recover(call, book.now);
-    assert_eq!(told(&book.ledger.proven_unrun(id, book.now)), ["held again"]);
+    assert_eq!(told(&book.ledger.proven_unrun(id, true, book.now)), ["held again"]);
     assert!(book.ledger.reserve(FIRST).is_none() && !book.ledger.has_held(), "its arguments are not known");
     assert_eq!(told(&adopt(&mut book, id).unwrap()), ["held again"]);
     let held = book.ledger.reserve(FIRST).unwrap();
@@ -70,13 +71,37 @@ fn a_call_that_did_not_run_waits_for_its_client_and_is_sent_with_its_arguments()
     assert_eq!(*book.ledger.surprises(), Surprises::default());
 }
 
+/// The journal remembers for each gateway which of its calls it let go, so it cannot know that it never had this one.
+#[test]
+fn that_a_journal_does_not_know_a_call_of_another_gateway_does_not_prove_that_it_did_not_run() {
+    for sealed in [true, false] {
+        let mut book = Book::connected();
+        let call = RecoveredCall { of_another_gateway: true, ..recovered(1, Recovery::Journal(key("a"))) };
+        let id = call.id;
+        book.ledger.recover(call, book.now);
+        adopt(&mut book, id).unwrap();
+        let settled = book.ledger.proven_unrun(id, sealed, book.now);
+        if sealed {
+            assert_eq!(told(&settled), ["outcome_unknown:hub_ended"]);
+            continue;
+        }
+        assert_eq!(told(&settled), ["held again"]);
+        // What this gateway sends itself is its own.
+        assert_eq!(book.ledger.reserve(FIRST).unwrap().id, id);
+        let terms = Terms { recovery: Recovery::Journal(key("b")), ..once() };
+        book.ledger.claim(id, FIRST, terms, book.now).unwrap();
+        book.ledger.close_epoch(FIRST, Loss::Disconnect, book.now);
+        assert_eq!(told(&book.ledger.proven_unrun(id, true, book.now)), ["held again"]);
+    }
+}
+
 #[test]
 fn a_call_whose_client_never_comes_back_ends_by_itself() {
     let mut book = Book::connected();
     let call = recovered(1, Recovery::Journal(key("a")));
     let id = call.id;
     book.ledger.recover(call, book.now);
-    book.ledger.proven_unrun(id, book.now);
+    book.ledger.proven_unrun(id, true, book.now);
     let ended = book.wait(RECOVERY_MAX * 3);
     assert_eq!(ended.len(), 1, "{:?}", told(&ended));
     assert!(told(&ended)[0].starts_with("not_executed"), "{:?}", told(&ended));

@@ -57,6 +57,7 @@ impl Shared {
             requester: None,
             parallel: true,
             patience: secs(600),
+            waited: Duration::ZERO,
             profile: ProtocolVersion::LATEST.into(),
         };
         self.book.ledger.accept(call, self.book.now);
