@@ -31,7 +31,9 @@ use crate::protocol::hub::{self};
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Requester};
-use crate::protocol::mcp::{self, ClientInfo, ClientProfile, Notification, ProtocolVersion, Request, ToolResult};
+use crate::protocol::mcp::{
+    self, ClientInfo, ClientProfile, Notification, OfferRequest, ProtocolVersion, Request, ToolResult,
+};
 use crate::runtime::enter;
 use crate::runtime::messages::relay::{News, NoAttachment};
 use crate::runtime::messages::session::{Delivered, Message};
@@ -180,8 +182,8 @@ impl RelayActor {
             Some(_) => stateless::parse_request(&method, params.as_deref()),
         };
         // Without a handshake, the first request for tools opens the session.
-        if let (Some(requester), Ok(Request::ListTools | Request::CallTool(_) | Request::Listen(_))) =
-            (&requester, &parsed)
+        if let (Some(requester), Ok(parsed)) = (&requester, &parsed)
+            && parsed.opens_session()
             && !self.seat.client.handshake().opened
         {
             self.opened(requester.client.clone(), requester.profile, false);
@@ -206,6 +208,7 @@ impl RelayActor {
                 None
             }
             Ok(Request::CallTool(call)) => call.progress_token,
+            Ok(Request::Offer(OfferRequest::Read(read))) => read.progress_token,
             // What is wrong with a request is said by the hub.
             Ok(_) | Err(_) => None,
         };
@@ -214,9 +217,13 @@ impl RelayActor {
             hold.pass(Holder::Ledger);
         }
         let profile = requester.as_ref().map(|requester| requester.profile);
+        let is_call = method == "tools/call";
         let added = self.requests(|requests| requests.add(Relayed { hold, id, requester, method, params, token }));
         match added {
             Ok(line) => self.send(state, line),
+            Err(_) if !is_call => {
+                outbox.answer_error(key, &RpcError::internal(user_text::too_many_bytes(SESSION_CALLS_MAX_BYTES)));
+            }
             Err(_) => {
                 let result = ToolResult::error(user_text::too_many_bytes(SESSION_CALLS_MAX_BYTES));
                 let profile = profile.unwrap_or_else(|| self.seat.client.handshake().profile_by_handshake());

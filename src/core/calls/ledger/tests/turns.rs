@@ -58,6 +58,7 @@ impl Shared {
             parallel: true,
             patience: secs(600),
             profile: ProtocolVersion::LATEST.into(),
+            form: AnswerForm::ToolResult,
         };
         self.book.ledger.accept(call, self.book.now);
         self.passed.entry(session).or_default();
