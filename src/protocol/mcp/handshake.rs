@@ -129,7 +129,7 @@ The list of tools comes from Unity and can change after a compile. When Unity do
 (import, compile) or shows a dialog that a person must answer: report that to the user with the text of holdfast_status.";
 
 /// The result of `initialize`: JSON on one line. Instructions longer than [`INSTRUCTIONS_MAX_BYTES`] are cut at a character
-/// boundary. Only tools are declared, because this server offers nothing else.
+/// boundary.
 pub fn initialize_result(version: ProtocolVersion, server: &ServerInfo<'_>, instructions: &str) -> String {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
