@@ -6,14 +6,15 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use crate::limits::WATCH_EVERY;
 use crate::platform::stdio;
 
-/// Runs what a person answers on the terminal. Returns `None` if nobody has the other end of the terminal any more. What runs is
-/// left to itself then: it ends with the program.
+/// Asks a person on the terminal, and returns the answer. Returns `None` if nobody has the other end of the terminal any more; `ask`
+/// then ends with the program, and not before.
 pub(super) fn while_it_is_open<T: Send + 'static>(ask: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (tell, told) = sync_channel(1);
     std::thread::spawn(move || tell.send(ask()));
     loop {
         match told.recv_timeout(WATCH_EVERY) {
-            Ok(answer) => return Some(answer),
+            // What is drawn on a terminal that is gone fails, which is no answer.
+            Ok(answer) => return Some(answer).filter(|_| !stdio::stdin_hung_up()),
             Err(RecvTimeoutError::Timeout) if !stdio::stdin_hung_up() => {}
             // A panic leaves nobody to wait for.
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,

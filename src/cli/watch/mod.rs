@@ -62,6 +62,8 @@ pub fn run(arguments: &EditorArgs) -> ExitCode {
         give_back();
         match watched {
             Ok(()) => Exit::Ok,
+            // Drawing fails as soon as the terminal is gone, which may be noticed first.
+            Err(_) if stdio::stdin_hung_up() => Exit::Ok,
             Err(error) => {
                 output::complain(&format!(
                     "holdfast: the terminal could not be used ({error}). `holdfast status` needs none."
