@@ -591,5 +591,6 @@ pub const AUDIT_LINES_MAX: usize = 4 * OPEN_REQUESTS_MAX;
 pub const AUDIT_WRITE_MAX: Duration = Duration::from_secs(5);
 
 pub mod hub;
+pub mod resources;
 #[cfg(test)]
 mod tests;

@@ -110,7 +110,7 @@ fn package(link: &LinkParts) -> Value {
 }
 
 /// Returns the names and links of the editors that a session may use, in the order of the names.
-fn usable(seat: &Seat, scope: &Scope) -> Vec<(String, Arc<LinkParts>)> {
+pub(super) fn usable(seat: &Seat, scope: &Scope) -> Vec<(String, Arc<LinkParts>)> {
     let named = named(scope, &seat.links.known()).into_iter();
     named.filter_map(|(name, known)| Some((name, seat.links.find(&known.project)?))).collect()
 }

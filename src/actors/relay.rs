@@ -32,7 +32,9 @@ use crate::protocol::hub::{self};
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Requester};
-use crate::protocol::mcp::{self, ClientInfo, ClientProfile, Notification, ProtocolVersion, Request, ToolResult};
+use crate::protocol::mcp::{
+    self, ClientInfo, ClientProfile, Notification, OfferRequest, ProtocolVersion, Request, ToolResult,
+};
 use crate::runtime::enter;
 use crate::runtime::messages::relay::{News, NoAttachment};
 use crate::runtime::messages::session::{Delivered, Message};
@@ -184,8 +186,8 @@ impl RelayActor {
             Some(_) => stateless::parse_request(&method, params.as_deref()),
         };
         // Without a handshake, the first request for tools opens the session.
-        if let (Some(requester), Ok(Request::ListTools | Request::CallTool(_) | Request::Listen(_))) =
-            (&requester, &parsed)
+        if let (Some(requester), Ok(parsed)) = (&requester, &parsed)
+            && parsed.opens_session()
             && !self.seat.client.handshake().opened
         {
             self.opened(requester.client.clone(), requester.profile, false);
@@ -211,6 +213,7 @@ impl RelayActor {
                 None
             }
             Ok(Request::CallTool(call)) => call.progress_token,
+            Ok(Request::Offer(OfferRequest::Read(read))) => read.progress_token,
             // What is wrong with a request is said by the hub.
             Ok(_) | Err(_) => None,
         };
@@ -219,6 +222,7 @@ impl RelayActor {
             hold.pass(Holder::Ledger);
         }
         let profile = requester.as_ref().map(|requester| requester.profile);
+        let is_call = method == "tools/call";
         let (since, sent) = (Instant::now(), false);
         let relayed = Relayed { hold, id, requester, method, params, token, since, sent };
         match self.requests(|requests| requests.add(relayed)) {
@@ -226,6 +230,9 @@ impl RelayActor {
                 if self.send(state, line) {
                     self.requests(|requests| requests.was_sent(key.number));
                 }
+            }
+            Err(_) if !is_call => {
+                outbox.answer_error(key, &RpcError::internal(user_text::too_many_bytes(SESSION_CALLS_MAX_BYTES)));
             }
             Err(_) => {
                 let result = ToolResult::error(user_text::too_many_bytes(SESSION_CALLS_MAX_BYTES));

@@ -6,6 +6,7 @@
 //! outlives this actor.
 
 mod editors;
+mod offers;
 mod routing;
 
 use std::path::{Path, PathBuf};
@@ -34,7 +35,8 @@ use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::mcp::request::Filter;
 use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{
-    self, CallTool, ClientInfo, ClientProfile, GatewayTool, Initialize, Notification, ProtocolVersion, Request,
+    self, AnswerForm, CallTool, ClientInfo, ClientProfile, GatewayTool, Initialize, Notification, OfferRequest,
+    ProtocolVersion, Request,
 };
 use crate::protocol::policy::Grounds;
 use crate::runtime::messages::bridge;
@@ -63,8 +65,12 @@ pub struct State {
     lists: Vec<Asked>,
     /// The call that the machine is deciding on.
     call: Option<NewRequest>,
+    /// The request for resources or prompts that the machine is deciding on.
+    offer: Option<NewRequest<OfferRequest>>,
     /// Calls that wait until it is known which link they belong to.
     unrouted: Vec<NewRequest>,
+    /// Requests for resources and prompts that wait for the same.
+    unrouted_offers: Vec<NewRequest<OfferRequest>>,
     /// Whether a survey of where the client works is running.
     looking: bool,
     /// The result of the last such survey.
@@ -77,14 +83,14 @@ pub struct State {
     union: Option<(Vec<mcp::Member>, Arc<mcp::Catalogue>)>,
 }
 
-/// A call that the client requested and that is not in a ledger yet.
-struct NewRequest {
+/// A call, or something else that depends on an editor, that the client requested and that is not in a ledger yet.
+struct NewRequest<T = CallTool> {
     asked: Asked,
     hold: Hold,
     id: RequestId,
     /// The requester, for a request of the stateless era.
     requester: Option<Arc<Requester>>,
-    call: CallTool,
+    call: T,
     /// When the call began to wait for a link; `None` if it did not wait.
     since: Option<Instant>,
 }
@@ -119,7 +125,9 @@ impl Actor for SessionActor {
             opening: None,
             lists: Vec::new(),
             call: None,
+            offer: None,
             unrouted: Vec::new(),
+            unrouted_offers: Vec::new(),
             looking: false,
             survey: None,
             listen: None,
@@ -210,13 +218,13 @@ impl SessionActor {
             .as_ref()
             .map_or_else(|| self.seat.client.handshake().profile_by_handshake(), |requester| requester.profile);
         let key = hold.key();
-        let asked = Asked { key, profile };
+        let asked = Asked { key, profile, form: AnswerForm::ToolResult };
         let request = match &requester {
             None => mcp::parse_request(method, params),
             Some(_) => stateless::parse_request(method, params),
         };
-        if let (Some(requester), Ok(Request::ListTools | Request::CallTool(_) | Request::Listen(_))) =
-            (&requester, &request)
+        if let (Some(requester), Ok(request)) = (&requester, &request)
+            && request.opens_session()
         {
             self.opened_by(state, requester);
         }
@@ -241,6 +249,15 @@ impl SessionActor {
             }
             Ok(Request::CallTool(call)) => {
                 state.call = Some(NewRequest { asked, hold, id, requester, call, since: None });
+                self.feed(state, &Event::CallRequested);
+            }
+            Ok(Request::Offer(offer)) => {
+                let form = match &offer {
+                    OfferRequest::Read(read) => AnswerForm::ResourceText(Arc::clone(&read.uri)),
+                    _ => AnswerForm::ToolResult,
+                };
+                let asked = Asked { form, ..asked };
+                state.offer = Some(NewRequest { asked, hold, id, requester, call: offer, since: None });
                 self.feed(state, &Event::CallRequested);
             }
         }
@@ -357,6 +374,9 @@ impl SessionActor {
                 if let Some(new) = state.call.take() {
                     if self.is_routed() { self.accept_routed(state, new) } else { self.accept(&self.seat.link(), new) }
                 }
+                if let Some(new) = state.offer.take() {
+                    self.accept_offer(state, new);
+                }
             }
             Effect::AcceptListen => {
                 let Some((key, filter)) = state.listen.take() else { return };
@@ -405,7 +425,8 @@ impl SessionActor {
 
     fn refuse_pending(&self, state: &mut State, error: &RpcError) {
         let calls = self.take_unrouted(state).into_iter().chain(state.call.take()).map(|new| new.asked);
-        let pending = state.lists.drain(..).chain(calls).map(|asked| asked.key);
+        let offers = state.unrouted_offers.drain(..).chain(state.offer.take()).map(|new| new.asked);
+        let pending = state.lists.drain(..).chain(calls).chain(offers).map(|asked| asked.key);
         let opening = state.opening.take().map(|(key, _)| key);
         for key in pending.chain(opening).chain(state.listen.take().map(|(key, _)| key)) {
             self.seat.client.outbox.answer_error(key, error);
@@ -415,7 +436,7 @@ impl SessionActor {
     fn answer_lists(&self, state: &mut State) {
         self.seat.client.with_handshake(|client| client.first_list_served = true);
         let catalogue = Arc::clone(&self.seat.link().tools.published.borrow().catalogue);
-        for Asked { key, profile } in state.lists.drain(..) {
+        for Asked { key, profile, .. } in state.lists.drain(..) {
             let last = state.rendered.take();
             let last = last.filter(|(rendered, of, _)| *rendered == profile && Arc::ptr_eq(of, &catalogue));
             let rendered = last.unwrap_or_else(|| {
@@ -450,7 +471,7 @@ impl SessionActor {
     /// Like [`accept`](Self::accept). `turned_down`: why the call is refused instead, whatever its tool is.
     fn accept_or_refuse(&self, here: &LinkParts, new: NewRequest, turned_down: Option<(Cause, Grounds)>) {
         let NewRequest { asked, hold, id, requester, call, since } = new;
-        let Asked { key, profile } = asked;
+        let Asked { key, profile, .. } = asked;
         let own = GatewayTool::from_name(&call.name).filter(|tool| self.is_routed() || *tool != GatewayTool::Editors);
         if let Some(tool) = own {
             self.seat.tools_on(here).run(&self.tasks, asked, tool, &call.arguments);
@@ -461,11 +482,14 @@ impl SessionActor {
         if let Some((_, before)) = brought {
             waited += before;
         }
-        if let (Some((true, _)), Some(origin)) = (brought, self.seat.client.origin_of(key)) {
+        // To read a resource runs nothing twice that counts: such a request is handled like a new one.
+        if let (AnswerForm::ToolResult, Some((true, _)), Some(origin)) =
+            (&asked.form, brought, self.seat.client.origin_of(key))
+        {
             // The call may be on record with the link to another project than the one that is meant now.
             let on_record = self.seat.links.of_record(&origin);
             let link = on_record.as_deref().unwrap_or(here);
-            if link.calls.resume(asked, (&call.name, &call.arguments), &origin, waited) == Resumed::Settled {
+            if link.calls.resume(asked.clone(), (&call.name, &call.arguments), &origin, waited) == Resumed::Settled {
                 hold.pass(Holder::Ledger);
                 return;
             }
@@ -508,6 +532,7 @@ impl SessionActor {
             patience: profile.client.patience,
             waited,
             profile,
+            form: asked.form.clone(),
         };
         let call = new.id;
         match here.calls.take_from_client(new, &hold, refused, id.as_json()) {

@@ -6,6 +6,7 @@ pub mod call_records;
 pub mod calls;
 pub mod editors;
 pub mod exchange;
+pub mod last_compile;
 pub mod link;
 pub mod logbook;
 pub mod relayed;

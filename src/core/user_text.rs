@@ -2,6 +2,7 @@
 //! whether the tool ran, and what to do next. No text suggests to end Unity.
 
 mod editors;
+mod offers;
 mod span;
 mod verdicts;
 
@@ -12,6 +13,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 pub use self::editors::{editor_refused, several_editors};
+pub use self::offers::{PromptFacts, no_compile_seen, prompt, seen_compile};
 pub use self::span::seconds;
 pub use self::verdicts::{reloaded, still_reloading, verdict};
 use crate::core::link::ForeignPeer;

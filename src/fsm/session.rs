@@ -132,7 +132,7 @@ pub enum Event {
     Opened(Kind),
     /// The client asked for the tools.
     ListRequested,
-    /// The client called a tool.
+    /// The client called a tool, or asked for resources or prompts: for something that depends on which editor is meant.
     CallRequested,
     /// The client asked to be notified of changes with `subscriptions/listen`.
     ListenRequested {
@@ -169,7 +169,7 @@ pub enum Effect {
     WantEditor,
     /// Answer every waiting list with what is published.
     AnswerLists,
-    /// Pass the call to the ledger.
+    /// Pass the call to the ledger, or answer the request for resources or prompts.
     AcceptCall,
     /// Start the subscription.
     AcceptListen,

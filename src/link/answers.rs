@@ -12,6 +12,7 @@ use super::state::Link;
 use super::tools::Tools;
 use crate::client::{Attached, Client};
 use crate::core::calls::Answer;
+use crate::core::last_compile::{LastCompile, SeenCompile};
 use crate::core::logbook::{self, LogEntry, Logbook};
 use crate::core::requests::Asked;
 use crate::core::user_text;
@@ -21,7 +22,7 @@ use crate::limits::{LOGBOOK_BYTES_MAX, RESULT_BEHIND_MAX_BYTES, RESULT_INLINE_MA
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, RequestKey};
 use crate::protocol::jsonrpc::compact;
-use crate::protocol::mcp::{self, ClientProfile, ProtocolVersion, ToolResult};
+use crate::protocol::mcp::{self, AnswerForm, ClientProfile, ProtocolVersion, ToolResult};
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
 use crate::storage::result_files::{self, ResultFiles};
@@ -36,6 +37,7 @@ pub struct Answers {
     tools: Arc<Tools>,
     pub(super) guests: Guests,
     logbook: Mutex<Logbook>,
+    last_compile: Mutex<LastCompile>,
     /// The whole result for a client in this process ([`Config::whole_results`](crate::config::Config::whole_results)).
     whole: Mutex<Option<Box<RawValue>>>,
 }
@@ -49,8 +51,8 @@ impl Answers {
         link: Arc<Link>,
         tools: Arc<Tools>,
     ) -> Self {
-        let (guests, logbook, whole) = Default::default();
-        Self { env, attached, ledger, link, tools, guests, logbook, whole }
+        let (guests, logbook, last_compile, whole) = Default::default();
+        Self { env, attached, ledger, link, tools, guests, logbook, last_compile, whole }
     }
 
     /// Runs an operation on the logs.
@@ -61,6 +63,8 @@ impl Answers {
     /// Answers a call in the shape that its client takes.
     pub(super) fn answer(self: &Arc<Self>, mut answer: Answer) {
         self.env.events.call_answered(&answer);
+        let ended = (answer.verdict, answer.body.as_ref());
+        self.note_compile((answer.call, &answer.tool), answer.project.as_deref(), ended);
         let guest = self.guests.take(answer.request);
         if guest.is_none() && answer.verdict == Verdict::NotExecuted(Cause::UnknownTool) {
             if let Some(client) = self.attached.get(answer.request.session) {
@@ -73,7 +77,7 @@ impl Answers {
             Some(body) => ToolResult::from_editor(body),
             None => ToolResult::error(self.told_verdict(&answer)),
         };
-        let Answer { request, call, tool, profile, verdict, project, .. } = answer;
+        let Answer { request, call, tool, profile, form, verdict, project, .. } = answer;
         // A call that still runs is logged when it has ended.
         let logged = verdict != Verdict::StillRunning && self.log_result(call, &tool, &result, &profile);
         if let Some(guest) = guest {
@@ -82,6 +86,17 @@ impl Answers {
             }
             // A guest that no longer waits can fetch the result by the call's id.
             let _ = guest.send(GuestAnswer { verdict, result });
+            return;
+        }
+        if let AnswerForm::ResourceText(uri) = form {
+            if let Some(records) = self.env.records.as_ref().filter(|records| records.is_sent(call)) {
+                // A client that comes back reads the resource again, which runs nothing twice that counts.
+                records.dropped(call);
+            }
+            if let Some(client) = self.attached.get(request.session) {
+                let call = (verdict != Verdict::Ok).then_some((call, verdict));
+                self.deliver_text(&client, request, (&uri, &profile), &result, call);
+            }
             return;
         }
         let size = mcp::result_size(&result, &profile);
@@ -142,8 +157,11 @@ impl Answers {
 
     /// Answers with a result of the gateway itself. It is made to fit the client like a result of an editor.
     pub fn own(self: &Arc<Self>, asked: Asked, result: ToolResult) {
-        let Asked { key: request, profile } = asked;
+        let Asked { key: request, profile, form } = asked;
         let Some(client) = self.attached.get(request.session) else { return };
+        if let AnswerForm::ResourceText(uri) = form {
+            return self.deliver_text(&client, request, (&uri, &profile), &result, None);
+        }
         let size = mcp::result_size(&result, &profile);
         if size <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &profile) {
             client.outbox.answer(request, &mcp::tool_result(&result, &profile));
@@ -157,6 +175,55 @@ impl Answers {
             let result = answers.fit_or_shelve(call, project, result, profile, RESULT_INLINE_MAX_BYTES).await;
             client.outbox.answer(request, &mcp::tool_result(&result, &profile));
         });
+    }
+
+    /// Answers a client that read a resource: with the text of the result, or with an error if that is one. `call`: the call that
+    /// did not end well, and how it ended.
+    fn deliver_text(
+        &self,
+        client: &Client,
+        request: RequestKey,
+        (uri, profile): (&str, &ClientProfile),
+        result: &ToolResult,
+        call: Option<(CallId, Verdict)>,
+    ) {
+        let text = result.file_text();
+        if result.is_error || call.is_some() {
+            let call = call.map(|(call, verdict)| (call.to_string(), verdict.label()));
+            client.outbox.answer_error(request, &mcp::read_error(uri, &text, call));
+        } else {
+            let json = mcp::read_result(uri, &text, profile);
+            self.env.events.result_rendered(json.len());
+            client.outbox.answer(request, &json);
+        }
+    }
+
+    /// Remembers what a call of the compile tool says of the scripts; see [`LastCompile`].
+    fn note_compile(
+        &self,
+        (call, tool): (CallId, &str),
+        project: Option<&Path>,
+        ended: (Verdict, Option<&EditorAnswer>),
+    ) {
+        let compile = self.link.dialect().properties().roles.compile;
+        let is_it = |entry: &mcp::Entry| compile.contains(&entry.tool.name.as_str());
+        if !compile.is_empty() && self.tools.published.borrow().catalogue.find(tool).is_some_and(is_it) {
+            enter(&self.last_compile).note(project, call, ended, Instant::now());
+        }
+    }
+
+    /// Remembers that a call ended without an answer to its client.
+    pub(super) fn noted(&self, call: (CallId, &str), project: Option<&Path>, verdict: Verdict) {
+        // What a call answered late was remembered when the answer came.
+        if verdict == Verdict::Cancelled {
+            self.note_compile(call, project, (verdict, None));
+        }
+    }
+
+    /// Returns the last compile result that was seen of the wanted project; `None` if none was.
+    pub fn last_compile(&self) -> Option<SeenCompile> {
+        let wanted = self.link.wanted();
+        enter(&self.last_compile).of(wanted.project()).cloned()
     }
 
     /// Keeps an answer, so that it can be fetched by the call's id.
@@ -192,10 +259,14 @@ impl Answers {
         answer: EditorAnswer,
         profile: ClientProfile,
     ) {
+        let tool = self.ledger.with(|ledger, _| ledger.record(call).map(|record| Arc::clone(&record.tool)));
+        if let Some(tool) = &tool {
+            let verdict = if answer.is_error { Verdict::ToolError } else { Verdict::Ok };
+            self.note_compile((call, tool), project.as_deref(), (verdict, Some(&answer)));
+        }
         let answers = Arc::clone(self);
         self.env.health.spawn("late_result", async move {
             let result = ToolResult::from_editor(answer);
-            let tool = answers.ledger.with(|ledger, _| ledger.record(call).map(|record| Arc::clone(&record.tool)));
             if let Some(tool) = tool {
                 answers.log_result(call, &tool, &result, &profile);
             }

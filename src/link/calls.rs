@@ -19,7 +19,7 @@ use crate::fsm::cause::{Cause, Loss};
 use crate::protocol::dialect::{Dialect, Transport};
 use crate::protocol::ids::SessionId;
 use crate::protocol::jsonrpc::compact;
-use crate::protocol::mcp::{self, ProtocolVersion};
+use crate::protocol::mcp::{self, AnswerForm, ProtocolVersion};
 use crate::protocol::policy::Grounds;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
@@ -110,6 +110,7 @@ impl Calls {
                 }
                 Settlement::Noted { call, session, tool, verdict, requester, project } => {
                     self.record_dropped(call);
+                    self.answers.noted((call, &tool), project.as_deref(), verdict);
                     self.audit.noted((call, session), &tool, verdict, requester.as_deref(), project.as_deref());
                     self.env.events.call_noted(call, &tool, verdict);
                 }
@@ -199,6 +200,7 @@ impl Calls {
                 .all()
                 .first()
                 .map_or(ProtocolVersion::LATEST.into(), |client| client.handshake().profile),
+            form: AnswerForm::ToolResult,
         };
         self.link.want_editor();
         if !self.take_in(new, self.tools.refusal_at_once(tool, SessionId::GUESTS), "guest") {

@@ -60,6 +60,37 @@ pub(in crate::protocol) fn cut_with_ellipsis(text: &str, max: usize) -> String {
     format!("{}…", cut(text, max.saturating_sub('…'.len_utf8())))
 }
 
+/// Percent-decodes a text; `None` if the bytes are not UTF-8. A `%` that begins no valid escape is kept.
+pub fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let escaped = match (first, tail) {
+            (b'%', [high, low, ..]) => {
+                let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+                digit(*high).zip(digit(*low)).map(|(high, low)| high * 16 + low)
+            }
+            _ => None,
+        };
+        bytes.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Percent-encodes a text as a value in the query of a URI (RFC 3986): everything except unreserved characters and `/`.
+pub fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +100,16 @@ mod tests {
         assert_eq!(clean("a\nb\x1b[31mc\u{202e}d"), "a\\u{a}b\\u{1b}[31mc\\u{202e}d");
         let long = clean(&"é".repeat(10_000));
         assert!(long.len() <= LOG_FIELD_MAX_BYTES + 8 && long.ends_with('…'));
+    }
+
+    #[test]
+    fn what_is_percent_encoded_is_decoded_to_the_same_text() {
+        for text in ["", "Castle", "games/Castle 2", "é&=?#%", "100%25"] {
+            let encoded = percent_encoded(text);
+            assert!(encoded.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~/%".contains(&byte)), "{encoded}");
+            assert_eq!(percent_decoded(&encoded).as_deref(), Some(text));
+        }
+        assert_eq!(percent_decoded("%ff"), None);
+        assert_eq!(percent_decoded("100%").as_deref(), Some("100%"));
     }
 }

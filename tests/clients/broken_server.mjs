@@ -39,6 +39,9 @@ const MODES = {
   'unknown-wrong-code': both('unknown-tool'),
   'answers-undeclared': both('unknown-method'),
   'method-wrong-code': both('unknown-method'),
+  'lists-no-resources': both('resources'),
+  'reads-nothing': both('resources'),
+  'empty-prompt': both('resources'),
   'cuts-big': both('big-inline'),
   'dies-on-big': both('big-inline'),
   'huge-inline': both('big-file|stray', 'big-file'), // the TypeScript SDKs drop the session, the Python ones take it
@@ -203,7 +206,7 @@ function listen({ id, params }) {
   subscriptions.set(id, asked);
 }
 
-const capabilities = { tools: is('no-list-changed-capability') ? {} : { listChanged: true } };
+const capabilities = { tools: is('no-list-changed-capability') ? {} : { listChanged: true }, resources: {}, prompts: {} };
 function begun() {
   if (is('dirty-stdout')) process.stdout.write('Starting up...\n');
   if (is('leaves-child')) spawn('sleep', ['20'], { detached: true, stdio: 'ignore' }).unref();
@@ -247,8 +250,22 @@ function handle(message) {
       cancelled.add(message.params.requestId);
       subscriptions.delete(message.params.requestId);
       return undefined;
+    case 'resources/list': {
+      const resources = is('lists-no-resources') ? [] : [{ uri: 'holdfast://status', name: 'status' }];
+      return send({ id, result: complete(request, { resources }, true) });
+    }
+    case 'resources/read': {
+      const contents = is('reads-nothing') ? [] : [{ uri: message.params.uri, text: '{}' }];
+      return send({ id, result: complete(request, { contents }, true) });
+    }
     case 'prompts/list':
-      if (is('answers-undeclared')) return send({ id, result: complete(request, { prompts: [] }, true) });
+      return send({ id, result: complete(request, { prompts: [{ name: 'why-is-unity-silent' }] }, true) });
+    case 'prompts/get': {
+      const messages = is('empty-prompt') ? [] : [{ role: 'user', content: { type: 'text', text: 'Look.' } }];
+      return send({ id, result: complete(request, { messages }) });
+    }
+    case 'completion/complete':
+      if (is('answers-undeclared')) return send({ id, result: complete(request, { completion: { values: [] } }) });
       break;
     case 'ping':
       if (request.modern) break;

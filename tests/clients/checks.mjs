@@ -298,10 +298,18 @@ export async function prove(make, go = 1, only = chosen) {
 
   await check('unknown-method', async () => {
     // In the era without a handshake `ping` is gone, too: an SDK that still sent it would be told so.
-    await assert.rejects(client.request('prompts/list', { timeout: patience(5000) }), error => {
+    await assert.rejects(client.request('completion/complete', { timeout: patience(5000) }), error => {
       assert.equal(error.code, -32601, `code ${error.code}: ${error.message}`);
       return true;
     });
+  });
+
+  await check('resources', async () => {
+    const { resources, text, prompts, prompt } = await client.offers({ timeout: patience(5000) });
+    assert.ok(resources.includes('holdfast://status'), `no status in ${resources}`);
+    assert.equal(typeof JSON.parse(text ?? ''), 'object', 'holdfast://status is read as JSON');
+    assert.ok(prompts.includes('why-is-unity-silent'), `not in ${prompts}`);
+    assert.ok(prompt?.length > 0, 'the prompt says nothing');
   });
 
   await check('big-inline', async () => {

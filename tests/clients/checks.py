@@ -278,6 +278,7 @@ class Proof:
         await self.check("list-changed", self.list_changed)
         await self.check("unknown-tool", self.unknown_tool)
         await self.check("unknown-method", self.unknown_method)
+        await self.check("resources", self.resources)
         await self.check("big-inline", self.big_inline)
         await self.check("big-file", self.big_file)
         await self.check("reload", self.reload)
@@ -370,8 +371,16 @@ class Proof:
 
     async def unknown_method(self):
         with anyio.fail_after(self.patience(5)):
-            code, message = await self.client.error_of(self.client.prompts())
+            code, message = await self.client.error_of(self.client.complete())
         insist(code == -32601, f"code {code}: {message}")
+
+    async def resources(self):
+        with anyio.fail_after(self.patience(5)):
+            resources, contents, prompts, messages = await self.client.offers()
+        insist("holdfast://status" in resources, f"no status in {resources}")
+        insist(contents and isinstance(json.loads(contents[0].text), dict), "holdfast://status is not read as JSON")
+        insist("why-is-unity-silent" in prompts, f"not in {prompts}")
+        insist(messages and messages[0].content.text, "the prompt says nothing")
 
     async def big_inline(self):
         result = await self.client.call("big", {"n": 4 * MIB}, self.patience(10))

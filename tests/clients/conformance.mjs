@@ -12,7 +12,8 @@ import { fileURLToPath } from 'node:url';
 const AT_ONCE = 3;
 const here = path.dirname(fileURLToPath(import.meta.url));
 const suite = path.join(here, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
-// What applies to a server of tools: no resources, prompts or completion, nothing that asks the client, nothing of HTTP itself.
+// What applies: the resources and prompts of the suite are those of its own example server; no completion, nothing that asks the
+// client, nothing of HTTP itself.
 const TOOLS = [
   'tools-list', 'tools-call-simple-text', 'tools-call-image', 'tools-call-audio', 'tools-call-embedded-resource',
   'tools-call-mixed-content', 'tools-call-error', 'tools-call-with-progress', 'json-schema-2020-12',

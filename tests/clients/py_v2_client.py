@@ -8,6 +8,7 @@ import anyio
 import mcp.client.stdio as stdio
 from mcp import MCPError
 from mcp.client.client import Client
+from mcp.types import PromptReference
 
 import checks
 
@@ -55,8 +56,15 @@ class Adapter:
     def is_error(result):
         return result.is_error
 
-    async def prompts(self):
-        return await self.inner.list_prompts()
+    async def complete(self):
+        reference = PromptReference(type="ref/prompt", name="why-is-unity-silent")
+        return await self.inner.complete(reference, {"name": "x", "value": "y"})
+
+    async def offers(self):
+        resources = [str(resource.uri) for resource in (await self.inner.list_resources()).resources]
+        contents = (await self.inner.read_resource("holdfast://status")).contents
+        prompts = [prompt.name for prompt in (await self.inner.list_prompts()).prompts]
+        return resources, contents, prompts, (await self.inner.get_prompt("why-is-unity-silent")).messages
 
     @staticmethod
     async def error_of(call):

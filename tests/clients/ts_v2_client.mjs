@@ -40,6 +40,12 @@ await prove(({ command, args, env, stderr, started, stray, listChanged }) => {
     tools: async options => (await client.listTools(undefined, options)).tools,
     call: (name, toolArguments, options) => client.callTool({ name, arguments: toolArguments }, options),
     request: (method, options) => client.request({ method }, z.any(), options),
+    offers: async options => ({
+      resources: (await client.listResources(undefined, options)).resources.map(({ uri }) => uri),
+      text: (await client.readResource({ uri: 'holdfast://status' }, options)).contents[0]?.text,
+      prompts: (await client.listPrompts(undefined, options)).prompts.map(({ name }) => name),
+      prompt: (await client.getPrompt({ name: 'why-is-unity-silent' }, options)).messages[0]?.content.text,
+    }),
     close: () => client.close(),
   };
 });

@@ -13,7 +13,7 @@ use holdfast::fsm::cause::{Availability, Cause, Loss};
 use holdfast::limits::{HOLD_MAX, PATIENCE_MARGIN, SENDINGS_MAX};
 use holdfast::protocol::dialect::{AnswerBody, EditorAnswer, Recovery};
 use holdfast::protocol::ids::{CallId, Epoch, RequestKey, SessionId};
-use holdfast::protocol::mcp::ProtocolVersion;
+use holdfast::protocol::mcp::{AnswerForm, ProtocolVersion};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -222,6 +222,7 @@ impl World {
                         patience,
                         waited: Duration::ZERO,
                         profile: ProtocolVersion::LATEST.into(),
+                        form: AnswerForm::ToolResult,
                     },
                     now,
                 );

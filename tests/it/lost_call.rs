@@ -7,7 +7,7 @@ use holdfast::fsm::call::Verdict;
 use holdfast::fsm::cause::{Availability, Cause, Loss};
 use holdfast::protocol::dialect::Recovery;
 use holdfast::protocol::ids::{CallId, Epoch, RequestKey, SessionId};
-use holdfast::protocol::mcp::ProtocolVersion;
+use holdfast::protocol::mcp::{AnswerForm, ProtocolVersion};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
@@ -30,6 +30,7 @@ fn claimed(recovery: Recovery, now: Instant) -> (Ledger, Epoch) {
         patience: Duration::from_secs(60),
         waited: Duration::ZERO,
         profile: ProtocolVersion::negotiate("2025-11-25").into(),
+        form: AnswerForm::ToolResult,
     };
     ledger.accept(call, now);
     assert!(ledger.reserve(epoch).is_some());

@@ -28,6 +28,7 @@ mod link;
 mod long;
 mod lost_call;
 mod metrics;
+mod offers;
 mod policy;
 mod process;
 mod projects;

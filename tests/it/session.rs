@@ -318,7 +318,7 @@ async fn an_id_that_is_open_already_is_refused_and_keeps_its_first_answer() {
 async fn whatever_is_no_request_of_ours_is_answered_as_json_rpc_says() {
     let mut gateway = plain();
     gateway.client.open().await;
-    for method in ["resources/list", "prompts/list", "logging/setLevel", "no/such", ""] {
+    for method in ["resources/subscribe", "completion/complete", "logging/setLevel", "no/such", ""] {
         let id = gateway.client.request(method, json!({})).await;
         let answer = gateway.client.answer(&id).await.value;
         assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");

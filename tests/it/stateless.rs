@@ -78,7 +78,7 @@ async fn a_probe_is_answered_at_once_and_dials_nobody() {
     let discovered = result(&mut gateway.client, "server/discover", json!({})).await;
     assert!(began.elapsed() < SLACK);
     assert_eq!(discovered["supportedVersions"][0], "2026-07-28");
-    assert_eq!(discovered["capabilities"], json!({"tools": {"listChanged": true}}));
+    assert_eq!(discovered["capabilities"], json!({"tools": {"listChanged": true}, "resources": {}, "prompts": {}}));
     sleep(Duration::from_secs(10)).await;
     assert_eq!(gateway.net.connects(), 0, "a probe is no session");
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
@@ -102,6 +102,28 @@ async fn the_first_list_of_a_client_that_does_not_listen_is_complete() {
     let listed = result(&mut gateway.client, "tools/list", json!({})).await;
     assert!(names(&listed).contains(&"echo".to_owned()), "{listed}");
     assert_eq!((&listed["ttlMs"], &listed["cacheScope"]), (&json!(0), &json!("private")));
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
+}
+
+#[tokio::test(start_paused = true)]
+async fn resources_and_prompts_need_nothing_before_them() {
+    for method in ["resources/list", "resources/templates/list", "prompts/list"] {
+        let (mut gateway, _unity) = beside().await;
+        let began = Instant::now();
+        let listed = result(&mut gateway.client, method, json!({})).await;
+        assert!(began.elapsed() < SLACK, "{method}");
+        assert_eq!((&listed["ttlMs"], &listed["cacheScope"]), (&json!(0), &json!("private")), "{method}");
+        assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
+    }
+    let (mut gateway, _unity) = beside().await;
+    // The first request of all: the call of the editor's tool is held until there is an editor.
+    let read = result(&mut gateway.client, "resources/read", json!({"uri": "holdfast://console"})).await;
+    assert_eq!((&read["ttlMs"], &read["contents"][0]["uri"]), (&json!(0), &json!("holdfast://console")));
+    let id = ask(&mut gateway.client, "resources/read", json!({"uri": "holdfast://nothing"})).await;
+    let error = gateway.client.answer(&id).await.value["error"].clone();
+    assert_eq!((&error["code"], &error["data"]["uri"]), (&json!(-32602), &json!("holdfast://nothing")));
+    let prompt = result(&mut gateway.client, "prompts/get", json!({"name": "why-is-unity-silent"})).await;
+    assert_eq!(prompt["messages"][0]["role"], "user");
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
@@ -153,9 +175,7 @@ async fn a_request_that_names_no_version_gets_no_answer_of_this_era() {
 async fn what_is_not_of_this_version_is_refused_and_nothing_runs() {
     let (mut gateway, unity) = beside().await;
     let client = &mut gateway.client;
-    for method in
-        ["initialize", "ping", "logging/setLevel", "resources/subscribe", "prompts/list", "resources/list", "shutdown"]
-    {
+    for method in ["initialize", "ping", "logging/setLevel", "resources/subscribe", "completion/complete", "shutdown"] {
         let id = ask(client, method, json!({"protocolVersion": "2025-11-25"})).await;
         assert_eq!(client.answer(&id).await.value["error"]["code"], -32601, "{method}");
     }

@@ -14,7 +14,7 @@ use holdfast::fsm::cause::Loss;
 use holdfast::limits::PATIENCE_MARGIN;
 use holdfast::protocol::dialect::{AnswerBody, EditorAnswer, JournalKey, Recovery};
 use holdfast::protocol::ids::{CallId, Epoch, RequestKey, SessionId};
-use holdfast::protocol::mcp::ProtocolVersion;
+use holdfast::protocol::mcp::{AnswerForm, ProtocolVersion};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
@@ -150,6 +150,7 @@ impl Seam {
             patience: PATIENCE_MARGIN + Duration::from_secs(10 + u64::from(rank)),
             waited: Duration::ZERO,
             profile: ProtocolVersion::LATEST.into(),
+            form: AnswerForm::ToolResult,
         };
         said(self.change(|ledger| ledger.accept(new, now())))
     }

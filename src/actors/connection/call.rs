@@ -8,7 +8,6 @@ use super::frames::Outgoing;
 use super::writing::Wire;
 use crate::core::calls::{HeldCall, Terms};
 use crate::core::exchange::{After, Unsendable};
-use crate::core::requests::Asked;
 use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
 use crate::fsm::cause::Cause;
@@ -128,16 +127,12 @@ impl Line {
     /// known.
     fn answer_here(&self, call: CallId, tool: PackageTool) {
         let (given, settled) = self.decide(|exchange, ledger, _| (ledger.give_back(call), exchange.gave_back(ledger)));
-        if let Some((key, profile, arguments)) = given {
+        if let Some((asked, arguments)) = given {
+            let key = asked.key;
             // If the session has ended, all its requests have been answered.
             if let Some(client) = self.with.attached.get(key.session) {
                 client.outbox.given_back(key);
-                let told = session::Message::PackageToolCalled(
-                    self.with.attached.link(),
-                    Asked { key, profile },
-                    tool,
-                    arguments,
-                );
+                let told = session::Message::PackageToolCalled(self.with.attached.link(), asked, tool, arguments);
                 if !client.actor.cast(told) {
                     client.outbox.answer_error(key, &RpcError::internal(user_text::INTERNAL));
                 }

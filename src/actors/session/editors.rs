@@ -226,7 +226,7 @@ impl SessionActor {
     /// Answers a call of a gateway tool that speaks of more than one editor.
     fn run_own(&self, heading: &Heading, here: &LinkParts, new: &NewRequest, tool: GatewayTool) {
         let own = self.seat.tools_on(here);
-        let (asked, arguments) = (new.asked, &new.call.arguments);
+        let (asked, arguments) = (new.asked.clone(), &new.call.arguments);
         let call = match tool.parse_arguments(arguments) {
             Ok(call) => call,
             Err(fix) => return own.answer(asked, ToolResult::error(fix)),

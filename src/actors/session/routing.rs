@@ -162,6 +162,9 @@ impl SessionActor {
         for new in self.take_unrouted(state) {
             self.dispatch(heading, new);
         }
+        for new in std::mem::take(&mut state.unrouted_offers) {
+            self.answer_offer(Some(heading), new);
+        }
     }
 
     /// Feeds the state of the session's link to its machine.

@@ -16,7 +16,7 @@ use crate::fsm::cause::Cause;
 use crate::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, PATIENCE_MARGIN, RECOVERY_MAX, RELOAD_GRACE};
 use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::{CallId, Epoch, RequestKey};
-use crate::protocol::mcp::{ClientInfo, ClientProfile};
+use crate::protocol::mcp::{AnswerForm, ClientInfo, ClientProfile};
 use crate::protocol::trace::TraceContext;
 
 /// One open call and all that is known of it.
@@ -36,6 +36,7 @@ pub(super) struct Entry {
     pub(super) patience: Duration,
     pub(super) running_max: Duration,
     pub(super) profile: ClientProfile,
+    pub(super) form: AnswerForm,
     pub(super) trace: Option<Arc<TraceContext>>,
     pub(super) requester: Option<Arc<ClientInfo>>,
     pub(super) progress: Option<Progress>,

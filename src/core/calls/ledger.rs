@@ -30,6 +30,7 @@ use super::finished::Finished;
 use super::progress::Progress;
 use super::types::{Answer, ClaimRefused, HeldCall, Late, NewCall, Refused, Sending, Settlement, Surprises, Terms};
 use super::wanted::Wanted;
+use crate::core::requests::Asked;
 use crate::core::user_text;
 use crate::fsm::Driver;
 use crate::fsm::call::{Call, Effect, Event, State, Verdict};
@@ -37,7 +38,6 @@ use crate::fsm::cause::{Availability, Cause, Loss};
 use crate::limits::RUNNING_MAX;
 use crate::protocol::dialect::{EditorAnswer, Recovery};
 use crate::protocol::ids::{CallId, Epoch, RequestKey, SessionId};
-use crate::protocol::mcp::ClientProfile;
 use crate::protocol::policy::Grounds;
 
 /// The calls of one link; see the module's documentation.
@@ -93,6 +93,7 @@ impl Ledger {
             patience: call.patience,
             running_max: RUNNING_MAX,
             profile: call.profile,
+            form: call.form,
             trace: call.trace,
             requester: call.requester,
             progress,
@@ -287,12 +288,13 @@ impl Ledger {
         out
     }
 
-    /// Removes a held call without a trace, because its request is answered elsewhere. Returns the call's request, client profile
-    /// and arguments; `None` if the call is not held.
-    pub fn give_back(&mut self, call: CallId) -> Option<(RequestKey, ClientProfile, Arc<RawValue>)> {
+    /// Removes a held call without a trace, because its request is answered elsewhere. Returns the call's request and arguments;
+    /// `None` if the call is not held.
+    pub fn give_back(&mut self, call: CallId) -> Option<(Asked, Arc<RawValue>)> {
         let index = self.position(call)?;
         let entry = self.entries.get(index).filter(|entry| entry.state() == State::Held && !entry.settled)?;
-        let given = (entry.request, entry.profile, Arc::clone(&entry.arguments));
+        let asked = Asked { key: entry.request, profile: entry.profile, form: entry.form.clone() };
+        let given = (asked, Arc::clone(&entry.arguments));
         self.entries.remove(index);
         self.moved = true;
         Some(given)
@@ -485,6 +487,7 @@ impl Ledger {
                         refused: entry.refused.take(),
                         project: entry.project.clone(),
                         profile: entry.profile,
+                        form: entry.form.clone(),
                         trace: entry.trace.clone(),
                         requester: entry.requester.clone(),
                     }));

@@ -13,7 +13,7 @@ use crate::fsm::cause::Cause;
 use crate::limits::{PATIENCE_MARGIN, RUNNING_MAX};
 use crate::protocol::dialect::{EditorAnswer, JournalKey, Recovery};
 use crate::protocol::ids::{CallId, RequestKey, SessionId};
-use crate::protocol::mcp::{ClientInfo, ClientProfile, ProtocolVersion};
+use crate::protocol::mcp::{AnswerForm, ClientInfo, ClientProfile, ProtocolVersion};
 use crate::protocol::policy::Grounds;
 use crate::protocol::trace::TraceContext;
 
@@ -42,6 +42,8 @@ pub struct NewCall {
     pub waited: Duration,
     /// The client profile that the answer is written for.
     pub profile: ClientProfile,
+    /// The form of the answer.
+    pub form: AnswerForm,
 }
 
 /// A call that an earlier gateway sent, and whose outcome is to be looked for.
@@ -200,6 +202,8 @@ pub struct Answer {
     pub project: Option<PathBuf>,
     /// The client profile that the answer is written for.
     pub profile: ClientProfile,
+    /// The form of the answer.
+    pub form: AnswerForm,
 }
 
 /// A call that the policy or the audit refused.

@@ -7,7 +7,7 @@ use crate::core::calls::{NewCall, Wanted};
 use crate::fsm::call::Verdict;
 use crate::protocol::dialect::AnswerBody;
 use crate::protocol::ids::{RequestKey, SessionId};
-use crate::protocol::mcp::ProtocolVersion;
+use crate::protocol::mcp::{AnswerForm, ProtocolVersion};
 
 const EPOCH: Epoch = Epoch(1);
 const FREE: Event = Event::WorkFinished { more: false };
@@ -67,6 +67,7 @@ impl Desk {
                     patience: Duration::from_secs(60),
                     waited: Duration::ZERO,
                     profile: ProtocolVersion::LATEST.into(),
+                    form: AnswerForm::ToolResult,
                 },
                 desk.now,
             );

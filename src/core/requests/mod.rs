@@ -23,7 +23,7 @@ use crate::protocol::ids::{RequestKey, SessionId};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::request::Filter;
 use crate::protocol::mcp::stateless::{self, Requester};
-use crate::protocol::mcp::{ClientProfile, Method};
+use crate::protocol::mcp::{AnswerForm, ClientProfile, Method};
 
 /// Why a request is not opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,14 +38,15 @@ pub enum NotOpened {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManySubscriptions;
 
-/// A request that a session has accepted: its key, and the client profile for its answer. Created once, when the session accepts
-/// it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A request that a session has accepted, and what its answer depends on. Created once, when the session accepts it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// The request.
     pub key: RequestKey,
     /// The client profile that the answer is written for.
     pub profile: ClientProfile,
+    /// The form of the answer, if a tool's result answers the request.
+    pub form: AnswerForm,
 }
 
 /// An open request.

@@ -290,7 +290,7 @@ mod tests {
 
     use super::*;
     use crate::protocol::ids::{CallId, RequestKey, SessionId};
-    use crate::protocol::mcp::{ClientProfile, ProtocolVersion};
+    use crate::protocol::mcp::{AnswerForm, ClientProfile, ProtocolVersion};
 
     fn answer(verdict: Verdict, audience: Audience) -> Answer {
         Answer {
@@ -309,6 +309,7 @@ mod tests {
             refused: None,
             project: None,
             profile: ClientProfile { audience, ..ProtocolVersion::LATEST.into() },
+            form: AnswerForm::ToolResult,
         }
     }
 

@@ -13,7 +13,7 @@ use crate::platform::host::RealHost;
 use crate::protocol::dialect::{AnswerBody, Recovery};
 use crate::protocol::ids::{Epoch, LinkId};
 use crate::protocol::jsonrpc::RequestId;
-use crate::protocol::mcp::ProtocolVersion;
+use crate::protocol::mcp::{AnswerForm, ProtocolVersion};
 use crate::runtime::addresses::Addresses;
 
 struct Parts {
@@ -59,6 +59,7 @@ fn sent_call_of(parts: &Arc<Parts>, number: u64, profile: ClientProfile) -> Call
         patience: Duration::from_secs(600),
         waited: Duration::ZERO,
         profile,
+        form: AnswerForm::ToolResult,
     };
     parts.calls.decide(|ledger, now| ledger.accept(call, now));
     assert!(hold.pass(crate::core::requests::Holder::Ledger));
@@ -237,6 +238,7 @@ fn new_call(parts: &Parts, request: RequestKey) -> NewCall {
         patience: Duration::from_secs(600),
         waited: Duration::ZERO,
         profile: ProtocolVersion::LATEST.into(),
+        form: AnswerForm::ToolResult,
     }
 }
 

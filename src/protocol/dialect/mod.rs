@@ -3,6 +3,7 @@
 
 mod answer;
 mod arguments;
+mod compiled;
 mod errors;
 pub mod foreign_peer;
 pub mod holdfast;
@@ -29,6 +30,7 @@ pub mod unspoken;
 
 pub use self::answer::*;
 pub use self::arguments::taken_out;
+pub use self::compiled::*;
 pub use self::errors::*;
 pub use self::inbound::*;
 pub use self::input_schema::InputSchema;

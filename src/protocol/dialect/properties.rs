@@ -15,6 +15,23 @@ pub struct Properties {
     pub default_ports: &'static [u16],
     /// How bytes are transported.
     pub transport: Transport,
+    /// Which of the editor's tools do what the gateway's resources and prompts are about.
+    pub roles: Roles,
+}
+
+/// The editor's own names of the tools that do what the gateway's resources and prompts are about. Versions of a package name a
+/// tool differently; an editor has at most one of each list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Roles {
+    /// Compiles the scripts. [`Compiled::read`](super::Compiled::read) can read its results.
+    pub compile: &'static [&'static str],
+    /// Returns the newest entries of Unity's console, without arguments.
+    pub console: &'static [&'static str],
+}
+
+impl Roles {
+    /// A package without such tools.
+    pub const NONE: Self = Self { compile: &[], console: &[] };
 }
 
 /// How a dialect transports bytes.

@@ -1,6 +1,7 @@
 //! Protocol versions, and `initialize`: the choice of the version, and the description of this server.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::limits::INSTRUCTIONS_MAX_BYTES;
 
@@ -128,25 +129,16 @@ The list of tools comes from Unity and can change after a compile. When Unity do
 (import, compile) or shows a dialog that a person must answer: report that to the user with the text of holdfast_status.";
 
 /// The result of `initialize`: JSON on one line. Instructions longer than [`INSTRUCTIONS_MAX_BYTES`] are cut at a character
-/// boundary. Only tools are declared, because this server offers nothing else.
+/// boundary.
 pub fn initialize_result(version: ProtocolVersion, server: &ServerInfo<'_>, instructions: &str) -> String {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Answer<'a> {
         protocol_version: &'a str,
-        capabilities: Capabilities,
+        capabilities: Value,
         server_info: Info<'a>,
         #[serde(skip_serializing_if = "str::is_empty")]
         instructions: &'a str,
-    }
-    #[derive(Serialize)]
-    struct Capabilities {
-        tools: Tools,
-    }
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Tools {
-        list_changed: bool,
     }
     #[derive(Serialize)]
     struct Info<'a> {
@@ -157,7 +149,7 @@ pub fn initialize_result(version: ProtocolVersion, server: &ServerInfo<'_>, inst
     }
     let answer = Answer {
         protocol_version: version.label(),
-        capabilities: Capabilities { tools: Tools { list_changed: true } },
+        capabilities: capabilities(),
         server_info: Info {
             name: "holdfast",
             title: version.title().then_some("Holdfast for Unity"),
@@ -166,4 +158,9 @@ pub fn initialize_result(version: ProtocolVersion, server: &ServerInfo<'_>, inst
         instructions: cut(instructions, INSTRUCTIONS_MAX_BYTES),
     };
     serde_json::to_string(&answer).unwrap_or_default()
+}
+
+/// What this server offers, in both eras.
+pub(super) fn capabilities() -> Value {
+    json!({"tools": {"listChanged": true}, "resources": {}, "prompts": {}})
 }

@@ -5,6 +5,7 @@
 //! Request ids and the order of messages are the session's task. Sources: the specification's pages of the versions in
 //! [`ProtocolVersion`], and the clients' own code or observed behaviour where [`clients`] says so.
 
+mod caching;
 mod client_profile;
 pub mod clients;
 pub mod editor_argument;
@@ -13,7 +14,10 @@ pub mod gateway_tool_schemas;
 pub mod handshake;
 mod names;
 pub mod notify;
+mod params;
+pub mod prompts;
 pub mod request;
+pub mod resources;
 pub mod result;
 pub mod roots;
 mod schema;
@@ -28,7 +32,14 @@ pub use fit::{LeftOut, cut_text, fits, left_out};
 pub use gateway_tool_schemas::{GatewayCall, GatewayTool};
 pub use handshake::{INSTRUCTIONS, ProtocolVersion, ServerInfo, initialize_result};
 pub use notify::{progress, tools_list_changed};
-pub use request::{CallTool, ClientInfo, Initialize, Method, Notification, Request, parse_notification, parse_request};
+pub use prompts::{GetPrompt, Prompt, prompt_result, prompts_list_result};
+pub use request::{
+    CallTool, ClientInfo, Initialize, Method, Notification, OfferRequest, Request, parse_notification, parse_request,
+};
+pub use resources::{
+    AnswerForm, Offered, ReadResource, Resource, not_found, read_error, read_result, resources_list_result,
+    templates_list_result,
+};
 pub use result::{Content, ToolResult, is_for_a_file, result_size, tool_result, whole_result, write_tool_result};
 pub use roots::{parse_roots, roots_list_request};
 pub use tools::{Catalogue, Entry, Origin};

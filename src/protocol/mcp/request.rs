@@ -3,16 +3,20 @@
 //! The reader is lenient where nothing is lost by that (capabilities, client data, progress tokens), and strict where a guess
 //! would change what runs (the tool's name and arguments).
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use strum::VariantArray as _;
 
-use crate::limits::{CLIENT_FIELD_MAX_BYTES, LOG_FIELD_MAX_BYTES, REQUEST_ID_MAX_BYTES};
-use crate::protocol::jsonrpc::{self, RequestId, RpcError};
+#[cfg(doc)]
+use crate::limits::REQUEST_ID_MAX_BYTES;
+use crate::limits::{CLIENT_FIELD_MAX_BYTES, LOG_FIELD_MAX_BYTES};
+use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::trace::TraceContext;
 
 use super::handshake::ProtocolVersion;
+use super::params::{Meta, invalid, kind_of, lenient, object, text};
+use super::prompts::{GetPrompt, get_prompt};
+use super::resources::{ReadResource, read_resource};
 use crate::protocol::text::{cut, cut_with_ellipsis};
 
 /// The changes that a client subscribes to with `subscriptions/listen`. The specification names several kinds; here only tools
@@ -25,8 +29,6 @@ pub struct Filter {
 
 /// JSON-RPC's code for a method that is not offered.
 const METHOD_NOT_FOUND: i64 = -32601;
-/// JSON-RPC's code for unusable params; also MCP's code for an unknown tool and an invalid cursor.
-const INVALID_PARAMS: i64 = -32602;
 
 /// The methods that metrics and logs distinguish, by their names on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
@@ -49,6 +51,21 @@ pub enum Method {
     /// Subscribes to changes; the request stays open.
     #[strum(serialize = "subscriptions/listen")]
     Listen,
+    /// Asks for the list of resources.
+    #[strum(serialize = "resources/list")]
+    ListResources,
+    /// Asks for the list of resource templates.
+    #[strum(serialize = "resources/templates/list")]
+    ListTemplates,
+    /// Reads a resource.
+    #[strum(serialize = "resources/read")]
+    ReadResource,
+    /// Asks for the list of prompts.
+    #[strum(serialize = "prompts/list")]
+    ListPrompts,
+    /// Fetches a prompt.
+    #[strum(serialize = "prompts/get")]
+    GetPrompt,
     /// Any other method.
     #[strum(serialize = "other")]
     Other,
@@ -57,15 +74,8 @@ pub enum Method {
 impl Method {
     /// Returns the method with this name, or [`Method::Other`].
     pub fn from_name(name: &str) -> Self {
-        match name {
-            "initialize" => Self::Initialize,
-            "server/discover" => Self::Discover,
-            "ping" => Self::Ping,
-            "tools/list" => Self::ListTools,
-            "tools/call" => Self::CallTool,
-            "subscriptions/listen" => Self::Listen,
-            _ => Self::Other,
-        }
+        let known = Self::VARIANTS.iter().find(|method| <&str>::from(**method) == name);
+        known.copied().unwrap_or(Self::Other)
     }
 }
 
@@ -84,6 +94,33 @@ pub enum Request {
     Discover,
     /// `subscriptions/listen`, only in the stateless era.
     Listen(Filter),
+    /// A request for resources or prompts.
+    Offer(OfferRequest),
+}
+
+/// A request for resources or prompts. The lists have one page each, so the parser refuses a request with a cursor.
+#[derive(Debug)]
+pub enum OfferRequest {
+    /// `resources/list`.
+    ListResources,
+    /// `resources/templates/list`.
+    ListTemplates,
+    /// `resources/read`.
+    Read(ReadResource),
+    /// `prompts/list`.
+    ListPrompts,
+    /// `prompts/get`.
+    GetPrompt(GetPrompt),
+}
+
+impl Request {
+    /// Whether such a request opens a session without a handshake. A probe does not: it must make nobody connect to an editor.
+    pub fn opens_session(&self) -> bool {
+        match self {
+            Self::ListTools | Self::CallTool(_) | Self::Listen(_) | Self::Offer(_) => true,
+            Self::Initialize(_) | Self::Ping | Self::Discover => false,
+        }
+    }
 }
 
 /// The params of `initialize`.
@@ -151,10 +188,27 @@ pub fn parse_request(method: &str, params: Option<&RawValue>) -> Result<Request,
     match method {
         "initialize" => initialize(params).map(Request::Initialize),
         "ping" => Ok(Request::Ping),
-        "tools/list" => list_tools(params),
-        "tools/call" => call_tool(params).map(Request::CallTool),
-        _ => Err(not_served(method, None)),
+        _ => shared(method, params, None),
     }
+}
+
+/// Parses a request that both eras have. `version`: the request's version, if it names one.
+pub(super) fn shared(
+    method: &str,
+    params: Option<&RawValue>,
+    version: Option<ProtocolVersion>,
+) -> Result<Request, RpcError> {
+    let offer = match method {
+        "tools/list" => return one_page(method, params).map(|()| Request::ListTools),
+        "tools/call" => return call_tool(params).map(Request::CallTool),
+        "resources/list" => one_page(method, params).map(|()| OfferRequest::ListResources),
+        "resources/templates/list" => one_page(method, params).map(|()| OfferRequest::ListTemplates),
+        "resources/read" => read_resource(params, version).map(OfferRequest::Read),
+        "prompts/list" => one_page(method, params).map(|()| OfferRequest::ListPrompts),
+        "prompts/get" => get_prompt(params).map(OfferRequest::GetPrompt),
+        _ => return Err(not_served(method, version)),
+    };
+    offer.map(Request::Offer)
 }
 
 /// Parses a notification. A bad one becomes [`Notification::Other`], because notifications get no answer.
@@ -236,26 +290,27 @@ pub(super) fn client_info(raw: Option<&RawValue>) -> ClientInfo {
     ClientInfo { name: field(info.name).unwrap_or_default(), version: field(info.version), title: field(info.title) }
 }
 
-pub(super) fn list_tools(params: Option<&RawValue>) -> Result<Request, RpcError> {
+/// Checks the params of a list that has one page.
+fn one_page(method: &str, params: Option<&RawValue>) -> Result<(), RpcError> {
     #[derive(Deserialize, Default)]
     #[serde(default)]
     struct Params<'a> {
         #[serde(borrow)]
         cursor: Option<&'a RawValue>,
     }
-    let params: Params<'_> = object("tools/list", params)?;
+    let params: Params<'_> = object(method, params)?;
     match params.cursor {
-        None => Ok(Request::ListTools),
-        Some(cursor) if cursor.get().starts_with('"') => Err(invalid(String::from(
-            "the `cursor` of tools/list is none of this server's: all tools come in one page; leave `cursor` out",
+        None => Ok(()),
+        Some(cursor) if cursor.get().starts_with('"') => Err(invalid(format!(
+            "the `cursor` of {method} is none of this server's: everything comes in one page; leave `cursor` out"
         ))),
-        Some(_) => Err(invalid(String::from(
-            "the `cursor` of tools/list is not a string; leave it out, all tools come in one page",
+        Some(_) => Err(invalid(format!(
+            "the `cursor` of {method} is not a string; leave it out, everything comes in one page"
         ))),
     }
 }
 
-pub(super) fn call_tool(params: Option<&RawValue>) -> Result<CallTool, RpcError> {
+fn call_tool(params: Option<&RawValue>) -> Result<CallTool, RpcError> {
     #[derive(Deserialize, Default)]
     #[serde(default)]
     struct Params<'a> {
@@ -265,14 +320,6 @@ pub(super) fn call_tool(params: Option<&RawValue>) -> Result<CallTool, RpcError>
         arguments: Option<&'a RawValue>,
         #[serde(borrow, rename = "_meta")]
         meta: Option<&'a RawValue>,
-    }
-    #[derive(Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    struct Meta<'a> {
-        #[serde(borrow)]
-        progress_token: Option<&'a RawValue>,
-        #[serde(borrow, rename = "dev.holdfast/editor")]
-        editor: Option<&'a RawValue>,
     }
     const EXAMPLE: &str = r#"{"name":"holdfast_status","arguments":{}}"#;
     let params: Params<'_> = object("tools/call", params)?;
@@ -298,19 +345,12 @@ pub(super) fn call_tool(params: Option<&RawValue>) -> Result<CallTool, RpcError>
         }
     };
     let meta: Meta<'_> = lenient(params.meta);
-    let progress_token = meta
-        .progress_token
-        .filter(|token| token.get().starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit()))
-        .filter(|token| token.get().len() <= REQUEST_ID_MAX_BYTES)
-        // The token is sent back in notifications, so it must not produce a line that the client cannot parse.
-        .filter(|token| matches!(jsonrpc::strict(token.get()), Some(Cow::Borrowed(_))))
-        .map(ToOwned::to_owned);
-    let trace = params.meta.and_then(TraceContext::read);
+    let (progress_token, trace) = (meta.usable_token(), params.meta.and_then(TraceContext::read));
     Ok(CallTool { name, arguments, progress_token, trace, editor: meta.editor.map(ToOwned::to_owned) })
 }
 
 /// The error for a method that is not offered, with what to use instead. `version` is the request's version, if it names one.
-pub(super) fn not_served(method: &str, version: Option<ProtocolVersion>) -> RpcError {
+fn not_served(method: &str, version: Option<ProtocolVersion>) -> RpcError {
     let family = method.split('/').next().unwrap_or_default();
     let why = match (family, method) {
         (_, "initialize" | "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe")
@@ -321,67 +361,24 @@ pub(super) fn not_served(method: &str, version: Option<ProtocolVersion>) -> RpcE
         }
         ("notifications", _) => String::from("it is a notification: send it without an id"),
         ("logging", _) => String::from("this server declares no logging; its log goes to stderr"),
-        ("prompts" | "resources" | "completion" | "tasks", _) => {
-            format!("this server declares no {family}; it offers tools: use tools/list and tools/call")
+        ("completion" | "tasks", _) => {
+            format!("this server declares no {family}; it offers tools, resources and prompts")
+        }
+        ("resources" | "prompts", _) => {
+            String::from("of resources and prompts this server serves the lists, resources/read and prompts/get")
         }
         ("roots" | "sampling" | "elicitation", _) => {
             String::from("it is a request that a server sends and a client answers")
         }
-        _ if version.is_some() => {
-            String::from("this server serves server/discover, tools/list, tools/call and subscriptions/listen")
-        }
-        _ => String::from("this server serves initialize, ping, tools/list and tools/call"),
+        _ if version.is_some() => String::from(
+            "this server serves server/discover, subscriptions/listen, and what concerns tools, resources and prompts",
+        ),
+        _ => String::from("this server serves initialize, ping, and what concerns tools, resources and prompts"),
     };
     let method = cut_with_ellipsis(method, LOG_FIELD_MAX_BYTES);
     RpcError { code: METHOD_NOT_FOUND, message: format!("method `{method}` is not served: {why}"), data: None }
 }
 
-pub(super) fn invalid(message: String) -> RpcError {
-    RpcError { code: INVALID_PARAMS, message, data: None }
-}
-
-/// Reads params that must be an object, or missing or null.
-pub(super) fn object<'a, T: Deserialize<'a> + Default>(
-    method: &str,
-    params: Option<&'a RawValue>,
-) -> Result<T, RpcError> {
-    let ran = if method == "tools/call" { "; nothing was executed" } else { "" };
-    match params {
-        None => Ok(T::default()),
-        Some(params) if params.get() == "null" => Ok(T::default()),
-        Some(params) if params.get().starts_with('{') => serde_json::from_str(params.get()).map_err(|error| {
-            invalid(format!("the params of {method} cannot be read ({error}){ran}. Send each key once"))
-        }),
-        Some(params) => Err(invalid(format!(
-            "the params of {method} are {} and not an object{ran}. Send params by name",
-            kind_of(params)
-        ))),
-    }
-}
-
-/// Reads an object. Anything else, or an object that cannot be read, gives the defaults.
-pub(super) fn lenient<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
-    raw.map(RawValue::get)
-        .filter(|json| json.starts_with('{'))
-        .and_then(|json| serde_json::from_str(json).ok())
-        .unwrap_or_default()
-}
-
-pub(super) fn text(raw: Option<&RawValue>) -> Option<String> {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
-}
-
 fn no_arguments() -> Box<RawValue> {
     RawValue::from_string(String::from("{}")).expect("an empty object is JSON")
-}
-
-fn kind_of(raw: &RawValue) -> &'static str {
-    match raw.get().as_bytes().first() {
-        Some(b'{') => "an object",
-        Some(b'[') => "an array",
-        Some(b'"') => "a string",
-        Some(b't' | b'f') => "a boolean",
-        Some(b'n') => "null",
-        _ => "a number",
-    }
 }

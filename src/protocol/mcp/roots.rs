@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::limits::ROOTS_MAX;
 use crate::protocol::jsonrpc::{self, RequestId};
+use crate::protocol::text::percent_decoded;
 
 /// The request for the client's roots, on one line. Only sent to a client that declared them.
 pub fn roots_list_request(id: &RequestId) -> String {
@@ -45,10 +46,10 @@ fn path_of(uri: &str) -> Option<String> {
         return None;
     }
     let path = match rest.strip_prefix("//") {
-        None => decode(rest)?,
+        None => percent_decoded(rest)?,
         Some(rest) => {
             let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            let (host, path) = (decode(host)?, decode(path)?);
+            let (host, path) = (percent_decoded(host)?, percent_decoded(path)?);
             if host.is_empty() || host.eq_ignore_ascii_case("localhost") {
                 path
             } else if is_drive(&host) {
@@ -81,22 +82,4 @@ fn is_drive(text: &str) -> bool {
 fn without_last_slash(path: &str) -> String {
     let short = path.trim_end_matches('/');
     if short.is_empty() || is_drive(short) { format!("{short}/") } else { short.to_owned() }
-}
-
-/// Percent-decodes a text; `None` if the bytes are not UTF-8.
-fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let escaped = match (first, tail) {
-            (b'%', [high, low, ..]) => {
-                let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-                digit(*high).zip(digit(*low)).map(|(high, low)| high * 16 + low)
-            }
-            _ => None,
-        };
-        bytes.push(escaped.unwrap_or(*first));
-        rest = if escaped.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
-    }
-    String::from_utf8(bytes).ok()
 }

@@ -4,19 +4,20 @@
 //! Source: the specification's pages of that version: versioning, `_meta`, discovery, subscriptions, caching.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use crate::limits::{CLIENT_FIELD_MAX_BYTES, DISCOVERY_TTL, INSTRUCTIONS_MAX_BYTES, TOOLS_LIST_TTL};
+use crate::limits::{CLIENT_FIELD_MAX_BYTES, DISCOVERY_TTL, INSTRUCTIONS_MAX_BYTES};
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 
 use super::ClientProfile;
-use super::handshake::{ProtocolVersion, ServerInfo};
+use super::caching::cached;
+use super::handshake::{ProtocolVersion, ServerInfo, capabilities};
+use super::params;
 use super::request::{self, ClientInfo, Filter, Request};
-use crate::protocol::text::{cut, cut_with_ellipsis, quote};
+use crate::protocol::text::{cut, cut_with_ellipsis};
 
 /// MCP's code for a version that this server does not support.
 const UNSUPPORTED_VERSION: i64 = -32022;
@@ -54,13 +55,13 @@ pub fn client_of(method: &str, params: Option<&RawValue>) -> Result<Option<(Prot
         #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
         client: Option<&'a RawValue>,
     }
-    let params: Params<'_> = request::lenient(params);
-    let meta: Meta<'_> = request::lenient(params.meta);
+    let params: Params<'_> = params::lenient(params);
+    let meta: Meta<'_> = params::lenient(params.meta);
     let named = meta.version.is_some() || meta.capabilities.is_some() || meta.client.is_some();
     if !named && !matches!(method, "server/discover" | "subscriptions/listen") {
         return Ok(None);
     }
-    let Some(version) = request::text(meta.version) else {
+    let Some(version) = params::text(meta.version) else {
         return Err(lacks("protocolVersion", "a string"));
     };
     if ProtocolVersion::from_label(&version) != Some(ProtocolVersion::STATELESS) {
@@ -79,10 +80,8 @@ pub fn client_of(method: &str, params: Option<&RawValue>) -> Result<Option<(Prot
 pub fn parse_request(method: &str, params: Option<&RawValue>) -> Result<Request, RpcError> {
     match method {
         "server/discover" => Ok(Request::Discover),
-        "tools/list" => request::list_tools(params),
-        "tools/call" => request::call_tool(params).map(Request::CallTool),
         "subscriptions/listen" => listen(params),
-        _ => Err(request::not_served(method, Some(ProtocolVersion::STATELESS))),
+        _ => request::shared(method, params, Some(ProtocolVersion::STATELESS)),
     }
 }
 
@@ -99,14 +98,14 @@ fn listen(params: Option<&RawValue>) -> Result<Request, RpcError> {
         #[serde(borrow)]
         tools_list_changed: Option<&'a RawValue>,
     }
-    let params: Params<'_> = request::object("subscriptions/listen", params)?;
+    let params: Params<'_> = params::object("subscriptions/listen", params)?;
     if !params.notifications.is_some_and(|wanted| wanted.get().starts_with('{')) {
-        return Err(request::invalid(String::from(
+        return Err(params::invalid(String::from(
             "the params of subscriptions/listen have no object `notifications`; send for example \
              {\"notifications\":{\"toolsListChanged\":true}}",
         )));
     }
-    let wanted: Wanted<'_> = request::lenient(params.notifications);
+    let wanted: Wanted<'_> = params::lenient(params.notifications);
     Ok(Request::Listen(Filter { tools: wanted.tools_list_changed.is_some_and(|wanted| wanted.get() == "true") }))
 }
 
@@ -115,26 +114,13 @@ pub fn discover_result(instructions: &str) -> String {
     let versions: Vec<&str> = ProtocolVersion::ALL.iter().rev().map(|version| version.label()).collect();
     let mut answer = json!({
         "supportedVersions": versions,
-        "capabilities": {"tools": {"listChanged": true}},
+        "capabilities": capabilities(),
         "instructions": cut(instructions, INSTRUCTIONS_MAX_BYTES),
     });
     if let Value::Object(answer) = &mut answer {
         answer.extend(cached(DISCOVERY_TTL, "public"));
     }
     answer.to_string()
-}
-
-/// The members that say how long a tool list may be cached, each with a leading comma. The time is zero, because the list changes
-/// whenever Unity recompiles and is cheap to request.
-pub(super) fn list_hints() -> String {
-    let hints: Vec<String> =
-        cached(TOOLS_LIST_TTL, "private").map(|(name, value)| format!(",{}:{value}", quote(&name))).collect();
-    hints.concat()
-}
-
-fn cached(ttl: Duration, scope: &str) -> impl Iterator<Item = (String, Value)> {
-    let millis = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
-    [(String::from("ttlMs"), Value::from(millis)), (String::from("cacheScope"), Value::from(scope))].into_iter()
 }
 
 /// Adds the members that every result of this era has to a result (a JSON object): that it is complete, and the server's
@@ -183,7 +169,7 @@ fn meta_of(subscription: &RequestId) -> String {
 
 fn lacks(key: &str, kind: &str) -> RpcError {
     let version = ProtocolVersion::STATELESS.label();
-    request::invalid(format!(
+    params::invalid(format!(
         "`_meta` of the request has no `io.modelcontextprotocol/{key}` that is {kind}; nothing was executed. MCP {version} wants it \
          with every request. An older client opens with initialize instead, and leaves the keys of {version} out"
     ))

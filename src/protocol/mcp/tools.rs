@@ -13,12 +13,13 @@ use crate::limits::{
 use crate::protocol::dialect::{Annotations, EditorTool, InputSchema};
 use crate::protocol::jsonrpc::RpcError;
 
+use super::caching::with_hints;
 use super::client_profile::{Audience, ClientProfile};
 use super::clients::ClientTraits;
 use super::gateway_tool_schemas::{Definition, GatewayTool};
 use super::handshake::ProtocolVersion;
-use super::request::invalid;
-use super::{names, schema, stateless};
+use super::params::invalid;
+use super::{names, schema};
 use crate::protocol::text::{cut_with_ellipsis, nearest};
 
 /// A listed tool.
@@ -212,8 +213,7 @@ impl Catalogue {
         entries: impl Iterator<Item = &'a Entry>,
         profile: &ClientProfile,
     ) -> String {
-        let hints = if profile.version.is_stateless() { stateless::list_hints() } else { String::new() };
-        format!(r#"{{"tools":{}{hints}}}"#, array_of(own, entries, profile))
+        with_hints("tools", &array_of(own, entries, profile), profile)
     }
 
     /// The array in [`list_result`](Self::list_result): first the gateway's tools, then the editor's.

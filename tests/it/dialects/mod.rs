@@ -51,6 +51,22 @@ fn uloop() {
     every_moment("uloop");
 }
 
+/// To read the console is a call of the package's own tool.
+#[test]
+fn the_console_can_be_read_with_every_package_that_has_a_tool_for_it() {
+    for dialect in &DIALECTS {
+        let mut stage = stage::Stage::set(dialect);
+        let id = stage.client.ask("resources/list", &serde_json::json!({}));
+        let listed = stage.client.answer(id).0;
+        let has_it = listed.to_string().contains("holdfast://console");
+        assert_eq!(has_it, dialect.name != "unity-mcp", "{}: {listed}", dialect.name);
+        let id = stage.client.ask("resources/read", &serde_json::json!({"uri": "holdfast://console"}));
+        let read = stage.client.answer(id).0;
+        assert_eq!(read["result"]["contents"][0]["text"].is_string(), has_it, "{}: {read}", dialect.name);
+        stage.end();
+    }
+}
+
 /// The project has another package each time it is opened, while the client's session continues.
 #[test]
 fn a_project_changes_its_package_under_a_running_session() {

@@ -13,7 +13,7 @@ use crate::fsm::cause::Loss;
 use crate::limits::RECOVERY_MAX;
 use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::{CallId, RequestKey, SessionId};
-use crate::protocol::mcp::ClientProfile;
+use crate::protocol::mcp::{AnswerForm, ClientProfile};
 
 impl Ledger {
     /// Adds a call that an earlier gateway sent. It counts as sent on a connection that was lost with that gateway. If the editor
@@ -35,6 +35,7 @@ impl Ledger {
             patience: RECOVERY_MAX * 2,
             waited: Duration::ZERO,
             profile,
+            form: AnswerForm::ToolResult,
         };
         let mut out = self.accept(new, now);
         let Some(index) = self.position(id) else { return out };

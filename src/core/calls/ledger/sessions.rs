@@ -20,7 +20,7 @@ impl Ledger {
     pub fn release_held_of(&mut self, session: SessionId) -> Vec<RequestKey> {
         let held = |entry: &&Entry| entry.request.session == session && entry.state() == State::Held;
         let calls: Vec<CallId> = self.entries.iter().filter(held).map(|entry| entry.id).collect();
-        calls.into_iter().filter_map(|call| self.give_back(call)).map(|(request, ..)| request).collect()
+        calls.into_iter().filter_map(|call| self.give_back(call)).map(|(asked, _)| asked.key).collect()
     }
 
     /// Ends a session, whose client waits for no answer any more. Held calls are refused, and withheld answers are sent. Sent

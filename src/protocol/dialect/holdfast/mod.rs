@@ -24,7 +24,7 @@ use serde_json::value::RawValue;
 use super::{
     BadGreeting, BadMessage, BadOutcomes, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Heartbeat, Hello,
     Inbound, JournalKey, JournalOutcome, ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles,
-    Properties, PushEvent, Recovery, Reply, Secret, Sending, Transport, WireId,
+    Properties, PushEvent, Recovery, Reply, Roles, Secret, Sending, Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, HOLDFAST_REQUEST_MAX_BYTES, HOLDFAST_WINDOW, TOOL_TIMEOUT_MAX};
 use crate::protocol::framing::Framer;
@@ -38,6 +38,8 @@ static PROPERTIES: Properties = Properties {
     // No default port: without the instance file there is no token, so no editor can be greeted.
     default_ports: &[],
     transport: Transport::Stream,
+    // `unity/Core/Tools/BuiltIn/CompileTool.cs`, `ConsoleTools.cs`.
+    roles: Roles { compile: &["compile"], console: &["get-logs"] },
 };
 
 /// The dialect of our own package.

@@ -20,8 +20,8 @@ use serde_json::value::RawValue;
 
 use super::{
     BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order,
-    PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending,
-    Transport, WireId,
+    PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Roles, Secret,
+    Sending, Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, TURBOKETTLE_REQUEST_MAX_BYTES, TURBOKETTLE_WINDOW};
 use crate::protocol::framing::Framer;
@@ -37,6 +37,8 @@ static PROPERTIES: Properties = Properties {
     // The system chooses the port; only the instance file names it.
     default_ports: &[],
     transport: Transport::Stream,
+    // The only tool of the three that reads the console; none compiles.
+    roles: Roles { compile: &[], console: &["read_console_logs"] },
 };
 
 /// The dialect of turbokettle/unity-mcp.

@@ -20,8 +20,8 @@ use serde_json::value::RawValue;
 
 use super::{
     BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order,
-    PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending,
-    Transport, WireId,
+    PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Roles, Secret,
+    Sending, Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, ULOOP_REQUEST_MAX_BYTES};
 use crate::protocol::framing::Framer;
@@ -30,6 +30,9 @@ use crate::protocol::framing::content_length::ContentLength;
 /// The package's port if its settings name none.
 const DEFAULT_PORT: u16 = 8700;
 
+/// The tools of all versions, also of those before v0.27, which [`umcp`](super::umcp) speaks.
+pub(super) const ROLES: Roles = Roles { compile: &["compile"], console: &["get-logs", "getlogs"] };
+
 static PROPERTIES: Properties = Properties {
     window: 1,
     push: true,
@@ -37,6 +40,8 @@ static PROPERTIES: Properties = Properties {
     request_max_bytes: ULOOP_REQUEST_MAX_BYTES,
     default_ports: &[DEFAULT_PORT],
     transport: Transport::Stream,
+    // The names from v0.20 on, and the older one (read in the sources of v0.19 and v2.1.1).
+    roles: ROLES,
 };
 
 /// The dialect of uLoopMCP v0.27 to v2.1.1 and of its push branch.

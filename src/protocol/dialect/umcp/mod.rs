@@ -15,6 +15,7 @@ mod tests;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
+use super::uloop::ROLES;
 use super::uloop::project::Era;
 use super::uloop::{call, project};
 use super::{
@@ -37,6 +38,7 @@ static PROPERTIES: Properties = Properties {
     request_max_bytes: UMCP_REQUEST_MAX_BYTES,
     default_ports: DEFAULT_PORTS,
     transport: Transport::Stream,
+    roles: ROLES,
 };
 
 /// The dialect of uMCP v0.1 to v0.26.4.

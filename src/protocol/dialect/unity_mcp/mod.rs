@@ -24,7 +24,7 @@ use super::members::Members;
 use super::{
     BadGreeting, BadMessage, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound,
     ListStep, Order, PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply,
-    Secret, Sending, Transport, WireId,
+    Roles, Secret, Sending, Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, TOOL_TIMEOUT_MAX, UNITY_MCP_REQUEST_MAX_BYTES};
 use crate::protocol::framing::Framer;
@@ -47,6 +47,8 @@ static PROPERTIES: Properties = Properties {
     request_max_bytes: UNITY_MCP_REQUEST_MAX_BYTES,
     default_ports: DEFAULT_PORTS,
     transport: Transport::Http,
+    // Its `get_logs` are logs of calls and not Unity's console, which the package does not pass on.
+    roles: Roles::NONE,
 };
 
 /// The dialect of Unity-MCP's editor package.

@@ -155,17 +155,15 @@ fn every_bad_request_gets_its_code_and_a_fix() {
         ("tools/call", Some(r#"{"name":"a","name":"b"}"#), -32602, "Send each key once"),
         ("tools/call", Some(r#"["a",{}]"#), -32602, "nothing was executed"),
         ("tools/call", Some("-1"), -32602, "a number and not an object"),
-        ("prompts/list", None, -32601, "declares no prompts"),
-        ("prompts/get", Some("{}"), -32601, "tools/call"),
-        ("resources/list", None, -32601, "declares no resources"),
-        ("resources/templates/list", None, -32601, "declares no resources"),
+        ("prompts/other", None, -32601, "prompts/get"),
+        ("resources/subscribe", None, -32601, "resources/read"),
         ("completion/complete", None, -32601, "declares no completion"),
         ("tasks/get", None, -32601, "declares no tasks"),
         ("logging/setLevel", Some(r#"{"level":"debug"}"#), -32601, "stderr"),
         ("notifications/initialized", None, -32601, "without an id"),
         ("roots/list", None, -32601, "a client answers"),
         ("sampling/createMessage", None, -32601, "a client answers"),
-        ("Tools/List", None, -32601, "tools/list"),
+        ("Tools/List", None, -32601, "initialize, ping"),
         ("", None, -32601, "initialize, ping"),
         ("a\"b\n", None, -32601, "is not served"),
     ] {
@@ -213,7 +211,10 @@ fn initialize_is_answered_on_one_line_in_every_version() {
     for version in ProtocolVersion::ALL {
         let answer = one_line(&initialize_result(version, &ServerInfo { version: "1.2.3" }, INSTRUCTIONS));
         assert_eq!(answer["protocolVersion"], version.label());
-        assert_eq!(answer["capabilities"], serde_json::json!({"tools": {"listChanged": true}}));
+        assert_eq!(
+            answer["capabilities"],
+            serde_json::json!({"tools": {"listChanged": true}, "resources": {}, "prompts": {}})
+        );
         assert_eq!(
             (&answer["serverInfo"]["name"], &answer["serverInfo"]["version"]),
             (&"holdfast".into(), &"1.2.3".into())

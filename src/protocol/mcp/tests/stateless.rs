@@ -104,7 +104,6 @@ fn what_this_version_has_is_read_and_what_it_took_away_is_refused() {
         ("ping", "{}", -32601, "no more"),
         ("logging/setLevel", "{}", -32601, "no more"),
         ("resources/subscribe", "{}", -32601, "no more"),
-        ("prompts/list", "{}", -32601, "declares no prompts"),
         ("shutdown", "{}", -32601, "server/discover"),
         ("tools/call", "{}", -32602, "no `name`"),
         ("tools/list", r#"{"cursor":"x"}"#, -32602, "leave `cursor` out"),
@@ -134,7 +133,7 @@ fn every_result_says_that_it_is_complete_and_whose_it_is() {
 fn discovery_and_lists_say_how_long_they_hold() {
     let discovered = one_line(&stateless::discover_result(INSTRUCTIONS));
     assert_eq!(discovered["supportedVersions"][0], "2026-07-28");
-    assert_eq!(discovered["capabilities"], json!({"tools": {"listChanged": true}}));
+    assert_eq!(discovered["capabilities"], json!({"tools": {"listChanged": true}, "resources": {}, "prompts": {}}));
     assert_eq!((&discovered["cacheScope"], discovered["ttlMs"].is_u64()), (&json!("public"), true));
     assert!(discovered["instructions"].as_str().unwrap().len() > 500);
     let list = one_line(&Catalogue::default().list_result(&ProtocolVersion::STATELESS.into()));

@@ -14,8 +14,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ClientConfig, ClientRequest, ContentBlock, Implementation,
-    ProgressNotificationParam, ProtocolVersion, ServerResult, SubscriptionFilter,
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientConfig, ClientRequest, ContentBlock,
+    GetPromptRequestParams, Implementation, ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams,
+    ResourceContents, ServerResult, SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, PeerRequestOptions, RequestHandle, RunningService, ServiceError};
 use rmcp::transport::TokioChildProcess;
@@ -220,7 +221,19 @@ impl Proof {
     }
 
     async fn unknown_method(&self) -> Outcome {
-        Self::refused(self.client.list_prompts(None).await, -32601)
+        Self::refused(self.client.complete_prompt_simple("why-is-unity-silent", "x", "y").await, -32601)
+    }
+
+    async fn resources(&self) -> Outcome {
+        let resources = self.client.list_all_resources().await.map_err(said)?;
+        insist(resources.iter().any(|resource| resource.uri == "holdfast://status"), || brief(&format!("{resources:?}")))?;
+        let read = self.client.read_resource(ReadResourceRequestParams::new("holdfast://status")).await.map_err(said)?;
+        let is_text = matches!(read.contents.first(), Some(ResourceContents::TextResourceContents { text, .. }) if text.starts_with('{'));
+        insist(is_text, || brief(&format!("{:?}", read.contents)))?;
+        let prompts = self.client.list_all_prompts().await.map_err(said)?;
+        insist(prompts.iter().any(|prompt| prompt.name == "why-is-unity-silent"), || brief(&format!("{prompts:?}")))?;
+        let prompt = self.client.get_prompt(GetPromptRequestParams::new("why-is-unity-silent")).await.map_err(said)?;
+        insist(!prompt.messages.is_empty(), || "the prompt says nothing".to_owned())
     }
 
     async fn big_inline(&self) -> Outcome {
@@ -346,6 +359,7 @@ async fn prove(
     proof.check("list-changed", Proof::list_changed).await?;
     proof.check("unknown-tool", Proof::unknown_tool).await?;
     proof.check("unknown-method", Proof::unknown_method).await?;
+    proof.check("resources", Proof::resources).await?;
     proof.check("big-inline", Proof::big_inline).await?;
     proof.check("big-file", Proof::big_file).await?;
     proof.check("reload", Proof::reload).await?;

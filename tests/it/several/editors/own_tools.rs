@@ -116,3 +116,66 @@ async fn a_late_result_is_found_in_whatever_editor_it_ran() {
     assert!(scene.owners[0].client.text(&id).await.0.contains("on record"));
     scene.end().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn resources_and_prompts_speak_of_all_editors_or_of_the_one_that_the_address_names() {
+    let mut scene = Scene::new(2).await;
+    scene.caller.list().await;
+    let ask = async |caller: &mut Caller, method: &str, params: Value| {
+        let id = caller.client.request(method, params).await;
+        caller.client.answer(&id).await.value
+    };
+    let read = async |caller: &mut Caller, uri: &str| {
+        let answer = ask(caller, "resources/read", json!({"uri": uri})).await;
+        let text = answer["result"]["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{uri}: {answer}"));
+        serde_json::from_str::<Value>(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    };
+    let list = ask(&mut scene.caller, "resources/list", json!({})).await;
+    let listed = list["result"]["resources"].as_array().unwrap().iter();
+    let listed: Vec<&str> = listed.map(|resource| resource["uri"].as_str().unwrap()).collect();
+    let of =
+        |name: &str| [format!("holdfast://compile-errors?editor={name}"), format!("holdfast://console?editor={name}")];
+    let mut expected: Vec<String> = ["status", "editors", "calls"].map(|own| format!("holdfast://{own}")).into();
+    expected.extend(of("Castle").into_iter().chain(of("Forest")));
+    assert_eq!(listed, expected);
+
+    assert!(
+        read(&mut scene.caller, "holdfast://status").await["summary"].as_str().unwrap().contains("`Castle` (ready)")
+    );
+    let status = read(&mut scene.caller, "holdfast://status?editor=Forest").await;
+    assert_eq!(status["project"], scene.stage.project(1).display().to_string());
+    assert_eq!(read(&mut scene.caller, "holdfast://editors").await["editors"][1]["name"], "Forest");
+    // What the owner of an editor had compiled is known of that editor, and of no other.
+    scene.editors[1].compile_error(true);
+    let id = scene.owners[1].client.call("compile", json!({})).await;
+    assert!(scene.owners[1].client.text(&id).await.1);
+    let seen = read(&mut scene.caller, "holdfast://compile-errors").await;
+    let seen: Vec<_> = seen["editors"].as_array().unwrap().iter().map(|of| (&of["editor"], &of["seen"])).collect();
+    assert_eq!(seen, [(&json!("Castle"), &json!(false)), (&json!("Forest"), &json!(true))]);
+    assert_eq!(read(&mut scene.caller, "holdfast://compile-errors?editor=Forest").await["error_count"], 1);
+    // The console is that of the editor that is named, and of nobody if none is.
+    assert!(read(&mut scene.caller, "holdfast://console?editor=Castle").await["Logs"].is_array());
+    let calls = scene.caller.told("holdfast_calls").await;
+    assert_eq!((&calls["calls"][0]["tool"], &calls["calls"][0]["editor"]), (&json!("get-logs"), &json!("Castle")));
+    for (uri, says) in [
+        ("holdfast://console", "never guesses"),
+        ("holdfast://console?editor=Nowhere", "no Unity Editor is known"),
+        ("holdfast://status?editor=Nowhere", "no Unity Editor is known"),
+    ] {
+        let answer = ask(&mut scene.caller, "resources/read", json!({"uri": uri})).await;
+        assert_eq!(answer["error"]["code"], -32603, "{uri}: {answer}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains(says), "{uri}: {answer}");
+    }
+    let fix = ask(&mut scene.caller, "prompts/get", json!({"name": "fix-compile-errors"})).await;
+    let fix = fix["result"]["messages"][0]["content"]["text"].as_str().unwrap();
+    assert!(fix.contains("Call `compile`.") && fix.contains("`Castle` or `Forest`"), "{fix}");
+    // A session with one editor names none.
+    let list = ask(&mut scene.owners[0], "resources/list", json!({})).await;
+    assert!(list.to_string().contains("\"holdfast://console\"") && !list.to_string().contains("?editor="), "{list}");
+    assert!(read(&mut scene.owners[0], "holdfast://console").await["Logs"].is_array());
+    let answer = ask(&mut scene.owners[0], "resources/read", json!({"uri": "holdfast://console?editor=Forest"})).await;
+    assert!(
+        answer["error"]["message"].as_str().unwrap().contains("is not the Unity project that this session works in")
+    );
+    scene.end().await;
+}

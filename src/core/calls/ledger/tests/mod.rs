@@ -15,7 +15,7 @@ use crate::limits::{
     PROGRESS_EVERY, RECOVERY_MAX, SENDINGS_MAX,
 };
 use crate::protocol::dialect::{AnswerBody, CallProgress, JournalKey};
-use crate::protocol::mcp::ProtocolVersion;
+use crate::protocol::mcp::{AnswerForm, ProtocolVersion};
 
 /// A ledger and a clock that only the test moves.
 struct Book {
@@ -62,6 +62,7 @@ fn new_call(id: CallId, request: RequestKey) -> NewCall {
         patience: secs(600),
         waited: Duration::ZERO,
         profile: ProtocolVersion::LATEST.into(),
+        form: AnswerForm::ToolResult,
     }
 }
 
@@ -578,6 +579,7 @@ fn finished_calls_are_bounded_and_listed_newest_first() {
             patience: secs(60),
             waited: Duration::ZERO,
             profile: ProtocolVersion::LATEST.into(),
+            form: AnswerForm::ToolResult,
         };
         book.ledger.accept(call, book.now);
         book.ledger.refuse(id(number), Cause::Policy, book.now);

@@ -59,6 +59,7 @@ impl Shared {
             patience: secs(600),
             waited: Duration::ZERO,
             profile: ProtocolVersion::LATEST.into(),
+            form: AnswerForm::ToolResult,
         };
         self.book.ledger.accept(call, self.book.now);
         self.passed.entry(session).or_default();

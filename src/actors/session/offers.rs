@@ -1,0 +1,290 @@
+//! Answers requests for resources and prompts. Everything is answered from what is known at the moment, except Unity's console: to
+//! read it is a call of the editor's tool, with all that holds for calls.
+
+use std::sync::Arc;
+
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::editors::Heading;
+use super::{NewRequest, SessionActor, State};
+use crate::actors::editors;
+use crate::actors::gateway_tools::of_value;
+use crate::core::editors::{Choice, Refusal, choose};
+use crate::core::router::Route;
+use crate::core::user_text::{self, PromptFacts};
+use crate::fsm::registry::Source;
+use crate::link::{LinkParts, Place};
+use crate::protocol::jsonrpc::RpcError;
+use crate::protocol::mcp::{
+    self, CallTool, Entry, GatewayTool, OfferRequest, Offered, Prompt, ReadResource, Resource, ToolResult,
+};
+
+/// An editor that a request is about, with its name if the session may use several.
+type Named = (Option<String>, Arc<LinkParts>);
+
+impl SessionActor {
+    /// Answers a request for resources or prompts, or keeps it until the session's link is known.
+    pub(super) fn accept_offer(&self, state: &mut State, new: NewRequest<OfferRequest>) {
+        if self.is_routed() {
+            state.unrouted_offers.push(NewRequest { since: Some(Instant::now()), ..new });
+            self.find_way(state);
+        } else {
+            self.answer_offer(None, new);
+        }
+    }
+
+    /// Answers a request for resources or prompts. `heading`: where the session's requests go, if it is routed.
+    pub(super) fn answer_offer(&self, heading: Option<&Heading>, new: NewRequest<OfferRequest>) {
+        let NewRequest { asked, hold, id, requester, call: offer, since } = new;
+        // A request that was cancelled while it waited gets no answer.
+        if !hold.is_open() {
+            return;
+        }
+        let profile = &asked.profile;
+        let result = match offer {
+            OfferRequest::ListResources => mcp::resources_list_result(&self.offered(heading), profile),
+            OfferRequest::ListTemplates => mcp::templates_list_result(profile),
+            OfferRequest::ListPrompts => mcp::prompts_list_result(profile),
+            OfferRequest::GetPrompt(get) => {
+                let text = user_text::prompt(&get, &self.prompt_facts(heading, get.prompt), Instant::now());
+                mcp::prompt_result(get.prompt, &text)
+            }
+            OfferRequest::Read(read) => {
+                return self.read(heading, NewRequest { asked, hold, id, requester, call: read, since });
+            }
+        };
+        self.seat.client.outbox.answer(asked.key, &result);
+    }
+
+    /// The editors that a request is about which names none.
+    fn meant(&self, heading: Option<&Heading>) -> Vec<Named> {
+        match heading {
+            Some(Heading { route: Route::Among(choice), scope }) => {
+                let is_choice =
+                    |link: &Arc<LinkParts>| link.leads_to().is_some_and(|to| choice.iter().any(|one| one == to));
+                let usable = editors::usable(&self.seat, scope).into_iter();
+                usable.filter(|(_, link)| is_choice(link)).map(|(name, link)| (Some(name), link)).collect()
+            }
+            _ => vec![(None, self.seat.link())],
+        }
+    }
+
+    fn offered(&self, heading: Option<&Heading>) -> Vec<Offered> {
+        let of = |resource| Offered { resource, editor: None };
+        let editors = heading.is_some().then_some(Resource::Editors);
+        let mut offered: Vec<Offered> =
+            [Some(Resource::Status), editors, Some(Resource::Calls)].into_iter().flatten().map(of).collect();
+        for (editor, link) in self.meant(heading) {
+            let console = self.offered_tool(&link, Role::Console).map(|_| Resource::Console);
+            let of_link = [Some(Resource::CompileErrors), console].into_iter().flatten();
+            offered.extend(of_link.map(|resource| Offered { resource, editor: editor.clone() }));
+        }
+        offered
+    }
+
+    /// Returns the tool that a resource or prompt may use: it is listed, and this session may call it.
+    fn offered_tool(&self, link: &LinkParts, role: Role) -> Option<Entry> {
+        let entry = tool_of(link, role)?;
+        let refused = link.tools.refusal(&entry, link.link.wanted().project(), self.seat.client.id);
+        let fits = role == Role::Compile || entry.tool.annotations.read_only_hint;
+        (refused.is_none() && fits).then_some(entry)
+    }
+
+    fn prompt_facts(&self, heading: Option<&Heading>, prompt: Prompt) -> PromptFacts {
+        let meant = self.meant(heading);
+        let several = matches!(heading, Some(Heading { route: Route::Among(_), .. }));
+        let here = self.seat.link();
+        let status = match heading.filter(|_| several) {
+            Some(Heading { scope, .. }) => editors::status(&self.seat, &self.seat.tools_on(&here), scope),
+            None => self.seat.tools_on(&here).status(),
+        };
+        let problems = status["problems"].as_array().into_iter().flatten();
+        let shown = Arc::clone(&here.tools.published.borrow().catalogue);
+        // In a union, a tool may be listed under another name.
+        let names = |role: Role| {
+            let mut names: Vec<String> = Vec::new();
+            for (_, link) in &meant {
+                let Some(own) = self.offered_tool(link, role) else { continue };
+                let listed = shown.entries().iter().filter(|entry| entry.tool.name == own.tool.name);
+                names.extend(listed.map(|entry| entry.name.clone()));
+            }
+            names.sort_unstable();
+            names.dedup();
+            names
+        };
+        let last = (!several && prompt == Prompt::FixCompileErrors).then(|| here.calls.answers.last_compile());
+        PromptFacts {
+            summary: status["summary"].as_str().unwrap_or_default().to_owned(),
+            problems: problems.filter_map(Value::as_str).map(str::to_owned).collect(),
+            compile: names(Role::Compile),
+            console: names(Role::Console),
+            is_live: here.tools.published.borrow().source == Source::Live,
+            last: last.flatten(),
+            editors: if several { meant.into_iter().filter_map(|(name, _)| name).collect() } else { Vec::new() },
+        }
+    }
+
+    // ---- resources/read ----
+
+    fn read(&self, heading: Option<&Heading>, new: NewRequest<ReadResource>) {
+        let here = self.seat.link();
+        if heading.is_none() && (new.call.editor.is_some() || new.call.resource == Resource::Editors) {
+            return self.not_found(&new, "this session has one Unity Editor, which the address need not name");
+        }
+        match new.call.resource {
+            Resource::Status => self.read_own(heading, &here, new, GatewayTool::Status),
+            Resource::Editors => self.read_own(heading, &here, new, GatewayTool::Editors),
+            Resource::Calls => self.read_own(heading, &here, new, GatewayTool::Calls),
+            Resource::CompileErrors | Resource::Console => match self.link_of(heading, &here, &new) {
+                Ok(link) if new.call.resource == Resource::Console => self.read_console(&link, new),
+                Ok(link) => self.seat.tools_on(&here).answer(new.asked, of_value(&compile_errors(&link))),
+                // All of them can be told at once: nothing is run.
+                Err(Refusal::Unnamed { .. }) if new.call.resource == Resource::CompileErrors => {
+                    let of_editor = |(name, link): Named| {
+                        let mut told = compile_errors(&link);
+                        if let Value::Object(told) = &mut told {
+                            told.insert("editor".to_owned(), json!(name));
+                        }
+                        told
+                    };
+                    let told: Vec<Value> = self.meant(heading).into_iter().map(of_editor).collect();
+                    self.seat.tools_on(&here).answer(new.asked, of_value(&json!({"editors": told})));
+                }
+                Err(refusal) => {
+                    let text = format!(
+                        "{}: nothing was read: {} In the address of a resource, `?editor=` names the editor; resources/list has \
+                         the addresses.",
+                        new.call.uri,
+                        user_text::editor_refused(&refusal)
+                    );
+                    self.seat.tools_on(&here).answer(new.asked, ToolResult::error(text));
+                }
+            },
+        }
+    }
+
+    /// Reads what one of the gateway's own tools answers.
+    fn read_own(&self, heading: Option<&Heading>, here: &LinkParts, new: NewRequest<ReadResource>, tool: GatewayTool) {
+        let editor = new.call.editor.as_ref().and_then(|editor| to_raw_value(editor).ok());
+        let new = as_call(new, tool.name(), editor);
+        match heading {
+            Some(heading) => self.dispatch(heading, new),
+            None => self.accept(here, new),
+        }
+    }
+
+    /// Returns the link to the editor that is meant.
+    fn link_of(
+        &self,
+        heading: Option<&Heading>,
+        here: &Arc<LinkParts>,
+        new: &NewRequest<ReadResource>,
+    ) -> Result<Arc<LinkParts>, Refusal> {
+        let Some(Heading { route, scope }) = heading else { return Ok(Arc::clone(here)) };
+        let said: Vec<String> = new.call.editor.iter().cloned().collect();
+        match choose(route, scope, &self.seat.links.known(), &said) {
+            Choice::Routed => Ok(Arc::clone(here)),
+            Choice::Editor(project) => match self.seat.links.to(&project) {
+                Ok(link) => {
+                    link.link.want_editor();
+                    Ok(link)
+                }
+                // No link is left, so the session's own one answers that it leads nowhere.
+                Err(_) => Ok(self.seat.links.nowhere_of(&self.seat.client)),
+            },
+            // What was seen of a closed editor's scripts is still known.
+            Choice::Refused(Refusal::Closed { project, name, editors }) => match self.seat.links.find(&project) {
+                Some(link) if new.call.resource == Resource::CompileErrors => Ok(link),
+                _ => Err(Refusal::Closed { project, name, editors }),
+            },
+            Choice::Refused(refusal) => Err(refusal),
+        }
+    }
+
+    /// Reads Unity's console, by a call of the editor's tool.
+    fn read_console(&self, link: &Arc<LinkParts>, new: NewRequest<ReadResource>) {
+        let is_live = link.tools.published.borrow().source == Source::Live;
+        let name = match tool_of(link, Role::Console) {
+            Some(entry) if !entry.tool.annotations.read_only_hint => {
+                return self.not_found(&new, "the editor does not declare its console tool to be read-only");
+            }
+            Some(entry) => entry.name,
+            // The tools are not known yet: the call waits for them like any other.
+            None => match Role::Console.names(link).first() {
+                Some(name) if !is_live || link.place == Place::Nowhere => (*name).to_owned(),
+                _ => return self.not_found(&new, "Unity's package has no tool that reads the console"),
+            },
+        };
+        self.accept(link, as_call(new, &name, None));
+    }
+
+    fn not_found(&self, new: &NewRequest<ReadResource>, why: &str) {
+        let error: RpcError = mcp::not_found(&new.call.uri, why, new.requester.is_some());
+        self.seat.client.outbox.answer_error(new.asked.key, &error);
+    }
+}
+
+/// What one of the editor's tools is wanted for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Compile,
+    Console,
+}
+
+impl Role {
+    /// The editor's own names of the tool.
+    fn names(self, link: &LinkParts) -> &'static [&'static str] {
+        let roles = &link.link.dialect().properties().roles;
+        match self {
+            Self::Compile => roles.compile,
+            Self::Console => roles.console,
+        }
+    }
+}
+
+/// Returns the editor's tool for this, as it is listed.
+fn tool_of(link: &LinkParts, role: Role) -> Option<Entry> {
+    let names = role.names(link);
+    let published = link.tools.published.borrow();
+    let mut entries = published.catalogue.entries().iter();
+    entries.find(|entry| names.contains(&entry.tool.name.as_str())).cloned()
+}
+
+/// The call of a tool without arguments, whose result is read as a resource.
+fn as_call(new: NewRequest<ReadResource>, tool: &str, editor: Option<Box<RawValue>>) -> NewRequest {
+    let NewRequest { asked, hold, id, requester, call: read, since } = new;
+    let ReadResource { progress_token, trace, .. } = read;
+    let arguments = RawValue::from_string("{}".to_owned()).expect("an empty object is JSON");
+    let call = CallTool { name: tool.to_owned(), arguments, progress_token, trace, editor };
+    NewRequest { asked, hold, id, requester, call, since }
+}
+
+/// What is known of the last compilation of a link's project.
+fn compile_errors(link: &LinkParts) -> Value {
+    let compile: Vec<String> = tool_of(link, Role::Compile).into_iter().map(|entry| entry.name).collect();
+    // Our own package says in its heartbeat whether the scripts compile.
+    let editor_says = link.link.view_now().heartbeat.map(|(heartbeat, at)| {
+        let ago = u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        json!({"compile_errors": heartbeat.compile_errors, "ago_ms": ago})
+    });
+    let Some(seen) = link.calls.answers.last_compile() else {
+        return json!({"seen": false, "says": user_text::no_compile_seen(&compile), "editor_says": editor_says});
+    };
+    let now = Instant::now();
+    let ago = u64::try_from(now.saturating_duration_since(seen.at).as_millis()).unwrap_or(u64::MAX);
+    json!({
+        "seen": true,
+        "says": user_text::seen_compile(&seen, now),
+        "editor_says": editor_says,
+        "call_id": seen.call.to_string(),
+        "ago_ms": ago,
+        "later_call_without_result": seen.is_followed,
+        "error_count": seen.compiled.error_count,
+        "warning_count": seen.compiled.warning_count,
+        "errors": seen.compiled.errors,
+        "warnings": seen.compiled.warnings,
+        "more_errors": seen.compiled.is_cut(),
+    })
+}

@@ -1,0 +1,248 @@
+//! Resources and prompts: what is known is read at once, and to read Unity's console is a call like any other.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::support::{Gateway, PATIENT, PORT, SLACK, Setup, UNKNOWN, connected, editor, gateway, plain, unity, until};
+use holdfast::config::{Config, PortSource};
+use holdfast::platform::host::Host as _;
+use holdfast::protocol::dialect;
+use holdfast::protocol::policy::{Pattern, Policy};
+use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+const CONSOLE: &str = "holdfast://console";
+const COMPILE_ERRORS: &str = "holdfast://compile-errors";
+
+async fn asked(it: &mut Gateway, method: &str, params: Value) -> Value {
+    let id = it.client.request(method, params).await;
+    it.client.answer(&id).await.value
+}
+
+/// The addresses in the list of resources.
+async fn listed(it: &mut Gateway) -> Vec<String> {
+    let answer = asked(it, "resources/list", json!({})).await;
+    let resources = answer["result"]["resources"].as_array().unwrap_or_else(|| panic!("{answer}"));
+    resources.iter().map(|resource| resource["uri"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Reads a resource: its text.
+async fn read(it: &mut Gateway, uri: &str) -> String {
+    let answer = asked(it, "resources/read", json!({"uri": uri})).await;
+    let contents = answer["result"]["contents"].as_array().unwrap_or_else(|| panic!("{uri}: {answer}"));
+    assert_eq!((contents.len(), &contents[0]["uri"]), (1, &json!(uri)));
+    contents[0]["text"].as_str().unwrap().to_owned()
+}
+
+async fn read_json(it: &mut Gateway, uri: &str) -> Value {
+    let text = read(it, uri).await;
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// Reads a resource that cannot be read: the error.
+async fn refused(it: &mut Gateway, uri: &str) -> Value {
+    let answer = asked(it, "resources/read", json!({"uri": uri})).await;
+    assert!(answer["error"].is_object(), "{uri}: {answer}");
+    answer["error"].clone()
+}
+
+async fn prompt(it: &mut Gateway, name: &str, arguments: Value) -> String {
+    let answer = asked(it, "prompts/get", json!({"name": name, "arguments": arguments})).await;
+    let message = &answer["result"]["messages"][0];
+    assert_eq!((&message["role"], &message["content"]["type"]), (&json!("user"), &json!("text")), "{answer}");
+    message["content"]["text"].as_str().unwrap().to_owned()
+}
+
+fn with(config: Config) -> Setup {
+    Setup { config: Config { ports: vec![(PORT, PortSource::Flag)], seed: Some(7), ..config }, ..Setup::default() }
+}
+
+async fn opened(setup: Setup) -> Gateway {
+    let mut it = gateway(setup);
+    it.client.open_as(PATIENT, "2025-06-18", json!({})).await;
+    it
+}
+
+async fn denying(tool: &str, config: Config) -> (Gateway, FakeUnity) {
+    let mut policy = Policy::default();
+    policy.deny(vec![Pattern::parse(tool).unwrap()], "--deny");
+    let setup = with(Config { policy, ..config });
+    let unity = unity(&setup.net, editor()).await;
+    let it = opened(setup).await;
+    it.ready().await;
+    (it, unity)
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_and_what_the_gateway_knows_never_wait_for_unity() {
+    let mut it = plain();
+    it.client.open().await;
+    let began = Instant::now();
+    assert_eq!(listed(&mut it).await, ["holdfast://status", "holdfast://calls", COMPILE_ERRORS]);
+    let templates = asked(&mut it, "resources/templates/list", json!({})).await;
+    assert_eq!(templates["result"], json!({"resourceTemplates": []}));
+    let prompts = asked(&mut it, "prompts/list", json!({})).await;
+    assert_eq!(prompts["result"]["prompts"].as_array().unwrap().len(), 2, "{prompts}");
+    let status = read_json(&mut it, "holdfast://status").await;
+    assert_eq!((&status["editor"]["ready"], &status["gateway"]["client"]), (&json!(false), &json!(UNKNOWN)));
+    assert_eq!(read_json(&mut it, "holdfast://calls").await, json!({"calls": [], "more": false}));
+    let seen = read_json(&mut it, COMPILE_ERRORS).await;
+    assert_eq!(seen["seen"], false);
+    assert!(seen["says"].as_str().unwrap().contains("says nothing about its scripts"), "{seen}");
+    let silent = prompt(&mut it, "why-is-unity-silent", json!({})).await;
+    assert!(silent.contains(status["summary"].as_str().unwrap()), "{silent}");
+    let fix = prompt(&mut it, "fix-compile-errors", json!({"where": "Assets/Game"})).await;
+    assert!(fix.contains("Unity's tools are not known yet") && fix.contains("`Assets/Game`"), "{fix}");
+    assert!(began.elapsed() < SLACK, "{:?}", began.elapsed());
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_console_is_listed_where_it_can_be_read_and_is_read_by_one_call_on_record() {
+    let (mut it, _unity) = connected(PATIENT).await;
+    assert_eq!(listed(&mut it).await, ["holdfast://status", "holdfast://calls", COMPILE_ERRORS, CONSOLE]);
+    let logs: Value = serde_json::from_str(&it.client.ok("get-logs", json!({})).await).unwrap();
+    let read = read_json(&mut it, CONSOLE).await;
+    assert_eq!(read["Logs"], logs["Logs"], "the same as the tool answers");
+    let calls = read_json(&mut it, "holdfast://calls").await;
+    let tools: Vec<&Value> = calls["calls"].as_array().unwrap().iter().map(|call| &call["tool"]).collect();
+    assert_eq!(tools, ["get-logs", "get-logs"]);
+    assert_eq!(calls["calls"][0]["verdict"], "ok");
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_of_the_console_is_held_through_a_reload_and_told_truly_if_it_is_not_read() {
+    let (mut it, unity) = connected(PATIENT).await;
+    unity.reload(Duration::from_millis(300)).await.unwrap();
+    // Held meanwhile, and read when the editor is back.
+    let read = read_json(&mut it, CONSOLE).await;
+    assert!(read["Logs"].is_array(), "{read}");
+    unity.quit().await.unwrap();
+    until("it is gone", || it.parts.link.view.borrow().epoch.is_none()).await;
+    let error = refused(&mut it, CONSOLE).await;
+    assert_eq!((&error["code"], &error["data"]["verdict"]), (&json!(-32603), &json!("not_executed")), "{error}");
+    let text = error["message"].as_str().unwrap();
+    assert!(text.starts_with("Not executed") && text.contains("not sent to Unity"), "{text}");
+    let id = error["data"]["call_id"].as_str().unwrap();
+    let calls = read_json(&mut it, "holdfast://calls").await;
+    assert_eq!((&calls["calls"][0]["call_id"], &calls["calls"][0]["tool"]), (&json!(id), &json!("get-logs")));
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_that_is_cancelled_gets_no_answer_and_one_that_lasts_says_where_its_result_is() {
+    let setup = with(Config { patience: Some(Duration::from_secs(10)), ..Config::default() });
+    let unity = unity(&setup.net, editor()).await;
+    let mut it = opened(setup).await;
+    it.ready().await;
+    unity.freeze();
+    let cancelled = it.client.request("resources/read", json!({"uri": CONSOLE})).await;
+    sleep(Duration::from_millis(50)).await;
+    it.client.cancel(&cancelled).await;
+    let params = json!({"uri": CONSOLE, "_meta": {"progressToken": "p"}});
+    let lasts = it.client.request("resources/read", params).await;
+    let error = it.client.answer(&lasts).await.value["error"].clone();
+    assert!(["still_running", "not_executed"].contains(&error["data"]["verdict"].as_str().unwrap()), "{error}");
+    assert!(!it.client.notifications("notifications/progress").is_empty(), "a read has progress too");
+    unity.thaw();
+    sleep(Duration::from_secs(30)).await;
+    assert!(it.client.answered(&cancelled).is_none());
+    assert!(read_json(&mut it, CONSOLE).await["Logs"].is_array());
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_denied_tool_is_not_run_by_a_read_and_the_audit_sees_each_read() {
+    let audit = Path::new("/audit.jsonl");
+    let config = Config { audit: Some(audit.into()), ..Config::default() };
+    let (mut it, _unity) = denying("get-logs", config.clone()).await;
+    assert!(!listed(&mut it).await.contains(&CONSOLE.to_owned()));
+    let silent = prompt(&mut it, "why-is-unity-silent", json!({})).await;
+    assert!(!silent.contains("get-logs"), "{silent}");
+    let error = refused(&mut it, CONSOLE).await;
+    assert_eq!(error["data"]["verdict"], "not_executed");
+    assert!(error["message"].as_str().unwrap().contains("deny \"get-logs\" (--deny)"), "{error}");
+    let trail = |it: &Gateway| String::from_utf8(it.host.read(audit, usize::MAX).unwrap_or_default()).unwrap();
+    until("an audited refusal", || trail(&it).contains("get-logs")).await;
+    it.close().await;
+    let (mut it, _unity) = denying("compile", config).await;
+    read_json(&mut it, CONSOLE).await;
+    until("an audited read", || trail(&it).contains("\"verdict\":\"ok\"")).await;
+    let fix = prompt(&mut it, "fix-compile-errors", json!({})).await;
+    assert!(fix.contains("No tool that compiles is offered") && fix.contains("`get-logs`"), "{fix}");
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_compile_errors_are_those_that_a_compile_tool_told() {
+    let (mut it, unity) = connected(PATIENT).await;
+    unity.compile_error(true);
+    let id = it.client.call("compile", json!({})).await;
+    assert!(it.client.text(&id).await.1, "the scripts do not compile");
+    sleep(Duration::from_secs(3)).await;
+    let seen = read_json(&mut it, COMPILE_ERRORS).await;
+    assert_eq!((&seen["seen"], &seen["error_count"], &seen["more_errors"]), (&json!(true), &json!(1), &json!(false)));
+    assert!(seen["errors"][0]["message"].as_str().unwrap().contains("CS"), "{seen}");
+    assert!(seen["ago_ms"].as_u64().unwrap() >= 3000, "{seen}");
+    assert!(seen["says"].as_str().unwrap().contains("Unity may have compiled since then"), "{seen}");
+    let fix = prompt(&mut it, "fix-compile-errors", json!({})).await;
+    assert!(fix.contains("Call `compile`.") && fix.contains("has 1 error"), "{fix}");
+    assert!(fix.contains(seen["errors"][0]["message"].as_str().unwrap()), "{fix}");
+    // A forced compilation ends without a result: what is known gets older, and is not made up.
+    unity.compile_error(false);
+    it.client.ok("compile", json!({"ForceRecompile": true, "WaitForDomainReload": false})).await;
+    let seen = read_json(&mut it, COMPILE_ERRORS).await;
+    assert_eq!((&seen["error_count"], &seen["later_call_without_result"]), (&json!(1), &json!(true)));
+    it.client.ok("compile", json!({})).await;
+    let seen = read_json(&mut it, COMPILE_ERRORS).await;
+    assert_eq!((&seen["error_count"], &seen["later_call_without_result"]), (&json!(0), &json!(false)));
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_package_without_a_console_tool_has_no_console() {
+    let setup = with(Config { dialects: dialect::UNITY_MCP, ..Config::default() });
+    let unity = unity(&setup.net, FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..editor() }).await;
+    let mut it = opened(setup).await;
+    it.ready().await;
+    assert_eq!(listed(&mut it).await, ["holdfast://status", "holdfast://calls", COMPILE_ERRORS]);
+    let error = refused(&mut it, CONSOLE).await;
+    assert_eq!((&error["code"], &error["data"]), (&json!(-32002), &json!({"uri": CONSOLE})));
+    assert!(error["message"].as_str().unwrap().contains("has no tool that reads the console"), "{error}");
+    let fix = prompt(&mut it, "fix-compile-errors", json!({})).await;
+    assert!(fix.contains("Then ask for the errors in Unity's console."), "{fix}");
+    drop(unity);
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_editor_is_not_named_and_what_is_not_there_is_not_found() {
+    let (mut it, _unity) = connected(PATIENT).await;
+    for uri in ["holdfast://editors", "holdfast://console?editor=Castle", "holdfast://nothing", "file:///etc/passwd"] {
+        assert_eq!(refused(&mut it, uri).await["code"], -32002, "{uri}");
+    }
+    for (method, params) in [
+        ("resources/read", json!({})),
+        ("resources/list", json!({"cursor": "x"})),
+        ("prompts/get", json!({"name": "x"})),
+        ("prompts/get", json!({"name": "fix-compile-errors", "arguments": {"x": "y"}})),
+    ] {
+        assert_eq!(asked(&mut it, method, params).await["error"]["code"], -32602, "{method}");
+    }
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_must_be_open_and_a_session_that_ends_reads_nothing() {
+    let mut it = plain();
+    for method in ["resources/list", "prompts/list"] {
+        assert_eq!(asked(&mut it, method, json!({})).await["error"]["code"], -32600, "{method}");
+    }
+    it.client.open().await;
+    assert!(listed(&mut it).await.len() > 2);
+    it.close().await;
+}
