@@ -200,7 +200,7 @@ class Proof:
         """At every sample of every gateway, and of each project in a hub, each machine is in exactly one state."""
         ones = Counter()
         for series in self.prometheus.query(f"holdfast_fsm_state[{self.window}]", self.session.ended):
-            where = (series["metric"]["pid"], series["metric"]["machine"], series["metric"].get("project"))
+            where = (series["metric"]["pid"], series["metric"]["machine"], series["metric"].get("project", ""))
             for at, value in series["values"]:
                 ones[(*where, at)] += float(value)
         for where, count in sorted(ones.items()):

@@ -27,7 +27,7 @@ use crate::services::Gateway;
 use crate::services::metrics::Shown;
 use crate::services::unity_mcp::{Answer, Call, Documented};
 use crate::survey::Survey;
-use crate::telemetry::events::{Events, HubSample, LinkSample, Sample};
+use crate::telemetry::events::{Events, HubSample, Sample};
 use crate::telemetry::metrics::labels::{Instance, Part};
 
 impl Gateway for Parts {
@@ -120,7 +120,7 @@ impl Shown for Parts {
                 (view.epoch, view.availability)
             };
             let epoch = epoch.filter(|_| availability == Availability::Open).map_or(0, |epoch| epoch.0);
-            sample.links.push(LinkSample { events: link.env.events.clone(), held, in_flight: flying, epoch });
+            sample.links.push(link.env.events.sample_of_link(held, flying, epoch));
             if let Some(survey) = link.link.survey.borrow().clone() {
                 let refused = survey.listed.iter().filter(|listed| listed.owner.is_some()).count();
                 let found = [survey.targets.len(), survey.ambiguous.len(), refused, survey.listed.len() - refused];

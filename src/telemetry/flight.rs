@@ -178,11 +178,7 @@ impl FlightRecorder {
             track.turned(0);
             Mutex::new(track)
         };
-        Self {
-            tracks: labels::machine_states().into_iter().map(track).collect(),
-            moves,
-            began,
-        }
+        Self { tracks: labels::machine_states().into_iter().map(track).collect(), moves, began }
     }
 
     fn track(&self, machine: &str) -> Option<MutexGuard<'_, Track>> {

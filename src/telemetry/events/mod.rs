@@ -88,7 +88,8 @@ impl Events {
             began,
             scraping: Mutex::default(),
         };
-        let part = Part { link: None, session: None, metrics, flight: FlightRecorder::new(began), story: Mutex::default() };
+        let part =
+            Part { link: None, session: None, metrics, flight: FlightRecorder::new(began), story: Mutex::default() };
         let events = Self(Arc::new(inner), Arc::new(part));
         events.announce();
         events

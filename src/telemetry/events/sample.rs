@@ -1,8 +1,9 @@
 //! Values that are read at each scrape instead of being counted by events.
 
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
-use super::Events;
+use crate::telemetry::metrics::Metrics;
 use crate::telemetry::metrics::labels::{Instance, Part};
 
 /// The values of a gateway that are read for one scrape. If there are several sessions, each of their values is a sum.
@@ -32,11 +33,13 @@ pub struct Sample {
     pub hub: Option<HubSample>,
 }
 
-/// The values of one link that are read for one scrape.
+/// The values of one link that are read for one scrape. Made by `Events::sample_of_link`.
 #[derive(Debug, Clone)]
 pub struct LinkSample {
-    /// The events of the link.
-    pub events: Events,
+    /// The metrics of the link.
+    pub metrics: Metrics,
+    /// The state of the bridge machine, and when it was entered.
+    pub bridge: (&'static str, SystemTime),
     /// Calls that are held.
     pub held: usize,
     /// Calls that were sent and not yet answered.

@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use super::Events;
-use super::sample::Sample;
+use super::sample::{LinkSample, Sample};
 use crate::fsm::Machine as _;
 use crate::fsm::bridge;
 use crate::fsm::call::Call;
@@ -44,6 +44,16 @@ impl Events {
         self.metrics().render()
     }
 
+    /// Returns a link's part of a sample; these are the events of the link. `held`, `in_flight`: its calls. `epoch`: that of its
+    /// open connection, 0 if there is none.
+    pub fn sample_of_link(&self, held: usize, in_flight: usize, epoch: u64) -> LinkSample {
+        let states = self.1.flight.states().into_iter();
+        let bridge =
+            states.filter(|(machine, ..)| *machine == bridge::Bridge::NAME).map(|(_, state, at)| (state, at)).next();
+        let bridge = bridge.unwrap_or((bridge::Bridge::initial().into(), self.0.began));
+        LinkSample { metrics: self.metrics().clone(), bridge, held, in_flight, epoch }
+    }
+
     /// Sorts recorded values into their histogram buckets, as a scrape also does.
     pub fn tidy(&self) {
         self.metrics().tidy();
@@ -79,16 +89,16 @@ impl Events {
         }
         let mut waits = false;
         for link in sample.links {
-            let of_link = link.events.metrics();
+            let of_link = link.metrics;
             // Links without a series of their own share one, which is their sum.
             of_link.raise(Id::ToolCallsQueued, [], as_f64(link.held));
             of_link.raise(Id::ToolCallsInFlight, [], as_f64(link.in_flight));
             of_link.raise(Id::ConnectionEpoch, [], as_f64(usize::try_from(link.epoch).unwrap_or(usize::MAX)));
-            let bridge = link.events.1.flight.states().into_iter().find(|(machine, ..)| *machine == bridge::Bridge::NAME);
-            waits |= bridge.is_some_and(|(_, state, _)| state == <&str>::from(bridge::State::BackingOff));
-            if let Some((machine, state, entered)) = bridge.filter(|_| of_link.is_of_project()) {
-                of_link.raise(Id::FsmState, [machine, state], 1.0);
-                of_link.set(Id::FsmEntered, [machine], seconds(entered));
+            let (state, entered) = link.bridge;
+            waits |= state == <&str>::from(bridge::State::BackingOff);
+            if of_link.is_of_project() {
+                of_link.raise(Id::FsmState, [bridge::Bridge::NAME, state], 1.0);
+                of_link.set(Id::FsmEntered, [bridge::Bridge::NAME], seconds(entered));
             }
         }
         for (machine, state, entered) in self.1.flight.states() {

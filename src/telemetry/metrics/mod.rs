@@ -320,7 +320,8 @@ fn tool_series(recorder: &PrometheusRecorder, tool: &str) -> ToolSeries {
 
 fn register(recorder: &PrometheusRecorder, metric: &Metric, row: &[String; 3], project: Option<&str>) -> Handle {
     let names = metric.labels.names();
-    let mut labels: Vec<Label> = names.into_iter().zip(row).map(|(name, value)| Label::new(name, value.clone())).collect();
+    let mut labels: Vec<Label> =
+        names.into_iter().zip(row).map(|(name, value)| Label::new(name, value.clone())).collect();
     labels.extend(project.map(|project| Label::new(PROJECT, project.to_owned())));
     let key = Key::from_parts(metric.full_name(), labels);
     match metric.kind {

@@ -145,7 +145,7 @@ fn a_hostile_session_stays_within_the_budget_and_puts_no_word_of_its_own_on_a_se
 fn each_project_of_a_hub_has_its_own_series_and_those_after_the_last_share_theirs() {
     let metrics = Metrics::recording();
     let before = samples(&metrics.render()).count();
-    let paths: Vec<PathBuf> = (0..1000).map(|number| PathBuf::from(format!("/work/{number}/Castle"))).collect();
+    let paths: Vec<PathBuf> = (0..1000).map(|number| PathBuf::from(format!("/games/{number}/Castle"))).collect();
     let all: Vec<Metrics> = paths.iter().map(|path| metrics.of_project(path)).collect();
     for (number, project) in all.iter().enumerate() {
         project.count(Id::ToolCallsByProject, ["ok"]);

@@ -82,7 +82,7 @@ fn a_hub_shows_its_sessions_and_its_successor_shows_the_start_and_the_calls_that
     ]);
     // A second editor in the same hub: each series says whose it is.
     let towers = room.project().with_file_name("Tower");
-    let mut tower = Unity::with(&room, &["--quiet", "--project", &towers.display().to_string()]);
+    let mut tower = Unity::start(&room, &["--quiet", "--project", &towers.display().to_string()]);
     let mut other = Client::open(&room, &["--project", &towers.display().to_string()]);
     other.echoes();
     other.echoes();
