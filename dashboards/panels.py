@@ -71,10 +71,10 @@ def heatmap(title, unit, size, text, base):
 
 def timeline(title, size, text, machines, **more):
     expr = (
-        f'sum by (job, instance, pid, machine) (holdfast_fsm_state{{$f, machine=~"{machines}"}} '
-        f'* on (job, instance, pid, machine, state) holdfast_fsm_state_code{{$f, machine=~"{machines}"}})'
+        f'sum by (job, instance, pid, project, machine) (holdfast_fsm_state{{$f, machine=~"{machines}", project!="other"}} '
+        f'* on (job, instance, pid, machine, state) group_left holdfast_fsm_state_code{{$f, machine=~"{machines}"}})'
     )
-    return panel("state-timeline", title, "short", size, text, (expr, "{{instance}} {{pid}} {{machine}}"), states=True, **more)
+    return panel("state-timeline", title, "short", size, text, (expr, "{{instance}} {{pid}} {{project}} {{machine}}"), states=True, **more)
 
 
 STAT, THIRD, HALF, WIDE = (4, 4), (8, 8), (12, 8), (24, 8)
@@ -96,7 +96,7 @@ OVERVIEW = [
         steps=[(None, BAD), (0.99, WAITS), (0.995, GOOD)], max=1, noValue="no calls", runbook="tool-call-budget",
     ),
     stat(
-        "Links ready", "short", STAT, "Gateways whose editor is connected and greeted.",
+        "Links ready", "short", STAT, "Editors that are connected and greeted.",
         ('sum(holdfast_fsm_state{$f, machine="bridge", state="ready"})', "ready"), steps=[(None, RESTS)], runbook="link-stuck",
     ),
     stat(
@@ -115,13 +115,13 @@ OVERVIEW = [
     row("Which state is it in, since when, and what changed?"),
     timeline(
         "Links", (16, 8),
-        "The state of every gateway's bridge machine. States shorter than a scrape interval may not appear; *Transitions* on the "
+        "The state of the bridge machine of every gateway, and in a hub of every project's editor. States shorter than a scrape interval may not appear; *Transitions* on the "
         "next dashboard counts them.",
         "bridge", runbook="link-stuck",
     ),
     table(
         "In this state since", "dateTimeFromNow", (8, 8), "When each link entered its state.",
-        ('holdfast_fsm_state_entered_timestamp_seconds{$f, machine="bridge"} * 1000', ""), hide=["machine", "project"],
+        ('holdfast_fsm_state_entered_timestamp_seconds{$f, machine="bridge"} * 1000', ""), hide=["machine"],
         rename={"Value": "since"}, runbook="link-stuck",
     ),
     table(
@@ -156,6 +156,23 @@ OVERVIEW = [
     graph(
         "Call duration", "s", HALF, "Time from a call's arrival to its answer, including Unity's own work.",
         *quantiles("holdfast_tool_call_duration_seconds"), min=0,
+    ),
+    graph(
+        "Calls by project", "cps", THIRD, "Calls of each project's editor, also of those that share a hub.",
+        ("sum by (project) (rate(holdfast_tool_calls_by_project_total{$f}[$i]))", "{{project}}"), stack=True, min=0,
+    ),
+    graph(
+        "Calls of each project that did not end as ok", "cps", THIRD, "By project and verdict.",
+        ('sum by (project, verdict) (rate(holdfast_tool_calls_by_project_total{$f, verdict!="ok"}[$i]))', "{{project}}: {{verdict}}"),
+        min=0, runbook="tool-call-budget",
+    ),
+    graph(
+        "Call duration, p95 by project", "s", THIRD, "Time from a call's arrival to its answer, including Unity's own work.",
+        *quantiles("holdfast_tool_call_duration_by_project_seconds", by="project", of=(0.95,)), min=0,
+    ),
+    graph(
+        "Calls waiting, by project", "short", HALF, "Calls that are held. A project whose calls wait while those of others go on has a stuck editor.",
+        ("sum by (project) (holdfast_tool_calls_queued{$f})", "{{project}}"), min=0, runbook="link-stuck",
     ),
     heatmap(
         "Call duration, all calls", "s", HALF, "Usually there are two bands: calls that ran at once, and calls that waited for a reload to end.",
@@ -275,7 +292,7 @@ LINK_AND_RELOAD = [
     ),
     graph(
         "Connection number", "short", THIRD, "Number of the present connection, 0 if there is none. A steep line means that connections do not last.",
-        ("max by (instance, pid) (holdfast_unity_connection_epoch{$f})", "{{instance}} {{pid}}"), min=0,
+        ("max by (instance, pid, project) (holdfast_unity_connection_epoch{$f})", "{{instance}} {{pid}} {{project}}"), min=0,
     ),
     row("Reloads"),
     counts(
@@ -383,7 +400,7 @@ SUPERVISION = [
     stat(
         "States at once, per machine", "short", (16, 8), "Each machine is in exactly one state: every number here is 1.",
         (
-            "max by (machine) (count by (job, instance, pid, machine) (holdfast_fsm_state{$f} == 1))", "{{machine}}",
+            'max by (machine) (count by (job, instance, pid, project, machine) (holdfast_fsm_state{$f, project!="other"} == 1))', "{{machine}}",
         ),
         steps=[(None, BAD), (1, GOOD), (2, BAD)],
     ),

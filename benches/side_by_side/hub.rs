@@ -5,12 +5,15 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::measures::{Bench, difference, holdfast};
+use crate::measures::{Bench, MIB, difference, holdfast};
 use crate::session::{Session, resident};
 use crate::stats::{Row, median, ms, quantile};
 
 /// How many sessions are open when the memory is read.
 const SESSIONS: [usize; 4] = [1, 5, 20, 50];
+
+/// How many editors are connected when the memory is read. A hub has at most 16 (`LINKS_MAX`), and one is already connected.
+const EDITORS: [usize; 3] = [1, 5, 15];
 
 /// A hub, which is ended when it is dropped.
 struct Hub(Child);
@@ -52,19 +55,36 @@ impl Bench {
         let idle = resident(hub.0.id())?;
         self.hub_starts(&project)?;
         self.hub_calls(&project)?;
-        self.hub_memory(&project, &hub, idle)
+        self.hub_memory(&project, &hub, idle)?;
+        self.hub_editors(folder.path(), &hub)
     }
 
     fn hub_starts(&mut self, project: &Path) -> io::Result<()> {
         let (mut with, mut without) = (Vec::new(), Vec::new());
+        let (mut first_with, mut first_without) = (Vec::new(), Vec::new());
         for _ in 0..self.sizes.starts {
-            for (when, took) in [("auto", &mut with), ("never", &mut without)] {
+            let both = [("auto", &mut with, &mut first_with), ("never", &mut without, &mut first_without)];
+            for (when, took, first) in both {
                 let began = Instant::now();
                 let mut session = self.session(project, when)?;
                 session.initialize()?;
                 took.push(began.elapsed());
+                let began = Instant::now();
+                let mut session = self.session(project, when)?;
+                session.open()?;
+                // Attached to the hub, which has a connection to the editor; or connected to the editor itself.
+                session.echo()?;
+                first.push(began.elapsed());
             }
         }
+        let (first_with, first_without) = (median(&first_with), median(&first_without));
+        self.table.push(Row {
+            what: format!("start to the first call's answer, hub / no hub, p50 of {}", self.sizes.starts),
+            holdfast: ms(first_with),
+            floor: ms(first_without),
+            compared: difference(first_with, first_without),
+            budget: None,
+        });
         let (with, without) = (median(&with), median(&without));
         self.table.push(Row {
             what: format!("start to `initialize` answer, hub / no hub, p50 of {}", self.sizes.starts),
@@ -129,6 +149,40 @@ impl Bench {
         let session = sessions.iter().map(Session::resident).collect::<io::Result<Vec<u64>>>()?;
         let most = session.into_iter().max().unwrap_or_default();
         self.memory("resident memory of a session on a hub, the largest of 50", most, 0, 5);
+        Ok(())
+    }
+
+    /// Reads the memory of the hub with one session for each of several editors.
+    fn hub_editors(&mut self, folder: &Path, hub: &Hub) -> io::Result<()> {
+        let before = resident(hub.0.id())?;
+        let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / MIB as f64);
+        let (mut editors, mut sessions): (Vec<Session>, Vec<Session>) = (Vec::new(), Vec::new());
+        for count in EDITORS {
+            while editors.len() < count {
+                let project = folder.join(format!("editor{}", editors.len()));
+                for part in ["Assets", "ProjectSettings"] {
+                    std::fs::create_dir_all(project.join(part))?;
+                }
+                let mut editor = Command::new(holdfast());
+                editor.args(["fake-unity", "--quiet", "--tick-ms", "0", "--project"]).arg(&project);
+                let mut editor = Session::start(&mut editor)?;
+                editor.read()?;
+                editors.push(editor);
+                let mut session = self.session(&project, "auto")?;
+                session.open()?;
+                session.echo()?;
+                sessions.push(session);
+            }
+            std::thread::sleep(Duration::from_millis(300));
+            let hub = resident(hub.0.id())?;
+            self.table.push(Row {
+                what: format!("the same hub after the 50 sessions, with {count} more editors, one session each"),
+                holdfast: mib(hub),
+                floor: mib(before),
+                compared: format!("{:+.2} MiB each", (hub as f64 - before as f64) / MIB as f64 / count as f64),
+                budget: None,
+            });
+        }
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::session::{Session, Steering};
 use crate::stats::{Row, Table, median, middle, ms, quantile};
 
-const MIB: usize = 1024 * 1024;
+pub const MIB: usize = 1024 * 1024;
 
 /// Returns the path of the gateway that is measured: the one that `--gateway` names, to compare two builds, or else this
 /// build's.

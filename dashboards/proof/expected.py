@@ -26,6 +26,8 @@ EVENTS = [
     ("holdfast_stdout_queue_capacity", "gateways ran"),
     ("holdfast_stdout_last_write_timestamp_seconds", "answers"),
     ('holdfast_tool_calls_total{verdict="ok"}', "calls"),
+    ('holdfast_tool_calls_by_project_total{instance=~"hub-.+", project="Castle", verdict="ok"}', "calls over a hub"),
+    ("holdfast_tool_call_duration_by_project_seconds_count", "calls"),
     ('holdfast_tool_calls_total{verdict="tool_error"}', "a tool that failed"),
     ('holdfast_tool_calls_total{verdict="cancelled"}', "a call was cancelled"),
     ('holdfast_tool_calls_total{verdict="still_running"}', "a call outlasted its client's patience"),

@@ -197,17 +197,17 @@ class Proof:
         return f"{len(expected.EVENTS)} events counted, {len(expected.NOT_CAUSED)} metrics excused"
 
     def every_state(self):
-        """At every sample of every gateway each machine is in exactly one state."""
+        """At every sample of every gateway, and of each project in a hub, each machine is in exactly one state."""
         ones = Counter()
         for series in self.prometheus.query(f"holdfast_fsm_state[{self.window}]", self.session.ended):
-            where = (series["metric"]["pid"], series["metric"]["machine"])
+            where = (series["metric"]["pid"], series["metric"]["machine"], series["metric"].get("project", ""))
             for at, value in series["values"]:
                 ones[(*where, at)] += float(value)
         for where, count in sorted(ones.items()):
             if count != 1:
                 self.fault(f"holdfast_fsm_state {where}", f"{count} states at once")
         insist(len(ones) > 100, "samples of states")
-        return f"{len(ones)} samples of {len({(pid, machine) for pid, machine, _ in ones})} machines, one state each"
+        return f"{len(ones)} samples of {len({where[:3] for where in ones})} machines, one state each"
 
     def scrape_lint(self):
         """promtool's own opinion on one scrape."""

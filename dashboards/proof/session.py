@@ -193,6 +193,9 @@ class Session:
         client = self.stage.gateway("shared", "--project", str(self.stage.folder / PROJECT), measured=False).open()
         client.works()
         prometheus.scraped(self.of(first, "holdfast_hub_sessions", "== 1"))
+        # The hub's series name the editor, as the record of a gateway of one project does.
+        prometheus.scraped(self.of(first, "holdfast_fsm_state", "== 1", machine="bridge", state="ready", project=PROJECT))
+        prometheus.scraped(self.of(first, "holdfast_tool_calls_by_project_total", verdict="ok", project=PROJECT))
         first.refuses()
         prometheus.scraped(self.of(first, "holdfast_hub_sessions_refused_total", reason="bad_hello"))
         mark = len(editor.events)

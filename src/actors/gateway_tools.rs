@@ -13,6 +13,7 @@ use crate::core::calls::{Lookup, Record};
 use crate::core::link::Outage;
 use crate::core::requests::Asked;
 use crate::core::user_text::{self, Still};
+use crate::fsm::Machine as _;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::registry::Source;
@@ -27,7 +28,8 @@ use crate::protocol::text::clean;
 use crate::runtime::environment::Environment;
 use crate::runtime::supervisor::Tasks;
 use crate::survey::Survey;
-use crate::telemetry::flight::seconds;
+use crate::telemetry::events::Events;
+use crate::telemetry::flight::{Timeline, seconds};
 use crate::telemetry::tone::Tone;
 
 /// The number of calls that `holdfast_calls` lists by default.
@@ -198,9 +200,19 @@ impl GatewayTools {
             members.insert("written_at".to_owned(), json!(seconds(self.env.host.now())));
             members.insert("calls".to_owned(), json!({"open_count": open, "open": waiting, "recent": recent}));
             members.insert("outages".to_owned(), json!(outages));
-            members.insert("timelines".to_owned(), json!(self.env.events.timelines(PICTURE_WINDOW, PICTURE_STEPS_MAX)));
+            members.insert("timelines".to_owned(), json!(self.timelines()));
         }
         snapshot
+    }
+
+    /// Returns what the machines of the link and of the session did recently.
+    fn timelines(&self) -> Vec<Timeline> {
+        let of = |events: &Events| events.timelines(PICTURE_WINDOW, PICTURE_STEPS_MAX);
+        let is_of_session = |timeline: &Timeline| timeline.machine == crate::fsm::session::Session::NAME;
+        let mut timelines = of(&self.links.of(&self.client).env.events);
+        timelines.retain(|timeline| !is_of_session(timeline));
+        timelines.extend(of(&self.env.events).into_iter().filter(is_of_session));
+        timelines
     }
 
     fn problems(&self, survey: Option<&Survey>) -> Vec<String> {

@@ -74,7 +74,7 @@ impl Shown for Parts {
     }
 
     fn sample(&self) -> Sample {
-        // If there are several sessions and links, each number is the sum over them.
+        // If there are several sessions and links, each number is the sum over them, except those of the links.
         let requests = self.sessions.counts();
         let links = self.links.all();
         let used = |mailbox: fn(&Mailboxes) -> &Mailbox| {
@@ -86,8 +86,7 @@ impl Shown for Parts {
             stdout_queued: requests.queued,
             stdout_dropped: requests.dropped_notifications,
             stdout_surplus: requests.surplus_answers,
-            calls_held: 0,
-            calls_in_flight: 0,
+            links: Vec::new(),
             answered_twice: 0,
             calls_undecided: BTreeMap::new(),
             mailboxes: [
@@ -96,7 +95,6 @@ impl Shown for Parts {
                 (Part::Push, pushes),
             ],
             pushes,
-            epoch: 0,
             instances: [
                 (Instance::Callable, 0),
                 (Instance::Ambiguous, 0),
@@ -113,8 +111,6 @@ impl Shown for Parts {
         for link in links {
             let ((held, flying), surprises) =
                 link.calls.ledger(|ledger, _| (ledger.counts(), ledger.surprises().clone()));
-            sample.calls_held += held;
-            sample.calls_in_flight += flying;
             sample.answered_twice += surprises.answered_twice;
             for (state, count) in surprises.undecided {
                 *sample.calls_undecided.entry(state).or_default() += count;
@@ -123,8 +119,8 @@ impl Shown for Parts {
                 let view = link.link.view.borrow();
                 (view.epoch, view.availability)
             };
-            sample.epoch =
-                sample.epoch.max(epoch.filter(|_| availability == Availability::Open).map_or(0, |epoch| epoch.0));
+            let epoch = epoch.filter(|_| availability == Availability::Open).map_or(0, |epoch| epoch.0);
+            sample.links.push(link.env.events.sample_of_link(held, flying, epoch));
             if let Some(survey) = link.link.survey.borrow().clone() {
                 let refused = survey.listed.iter().filter(|listed| listed.owner.is_some()).count();
                 let found = [survey.targets.len(), survey.ambiguous.len(), refused, survey.listed.len() - refused];

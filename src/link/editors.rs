@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::parts::LinkParts;
-use super::place::Place;
 use crate::client::Sessions;
 use crate::core::editors::{Known, Presence};
 use crate::core::router::Running;
@@ -43,10 +42,7 @@ impl LinkParts {
 
     /// Returns the project that this link leads to, if it leads to one.
     pub fn leads_to(&self) -> Option<&Path> {
-        match &self.place {
-            Place::Project(project) => Some(project),
-            Place::Roots | Place::Nowhere => None,
-        }
+        self.place.project()
     }
 
     /// Whether this link leads to a project whose editor is connected, or is expected to be.

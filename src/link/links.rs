@@ -110,7 +110,8 @@ impl Links {
 
     fn add(&self, open: &mut BTreeMap<LinkId, Arc<LinkParts>>, place: Place) -> Arc<LinkParts> {
         let id = LinkId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
-        let link = LinkParts::new(self.env.of_link(id), &self.sessions, id, place);
+        let env = self.env.of_link(id, place.project());
+        let link = LinkParts::new(env, &self.sessions, id, place);
         open.insert(id, Arc::clone(&link));
         link
     }

@@ -1,6 +1,6 @@
 //! Where a link leads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where a link leads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -12,4 +12,14 @@ pub enum Place {
     /// To no project. A session is on such a link while no editor is found for it; the session's calls are refused. No actor
     /// serves the link.
     Nowhere,
+}
+
+impl Place {
+    /// Returns the project to which it leads for as long as the link exists.
+    pub fn project(&self) -> Option<&Path> {
+        match self {
+            Self::Project(project) => Some(project),
+            Self::Roots | Self::Nowhere => None,
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! What a gateway is given at its start, and its state that does not belong to a client or an editor.
 
 use std::ops::Deref;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
@@ -106,9 +107,9 @@ impl Environment {
         Arc::new(Self { process: Arc::new(process), events })
     }
 
-    /// Returns the same environment, with events that name this link.
-    pub fn of_link(&self, link: LinkId) -> Arc<Self> {
-        Arc::new(Self { process: Arc::clone(&self.process), events: self.events.of_link(link) })
+    /// Returns the same environment, with events that name this link and the project that it leads to.
+    pub fn of_link(&self, link: LinkId, project: Option<&Path>) -> Arc<Self> {
+        Arc::new(Self { process: Arc::clone(&self.process), events: self.events.of_link(link, project) })
     }
 
     /// Returns the same environment, with events that name this session.

@@ -161,6 +161,16 @@ pub fn seconds(at: SystemTime) -> f64 {
 impl FlightRecorder {
     /// Returns a recorder in which every machine is in its first state since `now`.
     pub fn new(now: SystemTime) -> Self {
+        Self::of(now, watch::Sender::default())
+    }
+
+    /// Returns a recorder like [`new`](Self::new), whose transitions are also notified to this recorder's receivers.
+    #[must_use]
+    pub fn another(&self, now: SystemTime) -> Self {
+        Self::of(now, self.moves.clone())
+    }
+
+    fn of(now: SystemTime, moves: watch::Sender<()>) -> Self {
         let began = Instant::now();
         let track = |(machine, _, state)| {
             let (steps, turns) = (VecDeque::new(), VecDeque::new());
@@ -168,11 +178,7 @@ impl FlightRecorder {
             track.turned(0);
             Mutex::new(track)
         };
-        Self {
-            tracks: labels::machine_states().into_iter().map(track).collect(),
-            moves: watch::Sender::default(),
-            began,
-        }
+        Self { tracks: labels::machine_states().into_iter().map(track).collect(), moves, began }
     }
 
     fn track(&self, machine: &str) -> Option<MutexGuard<'_, Track>> {

@@ -85,6 +85,7 @@ impl Load {
     }
 
     /// Gives up the calls of a session that was killed: nobody gets their answers, and they may have run.
+    #[cfg(target_os = "linux")]
     pub fn forsake(&mut self) {
         self.looks.clear();
         self.cancelled.extend(self.counted.drain(..).map(|call| call.key));

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::shown::Shown;
-use crate::limits::PROJECT_LABEL_MAX_BYTES;
 use crate::storage::instance_record::METRICS_FOLDER;
 use crate::storage::locked_record::{self, StateRecord};
+use crate::telemetry::metrics::project_label;
 
 /// The label that tells Prometheus which hubs follow each other: they have the same name, each with its own pid and port.
 const HUB_LABEL: &str = "__meta_holdfast_hub";
@@ -53,32 +53,20 @@ pub(super) async fn keep(shown: Arc<impl Shown>, address: SocketAddr) {
 }
 
 fn describe(address: SocketAddr, pid: u32, project: Option<&Path>, hub: Option<&str>) -> Value {
-    let name = project.and_then(Path::file_name).map(|name| label(&name.to_string_lossy())).unwrap_or_default();
+    let name = project.and_then(Path::file_name).map(|name| project_label(&name.to_string_lossy())).unwrap_or_default();
     let mut labels = json!({"project": name, "pid": pid.to_string()});
     if let Some(hub) = hub {
         // Prometheus drops labels with this prefix once it has relabelled a target, so it does not come onto the series.
-        let short: String = label(hub).chars().take(HUB_NAME_LENGTH).collect();
+        let short: String = project_label(hub).chars().take(HUB_NAME_LENGTH).collect();
         labels[HUB_LABEL] = short.into();
     }
     json!([{"targets": [address.to_string()], "labels": labels}])
 }
 
-/// Makes a label from a folder's name: shortened, and without characters that dashboards may misread.
-fn label(name: &str) -> String {
-    let mut label = String::new();
-    for character in name.chars() {
-        if label.len() + character.len_utf8() > PROJECT_LABEL_MAX_BYTES {
-            break;
-        }
-        let fits = character.is_alphanumeric() || "._- ".contains(character);
-        label.push(if fits { character } else { '_' });
-    }
-    label
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::PROJECT_LABEL_MAX_BYTES;
 
     #[test]
     fn the_record_is_what_file_sd_reads_and_names_no_path() {
@@ -90,6 +78,6 @@ mod tests {
         assert_eq!(describe(address, 7, None, None)[0]["labels"]["project"], "");
         let hub = describe(address, 7, None, Some("6f9619ff-8b86-d011-b42d-00cf4fc964ff"));
         assert_eq!(hub[0]["labels"], json!({"project": "", "pid": "7", "__meta_holdfast_hub": "6f9619ff"}));
-        assert!(label(&"ü".repeat(1000)).len() <= PROJECT_LABEL_MAX_BYTES);
+        assert!(project_label(&"ü".repeat(1000)).len() <= PROJECT_LABEL_MAX_BYTES);
     }
 }

@@ -121,6 +121,7 @@ impl Events {
         tracing::info!(event = "call_answered", link = self.link(), %call, %tool, verdict, cause, millis, trace_id);
         self.call_ended(&answer.tool, answer.verdict);
         self.metrics().record(Id::ToolCallDuration, [verdict], answer.took.as_secs_f64());
+        self.metrics().record(Id::ToolCallDurationByProject, [], answer.took.as_secs_f64());
     }
 
     /// A result was rendered for the client.
@@ -145,6 +146,7 @@ impl Events {
     fn call_ended(&self, tool: &str, verdict: Verdict) {
         self.metrics().count(Id::ToolCalls, [verdict.label(), verdict.cause().unwrap_or("")]);
         self.metrics().count_tool(tool, verdict.label());
+        self.metrics().count(Id::ToolCallsByProject, [verdict.label()]);
     }
 
     /// The tool list was read.

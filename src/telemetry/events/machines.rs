@@ -15,7 +15,7 @@ use crate::telemetry::metrics::labels::{ClockDirection, Invariant, ScrapeResult}
 impl Events {
     /// A machine was started, for the first time or after its actor died.
     pub fn machine_started<M: Machine>(&self, _machine: &M, state: M::State) {
-        self.0.flight.started(M::NAME, state.into(), self.now());
+        self.1.flight.started(M::NAME, state.into(), self.now());
     }
 
     /// A machine handled an event in this state.
@@ -32,7 +32,7 @@ impl Events {
                     to
                 );
                 self.metrics().count(Id::FsmTransitions, [M::NAME, from, to]);
-                let lasted = self.0.flight.moved(M::NAME, from, to, chart::name(event), self.now());
+                let lasted = self.1.flight.moved(M::NAME, from, to, chart::name(event), self.now());
                 if let Some(lasted) = lasted {
                     self.metrics().record(Id::FsmDwell, [M::NAME, from], lasted.as_secs_f64());
                 }

@@ -13,6 +13,7 @@ mod quota;
 mod sample;
 mod sampled;
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
@@ -20,7 +21,7 @@ use tokio::sync::watch;
 
 use self::link_story::LinkStory;
 use self::quota::Quota;
-pub use self::sample::{HubSample, Sample};
+pub use self::sample::{HubSample, LinkSample, Sample};
 use super::flight::{FlightRecorder, Timeline};
 use super::log_queue::LogCounts;
 use super::metrics::Metrics;
@@ -32,18 +33,17 @@ use crate::protocol::ids::{LinkId, SessionId};
 pub struct Events(Arc<Inner>, Arc<Part>);
 
 /// The link or session that the events belong to, and what its events must remember.
-#[derive(Default)]
 struct Part {
     /// The link that log lines name; `None` for the first link.
     link: Option<u32>,
     /// The session that log lines name; `None` for the first session.
     session: Option<u32>,
+    metrics: Metrics,
+    flight: FlightRecorder,
     story: Mutex<LinkStory>,
 }
 
 struct Inner {
-    metrics: Metrics,
-    flight: FlightRecorder,
     host: Option<Arc<dyn Host>>,
     /// The last delay before a dial.
     dial_delay: Mutex<Duration>,
@@ -65,7 +65,7 @@ impl Default for Events {
 
 impl std::fmt::Debug for Events {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Events").field(&self.0.metrics).finish()
+        f.debug_tuple("Events").field(self.metrics()).finish()
     }
 }
 
@@ -79,8 +79,6 @@ impl Events {
     fn of(metrics: Metrics, host: Option<Arc<dyn Host>>) -> Self {
         let began = host.as_ref().map_or(SystemTime::UNIX_EPOCH, |host| host.now());
         let inner = Inner {
-            metrics,
-            flight: FlightRecorder::new(began),
             host,
             dial_delay: Mutex::default(),
             session: Mutex::default(),
@@ -90,21 +88,30 @@ impl Events {
             began,
             scraping: Mutex::default(),
         };
-        let events = Self(Arc::new(inner), Arc::default());
+        let part =
+            Part { link: None, session: None, metrics, flight: FlightRecorder::new(began), story: Mutex::default() };
+        let events = Self(Arc::new(inner), Arc::new(part));
         events.announce();
         events
     }
 
-    /// Returns the events of a further link: their log lines name the link, and its losses and returns are kept separately.
+    /// Returns the events of a further link: their log lines name the link, its metrics the project that it leads to, and its
+    /// machines, losses and returns are kept separately.
     #[must_use]
-    pub fn of_link(&self, link: LinkId) -> Self {
-        Self(Arc::clone(&self.0), Arc::new(Part { link: Some(link.0), ..Part::default() }))
+    pub fn of_link(&self, link: LinkId, project: Option<&Path>) -> Self {
+        let metrics = project.map_or_else(|| self.metrics().clone(), |project| self.metrics().of_project(project));
+        self.part(Some(link.0), None, metrics)
     }
 
-    /// Returns the events of a further session: their log lines name the session.
+    /// Returns the events of a further session: their log lines name the session, and its machine is kept separately.
     #[must_use]
     pub fn of_session(&self, session: SessionId) -> Self {
-        Self(Arc::clone(&self.0), Arc::new(Part { session: Some(session.0), ..Part::default() }))
+        self.part(None, Some(session.0), self.metrics().clone())
+    }
+
+    fn part(&self, link: Option<u32>, session: Option<u32>, metrics: Metrics) -> Self {
+        let flight = self.1.flight.another(self.now());
+        Self(Arc::clone(&self.0), Arc::new(Part { link, session, metrics, flight, story: Mutex::default() }))
     }
 
     fn link(&self) -> Option<u32> {
@@ -120,14 +127,14 @@ impl Events {
         self.metrics().is_on()
     }
 
-    /// Returns what every machine did within this window, with at most the `most` newest transitions of each.
+    /// Returns what every machine of this link or session did within this window, with at most the `most` newest transitions of each.
     pub fn timelines(&self, window: Duration, most: usize) -> Vec<Timeline> {
-        self.0.flight.timelines(window, most, self.now())
+        self.1.flight.timelines(window, most, self.now())
     }
 
     /// Returns a receiver that is notified of every transition of a machine.
     pub fn transitions(&self) -> watch::Receiver<()> {
-        self.0.flight.subscribe()
+        self.1.flight.subscribe()
     }
 
     /// Sets the counters of log lines, whose values a scrape shows.
@@ -137,7 +144,7 @@ impl Events {
     }
 
     fn metrics(&self) -> &Metrics {
-        &self.0.metrics
+        &self.1.metrics
     }
 
     fn now(&self) -> SystemTime {

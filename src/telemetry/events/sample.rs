@@ -1,10 +1,12 @@
 //! Values that are read at each scrape instead of being counted by events.
 
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
+use crate::telemetry::metrics::Metrics;
 use crate::telemetry::metrics::labels::{Instance, Part};
 
-/// The values of a gateway that are read for one scrape. If there are several sessions and links, each value is a sum.
+/// The values of a gateway that are read for one scrape. If there are several sessions, each of their values is a sum.
 #[derive(Debug, Clone)]
 pub struct Sample {
     /// Open requests of the clients.
@@ -15,10 +17,8 @@ pub struct Sample {
     pub stdout_dropped: u64,
     /// Answers to requests that were no longer open.
     pub stdout_surplus: u64,
-    /// Calls that are held.
-    pub calls_held: usize,
-    /// Calls that were sent and not yet answered.
-    pub calls_in_flight: usize,
+    /// The links.
+    pub links: Vec<LinkSample>,
     /// Calls that were answered a second time: a broken promise.
     pub answered_twice: u64,
     /// The number of events that a call did not expect in its state, by that state.
@@ -27,12 +27,25 @@ pub struct Sample {
     pub mailboxes: [(Part, usize); 3],
     /// Push messages in mailboxes.
     pub pushes: usize,
-    /// The highest epoch of the open connections; 0 if there is none.
-    pub epoch: u64,
     /// The number of ports and projects that surveys found, by what may be done with them.
     pub instances: [(Instance, usize); 4],
     /// What only a hub has; `None` in any other gateway.
     pub hub: Option<HubSample>,
+}
+
+/// The values of one link that are read for one scrape. Made by `Events::sample_of_link`.
+#[derive(Debug, Clone)]
+pub struct LinkSample {
+    /// The metrics of the link.
+    pub metrics: Metrics,
+    /// The state of the bridge machine, and when it was entered.
+    pub bridge: (&'static str, SystemTime),
+    /// Calls that are held.
+    pub held: usize,
+    /// Calls that were sent and not yet answered.
+    pub in_flight: usize,
+    /// The epoch of the open connection; 0 if there is none.
+    pub epoch: u64,
 }
 
 /// The values of a hub that are read for one scrape.

@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use super::Events;
-use super::sample::Sample;
+use super::sample::{LinkSample, Sample};
 use crate::fsm::Machine as _;
 use crate::fsm::bridge;
 use crate::fsm::call::Call;
@@ -44,6 +44,16 @@ impl Events {
         self.metrics().render()
     }
 
+    /// Returns a link's part of a sample; these are the events of the link. `held`, `in_flight`: its calls. `epoch`: that of its
+    /// open connection, 0 if there is none.
+    pub fn sample_of_link(&self, held: usize, in_flight: usize, epoch: u64) -> LinkSample {
+        let states = self.1.flight.states().into_iter();
+        let bridge =
+            states.filter(|(machine, ..)| *machine == bridge::Bridge::NAME).map(|(_, state, at)| (state, at)).next();
+        let bridge = bridge.unwrap_or((bridge::Bridge::initial().into(), self.0.began));
+        LinkSample { metrics: self.metrics().clone(), bridge, held, in_flight, epoch }
+    }
+
     /// Sorts recorded values into their histogram buckets, as a scrape also does.
     pub fn tidy(&self) {
         self.metrics().tidy();
@@ -56,8 +66,6 @@ impl Events {
         metrics.total(Id::StdoutDropped, [], sample.stdout_dropped);
         metrics.total(Id::StdoutSurplus, [], sample.stdout_surplus);
 
-        metrics.set(Id::ToolCallsQueued, [], as_f64(sample.calls_held));
-        metrics.set(Id::ToolCallsInFlight, [], as_f64(sample.calls_in_flight));
         metrics.total(Id::Invariants, [Invariant::AnsweredTwice.into()], sample.answered_twice);
         for (state, count) in sample.calls_undecided {
             metrics.total(Id::FsmUnexpected, [Call::NAME, state], count);
@@ -68,7 +76,6 @@ impl Events {
         }
         metrics.set(Id::PushDepth, [], as_f64(sample.pushes));
 
-        metrics.set(Id::ConnectionEpoch, [], as_f64(usize::try_from(sample.epoch).unwrap_or(usize::MAX)));
         for (state, count) in sample.instances {
             metrics.set(Id::Instances, [state.into()], as_f64(count));
         }
@@ -77,20 +84,29 @@ impl Events {
             metrics.total(Id::HubRecordsUnwritten, [], hub.records_unwritten);
             metrics.set(Id::HubRecordsFailing, [], f64::from(u8::from(hub.records_failing)));
         }
-        for (machine, states, _) in labels::machine_states() {
-            for state in states {
-                metrics.set(Id::FsmState, [machine, state], 0.0);
+        for id in [Id::FsmState, Id::FsmEntered, Id::ToolCallsQueued, Id::ToolCallsInFlight, Id::ConnectionEpoch] {
+            metrics.clear(id);
+        }
+        let mut waits = false;
+        for link in sample.links {
+            let of_link = link.metrics;
+            // Links without a series of their own share one, which is their sum.
+            of_link.raise(Id::ToolCallsQueued, [], as_f64(link.held));
+            of_link.raise(Id::ToolCallsInFlight, [], as_f64(link.in_flight));
+            of_link.raise(Id::ConnectionEpoch, [], as_f64(usize::try_from(link.epoch).unwrap_or(usize::MAX)));
+            let (state, entered) = link.bridge;
+            waits |= state == <&str>::from(bridge::State::BackingOff);
+            if of_link.is_of_project() {
+                of_link.raise(Id::FsmState, [bridge::Bridge::NAME, state], 1.0);
+                of_link.set(Id::FsmEntered, [bridge::Bridge::NAME], seconds(entered));
             }
         }
-        let mut delay = 0.0;
-        for (machine, state, entered) in self.0.flight.states() {
+        for (machine, state, entered) in self.1.flight.states() {
             metrics.set(Id::FsmState, [machine, state], 1.0);
             metrics.set(Id::FsmEntered, [machine], seconds(entered));
-            if machine == bridge::Bridge::NAME && state == <&str>::from(bridge::State::BackingOff) {
-                delay = self.0.dial_delay.lock().unwrap_or_else(PoisonError::into_inner).as_secs_f64();
-            }
         }
-        metrics.set(Id::BackoffDelay, [], delay);
+        let delay = *self.0.dial_delay.lock().unwrap_or_else(PoisonError::into_inner);
+        metrics.set(Id::BackoffDelay, [], if waits { delay.as_secs_f64() } else { 0.0 });
 
         if let Some(logs) = self.0.logs.get() {
             for (level, count) in logs.lines() {

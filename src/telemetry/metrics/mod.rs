@@ -9,14 +9,15 @@ pub mod labels;
 pub mod table;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use metrics::{Key, Label, Level, Metadata, Recorder as _};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 
 use self::labels::Row;
-pub use self::table::{Id, Kind, Metric, PREFIX, TABLE, Unit};
-use crate::limits::{LATE_SERIES_MAX, METRIC_TOOLS_MAX};
+pub use self::table::{BY_PROJECT, Id, Kind, Metric, PREFIX, PROJECT, TABLE, Unit};
+use crate::limits::{LATE_SERIES_MAX, METRIC_PROJECTS_MAX, METRIC_TOOLS_MAX, PROJECT_LABEL_MAX_BYTES};
 
 static METADATA: Metadata<'static> = Metadata::new("holdfast", Level::INFO, None);
 
@@ -27,18 +28,34 @@ enum Handle {
     Histogram(metrics::Histogram),
 }
 
-/// The metrics of one gateway. The default value records nothing.
-#[derive(Default)]
-pub struct Metrics(Option<Recording>);
+/// The series of each metric, indexed by [`Id`] and sorted by their labels.
+type Families = Vec<Vec<(Row, Handle)>>;
+
+/// The metrics of one gateway, or of one project in it. Clones share their series. The default value records nothing.
+#[derive(Default, Clone)]
+pub struct Metrics {
+    recording: Option<Arc<Recording>>,
+    /// The series of the project, if this is one's. What they do not have is counted for the whole gateway.
+    own: Option<Arc<Families>>,
+}
 
 struct Recording {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
-    /// The series of each metric, indexed by [`Id`] and sorted by their labels.
-    families: Vec<Vec<(Row, Handle)>>,
+    families: Families,
     late: Mutex<BTreeMap<(usize, Row), Handle>>,
     /// The tools that have their own series. The last entry is [`labels::OTHER`].
     tools: Mutex<Vec<ToolSeries>>,
+    projects: Mutex<Projects>,
+}
+
+/// The projects that have their own series.
+#[derive(Default)]
+struct Projects {
+    /// Each with its label.
+    named: Vec<(PathBuf, String, Arc<Families>)>,
+    /// The series of all further projects, if there are any.
+    others: Option<Arc<Families>>,
 }
 
 /// The counters of one tool, by verdict.
@@ -49,7 +66,7 @@ struct ToolSeries {
 
 impl std::fmt::Debug for Metrics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Metrics").field(&self.0.is_some()).finish()
+        f.debug_tuple("Metrics").field(&self.is_on()).finish()
     }
 }
 
@@ -80,19 +97,65 @@ impl Metrics {
                 .labels
                 .rows()
                 .into_iter()
-                .map(|row| (row, register(&recorder, metric, &row.map(str::to_owned))))
+                .map(|row| (row, register(&recorder, metric, &row.map(str::to_owned), None)))
                 .collect();
             family.sort_by_key(|(row, _)| *row);
             family
         };
         let families = TABLE.iter().map(family).collect();
         let tools = Mutex::new(vec![tool_series(&recorder, labels::OTHER)]);
-        Self(Some(Recording { recorder, handle, families, late: Mutex::default(), tools }))
+        let (late, projects) = (Mutex::default(), Mutex::default());
+        let recording = Recording { recorder, handle, families, late, tools, projects };
+        Self { recording: Some(Arc::new(recording)), own: None }
     }
 
     /// Whether metrics are recorded.
     pub fn is_on(&self) -> bool {
-        self.0.is_some()
+        self.recording.is_some()
+    }
+
+    /// Returns the metrics of a project in this gateway: its series have the label [`PROJECT`]. At most
+    /// [`METRIC_PROJECTS_MAX`] projects have their own; all others share those of [`labels::OTHER`].
+    #[must_use]
+    pub fn of_project(&self, project: &Path) -> Self {
+        let Some(recording) = &self.recording else { return Self::default() };
+        let mut projects = recording.projects.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = projects.named.iter().find(|(known, ..)| known == project).map(|(.., own)| Arc::clone(own));
+        let own = match known {
+            Some(own) => own,
+            None if projects.named.len() < METRIC_PROJECTS_MAX => {
+                let label = projects.label_of(project);
+                let own = Arc::new(recording.of_project(&label));
+                projects.named.push((project.to_path_buf(), label, Arc::clone(&own)));
+                own
+            }
+            None => Arc::clone(projects.others.get_or_insert_with(|| Arc::new(recording.of_project(labels::OTHER)))),
+        };
+        Self { recording: self.recording.clone(), own: Some(own) }
+    }
+
+    /// Whether these are a project's.
+    pub fn is_of_project(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// Sets a gauge to zero, for the gateway and for each project.
+    pub fn clear(&self, id: Id) {
+        let Some(recording) = &self.recording else { return };
+        let projects = recording.projects.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = projects.named.iter().map(|(.., own)| own).chain(&projects.others).map(|own| &**own);
+        for (_, handle) in all.chain([&recording.families]).filter_map(|families| families.get(id as usize)).flatten() {
+            if let Handle::Gauge(gauge) = handle {
+                gauge.set(0.0);
+            }
+        }
+    }
+
+    /// Raises a gauge.
+    pub fn raise<const N: usize>(&self, id: Id, row: [&'static str; N], by: f64) {
+        if let Some(Handle::Gauge(gauge)) = self.find(id, labels::row(row)) {
+            gauge.increment(by);
+        }
     }
 
     /// Adds one to a counter.
@@ -129,23 +192,26 @@ impl Metrics {
     }
 
     fn find(&self, id: Id, row: Row) -> Option<&Handle> {
-        let family = self.0.as_ref()?.families.get(id as usize)?;
-        let found = family.binary_search_by(|(known, _)| known.cmp(&row));
-        debug_assert!(found.is_ok(), "{id:?} has no series {row:?}: its labels are closed, in the table");
-        family.get(found.ok()?).map(|(_, handle)| handle)
+        let own = self.own.as_ref().and_then(|own| find(own, id, &row));
+        let found = own.or_else(|| find(&self.recording.as_ref()?.families, id, &row));
+        debug_assert!(
+            found.is_some() || !self.is_on(),
+            "{id:?} has no series {row:?}: its labels are closed, in the table"
+        );
+        found
     }
 
     /// Sets a gauge whose label combinations are added when they first occur. A metric gets at most [`LATE_SERIES_MAX`] of them;
     /// values for further ones are dropped.
     pub fn set_late(&self, id: Id, row: Row, value: f64) {
-        let Some(recording) = &self.0 else { return };
+        let Some(recording) = &self.recording else { return };
         let mut late = recording.late.lock().unwrap_or_else(PoisonError::into_inner);
         let of_this = late.keys().filter(|(family, _)| *family == id as usize).count();
         let key = (id as usize, row);
         if !late.contains_key(&key) && of_this >= LATE_SERIES_MAX {
             return;
         }
-        let made = || register(&recording.recorder, id.metric(), &row.map(str::to_owned));
+        let made = || register(&recording.recorder, id.metric(), &row.map(str::to_owned), None);
         if let Handle::Gauge(gauge) = late.entry(key).or_insert_with(made) {
             gauge.set(value);
         }
@@ -153,7 +219,7 @@ impl Metrics {
 
     /// Creates series, set to zero, for each listed tool, up to [`METRIC_TOOLS_MAX`] tools in total.
     pub fn tools_listed<'a>(&self, listed: impl Iterator<Item = &'a str>) {
-        let Some(recording) = &self.0 else { return };
+        let Some(recording) = &self.recording else { return };
         let mut tools = recording.tools.lock().unwrap_or_else(PoisonError::into_inner);
         for tool in listed {
             if tools.len() > METRIC_TOOLS_MAX {
@@ -168,7 +234,7 @@ impl Metrics {
 
     /// Counts a call of a tool. A tool without its own series is counted under [`labels::OTHER`].
     pub fn count_tool(&self, tool: &str, verdict: &'static str) {
-        let Some(recording) = &self.0 else { return };
+        let Some(recording) = &self.recording else { return };
         let tools = recording.tools.lock().unwrap_or_else(PoisonError::into_inner);
         let found = tools.iter().find(|known| known.tool == tool).or_else(|| tools.last());
         let counter = found.and_then(|series| series.verdicts.iter().find(|(known, _)| *known == verdict));
@@ -179,30 +245,72 @@ impl Metrics {
 
     /// Renders all series in the text format of Prometheus. Empty if nothing is recorded.
     pub fn render(&self) -> String {
-        self.0.as_ref().map(|recording| recording.handle.render()).unwrap_or_default()
+        self.recording.as_ref().map(|recording| recording.handle.render()).unwrap_or_default()
     }
 
     /// Sorts recorded values into their histogram buckets. Otherwise they would accumulate between two scrapes.
     pub fn tidy(&self) {
-        if let Some(recording) = &self.0 {
+        if let Some(recording) = &self.recording {
             recording.handle.run_upkeep();
         }
     }
 
     /// Sets the labels of this build, which the table cannot know.
     pub fn set_build(&self, version: &str, revision: &str, protocol: &str) {
-        let Some(recording) = &self.0 else { return };
+        let Some(recording) = &self.recording else { return };
         let row = [version, revision, protocol].map(str::to_owned);
-        if let Handle::Gauge(gauge) = register(&recording.recorder, Id::BuildInfo.metric(), &row) {
+        if let Handle::Gauge(gauge) = register(&recording.recorder, Id::BuildInfo.metric(), &row, None) {
             gauge.set(1.0);
         }
     }
 }
 
+fn find<'a>(families: &'a Families, id: Id, row: &Row) -> Option<&'a Handle> {
+    let family = families.get(id as usize)?;
+    let at = family.binary_search_by(|(known, _)| known.cmp(row)).ok()?;
+    family.get(at).map(|(_, handle)| handle)
+}
+
+impl Recording {
+    /// Registers the series of a project.
+    fn of_project(&self, label: &str) -> Families {
+        let series = |id: &Id| {
+            let made = |row: Row| (row, register(&self.recorder, id.metric(), &row.map(str::to_owned), Some(label)));
+            let mut family: Vec<(Row, Handle)> = id.rows_of_project().into_iter().map(made).collect();
+            family.sort_by_key(|(row, _)| *row);
+            family
+        };
+        <Id as strum::VariantArray>::VARIANTS.iter().map(series).collect()
+    }
+}
+
+impl Projects {
+    /// Returns a label for a further project: the name of its folder. If another project has that, the folders above are added.
+    fn label_of(&self, project: &Path) -> String {
+        let parts: Vec<String> = project.iter().map(|part| project_label(&part.to_string_lossy())).collect();
+        let is_free = |label: &String| label != labels::OTHER && self.named.iter().all(|(_, taken, _)| taken != label);
+        let longer = (0..parts.len()).rev().map(|from| parts.get(from..).unwrap_or_default().join("/"));
+        longer.clone().find(is_free).unwrap_or_else(|| labels::OTHER.to_owned())
+    }
+}
+
+/// Makes a label from a folder's name: shortened, and without characters that dashboards may misread.
+pub fn project_label(name: &str) -> String {
+    let mut label = String::new();
+    for character in name.chars() {
+        if label.len() + character.len_utf8() > PROJECT_LABEL_MAX_BYTES {
+            break;
+        }
+        let fits = character.is_alphanumeric() || "._- ".contains(character);
+        label.push(if fits { character } else { '_' });
+    }
+    label
+}
+
 fn tool_series(recorder: &PrometheusRecorder, tool: &str) -> ToolSeries {
     let counter = |verdict: &'static str| {
         let row = [tool.to_owned(), verdict.to_owned(), String::new()];
-        match register(recorder, Id::ToolCallsByTool.metric(), &row) {
+        match register(recorder, Id::ToolCallsByTool.metric(), &row, None) {
             Handle::Counter(counter) => Some((verdict, counter)),
             Handle::Gauge(_) | Handle::Histogram(_) => None,
         }
@@ -210,9 +318,11 @@ fn tool_series(recorder: &PrometheusRecorder, tool: &str) -> ToolSeries {
     ToolSeries { tool: tool.to_owned(), verdicts: labels::verdicts().into_iter().filter_map(counter).collect() }
 }
 
-fn register(recorder: &PrometheusRecorder, metric: &Metric, row: &[String; 3]) -> Handle {
+fn register(recorder: &PrometheusRecorder, metric: &Metric, row: &[String; 3], project: Option<&str>) -> Handle {
     let names = metric.labels.names();
-    let labels: Vec<Label> = names.into_iter().zip(row).map(|(name, value)| Label::new(name, value.clone())).collect();
+    let mut labels: Vec<Label> =
+        names.into_iter().zip(row).map(|(name, value)| Label::new(name, value.clone())).collect();
+    labels.extend(project.map(|project| Label::new(PROJECT, project.to_owned())));
     let key = Key::from_parts(metric.full_name(), labels);
     match metric.kind {
         Kind::Counter => Handle::Counter(recorder.register_counter(&key, &METADATA)),

@@ -4,6 +4,7 @@
 //! people, and `dashboards/metrics.json` for checking the dashboards.
 
 use super::labels::{self, Labels};
+use crate::fsm::{Machine, bridge};
 
 /// The prefix of all names except the standard ones of a process.
 pub const PREFIX: &str = "holdfast_";
@@ -130,6 +131,10 @@ metrics! {
         "Calls of the editor's tools by verdict and cause, counted when they are answered or cancelled";
     ToolCallsByTool: Counter, Count, "tool_calls_by_tool_total", Late(&[("tool", labels::tools), ("verdict", labels::verdicts)]),
         "Calls of the editor's tools by tool and verdict; tools after the first 24 that an editor lists count as other";
+    ToolCallsByProject: Counter, Count, "tool_calls_by_project_total", Each(&[("verdict", labels::verdicts)]),
+        "Calls of the editor's tools by project and verdict";
+    ToolCallDurationByProject: Histogram(ANSWER), Seconds, "tool_call_duration_by_project_seconds", Plain,
+        "Time from the arrival of a call to its answer, by project";
     ToolCallDuration: Histogram(ANSWER), Seconds, "tool_call_duration_seconds", Each(&[("verdict", labels::verdicts)]),
         "Time from the arrival of a call to its answer";
     ToolCallWait: Histogram(ANSWER), Seconds, "tool_call_wait_seconds", Each(&[("cause", labels::waits)]),
@@ -230,7 +235,36 @@ metrics! {
         "Gateway exits (only in holdfast_last_exit.prom)";
 }
 
+/// The metrics that have a series for each project in a hub, with the further label [`PROJECT`].
+pub const BY_PROJECT: &[Id] = &[
+    Id::ToolCallsByProject,
+    Id::ToolCallDurationByProject,
+    Id::ToolCallsInFlight,
+    Id::ToolCallsQueued,
+    Id::Disconnects,
+    Id::ConnectionEpoch,
+    Id::FsmState,
+    Id::FsmEntered,
+];
+
+/// The label that names a project, and with it the project's editor. Prometheus has it from the record of a gateway that serves
+/// one project (`services/metrics/target.rs`); on the series of a hub, which serves several, it stands beside the other labels.
+pub const PROJECT: &str = "project";
+
 impl Id {
+    /// Returns the series that each project has in a hub; none if the metric does not tell projects apart.
+    pub fn rows_of_project(self) -> Vec<labels::Row> {
+        match self {
+            // Of the machines, only the one of the connection.
+            Self::FsmState | Self::FsmEntered => {
+                let rows = self.metric().labels.rows();
+                rows.into_iter().filter(|[machine, ..]| *machine == <bridge::Bridge as Machine>::NAME).collect()
+            }
+            id if BY_PROJECT.contains(&id) => id.metric().labels.rows(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Returns the metric's row of the table.
     pub fn metric(self) -> &'static Metric {
         &TABLE[self as usize]

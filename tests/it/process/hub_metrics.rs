@@ -80,6 +80,29 @@ fn a_hub_shows_its_sessions_and_its_successor_shows_the_start_and_the_calls_that
         "holdfast_hub_records_unwritten_total 0",
         "holdfast_hub_records_failing 0",
     ]);
+    // A second editor in the same hub: each series says whose it is.
+    let towers = room.project().with_file_name("Tower");
+    let mut tower = Unity::start(&room, &["--quiet", "--project", &towers.display().to_string()]);
+    let mut other = Client::open(&room, &["--project", &towers.display().to_string()]);
+    other.echoes();
+    other.echoes();
+    let name = room.project().file_name().expect("a name").to_string_lossy().into_owned();
+    for (project, calls) in [(name.as_str(), 1), ("Tower", 2)] {
+        first.shows(&[
+            &format!("holdfast_tool_calls_by_project_total{{verdict=\"ok\",project=\"{project}\"}} {calls}"),
+            &format!("holdfast_tool_call_duration_by_project_seconds_count{{project=\"{project}\"}} {calls}"),
+            &format!("holdfast_fsm_state{{machine=\"bridge\",state=\"ready\",project=\"{project}\"}} 1"),
+            &format!("holdfast_unity_connection_epoch{{project=\"{project}\"}} 1"),
+        ]);
+    }
+    tower.order("quit");
+    first.shows(&[
+        "holdfast_fsm_state{machine=\"bridge\",state=\"ready\",project=\"Tower\"} 0",
+        "holdfast_unity_connection_epoch{project=\"Tower\"} 0",
+        &format!("holdfast_fsm_state{{machine=\"bridge\",state=\"ready\",project=\"{name}\"}} 1"),
+    ]);
+    other.close(&room);
+    first.shows(&["holdfast_hub_sessions 1"]);
     #[cfg(unix)]
     {
         assert!(say_nonsense(&room).contains("bad_hello"));
