@@ -226,8 +226,11 @@ impl Proof {
 
     async fn resources(&self) -> Outcome {
         let resources = self.client.list_all_resources().await.map_err(said)?;
-        insist(resources.iter().any(|resource| resource.uri == "holdfast://status"), || brief(&format!("{resources:?}")))?;
-        let read = self.client.read_resource(ReadResourceRequestParams::new("holdfast://status")).await.map_err(said)?;
+        insist(resources.iter().any(|resource| resource.uri == "holdfast://status"), || {
+            brief(&format!("{resources:?}"))
+        })?;
+        let read =
+            self.client.read_resource(ReadResourceRequestParams::new("holdfast://status")).await.map_err(said)?;
         let is_text = matches!(read.contents.first(), Some(ResourceContents::TextResourceContents { text, .. }) if text.starts_with('{'));
         insist(is_text, || brief(&format!("{:?}", read.contents)))?;
         let prompts = self.client.list_all_prompts().await.map_err(said)?;
