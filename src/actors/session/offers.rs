@@ -270,7 +270,9 @@ fn compile_errors(link: &LinkParts) -> Value {
         json!({"compile_errors": heartbeat.compile_errors, "ago_ms": ago})
     });
     let Some(seen) = link.calls.answers.last_compile() else {
-        return json!({"seen": false, "says": user_text::no_compile_seen(&compile), "editor_says": editor_says});
+        let is_live = link.tools.published.borrow().source == Source::Live;
+        let says = user_text::no_compile_seen(&compile, is_live);
+        return json!({"seen": false, "says": says, "editor_says": editor_says});
     };
     let now = Instant::now();
     let ago = u64::try_from(now.saturating_duration_since(seen.at).as_millis()).unwrap_or(u64::MAX);

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use super::seconds;
 use crate::core::last_compile::SeenCompile;
 use crate::limits::resources::COMPILE_ERRORS_QUOTED_MAX;
+use crate::protocol::dialect::Issue;
 use crate::protocol::mcp::{EDITOR_ARGUMENT, GetPrompt, Prompt, Resource, alternatives};
 use crate::protocol::text::clean;
 
@@ -48,8 +49,7 @@ fn fix_compile_errors(place: Option<&str>, facts: &PromptFacts, now: Instant) ->
             let _ = write!(text, "\n{}", seen_compile(seen, now));
             let errors = seen.compiled.errors.iter().take(COMPILE_ERRORS_QUOTED_MAX);
             for error in errors {
-                let line = if error.line > 0 { format!(":{}", error.line) } else { String::new() };
-                let _ = write!(text, "\n- {}{line}: {}", clean(&error.file), clean(&error.message));
+                let _ = write!(text, "\n- {}", clean(&located(error)));
             }
             if seen.compiled.error_count > COMPILE_ERRORS_QUOTED_MAX as u64 {
                 let _ = write!(text, "\nThe resource {} has more of them.", Resource::CompileErrors.uri(None));
@@ -88,6 +88,16 @@ fn fix_compile_errors(place: Option<&str>, facts: &PromptFacts, now: Instant) ->
     );
     rules(&mut text, facts);
     text
+}
+
+/// Returns the message of an issue with its place. Most packages have the compiler's own line, which begins with the place.
+fn located(Issue { message, file, line }: &Issue) -> String {
+    match (file.as_str(), line) {
+        ("", _) => message.clone(),
+        (file, _) if message.starts_with(file) => message.clone(),
+        (file, 0) => format!("{file}: {message}"),
+        (file, line) => format!("{file}:{line}: {message}"),
+    }
 }
 
 fn why_is_unity_silent(facts: &PromptFacts) -> String {
@@ -165,9 +175,14 @@ pub fn seen_compile(seen: &SeenCompile, now: Instant) -> String {
     )
 }
 
-/// Says that no compilation was seen. `compile`: the tools that compile.
-pub fn no_compile_seen(compile: &[String]) -> String {
+/// Says that no compilation was seen. `compile`: the tools that compile; `is_live`: whether they come from the editor itself.
+pub fn no_compile_seen(compile: &[String], is_live: bool) -> String {
     let next = match compile {
+        [] if !is_live => {
+            "Unity's tools are not known yet: call holdfast_wait_ready, then compile with Unity's tool for \
+                           that."
+                .to_owned()
+        }
         [] => "No tool that compiles is known here: Unity's console has the compiler's errors.".to_owned(),
         _ => format!("Call {} for the errors as they are now.", alternatives(compile)),
     };
@@ -226,6 +241,15 @@ mod tests {
     }
 
     #[test]
+    fn an_error_names_its_place_once() {
+        let issue = |message: &str, file: &str, line| Issue { message: message.into(), file: file.into(), line };
+        assert_eq!(located(&issue("CS1002", "Assets/A.cs", 7)), "Assets/A.cs:7: CS1002");
+        assert_eq!(located(&issue("CS1002", "Assets/A.cs", 0)), "Assets/A.cs: CS1002");
+        assert_eq!(located(&issue("CS1002", "", 7)), "CS1002");
+        assert_eq!(located(&issue("Assets/A.cs(7,3): CS1002", "Assets/A.cs", 7)), "Assets/A.cs(7,3): CS1002");
+    }
+
+    #[test]
     fn a_prompt_names_no_tool_that_is_not_there() {
         let none = PromptFacts { compile: Vec::new(), console: Vec::new(), ..facts() };
         let fix = text(Prompt::FixCompileErrors, None, &none);
@@ -248,7 +272,8 @@ mod tests {
         last.is_followed = true;
         assert!(seen_compile(&last, now).contains("ended without a result"));
         assert!(seen_compile(&seen(0), now).contains("no errors"));
-        assert!(no_compile_seen(&["compile".into()]).contains("`compile`"));
-        assert!(no_compile_seen(&[]).contains("No tool that compiles"));
+        assert!(no_compile_seen(&["compile".into()], true).contains("`compile`"));
+        assert!(no_compile_seen(&[], true).contains("No tool that compiles"));
+        assert!(no_compile_seen(&[], false).contains("not known yet"));
     }
 }
