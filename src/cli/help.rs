@@ -8,7 +8,7 @@ use clap::Command;
 /// The subcommands in the order in which a person meets them, under headings.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["setup", "unity", "doctor", "demo"]),
-    ("Use", &["status", "tools", "call", "logs", "report"]),
+    ("Use", &["status", "tools", "call", "logs", "report", "dashboards"]),
     ("What AI clients start", &["serve", "hub"]),
     (REST, &["completions", "fake-unity", "help"]),
 ];

@@ -6,6 +6,7 @@ pub mod call;
 mod client_facts;
 mod complete;
 mod completions;
+mod dashboards;
 #[cfg(feature = "demo")]
 pub mod demo;
 pub mod doctor;
@@ -177,6 +178,17 @@ Examples:
   holdfast report
   holdfast report --project ~/games/Castle --out report.zip")]
     Report(ReportArgs),
+    /// Write the Grafana dashboards and Prometheus rules of this version
+    ///
+    /// Three dashboards, recording rules, alerts, and a scrape configuration that finds every gateway of this user by its record in
+    /// the state folder. Files that are there and differ are left alone, unless --force is given.
+    ///
+    /// Exit codes: 0 written, or all there already, 1 not written, 2 wrong usage.
+    #[command(after_help = "\
+Examples:
+  holdfast dashboards                    what there is to write
+  holdfast dashboards --write ./holdfast-dashboards")]
+    Dashboards(dashboards::DashboardsArgs),
     /// List the tools that an AI sees
     ///
     /// Asks the editor, waits at most 3 s if one is likely, and says whether the list is live, from the disk (an earlier
@@ -281,6 +293,7 @@ fn run(cli: Cli) -> ExitCode {
         Some(Command::Status(arguments)) => status::run(&arguments),
         Some(Command::Logs(arguments)) => logs::run(&arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),
+        Some(Command::Dashboards(arguments)) => dashboards::run(&arguments),
         Some(Command::Doctor(arguments)) => doctor::run(&arguments),
         Some(Command::Setup(arguments)) => setup::run(&arguments),
         Some(Command::Unity(arguments)) => unity::run(&arguments),

@@ -414,3 +414,37 @@ async fn a_home_is_not_searched_for_projects() {
     let install = run_in(&place, &place.path(""), &["unity", "install"]).await;
     assert!(install.err.contains("below it none was looked for, because it is a home folder"), "{install:?}");
 }
+
+#[tokio::test]
+async fn dashboards_are_written_once_and_replace_no_other_file() {
+    let place = Place::new();
+    let folder = place.path("dashboards");
+    let write = ["dashboards", "--write", text(&folder)];
+    let listed = place.run(["dashboards"]).await;
+    assert_eq!((listed.code, folder.exists()), (Some(0), false), "{listed:?}");
+    let first = place.run(write).await;
+    assert_eq!(first.code, Some(0), "{first:?}");
+    for name in listed.out.lines().filter(|line| line.contains('/') && !line.contains(' ')) {
+        assert!(folder.join(name).is_file(), "{name}");
+    }
+    let config = std::fs::read_to_string(folder.join("prometheus/prometheus.yaml")).expect("it was written");
+    assert!(config.contains(text(&place.path("state").join("metrics"))), "{config}");
+    let again = place.run(write).await;
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert!(again.out.contains("has all of it already"), "{again:?}");
+    // One file is changed and one is gone: without --force neither is written.
+    let (rules, gone) = (folder.join("prometheus/alerts.yaml"), folder.join("grafana/overview.json"));
+    std::fs::write(&rules, "groups: []\n").expect("writable");
+    std::fs::remove_file(&gone).expect("it was written");
+    let refused = place.run(write).await;
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.err.contains("alerts.yaml") && refused.err.contains("--force"), "{refused:?}");
+    assert_eq!((std::fs::read_to_string(&rules).ok().as_deref(), gone.exists()), (Some("groups: []\n"), false));
+    let forced = place.run(["dashboards", "--force", "--write", text(&folder)]).await;
+    assert_eq!(forced.code, Some(0), "{forced:?}");
+    assert!(forced.out.contains("Wrote 2 of 6 files") && gone.is_file(), "{forced:?}");
+    // The folder's place is taken by a file.
+    let taken = place.write("taken", "");
+    let failed = place.run(["dashboards", "--write", text(&taken)]).await;
+    assert_eq!(failed.code, Some(1), "{failed:?}");
+}

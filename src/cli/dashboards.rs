@@ -1,0 +1,162 @@
+//! `holdfast dashboards`: the dashboards, rules and scrape configuration that fit this version's metrics, as files.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::variables::{state_dir, variable};
+use super::{Exit, output};
+use crate::platform::host::{Host as _, RealHost, System};
+use crate::storage::instance_record::METRICS_FOLDER;
+
+/// Flags of `holdfast dashboards`.
+#[derive(Debug, Clone, Args)]
+pub struct DashboardsArgs {
+    /// Write the files into this folder, which is made if it is not there
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub write: Option<PathBuf>,
+    /// Replace files that are there and differ
+    #[arg(long, requires = "write")]
+    pub force: bool,
+    /// The state folder of the gateways that Prometheus is to find
+    #[arg(long, value_name = "DIR", env = "HOLDFAST_STATE_DIR")]
+    pub state_dir: Option<PathBuf>,
+}
+
+macro_rules! files {
+    ($($name:literal)*) => {
+        [$(($name, include_str!(concat!("../../dashboards/", $name)))),*]
+    };
+}
+
+/// Every file, by its path under the folder.
+const FILES: [(&str, &str); 6] = files!(
+    "grafana/overview.json"
+    "grafana/link-and-reload.json"
+    "grafana/supervision-and-resources.json"
+    "prometheus/prometheus.yaml"
+    "prometheus/recording.yaml"
+    "prometheus/alerts.yaml"
+);
+
+/// Where the scrape configuration names the folder of the records.
+const TARGETS: &str = "[targets/*.json]";
+
+/// Writes the files, or lists them.
+pub fn run(arguments: &DashboardsArgs) -> ExitCode {
+    let Some(folder) = &arguments.write else {
+        for (name, _) in FILES {
+            output::line(name);
+        }
+        output::hung("", "Nothing was written. `holdfast dashboards --write DIR` writes these files into a folder.");
+        return Exit::Ok.into();
+    };
+    let Some(state) = arguments.state_dir.clone().or_else(|| state_dir(System::HERE, variable)) else {
+        output::complain(
+            "holdfast dashboards: this system names no state folder, where the gateways leave their records; name one with \
+             --state-dir. Nothing was written.",
+        );
+        return Exit::Usage.into();
+    };
+    let state = std::path::absolute(&state).unwrap_or(state);
+    let files = files(&state.join(METRICS_FOLDER));
+    match write(folder, &files, arguments.force) {
+        Ok(written) => {
+            tell(folder, &files, written);
+            Exit::Ok.into()
+        }
+        Err(why) => {
+            output::complain(&format!("holdfast dashboards: {why}"));
+            Exit::Failed.into()
+        }
+    }
+}
+
+/// Returns the files, with the folder of the records in the scrape configuration.
+fn files(records: &Path) -> Vec<(&'static str, String)> {
+    // In YAML's single quotes only a quote is special, so a Windows path stays as it is.
+    let targets = format!("['{}']", records.join("*.json").display().to_string().replace('\'', "''"));
+    FILES.iter().map(|(name, text)| (*name, text.replace(TARGETS, &targets))).collect()
+}
+
+/// Writes the files that are not there yet. Returns how many those are.
+fn write(folder: &Path, files: &[(&str, String)], force: bool) -> Result<usize, String> {
+    let mut missing = Vec::new();
+    let mut other = Vec::new();
+    for (name, text) in files {
+        let path = folder.join(name);
+        match std::fs::read(&path) {
+            Ok(bytes) if bytes == text.as_bytes() => {}
+            Ok(_) => other.push((path, text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push((path, text)),
+            Err(error) => return Err(format!("{} could not be read ({error}). Nothing was written.", path.display())),
+        }
+    }
+    if !force && !other.is_empty() {
+        let paths: Vec<String> = other.iter().map(|(path, _)| path.display().to_string()).collect();
+        return Err(format!(
+            "other files are there: {}. Nothing was written. --force replaces them; another folder keeps them.",
+            paths.join(", ")
+        ));
+    }
+    missing.append(&mut other);
+    for (at, (path, text)) in missing.iter().enumerate() {
+        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        made.and_then(|()| replace(path, text)).map_err(|error| {
+            format!("{} could not be written ({error}); {at} of {} files are.", path.display(), missing.len())
+        })?;
+    }
+    Ok(missing.len())
+}
+
+/// Writes a file that is whole at every moment. Everybody may read it: Prometheus and Grafana may be other users.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let new = path.with_extension("new");
+    let done = std::fs::write(&new, text).and_then(|()| RealHost.rename(&new, path));
+    if done.is_err() {
+        // What is left of it is replaced by the next attempt.
+        let _ = std::fs::remove_file(&new);
+    }
+    done
+}
+
+/// Says what is there now, and how to go on.
+fn tell(folder: &Path, files: &[(&str, String)], written: usize) {
+    let folder = folder.display();
+    match written {
+        0 => output::line(&format!("{folder} has all of it already:")),
+        all if all == files.len() => output::line(&format!("Wrote {all} files to {folder}:")),
+        some => {
+            output::line(&format!("Wrote {some} of {} files to {folder}; the others were there already:", files.len()));
+        }
+    }
+    for (name, _) in files {
+        output::line(&format!("  {name}"));
+    }
+    output::hung(
+        "Next: ",
+        "give your AI client's entry the argument --metrics, so that its gateways can be scraped. Then",
+    );
+    output::line(&format!(
+        "  prometheus --config.file={folder}/prometheus/prometheus.yaml --web.listen-address=127.0.0.1:9090"
+    ));
+    output::hung(
+        "",
+        "and import the files of grafana/ into Grafana. Prometheus must run as the same user: no other one can read the records.",
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prometheus_finds_the_records_of_the_state_folder() {
+        let files = files(Path::new("/home/o'neil/state/metrics"));
+        let (_, config) = files.iter().find(|(name, _)| name.ends_with("prometheus.yaml")).expect("it is among them");
+        assert!(config.contains("files: ['/home/o''neil/state/metrics/*.json']"), "{config}");
+        assert!(!config.contains(TARGETS), "{config}");
+    }
+}
