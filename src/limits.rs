@@ -495,12 +495,8 @@ pub const SERVED_LINGER: Duration = Duration::from_millis(500);
 pub const METRIC_TOOLS_MAX: usize = 24;
 /// Combinations of label values that one metric may add while the gateway runs.
 pub const LATE_SERIES_MAX: usize = 16;
-/// Projects whose editors have their own series in a hub: as many as there are links. Those of further ones, which come after the
-/// links of others were closed, are counted together.
-pub const METRIC_PROJECTS_MAX: usize = LINKS_MAX;
-/// Series that one project's editor adds in a hub. Without a hub each editor has a gateway of its own, with all of its series.
-pub const PROJECT_SERIES_MAX: usize = 50;
-/// Series of one gateway without those of a hub's editors, whatever its peers do: few enough for a Prometheus server that scrapes many gateways.
+/// Series of one gateway without those of a hub's editors, whatever its peers do: few enough for a Prometheus server that scrapes
+/// many gateways.
 pub const SERIES_MAX: usize = 1500;
 /// Transitions kept of each machine: about ten seconds of a dial loop, which makes some thirty a second, or a day of quiet work.
 /// Older states are kept second by second, for two minutes, in another form.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CLIENT_MESSAGE_MAX_BYTES, DRAIN_MAX, MIB, OPEN_REQUESTS_MAX, SESSIONS_MAX};
+use super::{CLIENT_MESSAGE_MAX_BYTES, DRAIN_MAX, LINKS_MAX, MIB, OPEN_REQUESTS_MAX, SESSIONS_MAX};
 #[cfg(doc)]
 use super::{POLICY_RULE_MAX_BYTES, POLICY_RULES_MAX};
 
@@ -40,3 +40,8 @@ pub const CALL_RECORDS_SPENT_BYTES: usize = MIB;
 pub const CALL_RECORD_MAX_AGE: Duration = Duration::from_secs(600);
 /// Connections to the hub that have not said who they are: as many as there may be sessions.
 pub const HUB_STRANGERS_MAX: usize = SESSIONS_MAX;
+/// Projects whose editors have their own series in a hub: as many as there are links. Those of further ones, which come after the
+/// links of others were closed, are counted together.
+pub const METRIC_PROJECTS_MAX: usize = LINKS_MAX;
+/// Series that one project's editor adds in a hub. Without a hub each editor has a gateway of its own, with all of its series.
+pub const PROJECT_SERIES_MAX: usize = 50;

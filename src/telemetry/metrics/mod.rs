@@ -17,7 +17,8 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, 
 
 use self::labels::Row;
 pub use self::table::{BY_PROJECT, Id, Kind, Metric, PREFIX, PROJECT, TABLE, Unit};
-use crate::limits::{LATE_SERIES_MAX, METRIC_PROJECTS_MAX, METRIC_TOOLS_MAX, PROJECT_LABEL_MAX_BYTES};
+use crate::limits::hub::METRIC_PROJECTS_MAX;
+use crate::limits::{LATE_SERIES_MAX, METRIC_TOOLS_MAX, PROJECT_LABEL_MAX_BYTES};
 
 static METADATA: Metadata<'static> = Metadata::new("holdfast", Level::INFO, None);
 

@@ -7,7 +7,8 @@ use strum::VariantArray as _;
 
 use super::labels::{self, Labels};
 use super::*;
-use crate::limits::{PROJECT_SERIES_MAX, SERIES_MAX};
+use crate::limits::SERIES_MAX;
+use crate::limits::hub::PROJECT_SERIES_MAX;
 
 /// Compares a generated file with the code. `UPDATE_METRICS=1` writes the file.
 fn same_as_stored(path: &str, wanted: &str) {

@@ -83,7 +83,9 @@ fn each_list_has_one_page() {
         for params in [r#"{"cursor":"x"}"#, r#"{"cursor":1}"#, "[]"] {
             assert_eq!(offer(method, params).expect_err(method).code, -32602, "{method} {params}");
         }
-        assert_eq!(<&str>::from(Method::from_name(method)), method);
+        // The list of templates is always empty and has no series of its own.
+        let counted = if method == "resources/templates/list" { "other" } else { method };
+        assert_eq!(<&str>::from(Method::from_name(method)), counted);
     }
 }
 
