@@ -172,6 +172,10 @@ pub fn lost_with_the_hub(tool: &str, call: Option<CallId>) -> String {
     )
 }
 
+/// Told behind the result of a call whose hub ended before it could answer. What became of the call is in the result.
+pub const TAKEN_OVER: &str = "The holdfast hub that this call was made through ended before it could answer. Another process took \
+                              the call over and delivers this result.";
+
 /// The text for a request that the hub had not answered when the session ended.
 pub const HUB_LEFT: &str = "The session ended before the hub answered this request. If it was a call, it may have run, or may still \
                             be running: check its effect before you make it again.";

@@ -74,7 +74,9 @@ impl Answers {
             return;
         }
         let result = match answer.body.take() {
+            Some(body) if answer.taken_over => ToolResult::from_editor(body).with_line(user_text::TAKEN_OVER),
             Some(body) => ToolResult::from_editor(body),
+            // The verdict says what happened.
             None => ToolResult::error(self.told_verdict(&answer)),
         };
         let Answer { request, call, tool, profile, form, verdict, project, .. } = answer;

@@ -117,7 +117,7 @@ impl Calls {
             }
             None => Resumed::New,
             Some(Known::Answered(result)) => {
-                client.outbox.answer(asked.key, result.get());
+                client.outbox.answer(asked.key, &mcp::with_text(result.get(), user_text::TAKEN_OVER));
                 Resumed::Settled
             }
             Some(Known::Sent(sent)) => {
@@ -141,7 +141,9 @@ impl Calls {
                 }
                 // Its answer may have been recorded meanwhile.
                 match records.known(origin) {
-                    Some(Known::Answered(result)) => client.outbox.answer(asked.key, result.get()),
+                    Some(Known::Answered(result)) => {
+                        client.outbox.answer(asked.key, &mcp::with_text(result.get(), user_text::TAKEN_OVER))
+                    }
                     _ => unknown(Some(sent.call)),
                 };
                 Resumed::Settled

@@ -57,6 +57,8 @@ pub(super) struct Entry {
     pub(super) settled: bool,
     /// Whether the arguments are not known, because an earlier gateway had the call: it cannot be sent.
     pub(super) unknown_arguments: bool,
+    /// Whether an earlier gateway sent the call, and its client came back for it.
+    pub(super) taken_over: bool,
     /// Whether the call was sent under the name of another gateway.
     pub(super) of_another_gateway: bool,
 }

@@ -106,6 +106,7 @@ impl Ledger {
             unrun: false,
             settled: false,
             unknown_arguments: false,
+            taken_over: false,
             of_another_gateway: false,
         };
         entry.waits_for = self.hold_cause(&entry);
@@ -485,6 +486,7 @@ impl Ledger {
                         // verdict.
                         unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
                         refused: entry.refused.take(),
+                        taken_over: entry.taken_over,
                         project: entry.project.clone(),
                         profile: entry.profile,
                         form: entry.form.clone(),

@@ -198,6 +198,8 @@ pub struct Answer {
     pub unrun: bool,
     /// The refusal, if the policy or the audit refused the call.
     pub refused: Option<Box<Refused>>,
+    /// Whether an earlier gateway sent the call, and its client came back for the answer.
+    pub taken_over: bool,
     /// The project that the call was for, if one was known.
     pub project: Option<PathBuf>,
     /// The client profile that the answer is written for.

@@ -307,6 +307,7 @@ mod tests {
             reload_likely: false,
             unrun: false,
             refused: None,
+            taken_over: false,
             project: None,
             profile: ClientProfile { audience, ..ProtocolVersion::LATEST.into() },
             form: AnswerForm::ToolResult,

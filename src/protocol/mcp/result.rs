@@ -3,9 +3,10 @@
 //! JSON is passed through as text, never as numbers: `1e400` and integers of any length arrive as the editor wrote them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::limits::{
     CLIENT_MESSAGE_MAX_BYTES, REQUEST_ID_MAX_BYTES, RESPONSE_ENVELOPE_MAX_BYTES, RESULT_INLINE_MAX_BYTES,
@@ -156,6 +157,21 @@ pub fn whole_result(result: &ToolResult, profile: &ClientProfile) -> String {
     let mut out = String::with_capacity(result_size(result, profile));
     write(&mut out, result, profile);
     out
+}
+
+/// Appends a text block to a result that [`tool_result`] has written. What has no list of content, or becomes larger than
+/// [`RESULT_INLINE_MAX_BYTES`], stays as it is.
+pub fn with_text<'r>(result: &'r str, text: &str) -> Cow<'r, str> {
+    let appended = || {
+        let mut members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(result).ok()?;
+        let mut content: Vec<Box<RawValue>> = serde_json::from_str(members.get("content")?.get()).ok()?;
+        let mut block = TEXT_OPEN.to_owned();
+        jsonrpc::quote_into(&mut block, text);
+        content.push(RawValue::from_string(block + "}").ok()?);
+        members.insert("content".to_owned(), to_raw_value(&content).ok()?);
+        serde_json::to_string(&members).ok().filter(|appended| appended.len() <= RESULT_INLINE_MAX_BYTES)
+    };
+    appended().map_or(Cow::Borrowed(result), Cow::Owned)
 }
 
 /// Returns the exact length in bytes of the result as JSON, escapes included, without writing the JSON. A result above

@@ -69,6 +69,7 @@ impl Ledger {
         (entry.request, entry.profile) = (request, profile);
         entry.accepted = now.checked_sub(waited).unwrap_or(now);
         (entry.patience, entry.unknown_arguments) = (profile.client.patience, false);
+        entry.taken_over = true;
         entry.arguments = Arc::clone(arguments);
         let is_held = entry.state() == State::Held;
         drop(entry);

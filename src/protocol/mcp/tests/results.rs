@@ -265,3 +265,15 @@ fn no_answer_holds_what_a_strict_parser_refuses() {
         }
     }
 }
+
+#[test]
+fn a_text_is_appended_to_a_written_result_and_changes_nothing_else() {
+    let written = r#"{"content":[{"type":"text","text":"a"}],"structuredContent":{"n":1e400},"isError":true}"#;
+    let appended = with_text(written, "b");
+    let expected = r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"isError":true,"structuredContent":{"n":1e400}}"#;
+    assert_eq!(appended, expected);
+    let large = format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(RESULT_INLINE_MAX_BYTES - 60));
+    for stays in ["[1]", "{}", r#"{"content":1}"#, "not JSON", &large] {
+        assert_eq!(with_text(stays, "b"), stays);
+    }
+}

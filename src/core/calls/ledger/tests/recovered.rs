@@ -51,6 +51,8 @@ fn an_outcome_that_the_journal_knows_is_the_answer_of_the_client_that_came_back(
         assert_eq!(answer.verdict, Verdict::Ok);
         let session = if comes_first { SessionId(7) } else { SessionId::RECOVERED };
         assert_eq!(answer.request.session, session);
+        // Without its client, the answer goes on record. Who comes for that is told then.
+        assert_eq!(answer.taken_over, comes_first);
     }
 }
 
