@@ -571,6 +571,7 @@ pub const AUDIT_LINES_MAX: usize = 4 * OPEN_REQUESTS_MAX;
 /// and the call's client still waits for its answer after that.
 pub const AUDIT_WRITE_MAX: Duration = Duration::from_secs(5);
 
+pub mod http;
 pub mod hub;
 #[cfg(test)]
 mod tests;

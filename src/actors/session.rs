@@ -265,6 +265,9 @@ impl SessionActor {
 
     fn initialize(&self, state: &mut State, key: RequestKey, initialize: Initialize) {
         let Initialize { requested, client, roots } = initialize;
+        // A client that sends single messages can be asked nothing.
+        let is_post = self.seat.client.id.is_post();
+        let roots = roots && !is_post;
         let version = ProtocolVersion::negotiate(&requested);
         let profile = self.seat.client.config.profile_of(version, &client.name);
         let kind = self.opened(client, profile, roots);
@@ -275,7 +278,7 @@ impl SessionActor {
                 self.await_roots(state);
             }
         }
-        state.opening = Some((key, mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS)));
+        state.opening = Some((key, mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS, !is_post)));
         self.feed(state, &Event::Opened(kind));
     }
 
@@ -504,6 +507,7 @@ impl SessionActor {
             profile,
         };
         let call = new.id;
+        self.seat.client.note_call(key, &id, call);
         match here.calls.take_from_client(new, &hold, refused, id.as_json()) {
             TakenIn::Yes if here.place == Place::Nowhere => {
                 if let Some((cause, grounds)) = turned_down {

@@ -2,6 +2,7 @@
 //! handshake, and the ids of our own requests to the client.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +10,7 @@ use super::meant::Meant;
 use crate::config::Config;
 use crate::core::call_records::Origin;
 use crate::fsm::session::Kind;
-use crate::protocol::ids::{LinkId, RequestKey, SessionId};
+use crate::protocol::ids::{CallId, LinkId, RequestKey, SessionId};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{ClientInfo, ClientProfile, ProtocolVersion};
 use crate::runtime::enter;
@@ -57,6 +58,8 @@ pub struct Arrival {
     pub open: BTreeSet<u64>,
     /// Whether this gateway does not have the records of that hub: then each of these requests may have been sent.
     pub records_lost: bool,
+    /// The project that the session is for, if that was found out already. Nothing that its client says changes it.
+    pub project: Option<PathBuf>,
 }
 
 impl From<Arc<Config>> for Arrival {
@@ -88,6 +91,8 @@ pub struct Client {
     meant: Mutex<Meant>,
     /// Whether what became of requests that an earlier gateway had cannot be known.
     records_lost: bool,
+    /// The calls of the message that this session is for, if it is for one only, each with its request.
+    calls: Mutex<Vec<(RequestKey, RequestId, CallId)>>,
     /// The session's own name, and its requests that an earlier gateway may have sent.
     origin: Mutex<(Option<Arc<str>>, BTreeSet<u64>)>,
     nowhere: LinkId,
@@ -98,7 +103,8 @@ pub struct Client {
 impl Client {
     /// Creates a client that has sent nothing yet. It is on the link `nowhere` until an editor is found for it.
     pub fn new(id: SessionId, nowhere: LinkId, arrival: Arrival, events: Events) -> Self {
-        let Arrival { config, name, open, records_lost } = arrival;
+        let Arrival { config, name, open, records_lost, project } = arrival;
+        let meant = project.map_or_else(|| Meant::of(&config), Meant::settled);
         Self {
             id,
             actor: Slot::default(),
@@ -116,9 +122,10 @@ impl Client {
                 first_list_served: false,
             }),
             roots_requests: AtomicU64::new(0),
-            meant: Mutex::new(Meant::of(&config)),
+            meant: Mutex::new(meant),
             config,
             records_lost,
+            calls: Mutex::default(),
             origin: Mutex::new((name, open)),
             nowhere,
             link: AtomicU32::new(nowhere.0),
@@ -144,9 +151,9 @@ impl Client {
     /// Returns the session's own name of a request, if the session has one; and whether the request came to an earlier gateway,
     /// which is true only once.
     pub fn origin_of(&self, request: RequestKey) -> Option<(Origin, bool)> {
-        let (name, is_stdio) = (enter(&self.origin).0.clone()?, self.id == SessionId::STDIO);
+        let name = enter(&self.origin).0.clone()?;
         // Over a hub's connection, the session numbers its requests itself.
-        let number = if is_stdio { request.number } else { self.outbox.number_of(request)? };
+        let number = if self.id == SessionId::STDIO || self.id.is_post() { request.number } else { self.outbox.number_of(request)? };
         let came_before = enter(&self.origin).1.remove(&number);
         Some((Origin { session: name, number }, came_before))
     }
@@ -155,7 +162,8 @@ impl Client {
     pub fn opened_by(&self, client: ClientInfo, profile: ClientProfile, roots: bool) -> Kind {
         // Without a handshake, the answer to a request must not depend on other requests, such as a subscription. So such a
         // client never counts as one that honours changes, and its first list waits until it is complete.
-        let honours_changes = profile.client.list_changed && !profile.version.is_stateless();
+        // A client that sends single messages is told of no change.
+        let honours_changes = profile.client.list_changed && !profile.version.is_stateless() && !self.id.is_post();
         let kind = if honours_changes { Kind::HonoursChanges } else { Kind::IgnoresChanges };
         self.with_handshake(|known| {
             known.opened = true;
@@ -167,6 +175,18 @@ impl Client {
             known.first_list_served = false;
         });
         kind
+    }
+
+    /// Remembers the call of a request, if the session is for one message only: the answer may have to be kept under the call's id.
+    pub fn note_call(&self, key: RequestKey, request: &RequestId, call: CallId) {
+        if self.id.is_post() {
+            enter(&self.calls).push((key, request.clone(), call));
+        }
+    }
+
+    /// Returns the calls that were noted, each with its request.
+    pub fn noted_calls(&self) -> Vec<(RequestKey, RequestId, CallId)> {
+        enter(&self.calls).clone()
     }
 
     /// Marks the session as ending: the code that ends it answers the open requests, and not the supervisor.

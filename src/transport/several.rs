@@ -9,17 +9,19 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::ending;
+use super::posts::Posts;
 use super::run::Pumps;
 use crate::actors::gateway::{Spawn, Tree};
 use crate::actors::parts::Parts;
 use crate::client::{Arrival, Client, TooManySessions};
 use crate::core::shutdown::ShutdownReason;
 use crate::fsm::cause::{Cause, Loss};
+use crate::limits::http::POSTS_MAX;
 use crate::limits::{FLUSH_MAX, FLUSH_READING_MAX};
 use crate::link::{LinkParts, Place, editors_changed};
 use crate::protocol::ids::LinkId;
@@ -35,12 +37,14 @@ pub struct Several<S> {
     /// Ends all links, after the sessions.
     last: watch::Sender<bool>,
     links: Mutex<Option<JoinHandle<()>>>,
+    /// Places for sessions of single messages.
+    posts: Arc<Semaphore>,
     sessions: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// How the sessions end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stop {
+pub(super) enum Stop {
     /// Every request is answered.
     End,
     /// Calls that were sent have this long to be answered. Everything else stays unanswered: the other side of the connection
@@ -63,7 +67,17 @@ impl<S: Spawn> Several<S> {
         let (stop, last) = (watch::Sender::new(None), watch::Sender::new(false));
         let links = tend_links(Arc::clone(&parts), spawn.clone(), last.subscribe());
         let links = parts.env.health.spawn("links", links);
-        Self { parts, spawn, stop, last, links: Mutex::new(Some(links)), sessions: Mutex::default() }
+        let posts = Arc::new(Semaphore::new(POSTS_MAX));
+        Self { parts, spawn, stop, last, links: Mutex::new(Some(links)), posts, sessions: Mutex::default() }
+    }
+
+    /// Lets clients send single messages, as over HTTP.
+    ///
+    /// # Errors
+    /// The reason; there is none that should occur.
+    pub async fn take_posts(&self) -> Result<Posts<S>, String> {
+        let stop = self.stop.subscribe();
+        Posts::start(Arc::clone(&self.parts), self.spawn.clone(), Arc::clone(&self.posts), stop).await
     }
 
     /// Starts a session for a client over these pipes; it lasts until a pipe ends. `arrival`: what the session comes
@@ -122,6 +136,8 @@ impl<S: Spawn> Several<S> {
         for session in sessions {
             let _ = session.await;
         }
+        let all = u32::try_from(POSTS_MAX).unwrap_or(u32::MAX);
+        let _ = self.posts.acquire_many(all).await;
         if let (Stop::Leave(_), Some(records)) = (stop, &self.parts.env.records) {
             // The links end under calls that still run. What they make of that is no answer.
             records.freeze();
@@ -169,18 +185,7 @@ async fn serve<S: Spawn>(
         output.abort();
         return why;
     }
-    client.begin_ending();
-    for link in parts.links.all() {
-        link.calls.decide(|ledger, now| ledger.refuse_held_of(client.id, Cause::ShuttingDown, now));
-    }
-    let permit = timeout(FLUSH_MAX, client.mailbox.permit(0)).await.ok().flatten();
-    client.actor.cast(session::Message::InputEnded(permit));
-    if why != ShutdownReason::ClientGone {
-        ending::handled(client).await;
-    }
-    client.actor.cast(session::Message::CallsSettled);
-    settle(parts, client);
-    ending::answer_all(client, why).await;
+    conclude(parts, client, why).await;
     let _ = stop.send(true);
     if !tree.is_finished() {
         let _ = (&mut tree).await;
@@ -195,6 +200,22 @@ async fn serve<S: Spawn>(
         task.abort();
     }
     why
+}
+
+/// Ends what a session has open: nothing of it is sent any more, and every request is answered.
+pub(super) async fn conclude(parts: &Parts, client: &Client, why: ShutdownReason) {
+    client.begin_ending();
+    for link in parts.links.all() {
+        link.calls.decide(|ledger, now| ledger.refuse_held_of(client.id, Cause::ShuttingDown, now));
+    }
+    let permit = timeout(FLUSH_MAX, client.mailbox.permit(0)).await.ok().flatten();
+    client.actor.cast(session::Message::InputEnded(permit));
+    if why != ShutdownReason::ClientGone {
+        ending::handled(client).await;
+    }
+    client.actor.cast(session::Message::CallsSettled);
+    settle(parts, client);
+    ending::answer_all(client, why).await;
 }
 
 /// Ends a session whose client brings its open requests to another gateway: takes back what was not sent, and waits for the

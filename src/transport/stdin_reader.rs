@@ -8,6 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use bytes::Bytes;
 use ractor::{ActorRef, MessagingErr};
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -66,6 +67,15 @@ pub async fn run(with: Surroundings, mut input: impl AsyncRead + Unpin) {
     }
     drop(intake);
     let _ = deliverer.await;
+}
+
+/// Reads one message, or one batch, of a session that has no other. Its session actor runs.
+pub async fn one(with: Surroundings, line: Bytes) {
+    let batches = AtomicBool::new(with.client.handshake().profile.version.batches());
+    // Nothing waits for a session actor: if that has ended, no other one follows.
+    let (queue, _) = mpsc::channel(1);
+    let intake = Intake { with, queue, backlog: Arc::default(), batches };
+    intake.line(Line::Whole(line)).await;
 }
 
 /// A message for the session.
@@ -147,6 +157,12 @@ impl Intake {
             }
             Ok(message) => self.message(message, bytes.len(), None).await,
         }
+    }
+
+    /// Whether the client is the session of another process, and may say what belongs to the hub's protocol.
+    fn is_over_a_hub(&self) -> bool {
+        let session = self.with.client.id;
+        session != SessionId::STDIO && !session.is_post()
     }
 
     fn invalid(&self, invalid: &Invalid, batch: Option<BatchKey>) {
@@ -241,11 +257,11 @@ impl Intake {
                     self.cancel(&id);
                     return Then::GoOn;
                 }
-                if method == hub::DELIVERED && self.with.client.id != SessionId::STDIO {
+                if method == hub::DELIVERED && self.is_over_a_hub() {
                     self.delivered(params.as_deref());
                     return Then::GoOn;
                 }
-                if method == hub::RETIRE && self.with.client.id != SessionId::STDIO {
+                if method == hub::RETIRE && self.is_over_a_hub() {
                     self.with.env.retire();
                     return Then::GoOn;
                 }

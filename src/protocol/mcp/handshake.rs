@@ -128,8 +128,14 @@ The list of tools comes from Unity and can change after a compile. When Unity do
 (import, compile) or shows a dialog that a person must answer: report that to the user with the text of holdfast_status.";
 
 /// The result of `initialize`: JSON on one line. Instructions longer than [`INSTRUCTIONS_MAX_BYTES`] are cut at a character
-/// boundary. Only tools are declared, because this server offers nothing else.
-pub fn initialize_result(version: ProtocolVersion, server: &ServerInfo<'_>, instructions: &str) -> String {
+/// boundary. Only tools are declared, because this server offers nothing else. `list_changed`: whether the client is told when the
+/// tools change.
+pub fn initialize_result(
+    version: ProtocolVersion,
+    server: &ServerInfo<'_>,
+    instructions: &str,
+    list_changed: bool,
+) -> String {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Answer<'a> {
@@ -146,6 +152,7 @@ pub fn initialize_result(version: ProtocolVersion, server: &ServerInfo<'_>, inst
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Tools {
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
         list_changed: bool,
     }
     #[derive(Serialize)]
@@ -157,7 +164,7 @@ pub fn initialize_result(version: ProtocolVersion, server: &ServerInfo<'_>, inst
     }
     let answer = Answer {
         protocol_version: version.label(),
-        capabilities: Capabilities { tools: Tools { list_changed: true } },
+        capabilities: Capabilities { tools: Tools { list_changed } },
         server_info: Info {
             name: "holdfast",
             title: version.title().then_some("Holdfast for Unity"),

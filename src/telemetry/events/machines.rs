@@ -15,14 +15,16 @@ use crate::telemetry::metrics::labels::{ClockDirection, Invariant, ScrapeResult}
 impl Events {
     /// A machine was started, for the first time or after its actor died.
     pub fn machine_started<M: Machine>(&self, _machine: &M, state: M::State) {
-        self.0.flight.started(M::NAME, state.into(), self.now());
+        if !self.1.is_post {
+            self.0.flight.started(M::NAME, state.into(), self.now());
+        }
     }
 
     /// A machine handled an event in this state.
     pub fn stepped<M: Machine>(&self, out: &Outbox<M>, state: M::State, event: &M::Event) {
         for (from, to) in &out.transitions {
             let (from, to): (&'static str, &'static str) = ((*from).into(), (*to).into());
-            if from != to {
+            if from != to && !self.1.is_post {
                 tracing::debug!(
                     event = "state_changed",
                     link = self.link(),
@@ -46,6 +48,9 @@ impl Events {
 
     /// An actor was started, for the first time or again.
     pub fn actor_started(&self, actor: &'static str) {
+        if self.1.is_post {
+            return;
+        }
         tracing::debug!(event = "actor_started", link = self.link(), session = self.session(), actor);
         self.metrics().count(Id::ActorStarts, [actor]);
         self.metrics().set(Id::ActorUp, [actor], 1.0);
@@ -53,7 +58,9 @@ impl Events {
 
     /// An actor has ended.
     pub fn actor_down(&self, actor: &'static str) {
-        self.metrics().set(Id::ActorUp, [actor], 0.0);
+        if !self.1.is_post {
+            self.metrics().set(Id::ActorUp, [actor], 0.0);
+        }
     }
 
     /// An actor ended and is restarted.

@@ -5,6 +5,7 @@
 //! its own `Events`, whose log lines name the link or session.
 
 mod calls;
+mod http;
 mod hub;
 mod link;
 mod link_story;
@@ -13,6 +14,7 @@ mod quota;
 mod sample;
 mod sampled;
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
@@ -20,6 +22,7 @@ use tokio::sync::watch;
 
 use self::link_story::LinkStory;
 use self::quota::Quota;
+pub use self::http::HttpStream;
 pub use self::sample::{HubSample, Sample};
 use super::flight::{FlightRecorder, Timeline};
 use super::log_queue::LogCounts;
@@ -38,6 +41,8 @@ struct Part {
     link: Option<u32>,
     /// The session that log lines name; `None` for the first session.
     session: Option<u32>,
+    /// Whether the session is that of one message: it is no session for people, and its start and end are no news.
+    is_post: bool,
     story: Mutex<LinkStory>,
 }
 
@@ -49,6 +54,8 @@ struct Inner {
     dial_delay: Mutex<Duration>,
     session: Mutex<Option<super::metrics::labels::Row>>,
     logs: OnceLock<LogCounts>,
+    /// The number of open streams over HTTP.
+    http_streams: AtomicUsize,
     /// Limits the log lines about messages of a peer, since the peer decides how many messages it sends.
     bad_lines: Quota,
     strays: Quota,
@@ -85,6 +92,7 @@ impl Events {
             dial_delay: Mutex::default(),
             session: Mutex::default(),
             logs: OnceLock::new(),
+            http_streams: AtomicUsize::new(0),
             bad_lines: Quota::default(),
             strays: Quota::default(),
             began,
@@ -104,7 +112,8 @@ impl Events {
     /// Returns the events of a further session: their log lines name the session.
     #[must_use]
     pub fn of_session(&self, session: SessionId) -> Self {
-        Self(Arc::clone(&self.0), Arc::new(Part { session: Some(session.0), ..Part::default() }))
+        let (is_post, named) = (session.is_post(), Some(session.0).filter(|_| !session.is_post()));
+        Self(Arc::clone(&self.0), Arc::new(Part { session: named, is_post, ..Part::default() }))
     }
 
     fn link(&self) -> Option<u32> {
