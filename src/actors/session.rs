@@ -386,7 +386,9 @@ impl SessionActor {
                 // A list that was just answered with the new catalogue needs no announcement.
                 if !self.is_listed(state) {
                     let client = self.seat.client.handshake();
-                    if client.opened && !client.profile.version.is_stateless() {
+                    // A client that sends single messages is told of changes by its subscriptions only.
+                    let is_told = !self.seat.client.id.is_post();
+                    if client.opened && is_told && !client.profile.version.is_stateless() {
                         outbox.notify(TOOLS_CHANGED, mcp::tools_list_changed(), true);
                     }
                     outbox.tools_changed(None);
