@@ -8,8 +8,8 @@ use std::sync::Arc;
 use clap::Args;
 use tokio::sync::mpsc;
 
-use super::http::HttpArgs;
 use super::gateway_args::{DialectChoice, EditorArgs, GatewayArgs, HubMode};
+use super::http::HttpArgs;
 use super::serve::{self, log_panics, watch_signals};
 use super::{Exit, output, resources};
 use crate::actors::gateway::OnWorkers;

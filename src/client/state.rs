@@ -153,7 +153,11 @@ impl Client {
     pub fn origin_of(&self, request: RequestKey) -> Option<(Origin, bool)> {
         let name = enter(&self.origin).0.clone()?;
         // Over a hub's connection, the session numbers its requests itself.
-        let number = if self.id == SessionId::STDIO || self.id.is_post() { request.number } else { self.outbox.number_of(request)? };
+        let number = if self.id == SessionId::STDIO || self.id.is_post() {
+            request.number
+        } else {
+            self.outbox.number_of(request)?
+        };
         let came_before = enter(&self.origin).1.remove(&number);
         Some((Origin { session: name, number }, came_before))
     }

@@ -162,9 +162,9 @@ impl Answers {
     /// Keeps the answer of a call that was not delivered, so that it can be fetched by the call's id. The answer of a call that still
     /// ran is not kept: its own result is, when that comes.
     pub fn keep_undelivered(&self, call: CallId, json: &str) {
-        let is_last = self.ledger.with(|ledger, _| {
-            ledger.record(call).is_some_and(|record| record.verdict != Some(Verdict::StillRunning))
-        });
+        let is_last = self
+            .ledger
+            .with(|ledger, _| ledger.record(call).is_some_and(|record| record.verdict != Some(Verdict::StillRunning)));
         if is_last {
             self.keep(call, json);
         }

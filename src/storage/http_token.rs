@@ -80,7 +80,14 @@ mod tests {
         assert_eq!(write(&format!("{token}\r\n"), 0o600).as_deref(), Ok(token));
         assert_eq!(write(token, 0o400).as_deref(), Ok(token));
         let long = "x".repeat(HTTP_TOKEN_MAX_BYTES + 1);
-        let bad = [(token, 0o640), (token, 0o604), ("secret", 0o600), ("secret secret secret", 0o600), ("", 0o600), (&*long, 0o600)];
+        let bad = [
+            (token, 0o640),
+            (token, 0o604),
+            ("secret", 0o600),
+            ("secret secret secret", 0o600),
+            ("", 0o600),
+            (&*long, 0o600),
+        ];
         for (text, mode) in bad {
             let why = write(text, mode).unwrap_err();
             assert!(why.contains(&path.display().to_string()) && !why.contains("secret"), "{why}");

@@ -12,7 +12,7 @@ use tokio::io::DuplexStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::time::timeout;
 
-use super::several::{Stop, conclude};
+use super::ending::{Stop, conclude};
 use super::stdin_reader;
 use crate::actors::gateway::{LoneSession, Spawn, foster};
 use crate::actors::parts::Parts;

@@ -13,14 +13,14 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::ending;
+use super::ending::{self, Stop};
 use super::posts::Posts;
 use super::run::Pumps;
 use crate::actors::gateway::{Spawn, Tree};
 use crate::actors::parts::Parts;
 use crate::client::{Arrival, Client, TooManySessions};
 use crate::core::shutdown::ShutdownReason;
-use crate::fsm::cause::{Cause, Loss};
+use crate::fsm::cause::Loss;
 use crate::limits::http::POSTS_MAX;
 use crate::limits::{FLUSH_MAX, FLUSH_READING_MAX};
 use crate::link::{LinkParts, Place, editors_changed};
@@ -40,16 +40,6 @@ pub struct Several<S> {
     /// Places for sessions of single messages.
     posts: Arc<Semaphore>,
     sessions: Mutex<Vec<JoinHandle<()>>>,
-}
-
-/// How the sessions end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// Every request is answered.
-    End,
-    /// Calls that were sent have this long to be answered. Everything else stays unanswered: the other side of the connection
-    /// keeps it, and brings it to this gateway's successor.
-    Leave(Duration),
 }
 
 /// An open session.
@@ -185,13 +175,13 @@ async fn serve<S: Spawn>(
         output.abort();
         return why;
     }
-    conclude(parts, client, why).await;
+    ending::conclude(parts, client, why).await;
     let _ = stop.send(true);
     if !tree.is_finished() {
         let _ = (&mut tree).await;
     }
     // For the calls that were read in the meantime.
-    settle(parts, client);
+    ending::settle(parts, client);
     ending::answer_all(client, why).await;
     if !client.outbox.is_flushed() {
         parts.env_of(client.id).events.stdout_not_read(client.outbox.counts().queued);
@@ -200,22 +190,6 @@ async fn serve<S: Spawn>(
         task.abort();
     }
     why
-}
-
-/// Ends what a session has open: nothing of it is sent any more, and every request is answered.
-pub(super) async fn conclude(parts: &Parts, client: &Client, why: ShutdownReason) {
-    client.begin_ending();
-    for link in parts.links.all() {
-        link.calls.decide(|ledger, now| ledger.refuse_held_of(client.id, Cause::ShuttingDown, now));
-    }
-    let permit = timeout(FLUSH_MAX, client.mailbox.permit(0)).await.ok().flatten();
-    client.actor.cast(session::Message::InputEnded(permit));
-    if why != ShutdownReason::ClientGone {
-        ending::handled(client).await;
-    }
-    client.actor.cast(session::Message::CallsSettled);
-    settle(parts, client);
-    ending::answer_all(client, why).await;
 }
 
 /// Ends a session whose client brings its open requests to another gateway: takes back what was not sent, and waits for the
@@ -231,18 +205,6 @@ async fn leave(parts: &Parts, client: &Client, patience: Duration) {
     }
     let _ = timeout(patience, client.outbox.calls_answered()).await;
     client.outbox.flushed_while_it_reads(FLUSH_MAX, FLUSH_READING_MAX).await;
-}
-
-/// Ends a session's part in its calls: sent calls go on without it. At the gateway's end all sent calls get their verdict
-/// instead.
-fn settle(parts: &Parts, client: &Client) {
-    for link in parts.links.all() {
-        if parts.env.is_draining() {
-            link.calls.close_epochs(Loss::Shutdown);
-        } else {
-            link.calls.decide(|ledger, now| ledger.part_from(client.id, now));
-        }
-    }
 }
 
 /// Starts a tree for each link to a project that is opened. At the end, stops all trees.

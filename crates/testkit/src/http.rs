@@ -154,7 +154,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let (name, value) = line.split_once(": ").unwrap_or_else(|| panic!("a header: {line:?}"));
             (name.to_lowercase(), value.to_owned())
         };
-        Some(Head { status: status.unwrap_or_else(|| panic!("a status: {text:?}")), headers: lines.map(header).collect() })
+        Some(Head {
+            status: status.unwrap_or_else(|| panic!("a status: {text:?}")),
+            headers: lines.map(header).collect(),
+        })
     }
 
     /// Reads the next piece of a streamed body. `None` at its end, or at the end of the connection.

@@ -71,6 +71,7 @@ pub(super) async fn answer<S: Service>(shared: Arc<Shared<Arc<S>>>, stream: BoxS
         }
     };
     let mut stream = connection.into_parts().io.stream;
+    progress.ended();
     let refused = match (ended, progress.stage()) {
         (None, Stage::Head | Stage::Body) => Some(Refused::TooSlow),
         // Nobody asked anything.

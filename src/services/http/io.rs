@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 
-use super::peer::{Progress, Stage};
+use super::peer::{HungUp, Progress, Stage};
 use crate::net::BoxStream;
 
 /// The number of bytes read from a connection at once: enough for a whole request of usual length.
@@ -32,9 +32,16 @@ impl Read for Io {
         ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer))?;
         if !buffer.filled().is_empty() {
             self.progress.heard();
-        } else if !self.progress.hung_up() {
-            // hyper asks again when the request is answered.
-            return Poll::Pending;
+        } else {
+            match self.progress.hung_up() {
+                HungUp::Told => {}
+                // hyper asks again when the request is answered.
+                HungUp::Hidden => return Poll::Pending,
+                HungUp::AskAgain => {
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+            }
         }
         cursor.put_slice(buffer.filled());
         Poll::Ready(Ok(()))

@@ -17,7 +17,7 @@ mod rules;
 mod service;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 pub use hyper::body::{Body, Bytes, Frame};
 pub use hyper::{Method, StatusCode, header};
@@ -26,9 +26,9 @@ use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use self::connection::Shared;
-pub use self::peer::Peer;
+pub use self::peer::{Delivered, Peer};
 use self::peer::{Progress, Stage};
-pub use self::reply::{Answer, Cut, Delivered, Reply};
+pub use self::reply::{Answer, Cut, Reply};
 pub(crate) use self::request::is_loopback_host;
 pub use self::request::{Head, Refused, Request};
 pub use self::rules::{Beyond, Kept, Lasting, Rules};
@@ -56,7 +56,7 @@ pub async fn serve_until(
     let shared =
         Arc::new(Shared { service, own: listener.local_addr(), bodies: Arc::new(Semaphore::new(room)), closing });
     let mut connections = JoinSet::new();
-    let mut open: HashMap<task::Id, (AbortHandle, Arc<Progress>)> = HashMap::new();
+    let mut open: HashMap<task::Id, (AbortHandle, Weak<Progress>)> = HashMap::new();
     tokio::pin!(stop);
     loop {
         while let Some(ended) = connections.try_join_next_with_id() {
@@ -83,12 +83,13 @@ pub async fn serve_until(
         }
         if place.is_some() {
             let (shared, progress) = (Arc::clone(&shared), Progress::new(kept));
-            let served = Arc::clone(&progress);
+            // Weak: what an answer holds on to must end with its connection.
+            let seen = Arc::downgrade(&progress);
             let task = connections.spawn(async move {
                 let _place = place;
-                connection::answer(shared, stream, served).await;
+                connection::answer(shared, stream, progress).await;
             });
-            open.insert(task.id(), (task, progress));
+            open.insert(task.id(), (task, seen));
         } else if let Some(reply) = shared.service.refuse(Refused::Busy) {
             // The buffer of a new connection is empty, so the write does not block.
             let _ = reply.write(&mut stream).await;
@@ -103,10 +104,10 @@ pub async fn serve_until(
 /// keep others out.
 async fn place_of_an_unused(
     places: &Arc<Semaphore>,
-    open: &HashMap<task::Id, (AbortHandle, Arc<Progress>)>,
+    open: &HashMap<task::Id, (AbortHandle, Weak<Progress>)>,
 ) -> Option<OwnedSemaphorePermit> {
     let unused = open.values().filter_map(|(task, progress)| {
-        let (stage, since) = progress.unused_since().filter(|_| !task.is_finished())?;
+        let (stage, since) = progress.upgrade()?.unused_since().filter(|_| !task.is_finished())?;
         Some(((stage == Stage::Head, since), task))
     });
     let (_, task) = unused.min_by_key(|(order, _)| *order)?;

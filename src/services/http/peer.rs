@@ -6,10 +6,12 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use super::reply::Delivered;
 use super::rules::Kept;
 use crate::limits::{SERVED_TIMEOUT, STDOUT_WRITE_MAX_BYTES};
 use crate::runtime::enter;
+
+/// Called when an answer was handed to the system as a whole. Dropped instead if it was not.
+pub type Delivered = Box<dyn FnOnce() + Send>;
 
 /// The stage of the exchange on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +26,17 @@ pub(super) enum Stage {
     Answering,
     /// hyper has the answer.
     Writing,
+}
+
+/// What hyper is told of a client that closed its sending side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HungUp {
+    /// That it did.
+    Told,
+    /// Nothing.
+    Hidden,
+    /// Nothing, and it must ask again at once.
+    AskAgain,
 }
 
 /// The client at the other end of a connection.
@@ -144,14 +157,23 @@ impl Progress {
         }
     }
 
-    /// The client closed its sending side. Returns whether hyper is told so: on a kept connection it is not while a request is
-    /// open, since the client may still read the answer. The service decides.
-    pub(super) fn hung_up(&self) -> bool {
-        if self.kept.is_none() || !matches!(self.stage(), Stage::Answering | Stage::Writing) {
-            return true;
+    /// The client closed its sending side. Says what hyper is told: on a kept connection nothing while a request is open, since the
+    /// client may still read the answer. The service decides.
+    pub(super) fn hung_up(&self) -> HungUp {
+        let was_known = self.hung_up.send_replace(true);
+        match self.stage() {
+            _ if self.kept.is_none() => HungUp::Told,
+            Stage::Answering | Stage::Writing => HungUp::Hidden,
+            // The service may have the whole body in a moment.
+            Stage::Body if !was_known => HungUp::AskAgain,
+            Stage::Idle | Stage::Head | Stage::Body => HungUp::Told,
         }
-        self.hung_up.send_replace(true);
-        false
+    }
+
+    /// The connection has ended: an answer that is on its way is lost.
+    pub(super) fn ended(&self) {
+        let lost = enter(&self.state).delivered.take();
+        drop(lost);
     }
 
     /// The client's side took this many bytes.

@@ -12,11 +12,8 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use tokio::io::AsyncWriteExt as _;
 
-use super::peer::Progress;
+use super::peer::{Delivered, Progress};
 use crate::net::BoxStream;
-
-/// Called when an answer was handed to the system as a whole. Dropped instead if it was not.
-pub type Delivered = Box<dyn FnOnce() + Send>;
 
 /// The stream of an answer ends before its end: the client has hung up, or its request has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

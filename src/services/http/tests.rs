@@ -14,8 +14,10 @@ use crate::limits::{SERVED_HEAD_MAX_BYTES, SERVED_HEADERS_MAX, SERVED_LINGER, SE
 use crate::net::{BoxFuture, BoxStream};
 
 const BODY_MAX: usize = 64;
-const POSTS: Rules = Rules { body_max: Some(BODY_MAX), pages: false, connections_max: 2, beyond: Beyond::Waits, lasting: Lasting::Once };
-const PAGES: Rules = Rules { body_max: None, pages: true, connections_max: 2, beyond: Beyond::Refused, lasting: Lasting::Once };
+const POSTS: Rules =
+    Rules { body_max: Some(BODY_MAX), pages: false, connections_max: 2, beyond: Beyond::Waits, lasting: Lasting::Once };
+const PAGES: Rules =
+    Rules { body_max: None, pages: true, connections_max: 2, beyond: Beyond::Refused, lasting: Lasting::Once };
 const GET: &str = "GET /logs HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 /// A service that records its requests, and answers a refusal with the reason.

@@ -4,13 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use tokio::time::sleep;
 
-use super::events::{Events, Shared};
+use super::events::{Events, Open, Shared};
 use super::guard::Guard;
-use super::http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use super::Hub;
-use super::http::{
-    self, Answer, Beyond, Bytes, Head, Kept, Lasting, Method, Peer, Refused, Reply, Request, Rules, StatusCode,
-};
+use super::hub::Hub;
 use crate::client::Posting;
 use crate::limits::http::{
     HTTP_BODIES_MAX_BYTES, HTTP_BODY_TIME_MAX, HTTP_CONNECTIONS_MAX, HTTP_IDLE_MAX, HTTP_REQUEST_MAX_BYTES,
@@ -20,6 +16,10 @@ use crate::net::BoxFuture;
 use crate::protocol::jsonrpc::{self, Fault, RequestId, RpcError};
 use crate::protocol::mcp::http::{self as rules, Asks, Header, Rejected};
 use crate::runtime::enter;
+use crate::services::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use crate::services::http::{
+    self, Answer, Beyond, Bytes, Head, Kept, Lasting, Method, Peer, Refused, Reply, Request, Rules, StatusCode,
+};
 use crate::telemetry::metrics::labels::{HttpEra, HttpRefusal};
 
 const JSON: &str = "application/json";
@@ -91,7 +91,9 @@ impl<H: Hub> http::Service for Post<H> {
         };
         let schema = |tool: &str| self.hub.schema(project.as_deref(), tool);
         let asks = match rules::read(&request.body, |name| value_of(&request.headers, name), schema) {
-            Ok(rules::Post::Unanswered) => return Ok(self.reply(None, Reply::new(StatusCode::ACCEPTED, "", "")).into()),
+            Ok(rules::Post::Unanswered) => {
+                return Ok(self.reply(None, Reply::new(StatusCode::ACCEPTED, "", "")).into());
+            }
             Ok(rules::Post::Asks(asks)) => asks,
             Err(Rejected { id, error }) => {
                 return Ok(self.rejected(StatusCode::BAD_REQUEST, id.as_ref(), &error).into());
@@ -131,7 +133,7 @@ impl<H: Hub> http::Service for Post<H> {
         let hung_up = (era == HttpEra::Stateless).then(|| -> BoxFuture<'static, ()> { Box::pin(peer.hung_up()) });
         let head = self.reply(Some(era), Reply::new(StatusCode::OK, STREAM, ""));
         let head = head.with(ACCEL_BUFFERING, HeaderValue::from_static("no"));
-        let open = Box::new(self.hub.events().http_stream());
+        let open = Open::count(self.hub.events());
         let events = Events::of(Arc::clone(&shared), first, hung_up, open);
         Ok(Answer::stream(head, events).when_delivered(delivered(shared)))
     }

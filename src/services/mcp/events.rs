@@ -7,11 +7,12 @@ use std::task::{Context, Poll};
 
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::http::{Body, Bytes, Cut, Frame};
 use crate::client::Conversation;
 use crate::limits::http::HTTP_KEEP_ALIVE_EVERY;
 use crate::net::BoxFuture;
 use crate::runtime::enter;
+use crate::services::http::{Body, Bytes, Cut, Frame};
+use crate::telemetry::events as telemetry;
 
 const BEFORE: &[u8] = b"event: message\ndata: ";
 const AFTER: &[u8] = b"\n\n";
@@ -36,7 +37,20 @@ pub(super) struct Events {
 }
 
 /// Counts an open stream while it lives.
-pub(super) type Open = Box<dyn Send>;
+pub(super) struct Open(telemetry::Events);
+
+impl Open {
+    pub(super) fn count(events: &telemetry::Events) -> Self {
+        events.http_stream_opened();
+        Self(events.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.http_stream_ended();
+    }
+}
 
 impl Events {
     /// `first`: a line that was read already.
@@ -47,8 +61,7 @@ impl Events {
         open: Open,
     ) -> Self {
         let pulse = Box::pin(sleep(HTTP_KEEP_ALIVE_EVERY));
-        let mut events =
-            Self { conversation, pieces: VecDeque::new(), is_over: false, pulse, hung_up, _open: open };
+        let mut events = Self { conversation, pieces: VecDeque::new(), is_over: false, pulse, hung_up, _open: open };
         if let Some((line, is_answer)) = first {
             events.add(line, is_answer);
         }

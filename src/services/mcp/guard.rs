@@ -10,8 +10,8 @@ use std::str::FromStr;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use super::http::header::{self, HeaderValue};
-use super::http::{Head, Refused, is_loopback_host};
+use crate::services::http::header::{self, HeaderValue};
+use crate::services::http::{Head, Refused, is_loopback_host};
 
 /// The word before a token.
 const SCHEME: &str = "Bearer";
@@ -28,7 +28,11 @@ impl FromStr for HostName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let fix = || format!("{text:?} is no host: name it as in a URL, without scheme and path, as in mcp.example.com or 10.0.0.5:8443");
+        let fix = || {
+            format!(
+                "{text:?} is no host: name it as in a URL, without scheme and path, as in mcp.example.com or 10.0.0.5:8443"
+            )
+        };
         let (name, port) = split(text).ok_or_else(fix)?;
         let is_of_a_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
         if name.is_empty() || !name.bytes().all(is_of_a_name) {

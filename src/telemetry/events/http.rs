@@ -7,16 +7,6 @@ use super::Events;
 use crate::telemetry::metrics::labels::{HttpEra, HttpRefusal};
 use crate::telemetry::metrics::{Id, as_f64};
 
-/// An open stream, which is counted until this value is dropped.
-#[derive(Debug)]
-pub struct HttpStream(Events);
-
-impl Drop for HttpStream {
-    fn drop(&mut self) {
-        self.0.count_streams(|streams| streams.saturating_sub(1));
-    }
-}
-
 impl Events {
     /// MCP is served over HTTP at this address.
     pub fn http_listening(&self, address: SocketAddr) {
@@ -46,13 +36,18 @@ impl Events {
     }
 
     /// A response became a stream.
-    pub fn http_stream(&self) -> HttpStream {
+    pub fn http_stream_opened(&self) {
         self.count_streams(|streams| streams + 1);
-        HttpStream(self.clone())
+    }
+
+    /// A stream has ended.
+    pub fn http_stream_ended(&self) {
+        self.count_streams(|streams| streams.saturating_sub(1));
     }
 
     fn count_streams(&self, change: impl Fn(usize) -> usize) {
-        let changed = self.0.http_streams.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |streams| Some(change(streams)));
+        let changed =
+            self.0.http_streams.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |streams| Some(change(streams)));
         let streams = changed.map_or(0, change);
         self.metrics().set(Id::HttpStreams, [], as_f64(streams));
     }

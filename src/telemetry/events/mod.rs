@@ -22,7 +22,6 @@ use tokio::sync::watch;
 
 use self::link_story::LinkStory;
 use self::quota::Quota;
-pub use self::http::HttpStream;
 pub use self::sample::{HubSample, Sample};
 use super::flight::{FlightRecorder, Timeline};
 use super::log_queue::LogCounts;

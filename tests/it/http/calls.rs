@@ -105,7 +105,7 @@ async fn progress_makes_a_stream_and_so_does_an_answer_that_takes_long() {
     let stage = Stage::new().await;
     let editor = stage.editor(0).await;
     let path = stage.path(0);
-    let mut message = call(1, "hold", json!({}));
+    let mut message = call(1, "count", json!({"key": "p", "hold": true}));
     message["params"]["_meta"] = json!({"progressToken": "p"});
     let mut streamed = stage.connect().await;
     streamed.send(&handshake(&path, &message)).await;
@@ -113,13 +113,17 @@ async fn progress_makes_a_stream_and_so_does_an_answer_that_takes_long() {
     assert_eq!(head.header("content-type"), "text/event-stream");
     assert_eq!(head.header("x-accel-buffering"), "no");
     let first = within("progress", streamed.event()).await.unwrap();
-    assert_eq!((first["method"].as_str(), &first["params"]["progressToken"]), (Some("notifications/progress"), &json!("p")));
+    assert_eq!(
+        (first["method"].as_str(), &first["params"]["progressToken"]),
+        (Some("notifications/progress"), &json!("p"))
+    );
+    until("it runs", || editor.runs("p") == 1).await;
     editor.release();
     let mut last = first;
     while let Some(event) = within("the answer", streamed.event()).await {
         last = event;
     }
-    assert!(text(&last).contains("Released"), "{last}");
+    assert!(text(&last).contains("Runs"), "{last}");
 
     let mut slow = stage.connect().await;
     let began = tokio::time::Instant::now();
@@ -135,7 +139,8 @@ async fn progress_makes_a_stream_and_so_does_an_answer_that_takes_long() {
     let rest = within("the answer", slow.body(&head)).await.unwrap();
     assert_eq!(events(&rest).len(), 1, "{rest}");
     // The connection is kept, and serves the next request.
-    let next = within("the next", slow.ask(&handshake(&path, &call(3, "echo", json!({"text": "again"}))))).await.unwrap();
+    let next =
+        within("the next", slow.ask(&handshake(&path, &call(3, "echo", json!({"text": "again"}))))).await.unwrap();
     assert!(text(&next.answer()).contains("again"));
     stage.end().await;
 }
@@ -161,14 +166,14 @@ async fn messages_are_no_sessions_for_people() {
     let stage = Stage::new().await;
     let editor = stage.editor(0).await;
     let mut waits = stage.connect().await;
-    waits.send(&handshake(&stage.path(0), &call(1, "hold", json!({})))).await;
-    settle().await;
+    waits.send(&handshake(&stage.path(0), &call(1, "count", json!({"key": "k", "hold": true})))).await;
+    until("it runs", || editor.runs("k") == 1).await;
     assert!(stage.parts.sessions.local().is_empty() && stage.parts.sessions.all().len() == 2);
-    let list: Value =
-        serde_json::from_str(&stage.call("/mcp", "holdfast_editors", json!({})).await).unwrap();
+    let list: Value = serde_json::from_str(&stage.call("/mcp", "holdfast_editors", json!({})).await).unwrap();
     assert_eq!(list["editors"][0]["clients"], 0, "{list}");
     editor.release();
-    within("its answer", waits.head()).await.unwrap();
+    let head = within("its answer", waits.head()).await.unwrap();
+    within("all of it", waits.body(&head)).await.unwrap();
     tokio::time::sleep(Duration::from_millis(10)).await;
     stage.end().await;
 }

@@ -54,7 +54,9 @@ async fn batches_are_of_the_version_that_has_them() {
 #[tokio::test(start_paused = true)]
 async fn what_is_no_message_of_mcp_is_refused_with_its_reason() {
     let stage = Stage::new().await;
-    for (body, code) in [("{", -32700), ("7", -32600), ("", -32700), (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, -32600)] {
+    for (body, code) in
+        [("{", -32700), ("7", -32600), ("", -32700), (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, -32600)]
+    {
         let answer = stage.raw(&post("/mcp", &headers(&[]), body)).await;
         assert_eq!((answer.status(), answer.answer()["error"]["code"].as_i64()), (400, Some(code)), "{body}");
     }
@@ -69,9 +71,13 @@ async fn what_is_no_message_of_mcp_is_refused_with_its_reason() {
     assert_eq!(stage.raw(&typed("text/plain")).await.status(), 415);
     assert_eq!(stage.raw(&typed("application/json; charset=utf-8")).await.status(), 200);
     let accepting = |types: &str| whole.replace("application/json, text/event-stream", types);
-    for (types, status) in
-        [("*/*", 200), ("text/*;q=0.5, application/json", 200), ("application/json", 406), ("text/event-stream", 406), ("*/*;q=0", 406)]
-    {
+    for (types, status) in [
+        ("*/*", 200),
+        ("text/*;q=0.5, application/json", 200),
+        ("application/json", 406),
+        ("text/event-stream", 406),
+        ("*/*;q=0", 406),
+    ] {
         assert_eq!(stage.raw(&accepting(types)).await.status(), status, "{types}");
     }
     for method in ["GET", "DELETE", "PUT", "OPTIONS"] {

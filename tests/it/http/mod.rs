@@ -60,8 +60,7 @@ impl Stage {
         }
         let (net, host, sabotage) = (MemoryNet::new(), MemoryHost::new(), Sabotage::default());
         let state_dir = Some(folder.path().join("state"));
-        let parts =
-            Parts::new(Config { seed: Some(7), state_dir, ..Config::default() }, net.clone(), host.clone());
+        let parts = Parts::new(Config { seed: Some(7), state_dir, ..Config::default() }, net.clone(), host.clone());
         let several = Several::start(parts.clone(), sabotage.clone());
         let posts = several.take_posts().await.unwrap();
         let listener = net.bind(PORT).await.unwrap();
