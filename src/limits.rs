@@ -476,6 +476,8 @@ pub const SERVED_HEADERS_MAX: usize = 64;
 pub const SERVED_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the server goes on reading what a peer sends after it was answered: closing at once could lose the answer.
 pub const SERVED_LINGER: Duration = Duration::from_millis(500);
+/// How long a server that ends waits for the answers that its clients still read, and for connections that linger.
+pub const SERVED_END_MAX: Duration = Duration::from_secs(1);
 
 // ---- Metrics -------------------------------------------------------------------------------------------------------
 

@@ -121,6 +121,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
+    /// Reads until the end of the connection. Returns everything that was not returned before.
+    ///
+    /// # Panics
+    /// If it is no text.
+    pub async fn rest(&mut self) -> String {
+        while self.more().await {}
+        String::from_utf8(std::mem::take(&mut self.read)).unwrap()
+    }
+
     async fn until(&mut self, end: &[u8]) -> Option<String> {
         loop {
             if let Some(at) = self.read.windows(end.len()).position(|part| part == end) {

@@ -33,7 +33,7 @@ pub(crate) use self::request::is_loopback_host;
 pub use self::request::{Head, Refused, Request};
 pub use self::rules::{Beyond, Kept, Lasting, Rules};
 pub use self::service::Service;
-use crate::limits::{ACCEPT_PAUSE, FLUSH_MAX, FLUSH_READING_MAX};
+use crate::limits::{ACCEPT_PAUSE, FLUSH_MAX, SERVED_END_MAX};
 use crate::net::Listener;
 
 /// Accepts connections and answers their requests. A panic while a connection is served closes only that connection. Never
@@ -96,7 +96,8 @@ pub async fn serve_until(
         }
     }
     close.send_replace(true);
-    let _ = timeout(FLUSH_READING_MAX, async { while connections.join_next().await.is_some() {} }).await;
+    let _ = timeout(SERVED_END_MAX, async { while connections.join_next().await.is_some() {} }).await;
+    connections.shutdown().await;
 }
 
 /// Ends a connection on which no request is open, and returns its place: the one that was unused for the longest time, or, if no

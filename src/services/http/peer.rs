@@ -65,6 +65,8 @@ pub(super) struct Progress {
 struct State {
     stage: Stage,
     since: Instant,
+    /// Whether hyper was told in this stage to ask again for a client that closed its sending side.
+    asked_again: bool,
     /// Since when the client has read nothing, although there is something to read.
     blocked: Option<Instant>,
     /// Bytes that the client has read since then.
@@ -79,6 +81,7 @@ impl Progress {
         let state = State {
             stage: Stage::Head,
             since: Instant::now(),
+            asked_again: false,
             blocked: None,
             taken: 0,
             is_whole: false,
@@ -119,7 +122,7 @@ impl Progress {
     pub(super) fn enter(&self, stage: Stage) {
         let kept = self.kept.is_some();
         self.change(|state| {
-            state.stage = stage;
+            (state.stage, state.asked_again) = (stage, false);
             // A connection that is not kept has one time for its whole request.
             if kept || stage != Stage::Body {
                 state.since = Instant::now();
@@ -160,14 +163,16 @@ impl Progress {
     /// The client closed its sending side. Says what hyper is told: on a kept connection nothing while a request is open, since the
     /// client may still read the answer. The service decides.
     pub(super) fn hung_up(&self) -> HungUp {
-        let was_known = self.hung_up.send_replace(true);
-        match self.stage() {
-            _ if self.kept.is_none() => HungUp::Told,
-            Stage::Answering | Stage::Writing => HungUp::Hidden,
-            // The service may have the whole body in a moment.
-            Stage::Body if !was_known => HungUp::AskAgain,
-            Stage::Idle | Stage::Head | Stage::Body => HungUp::Told,
+        self.hung_up.send_replace(true);
+        if self.kept.is_none() {
+            return HungUp::Told;
         }
+        let mut state = enter(&self.state);
+        if matches!(state.stage, Stage::Answering | Stage::Writing) {
+            return HungUp::Hidden;
+        }
+        // hyper may have read a whole request by now, which the service gets in a moment.
+        if std::mem::replace(&mut state.asked_again, true) { HungUp::Told } else { HungUp::AskAgain }
     }
 
     /// The connection has ended: an answer that is on its way is lost.

@@ -34,7 +34,7 @@ impl Service for Echo {
         self.rules
     }
 
-    async fn answer(&self, request: Request, peer: Peer) -> Result<Answer, Refused> {
+    async fn answer(&self, request: Request, _: Peer) -> Result<Answer, Refused> {
         if request.method == Method::DELETE {
             return Err(Refused::BadMethod);
         }

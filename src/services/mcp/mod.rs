@@ -17,6 +17,7 @@ pub use self::guard::{Guard, HostName};
 pub use self::hub::Hub;
 use super::http;
 use super::keeper::{self, Keeper, Life};
+use crate::limits::{FLUSH_MAX, SERVED_END_MAX};
 use crate::net::Listener;
 
 /// The running service.
@@ -30,9 +31,10 @@ impl Server {
         Self(Keeper::start(hub, "http", move |stopped| keep(served, guard, listener, stopped)))
     }
 
-    /// Ends the service, after the answers that are on their way.
+    /// Ends the service, after the answers that are on their way. Before this, the hub has ended its sessions: what its clients read
+    /// was handed to the system.
     pub async fn end(self) {
-        self.0.end().await;
+        self.0.end_within(SERVED_END_MAX + FLUSH_MAX).await;
     }
 }
 

@@ -128,7 +128,7 @@ impl Stage {
         within("the end of the service", self.server.end()).await;
         assert!(!self.parts.env.health.has_failed_task());
         assert_eq!(self.parts.sessions.all().len(), 1, "only that of stdin and stdout, which nobody uses");
-        assert_eq!(self.parts.links.all().len(), 1);
+        assert_eq!(self.parts.links.all().len(), 1, "only the first one, which nobody uses");
     }
 }
 
