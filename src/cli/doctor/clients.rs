@@ -17,8 +17,12 @@ pub fn clients(config: &Config, project: Option<&Path>, listed: Option<usize>) -
     // Without a home or a path of this program nothing can be checked. `holdfast setup` names that reason, and the finding about
     // the state folder reports a missing HOME.
     let Some((standings, own)) = standing::here(project) else { return Vec::new() };
-    let there = |standing: &Standing| standing.sign.is_some() || !matches!(standing.state, State::NotConfigured);
-    let mut findings: Vec<Finding> = standings.iter().filter(|standing| there(standing)).map(of_client).collect();
+    let has_entry = |standing: &Standing| !matches!(standing.state, State::NotConfigured);
+    // Who has an entry in the project's file needs none in the user's.
+    let in_project = |one: &Standing| own.iter().any(|other| other.client.name == one.client.name && has_entry(other));
+    let there = |standing: &&Standing| has_entry(standing) || (standing.sign.is_some() && !in_project(standing));
+    let of_project = own.iter().filter(|standing| has_entry(standing));
+    let mut findings: Vec<Finding> = standings.iter().filter(there).chain(of_project).map(of_client).collect();
     let starts_us = |one: &Standing| {
         let same = |other: &&Standing| other.client.name == one.client.name && other.is_configured();
         standings.iter().chain(&own).any(|other| same(&other))
@@ -29,13 +33,13 @@ pub fn clients(config: &Config, project: Option<&Path>, listed: Option<usize>) -
             Finding::note("client", clean(&format!("{}: {says}", title(one.client)))).fix(fix)
         }),
     );
-    let configured = standings.iter().filter(|standing| standing.is_configured());
+    let configured = standings.iter().chain(&own).filter(|standing| standing.is_configured());
     findings.extend(configured.filter_map(|standing| {
         let traits = config.clients.traits_of_client(labelled(standing.client.name)?);
         let says = user_text::too_many_tools(&traits, listed?)?;
         Some(Finding::of_sentence("client", &says))
     }));
-    if standings.iter().any(Standing::is_configured) {
+    if standings.iter().chain(&own).any(Standing::is_configured) {
         return findings;
     }
     let none = Finding::note("client", "no AI client that holdfast knows starts this program")

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use holdfast_client_config::{
-    ChangeError, Client, Done, ENTRY_NAME, Launch, Places, Plan, Wish, Written, files, make, snippet,
+    ChangeError, Client, Done, ENTRY_NAME, Launch, Places, Plan, Standing, State, Wish, Written, files, make, snippet,
 };
 
 use super::arguments::{SetupArgs, Shared, complain};
@@ -79,6 +79,9 @@ impl Task<'_> {
     fn make(&self, file: &Path) -> Result<Exit, ChangeError> {
         let (plan, done) = make(self.client, file, self.places, self.wish)?;
         self.report(plan.path(), &done);
+        if let (Wish::Lack, Done::Already) = (self.wish, &done) {
+            self.tell_of_entry_in_project();
+        }
         if let (Wish::Replace(_), true) = (self.wish, done != Done::Already) {
             for old in &plan.old {
                 row(
@@ -112,6 +115,25 @@ impl Task<'_> {
             for (says, fix) in of_old(standing, true) {
                 row("note", &clean(&format!("{says}; `{fix}` takes it out")));
             }
+        }
+    }
+
+    /// Says that there is an entry in the client's file of the project around the working directory, if that file was not meant.
+    fn tell_of_entry_in_project(&self) {
+        let around = std::env::current_dir().ok().and_then(|here| config::named_project(&here).ok());
+        let Some(project) = around.filter(|_| !self.places.of_project(self.client)) else { return };
+        let beside = standing::of_project(&project, self.places.clone(), Path::new(&self.launch.program));
+        let has_entry =
+            |one: &&Standing| one.client.name == self.client.name && !matches!(one.state, State::NotConfigured);
+        if let Some(one) = beside.iter().find(has_entry) {
+            let (name, project) = (self.client.name, project.display());
+            row(
+                "note",
+                &clean(&format!(
+                    "{} has one; `holdfast setup {name} --remove --project {project}` takes it out",
+                    one.file.display()
+                )),
+            );
         }
     }
 

@@ -201,3 +201,28 @@ async fn who_owned_a_file_still_does() {
         assert_eq!(owner(&place.path(made)), owner(&home), "what is new in his home is his: {made}");
     }
 }
+
+#[tokio::test]
+async fn an_entry_in_the_projects_own_file_counts_and_is_found_again() {
+    let place = Place::new();
+    let project = place.project("Castle");
+    place.write(".cursor/mcp.json", "{}");
+    let there = async |words: &[&str]| {
+        let mut command = place.command(words.iter().copied());
+        command.current_dir(&project);
+        finish(command, b"").await
+    };
+    let done = there(&["setup", "cursor", "--project", text(&project)]).await;
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let doctor: Value = serde_json::from_str(&there(&["doctor", "--json"]).await.out).expect("JSON");
+    let says: Vec<&str> =
+        doctor["findings"].as_array().into_iter().flatten().filter_map(|one| one["says"].as_str()).collect();
+    assert!(says.iter().any(|says| says.starts_with("Cursor starts this program")), "{says:?}");
+    assert!(!says.iter().any(|says| says.contains("has no entry") || says.contains("no AI client")), "{says:?}");
+    // The user's file has none, and says where there is one.
+    let other = there(&["setup", "cursor", "--remove"]).await;
+    assert!(other.out.contains("has no entry") && other.out.contains("--remove --project"), "{other:?}");
+    let removed = there(&["setup", "cursor", "--remove", "--project", text(&project)]).await;
+    assert!(removed.out.contains("no longer starts holdfast"), "{removed:?}");
+    assert!(!there(&["setup", "cursor", "--remove"]).await.out.contains("--project"), "nothing is left to name");
+}
