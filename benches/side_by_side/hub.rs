@@ -25,6 +25,18 @@ impl Drop for Hub {
     }
 }
 
+/// Starts a simulated editor of a new project, and waits until it listens.
+fn fake_unity(project: &Path) -> io::Result<Session> {
+    for part in ["Assets", "ProjectSettings"] {
+        std::fs::create_dir_all(project.join(part))?;
+    }
+    let mut editor = Command::new(holdfast());
+    editor.args(["fake-unity", "--quiet", "--tick-ms", "0", "--project"]).arg(project);
+    let mut editor = Session::start(&mut editor)?;
+    editor.read()?;
+    Ok(editor)
+}
+
 impl Bench {
     fn session(&self, project: &Path, when: &str) -> io::Result<Session> {
         let project = project.to_string_lossy().into_owned();
@@ -35,13 +47,7 @@ impl Bench {
     pub fn hub(&mut self) -> io::Result<()> {
         let folder = tempfile::tempdir()?;
         let project = folder.path().join("project");
-        for part in ["Assets", "ProjectSettings"] {
-            std::fs::create_dir_all(project.join(part))?;
-        }
-        let mut editor = Command::new(holdfast());
-        editor.args(["fake-unity", "--quiet", "--tick-ms", "0", "--project"]).arg(&project);
-        let mut editor = Session::start(&mut editor)?;
-        editor.read()?;
+        let _editor = fake_unity(&project)?;
         let mut command = Command::new(holdfast());
         command.arg("hub").envs(self.environment());
         let hub = Hub(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
@@ -160,14 +166,7 @@ impl Bench {
         for count in EDITORS {
             while editors.len() < count {
                 let project = folder.join(format!("editor{}", editors.len()));
-                for part in ["Assets", "ProjectSettings"] {
-                    std::fs::create_dir_all(project.join(part))?;
-                }
-                let mut editor = Command::new(holdfast());
-                editor.args(["fake-unity", "--quiet", "--tick-ms", "0", "--project"]).arg(&project);
-                let mut editor = Session::start(&mut editor)?;
-                editor.read()?;
-                editors.push(editor);
+                editors.push(fake_unity(&project)?);
                 let mut session = self.session(&project, "auto")?;
                 session.open()?;
                 session.echo()?;

@@ -76,8 +76,8 @@ pub fn run(arguments: &DashboardsArgs) -> ExitCode {
 
 /// Returns the files, with the folder of the records in the scrape configuration.
 fn files(records: &Path) -> Vec<(&'static str, String)> {
-    // In YAML's single quotes only a quote is special, so a Windows path stays as it is.
-    let targets = format!("['{}']", records.join("*.json").display().to_string().replace('\'', "''"));
+    // Every JSON text is a YAML text too, whatever the path has in it.
+    let targets = serde_json::json!([records.join("*.json").display().to_string()]).to_string();
     FILES.iter().map(|(name, text)| (*name, text.replace(TARGETS, &targets))).collect()
 }
 
@@ -87,11 +87,12 @@ fn write(folder: &Path, files: &[(&str, String)], force: bool) -> Result<usize, 
     let mut other = Vec::new();
     for (name, text) in files {
         let path = folder.join(name);
-        match std::fs::read(&path) {
+        // A longer file is another one, so no more is read of it.
+        match RealHost.read(&path, text.len()) {
             Ok(bytes) if bytes == text.as_bytes() => {}
-            Ok(_) => other.push((path, text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push((path, text)),
-            Err(error) => return Err(format!("{} could not be read ({error}). Nothing was written.", path.display())),
+            _ if path.is_file() => other.push((path, text)),
+            _ => return Err(format!("{} is there and is no file. Nothing was written.", path.display())),
         }
     }
     if !force && !other.is_empty() {
@@ -111,9 +112,10 @@ fn write(folder: &Path, files: &[(&str, String)], force: bool) -> Result<usize, 
     Ok(missing.len())
 }
 
-/// Writes a file that is whole at every moment. Everybody may read it: Prometheus and Grafana may be other users.
+/// Writes a file that is whole at every moment, and that others may read: Grafana often runs as another user.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let new = path.with_extension("new");
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let new = path.with_file_name(format!(".{name}.holdfast"));
     let done = std::fs::write(&new, text).and_then(|()| RealHost.rename(&new, path));
     if done.is_err() {
         // What is left of it is replaced by the next attempt.
@@ -154,9 +156,14 @@ mod tests {
 
     #[test]
     fn prometheus_finds_the_records_of_the_state_folder() {
-        let files = files(Path::new("/home/o'neil/state/metrics"));
-        let (_, config) = files.iter().find(|(name, _)| name.ends_with("prometheus.yaml")).expect("it is among them");
-        assert!(config.contains("files: ['/home/o''neil/state/metrics/*.json']"), "{config}");
-        assert!(!config.contains(TARGETS), "{config}");
+        for (folder, written) in [
+            ("/home/o'neil/metrics", r#"files: ["/home/o'neil/metrics/*.json"]"#),
+            ("/a \"b\"\n: #", r#"files: ["/a \"b\"\n: #/*.json"]"#),
+        ] {
+            let files = files(Path::new(folder));
+            let (_, config) =
+                files.iter().find(|(name, _)| name.ends_with("prometheus.yaml")).expect("it is among them");
+            assert!(config.contains(written) && !config.contains(TARGETS), "{config}");
+        }
     }
 }

@@ -163,18 +163,19 @@ pub const INTERNAL: &str = "A part of holdfast failed while it handled this requ
 /// The text for a request that was still open when the gateway shut down.
 pub const SHUT_DOWN: &str = "holdfast was shut down before it answered this request. Nothing of it was sent to Unity.";
 
-/// Returns the text for a call that a hub had sent, and of which its successor learns nothing.
+/// Returns the text for a call that a hub had sent, and of which nothing can be learned now. Whether that hub still runs is not known.
 pub fn lost_with_the_hub(tool: &str, call: Option<CallId>) -> String {
     let named = call.map(|call| format!(" Call id {call}.")).unwrap_or_default();
     format!(
-        "Outcome unknown: the hub ended after `{tool}` was sent to Unity, and what became of the call cannot be learned. It may have \
+        "Outcome unknown: the hub was lost after `{tool}` was sent to Unity, and what became of the call cannot be learned. It may have \
          run, and holdfast does not send it again. Check its effect in the project before you repeat it.{named}"
     )
 }
 
-/// Told behind the result of a call whose hub ended before it could answer. What became of the call is in the result.
-pub const TAKEN_OVER: &str = "The holdfast hub that this call was made through ended before it could answer. Another process took \
-                              the call over and delivers this result.";
+/// The last text of the answer to a call whose session lost its hub meanwhile. That the hub ended is not known: it may only have closed
+/// the connection.
+pub const TAKEN_OVER: &str = "While this call was open, the session lost its connection to the holdfast hub. The call was taken over, \
+                              and this is its answer.";
 
 /// The text for a request that the hub had not answered when the session ended.
 pub const HUB_LEFT: &str = "The session ended before the hub answered this request. If it was a call, it may have run, or may still \

@@ -104,7 +104,7 @@ pub enum Loss {
     ProjectChanged,
     /// A part of the gateway crashed.
     Gateway,
-    /// The hub that had sent the call ended, and another one took over.
+    /// The hub that had sent the call was lost, and another gateway took the call over.
     HubEnded,
     /// The gateway was shut down.
     Shutdown,

@@ -17,7 +17,7 @@ pub struct Follower {
     file: Option<File>,
     /// The file that was read before it.
     before: Option<File>,
-    /// The beginning of a line whose end is not written yet.
+    /// The beginning of a line whose end is not written yet; at most [`LOG_FILE_MAX_BYTES`].
     rest: Vec<u8>,
     /// The lines that every new file repeats.
     heads: Vec<String>,
@@ -81,7 +81,13 @@ impl Follower {
 
     fn keep(&mut self, bytes: &[u8], lines: &mut Vec<String>) {
         self.rest.extend_from_slice(bytes);
-        let Some(end) = memchr::memrchr(b'\n', &self.rest) else { return };
+        let Some(end) = memchr::memrchr(b'\n', &self.rest) else {
+            if self.rest.len() > LOG_FILE_MAX_BYTES {
+                // No gateway writes such a line.
+                self.rest.clear();
+            }
+            return;
+        };
         let whole: Vec<u8> = self.rest.drain(..=end).collect();
         for line in whole.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let line = String::from_utf8_lossy(line).into_owned();
