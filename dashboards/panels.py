@@ -120,8 +120,8 @@ OVERVIEW = [
         "bridge", runbook="link-stuck",
     ),
     table(
-        "In this state since", "dateTimeFromNow", (8, 8), "When each link entered its state.",
-        ('holdfast_fsm_state_entered_timestamp_seconds{$f, machine="bridge"} * 1000', ""), hide=["machine"],
+        "In this state since", "dateTimeFromNow", (8, 8), "When each link entered its state; not of a hub's editors that share the project `other`.",
+        ('(holdfast_fsm_state_entered_timestamp_seconds{$f, machine="bridge", project!="other"} > 0) * 1000', ""), hide=["machine"],
         rename={"Value": "since"}, runbook="link-stuck",
     ),
     table(

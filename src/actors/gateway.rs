@@ -206,7 +206,7 @@ fn settle_session(seat: &Seat) {
     }
     for request in seat.client.outbox.delivered_requests() {
         if !seat.links.own(request) {
-            seat.client.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
+            seat.client.refuse(request, &RpcError::internal(user_text::INTERNAL));
         }
     }
 }

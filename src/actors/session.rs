@@ -429,7 +429,7 @@ impl SessionActor {
         let pending = state.lists.drain(..).chain(calls).chain(offers).map(|asked| asked.key);
         let opening = state.opening.take().map(|(key, _)| key);
         for key in pending.chain(opening).chain(state.listen.take().map(|(key, _)| key)) {
-            self.seat.client.outbox.answer_error(key, error);
+            self.seat.client.refuse(key, error);
         }
     }
 

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::variables::{state_dir, variable};
 use super::{Exit, output};
+use crate::core::user_text::quoted;
 use crate::platform::host::{Host as _, RealHost, System};
 use crate::storage::instance_record::METRICS_FOLDER;
 
@@ -61,7 +62,14 @@ pub fn run(arguments: &DashboardsArgs) -> ExitCode {
         return Exit::Usage.into();
     };
     let state = std::path::absolute(&state).unwrap_or(state);
-    let files = files(&state.join(METRICS_FOLDER));
+    let Some(files) = files(&state.join(METRICS_FOLDER)) else {
+        output::complain(&format!(
+            "holdfast dashboards: the state folder {} cannot be written into a configuration, since its path is not UTF-8. Name \
+             another with --state-dir. Nothing was written.",
+            state.display()
+        ));
+        return Exit::Failed.into();
+    };
     match write(folder, &files, arguments.force) {
         Ok(written) => {
             tell(folder, &files, written);
@@ -74,11 +82,11 @@ pub fn run(arguments: &DashboardsArgs) -> ExitCode {
     }
 }
 
-/// Returns the files, with the folder of the records in the scrape configuration.
-fn files(records: &Path) -> Vec<(&'static str, String)> {
+/// Returns the files, with the folder of the records in the scrape configuration; `None` if its path is not UTF-8.
+fn files(records: &Path) -> Option<Vec<(&'static str, String)>> {
     // Every JSON text is a YAML text too, whatever the path has in it.
-    let targets = serde_json::json!([records.join("*.json").display().to_string()]).to_string();
-    FILES.iter().map(|(name, text)| (*name, text.replace(TARGETS, &targets))).collect()
+    let targets = serde_json::json!([records.join("*.json").to_str()?]).to_string();
+    Some(FILES.iter().map(|(name, text)| (*name, text.replace(TARGETS, &targets))).collect())
 }
 
 /// Writes the files that are not there yet. Returns how many those are.
@@ -126,6 +134,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 
 /// Says what is there now, and how to go on.
 fn tell(folder: &Path, files: &[(&str, String)], written: usize) {
+    let config = quoted(&folder.join("prometheus").join("prometheus.yaml"));
     let folder = folder.display();
     match written {
         0 => output::line(&format!("{folder} has all of it already:")),
@@ -141,9 +150,7 @@ fn tell(folder: &Path, files: &[(&str, String)], written: usize) {
         "Next: ",
         "give your AI client's entry the argument --metrics, so that its gateways can be scraped. Then",
     );
-    output::line(&format!(
-        "  prometheus --config.file={folder}/prometheus/prometheus.yaml --web.listen-address=127.0.0.1:9090"
-    ));
+    output::line(&format!("  prometheus --config.file={config} --web.listen-address=127.0.0.1:9090"));
     output::hung(
         "",
         "and import the files of grafana/ into Grafana. Prometheus must run as the same user: no other one can read the records.",
@@ -160,7 +167,7 @@ mod tests {
             ("/home/o'neil/metrics", r#"files: ["/home/o'neil/metrics/*.json"]"#),
             ("/a \"b\"\n: #", r#"files: ["/a \"b\"\n: #/*.json"]"#),
         ] {
-            let files = files(Path::new(folder));
+            let files = files(Path::new(folder)).expect("it is UTF-8");
             let (_, config) =
                 files.iter().find(|(name, _)| name.ends_with("prometheus.yaml")).expect("it is among them");
             assert!(config.contains(written) && !config.contains(TARGETS), "{config}");

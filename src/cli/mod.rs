@@ -139,7 +139,8 @@ Examples:
     ///
     /// Opens no connections: gateways leave a record in the state folder, the editor is seen by its files, its process and its port.
     ///
-    /// Exit codes: 0 an editor runs and its port is open (it is not called), 2 wrong usage, 3 none does.
+    /// Exit codes: 0 an editor runs and its port is open (it is not called), 2 wrong usage, 3 none does. With --open: 0 opened, 1 no
+    /// page or no browser.
     #[command(
         after_help = "\
 Examples:

@@ -11,10 +11,11 @@ use tokio::sync::Notify;
 use super::meant::Meant;
 use crate::config::Config;
 use crate::core::call_records::Origin;
+use crate::core::user_text;
 use crate::fsm::session::Kind;
 use crate::protocol::hub::OpenRequest;
 use crate::protocol::ids::{LinkId, RequestKey, SessionId};
-use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::mcp::{ClientInfo, ClientProfile, ProtocolVersion};
 use crate::runtime::enter;
 use crate::runtime::mailbox::Mailbox;
@@ -176,6 +177,14 @@ impl Client {
         }
         let open = enter(&self.origins).brought.remove(&self.number_of(request)?)?;
         Some((open.sent, Duration::from_millis(open.waited_ms)))
+    }
+
+    /// Answers a request that became no call here. A request that was sent to an earlier gateway may have become one there, and then
+    /// the error says that instead.
+    pub fn refuse(&self, request: RequestKey, error: &RpcError) {
+        let may_have_run = self.take_brought(request).is_some_and(|(sent, _)| sent);
+        let lost = may_have_run.then(|| RpcError::internal(user_text::HUB_LEFT));
+        self.outbox.answer_error(request, lost.as_ref().unwrap_or(error));
     }
 
     /// Over a hub's connection, the session numbers its requests itself.

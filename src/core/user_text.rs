@@ -178,7 +178,7 @@ pub const TAKEN_OVER: &str = "While this call was open, the session lost its con
                               and this is its answer.";
 
 /// The text for a request that the hub had not answered when the session ended.
-pub const HUB_LEFT: &str = "The session ended before the hub answered this request. If it was a call, it may have run, or may still \
+pub const HUB_LEFT: &str = "The session ended before the hub answered this request. If it was a call of a tool, it may have run, or may still \
                             be running: check its effect before you make it again.";
 
 /// The text for a call whose large result was not yet in its file when the gateway shut down.

@@ -17,7 +17,7 @@ use crate::core::logbook::{self, LogEntry, Logbook};
 use crate::core::requests::Asked;
 use crate::core::user_text;
 use crate::fsm::call::Verdict;
-use crate::fsm::cause::Cause;
+use crate::fsm::cause::{Cause, Loss};
 use crate::limits::{LOGBOOK_BYTES_MAX, RESULT_BEHIND_MAX_BYTES, RESULT_INLINE_MAX_BYTES};
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, RequestKey};
@@ -73,12 +73,14 @@ impl Answers {
             }
             return;
         }
-        let result = match answer.body.take() {
-            Some(body) if answer.taken_over => ToolResult::from_editor(body).with_line(user_text::TAKEN_OVER),
+        let mut result = match answer.body.take() {
             Some(body) => ToolResult::from_editor(body),
-            // The verdict says what happened.
             None => ToolResult::error(self.told_verdict(&answer)),
         };
+        // One verdict says it itself.
+        if answer.taken_over && answer.verdict != Verdict::OutcomeUnknown(Loss::HubEnded) {
+            result = result.with_line(user_text::TAKEN_OVER);
+        }
         let Answer { request, call, tool, profile, form, verdict, project, .. } = answer;
         // A call that still runs is logged when it has ended.
         let logged = verdict != Verdict::StillRunning && self.log_result(call, &tool, &result, &profile);

@@ -136,7 +136,8 @@ impl Calls {
                     self.settle(settlements);
                     return Resumed::Settled;
                 }
-                if sent.repeatable {
+                // At the end nothing is sent any more, and to be refused would say that nothing was.
+                if sent.repeatable && !client.is_ending() {
                     return Resumed::New;
                 }
                 // Its answer may have been recorded meanwhile.

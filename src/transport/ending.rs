@@ -23,7 +23,7 @@ pub(super) async fn answer_all(client: &Client, why: ShutdownReason) {
     client.outbox.end_subscriptions();
     let unhandled = if why == ShutdownReason::Exhausted { user_text::INTERNAL } else { user_text::SHUT_DOWN };
     for request in client.outbox.requests_without_call() {
-        client.outbox.answer_error(request, &RpcError::internal(unhandled));
+        client.refuse(request, &RpcError::internal(unhandled));
     }
     // If a call has its verdict but no answer yet, its large result is being written to a file.
     let _ = timeout(DRAIN_MAX, client.outbox.calls_answered()).await;

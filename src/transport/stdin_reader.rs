@@ -412,7 +412,7 @@ fn hand(
         // answer.
         Err(_) => {
             if let Some(request) = request {
-                with.client.outbox.answer_error(request.key(), &RpcError::internal(user_text::INTERNAL));
+                with.client.refuse(request.key(), &RpcError::internal(user_text::INTERNAL));
             }
             Ok(())
         }
@@ -448,6 +448,6 @@ async fn deliver(with: Surroundings, mut waiting: mpsc::Receiver<Delivery>, back
 /// run. A notification or response is dropped.
 fn refuse(with: &Surroundings, delivery: Delivery) {
     if let Some(request) = delivery.message.request() {
-        with.client.outbox.answer_error(request.key(), &RpcError::internal(user_text::INTERNAL));
+        with.client.refuse(request.key(), &RpcError::internal(user_text::INTERNAL));
     }
 }

@@ -428,7 +428,8 @@ async fn dashboards_are_written_once_and_replace_no_other_file() {
         assert!(folder.join(name).is_file(), "{name}");
     }
     let config = std::fs::read_to_string(folder.join("prometheus/prometheus.yaml")).expect("it was written");
-    assert!(config.contains(text(&place.path("state").join("metrics"))), "{config}");
+    let folder_in_json = json!(text(&place.path("state").join("metrics"))).to_string();
+    assert!(config.contains(folder_in_json.trim_matches('"')), "{config}");
     let again = place.run(write).await;
     assert_eq!(again.code, Some(0), "{again:?}");
     assert!(again.out.contains("has all of it already"), "{again:?}");
@@ -443,6 +444,15 @@ async fn dashboards_are_written_once_and_replace_no_other_file() {
     let forced = place.run(["dashboards", "--force", "--write", text(&folder)]).await;
     assert_eq!(forced.code, Some(0), "{forced:?}");
     assert!(forced.out.contains("Wrote 2 of 6 files") && gone.is_file(), "{forced:?}");
+    // What is no file is not waited for.
+    #[cfg(unix)]
+    {
+        std::fs::remove_file(&gone).expect("it was written");
+        nix::unistd::mkfifo(&gone, nix::sys::stat::Mode::S_IRWXU).expect("a FIFO");
+        let failed = place.run(["dashboards", "--force", "--write", text(&folder)]).await;
+        assert_eq!(failed.code, Some(1), "{failed:?}");
+        assert!(failed.err.contains("is no file"), "{failed:?}");
+    }
     // The folder's place is taken by a file.
     let taken = place.write("taken", "");
     let failed = place.run(["dashboards", "--write", text(&taken)]).await;

@@ -13,6 +13,7 @@ const COMMANDS: &[&[&str]] = &[
     &["status"],
     &["logs"],
     &["report"],
+    &["dashboards"],
     &["tools"],
     &["call"],
     &["serve"],

@@ -1,5 +1,6 @@
 //! Checks the AI clients on this machine: whether each starts this program.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use holdfast_client_config::{Standing, State};
@@ -34,8 +35,9 @@ pub fn clients(config: &Config, project: Option<&Path>, listed: Option<usize>) -
         }),
     );
     let configured = standings.iter().chain(&own).filter(|standing| standing.is_configured());
-    findings.extend(configured.filter_map(|standing| {
-        let traits = config.clients.traits_of_client(labelled(standing.client.name)?);
+    let names: BTreeSet<&str> = configured.map(|standing| standing.client.name).collect();
+    findings.extend(names.into_iter().filter_map(|name| {
+        let traits = config.clients.traits_of_client(labelled(name)?);
         let says = user_text::too_many_tools(&traits, listed?)?;
         Some(Finding::of_sentence("client", &says))
     }));

@@ -6,6 +6,7 @@ use holdfast_client_config::{Client, ENTRY_NAME, OldServer, Places, Standing, St
 use serde_json::{Value, json};
 
 use super::program::{DISK, this_program};
+use crate::core::user_text::quoted;
 use crate::protocol::mcp::clients::labelled;
 
 /// Returns the state of all clients on this machine, and the state of the clients that have their own file in this project.
@@ -47,7 +48,7 @@ pub fn fix(standing: &Standing) -> Option<String> {
 
 /// Returns the option of `setup` that selects a client's file; empty for the user's file.
 fn option(standing: &Standing) -> String {
-    standing.project.as_ref().map(|project| format!(" --project {}", project.display())).unwrap_or_default()
+    standing.project.as_ref().map(|project| format!(" --project {}", quoted(project))).unwrap_or_default()
 }
 
 /// Describes an old server's entry. `ours`: our entry exists too.

@@ -12,6 +12,7 @@ use super::standing::{self, fix_of_old, of_old, says_of_old, title};
 use crate::cli::output::{Tone, row, toned};
 use crate::cli::{Exit, output};
 use crate::config;
+use crate::core::user_text::quoted;
 use crate::protocol::text::clean;
 
 /// The change of one client's configuration.
@@ -99,7 +100,7 @@ impl Task<'_> {
     fn tell_of_old(&self, plan: &Plan) {
         let Some(launch) = self.wish.launch() else { return };
         let own = self.places.project.as_ref().filter(|_| self.places.of_project(self.client));
-        let option = own.map(|project| format!(" --project {}", project.display())).unwrap_or_default();
+        let option = own.map(|project| format!(" --project {}", quoted(project))).unwrap_or_default();
         if let Wish::Have(_) = self.wish {
             for old in &plan.old {
                 row(
@@ -126,7 +127,7 @@ impl Task<'_> {
         let has_entry =
             |one: &&Standing| one.client.name == self.client.name && !matches!(one.state, State::NotConfigured);
         if let Some(one) = beside.iter().find(has_entry) {
-            let (name, project) = (self.client.name, project.display());
+            let (name, project) = (self.client.name, quoted(&project));
             row(
                 "note",
                 &clean(&format!(

@@ -41,7 +41,7 @@ pub fn prompt(get: &GetPrompt, facts: &PromptFacts, now: Instant) -> String {
 fn fix_compile_errors(place: Option<&str>, facts: &PromptFacts, now: Instant) -> String {
     let mut text = "Make the scripts of this Unity project compile.".to_owned();
     if let Some(place) = place {
-        let _ = write!(text, " Change only what belongs to this place: `{}`.", clean(place));
+        let _ = write!(text, " Change only what belongs to this place: `{}`.", clean(place).replace('`', "'"));
     }
     known(&mut text, facts);
     match &facts.last {
@@ -226,8 +226,8 @@ mod tests {
 
     #[test]
     fn a_prompt_names_the_tools_and_the_facts_as_they_are() {
-        let fix = text(Prompt::FixCompileErrors, Some("Assets/Game"), &facts());
-        assert!(fix.contains("Call `compile`.") && fix.contains("`Assets/Game`"), "{fix}");
+        let fix = text(Prompt::FixCompileErrors, Some("Assets/`Game`"), &facts());
+        assert!(fix.contains("Call `compile`.") && fix.contains("`Assets/'Game'`"), "{fix}");
         assert!(fix.contains("No compile result has passed"), "{fix}");
         let failed = PromptFacts { last: Some(seen(30)), ..facts() };
         let fix = text(Prompt::FixCompileErrors, None, &failed);

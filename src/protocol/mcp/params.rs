@@ -38,16 +38,29 @@ pub(super) fn invalid(message: String) -> RpcError {
     RpcError { code: INVALID_PARAMS, message, data: None }
 }
 
+/// What an error says of a request that it ends before anything ran.
+fn ran(method: &str) -> &'static str {
+    match method {
+        "tools/call" => "; nothing was executed",
+        "resources/read" => "; nothing was read",
+        _ => "",
+    }
+}
+
+/// Reads a member of the params that must be a string. `example`: params that have it.
+pub(super) fn required(method: &str, member: &str, raw: Option<&RawValue>, example: &str) -> Result<String, RpcError> {
+    text(raw).ok_or_else(|| {
+        let ran = ran(method);
+        invalid(format!("the params of {method} have no string `{member}`{ran}. Send for example {example}"))
+    })
+}
+
 /// Reads params that must be an object, or missing or null.
 pub(super) fn object<'a, T: Deserialize<'a> + Default>(
     method: &str,
     params: Option<&'a RawValue>,
 ) -> Result<T, RpcError> {
-    let ran = match method {
-        "tools/call" => "; nothing was executed",
-        "resources/read" => "; nothing was read",
-        _ => "",
-    };
+    let ran = ran(method);
     match params {
         None => Ok(T::default()),
         Some(params) if params.get() == "null" => Ok(T::default()),

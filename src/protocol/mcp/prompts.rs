@@ -14,7 +14,7 @@ use crate::protocol::text::{cut_with_ellipsis, nearest};
 
 use super::caching::with_hints;
 use super::client_profile::ClientProfile;
-use super::params::{invalid, object, text};
+use super::params::{invalid, object, required};
 
 /// A prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
@@ -84,12 +84,8 @@ pub(super) fn get_prompt(params: Option<&RawValue>) -> Result<GetPrompt, RpcErro
     }
     let params: Params<'_> = object("prompts/get", params)?;
     let names = || Prompt::ALL.iter().map(|prompt| prompt.name());
-    let Some(name) = text(params.name) else {
-        let example = Prompt::WhyIsUnitySilent.name();
-        return Err(invalid(format!(
-            "the params of prompts/get have no string `name`. Send for example {{\"name\":\"{example}\"}}"
-        )));
-    };
+    let example = format!(r#"{{"name":"{}"}}"#, Prompt::WhyIsUnitySilent.name());
+    let name = required("prompts/get", "name", params.name, &example)?;
     let Some(prompt) = Prompt::ALL.iter().copied().find(|prompt| prompt.name() == name) else {
         let meant = nearest(&name, names()).map(|meant| format!(" Did you mean `{meant}`?")).unwrap_or_default();
         let (name, known) = (cut_with_ellipsis(&name, LOG_FIELD_MAX_BYTES), names().collect::<Vec<_>>().join(", "));

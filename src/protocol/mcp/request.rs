@@ -14,7 +14,7 @@ use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::trace::TraceContext;
 
 use super::handshake::ProtocolVersion;
-use super::params::{Meta, invalid, kind_of, lenient, object, text};
+use super::params::{Meta, invalid, kind_of, lenient, object, required, text};
 use super::prompts::{GetPrompt, get_prompt};
 use super::resources::{ReadResource, read_resource};
 use crate::protocol::text::{cut, cut_with_ellipsis};
@@ -318,18 +318,8 @@ fn call_tool(params: Option<&RawValue>) -> Result<CallTool, RpcError> {
         #[serde(borrow, rename = "_meta")]
         meta: Option<&'a RawValue>,
     }
-    const EXAMPLE: &str = r#"{"name":"holdfast_status","arguments":{}}"#;
     let params: Params<'_> = object("tools/call", params)?;
-    let Some(name) = params.name else {
-        return Err(invalid(format!(
-            "the params of tools/call have no `name`; nothing was executed. Send for example {EXAMPLE}"
-        )));
-    };
-    let Some(name) = text(Some(name)) else {
-        return Err(invalid(format!(
-            "the `name` of tools/call is not a valid string; nothing was executed. Send for example {EXAMPLE}"
-        )));
-    };
+    let name = required("tools/call", "name", params.name, r#"{"name":"holdfast_status","arguments":{}}"#)?;
     let arguments = match params.arguments {
         None => no_arguments(),
         Some(arguments) if arguments.get().starts_with('{') => arguments.to_owned(),

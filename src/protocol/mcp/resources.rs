@@ -18,7 +18,7 @@ use crate::protocol::trace::TraceContext;
 use super::caching::with_hints;
 use super::client_profile::ClientProfile;
 use super::handshake::ProtocolVersion;
-use super::params::{Meta, invalid, lenient, object, text};
+use super::params::{Meta, invalid, lenient, object, required};
 
 /// MCP's code for a resource that is not there, before 2026-07-28. Since then it is −32602.
 const RESOURCE_NOT_FOUND: i64 = -32002;
@@ -148,12 +148,8 @@ pub(super) fn read_resource(
         meta: Option<&'a RawValue>,
     }
     let params: Params<'_> = object("resources/read", params)?;
-    let Some(uri) = text(params.uri) else {
-        return Err(invalid(format!(
-            "the params of resources/read have no string `uri`; nothing was read. Send for example {{\"uri\":\"{}\"}}",
-            Resource::Status.uri(None)
-        )));
-    };
+    let example = format!(r#"{{"uri":"{}"}}"#, Resource::Status.uri(None));
+    let uri = required("resources/read", "uri", params.uri, &example)?;
     if uri.len() > RESOURCE_URI_MAX_BYTES {
         return Err(invalid(format!("the `uri` of resources/read is longer than {RESOURCE_URI_MAX_BYTES} bytes")));
     }

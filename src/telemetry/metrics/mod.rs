@@ -286,10 +286,14 @@ impl Recording {
 }
 
 impl Projects {
-    /// Returns a label for a further project: the name of its folder. If another project has that, the folders above are added.
+    /// Returns a label for a further project: the name of its folder. If another project has that, the folders above are added, as
+    /// long as the label does not get too long.
     fn label_of(&self, project: &Path) -> String {
         let parts: Vec<String> = project.iter().map(|part| project_label(&part.to_string_lossy())).collect();
-        let is_free = |label: &String| label != labels::OTHER && self.named.iter().all(|(_, taken, _)| taken != label);
+        let is_free = |label: &String| {
+            let fits = label != labels::OTHER && label.len() <= 2 * PROJECT_LABEL_MAX_BYTES;
+            fits && self.named.iter().all(|(_, taken, _)| taken != label)
+        };
         let longer = (0..parts.len()).rev().map(|from| parts.get(from..).unwrap_or_default().join("/"));
         longer.clone().find(is_free).unwrap_or_else(|| labels::OTHER.to_owned())
     }

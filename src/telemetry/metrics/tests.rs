@@ -174,6 +174,7 @@ fn each_project_of_a_hub_has_its_own_series_and_those_after_the_last_share_their
     assert_eq!(more % (METRIC_PROJECTS_MAX + 1), 0, "{more}");
     let each = more / (METRIC_PROJECTS_MAX + 1);
     assert!(each <= PROJECT_SERIES_MAX && each > PROJECT_SERIES_MAX / 2, "{each} series");
+    assert!(before + more <= SERIES_MAX + (METRIC_PROJECTS_MAX + 1) * PROJECT_SERIES_MAX, "{before} and {more} series");
     metrics.clear(Id::ToolCallsQueued);
     let text = metrics.render();
     let queued = samples(&text).filter(|line| line.starts_with("holdfast_tool_calls_queued"));
@@ -245,9 +246,10 @@ fn the_list_for_people_is_the_table() {
                     The label `project` names the project's editor. A gateway that serves one editor does not write it: \
                     Prometheus has it from the gateway's\nrecord, for all series. A hub serves several editors, so it writes the \
                     label onto the series of the metrics that list it here, for each of the\nfirst 16 projects (all others are \
-                    `other`, as sums); without it, these are the calls of sessions for which no editor is found. The folder's \
-                    name\nis the value, with the folders above if another project has that name. All other metrics are \
-                    of the whole hub, except that the machines of\n`holdfast_fsm_state` (all but `bridge`) are those of its first link, which no session uses.\n\n| name | type | labels | meaning |\n| --- | --- | --- | --- |\n"
+                    `other`, as sums, so that `other` has no meaningful time of a state). Their series without the label are of \
+                    sessions for which\nno editor is found. The folder's name is the value, with the folders above if another \
+                    project has that name. All other metrics are of the whole hub. In a hub,\nthe machines of \
+                    `holdfast_fsm_state` without the label mean nothing.\n\n| name | type | labels | meaning |\n| --- | --- | --- | --- |\n"
         .to_owned();
     for metric in TABLE {
         let labels: Vec<String> = values(metric)

@@ -37,7 +37,10 @@ impl Ledger {
             profile,
             form: AnswerForm::ToolResult,
         };
+        // At the end of the gateway too: it may have run, so it is not refused like a call that comes too late.
+        let draining = std::mem::take(&mut self.draining);
         let mut out = self.accept(new, now);
+        self.draining = draining;
         let Some(index) = self.position(id) else { return out };
         let recoverable = recovery != Recovery::None;
         if let Some(mut entry) = self.entries.get_mut(index) {

@@ -105,7 +105,7 @@ fn what_this_version_has_is_read_and_what_it_took_away_is_refused() {
         ("logging/setLevel", "{}", -32601, "no more"),
         ("resources/subscribe", "{}", -32601, "no more"),
         ("shutdown", "{}", -32601, "server/discover"),
-        ("tools/call", "{}", -32602, "no `name`"),
+        ("tools/call", "{}", -32602, "no string `name`"),
         ("tools/list", r#"{"cursor":"x"}"#, -32602, "leave `cursor` out"),
     ] {
         let error = read(method, params).expect_err(method);
