@@ -22,6 +22,7 @@ use crate::limits::{
 use crate::net::{Net as _, Tcp};
 use crate::platform::host::{Host as _, RealHost, System, host_name, release};
 use crate::storage::{instance_record, log_files};
+use crate::telemetry::metrics::labels::OTHER;
 
 /// Everything that goes into a report.
 pub(super) struct Material {
@@ -58,6 +59,7 @@ pub(super) async fn gather(config: &Config, complaints: &[String]) -> Material {
         projects.extend(log_files::projects(lines).into_iter().map(Cow::into_owned));
     }
     projects.iter().for_each(|project| redactor.project(project));
+    metrics.iter().flat_map(|(_, text)| labelled(text)).for_each(|label| redactor.label(label));
     secrets(&projects, &mut redactor);
     people(config, &mut redactor);
     Material { about: about(), doctor, status, settings, logs, metrics, redactor }
@@ -174,6 +176,12 @@ async fn scraped(port: u16) -> Option<String> {
     head.starts_with("HTTP/1.1 200").then(|| body.to_owned())
 }
 
+/// Returns the projects that metrics name. Those of a gateway that ended may be named nowhere else.
+fn labelled(metrics: &str) -> impl Iterator<Item = &str> {
+    let labels = metrics.split("project=\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0));
+    labels.filter(|label| *label != OTHER)
+}
+
 /// Collects the projects that a status names: of gateways, of this folder, and of editors whose ports were looked at.
 fn named_projects(status: &Value, found: &mut Vec<String>) {
     match status {
@@ -236,5 +244,21 @@ fn people(config: &Config, redactor: &mut Redactor) {
     }
     if let Some(folder) = &config.working_dir {
         redactor.path(&display(folder), "<working-folder>");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_name_projects_that_nothing_else_names() {
+        let text = "a{project=\"Keep _Acme_\",x=\"1\"} 1\nb{x=\"2\",project=\"AcmeCorp/Keep\"} 2\nc{project=\"other\"} 3\n";
+        assert_eq!(labelled(text).collect::<Vec<_>>(), ["Keep _Acme_", "AcmeCorp/Keep"]);
+        let mut redactor = Redactor::default();
+        redactor.project("/srv/Keep (Acme)");
+        labelled(text).for_each(|label| redactor.label(label));
+        let meant = text.replace("Keep _Acme_", "<project-1-name>").replace("AcmeCorp/Keep", "<project-2>");
+        assert_eq!(redactor.text(text), meant);
     }
 }
