@@ -72,6 +72,13 @@ mod tests {
         let bad =
             line("{\"level\":\"WARN\\u001b\",\"event\":\"a\\u001b[2J\",\"x\\u0007\":\"b\\u001b\",\"y\":\"\u{202e}\"}");
         assert!(!bad.chars().any(|letter| letter.is_control() || letter == '\u{202e}'), "{bad}");
+        let bidi = line(
+            "{\"event\":\"a\u{202e}\",\"message\":\"it's \\\"C:\\\\a\\\" u\u{308} \u{9b}2J\u{2066}\",\"\u{202e}k\":1,\"deep\":[\"\u{202e}\"]}",
+        );
+        assert_eq!(
+            bidi.trim(),
+            "a\\u{202e} it's \"C:\\a\" u\u{308} \\u{9b}2J\\u{2066} \\u{202e}k=1 deep=[\"\\u{202e}\"]"
+        );
         assert_eq!(line("{\"cut\u{1b}"), "{\\\"cut\\u{1b}");
     }
 }

@@ -19,7 +19,7 @@ use crate::limits::{
     CONFIG_FILE_MAX_BYTES, PROJECT_FILE_MAX_BYTES, REPORT_GATEWAYS_MAX, REPORT_LOG_MAX_BYTES, REPORT_SCRAPE_MAX,
     REPORT_SCRAPE_MAX_BYTES,
 };
-use crate::net::{Net as _, Tcp};
+use crate::net::Tcp;
 use crate::platform::host::{Host as _, RealHost, System, host_name, release};
 use crate::storage::{instance_record, log_files};
 use crate::telemetry::metrics::labels::OTHER;
@@ -150,10 +150,8 @@ async fn metrics(state: &Path) -> Vec<(String, String)> {
         .collect();
     pids.dedup();
     for pid in pids.into_iter().take(REPORT_GATEWAYS_MAX) {
-        let Some(address) = instance_record::served_at(state, pid).filter(SocketAddr::is_ipv4) else {
-            continue;
-        };
-        if let Some(text) = timeout(REPORT_SCRAPE_MAX, scraped(address.port())).await.ok().flatten() {
+        let Some(address) = instance_record::served_at(state, pid) else { continue };
+        if let Some(text) = timeout(REPORT_SCRAPE_MAX, scraped(address)).await.ok().flatten() {
             found.push((format!("metrics/{pid}.prom"), text));
         }
     }
@@ -165,9 +163,9 @@ async fn metrics(state: &Path) -> Vec<(String, String)> {
 }
 
 /// Asks a gateway of this machine for its metrics.
-async fn scraped(port: u16) -> Option<String> {
-    let mut stream = Tcp.connect(port).await.ok()?;
-    let request = format!("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
+async fn scraped(address: SocketAddr) -> Option<String> {
+    let mut stream = Tcp.connect_at(address).await.ok()?;
+    let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.ok()?;
     let mut bytes = Vec::new();
     stream.take(REPORT_SCRAPE_MAX_BYTES as u64).read_to_end(&mut bytes).await.ok()?;
@@ -250,6 +248,26 @@ fn people(config: &Config, redactor: &mut Redactor) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::Net as _;
+
+    #[tokio::test]
+    async fn metrics_are_asked_for_where_they_are_served() {
+        // Not every system has these addresses.
+        for address in ["127.0.0.1:0", "127.0.0.2:0", "[::1]:0"] {
+            let Ok(listener) = Tcp.bind_at(address.parse().unwrap()).await else { continue };
+            let (address, (asked, answer)) = (listener.local_addr(), (async {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut request = [0; 512];
+                let length = stream.read(&mut request).await.unwrap();
+                stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nup 1\n").await.unwrap();
+                stream.shutdown().await.unwrap();
+                String::from_utf8_lossy(&request[..length]).into_owned()
+            }, scraped(listener.local_addr())));
+            let (asked, answer) = tokio::join!(asked, answer);
+            assert!(asked.contains(&format!("Host: {address}\r\n")), "{asked}");
+            assert_eq!(answer.as_deref(), Some("up 1\n"));
+        }
+    }
 
     #[test]
     fn metrics_name_projects_that_nothing_else_names() {
