@@ -34,8 +34,9 @@ pub fn all(state_dir: &Path) -> Vec<Value> {
     of_each.flatten().collect()
 }
 
-/// Whether the gateway of this process runs. `None` if that cannot be decided: it keeps no record, or not yet.
-pub fn runs(state_dir: &Path, pid: u32) -> Option<bool> {
+/// Whether a gateway with this process id keeps a record: a running one does, as soon as a client has opened a session. `None` if it
+/// cannot be decided.
+pub fn is_kept(state_dir: &Path, pid: u32) -> Option<bool> {
     locked_record::lives(&state_dir.join(FOLDER).join(format!("{pid}.json")))
 }
 
