@@ -1,6 +1,5 @@
 //! Collects what a report consists of, with nothing replaced yet.
 
-use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
+use super::ends;
 use super::redact::{Redactor, is_secret_name};
 use crate::cli::status::Status;
 use crate::cli::variables::variable;
@@ -16,12 +16,11 @@ use crate::cli::{doctor, named_editor};
 use crate::config::Config;
 use crate::config::file::PROJECT_FILE;
 use crate::limits::{
-    CONFIG_FILE_MAX_BYTES, PROJECT_FILE_MAX_BYTES, REPORT_GATEWAYS_MAX, REPORT_LOG_MAX_BYTES, REPORT_SCRAPE_MAX,
-    REPORT_SCRAPE_MAX_BYTES,
+    CONFIG_FILE_MAX_BYTES, PROJECT_FILE_MAX_BYTES, REPORT_GATEWAYS_MAX, REPORT_SCRAPE_MAX, REPORT_SCRAPE_MAX_BYTES,
 };
 use crate::net::Tcp;
 use crate::platform::host::{Host as _, RealHost, System, host_name, release};
-use crate::storage::{instance_record, log_files};
+use crate::storage::instance_record;
 use crate::telemetry::metrics::labels::OTHER;
 
 /// Everything that goes into a report.
@@ -44,7 +43,7 @@ pub(super) async fn gather(config: &Config, complaints: &[String]) -> Material {
     let project = status.pointer("/here/project").and_then(Value::as_str).map(PathBuf::from);
     let settings = settings(config, project.as_deref());
     let state = config.state_dir.as_deref();
-    let logs = state.map(|state| logs(state, project.as_deref())).unwrap_or_default();
+    let ends = state.map(|state| ends::read(state, project.as_deref())).unwrap_or_default();
     let metrics = match state {
         Some(state) => metrics(state).await,
         None => Vec::new(),
@@ -55,14 +54,12 @@ pub(super) async fn gather(config: &Config, complaints: &[String]) -> Material {
     projects
         .extend(state.map(named_editor::known).unwrap_or_default().into_iter().map(|known| display(&known.project)));
     projects.extend(config.project.as_deref().map(display));
-    for (_, lines) in &logs {
-        projects.extend(log_files::projects(lines).into_iter().map(Cow::into_owned));
-    }
+    projects.extend(ends.projects);
     projects.iter().for_each(|project| redactor.project(project));
     metrics.iter().flat_map(|(_, text)| labelled(text)).for_each(|label| redactor.label(label));
     secrets(&projects, &mut redactor);
     people(config, &mut redactor);
-    Material { about: about(), doctor, status, settings, logs, metrics, redactor }
+    Material { about: about(), doctor, status, settings, logs: ends.logs, metrics, redactor }
 }
 
 fn display(path: &Path) -> String {
@@ -104,41 +101,6 @@ fn settings(config: &Config, project: Option<&Path>) -> Value {
         "metrics": config.metrics.map(|address| address.to_string()),
         "state_folder": config.state_dir.as_deref().map(display),
     })
-}
-
-/// The ends of the logs of those gateways that started last, the ones of this project first; and of the hub's own file.
-fn logs(state: &Path, project: Option<&Path>) -> Vec<(String, Vec<String>)> {
-    let project = project.map(|project| crate::protocol::text::clean(&project.to_string_lossy()));
-    let mut logs: Vec<(bool, u32, Vec<String>)> = log_files::all(state)
-        .into_iter()
-        .map(|log| (log.pid(), log_files::lines(&log)))
-        .map(|(pid, lines)| {
-            let is_ours =
-                project.as_ref().is_some_and(|project| log_files::projects(&lines).iter().any(|of| of == project));
-            (!is_ours, pid, lines)
-        })
-        .collect();
-    logs.sort_by_key(|(is_other, ..)| *is_other);
-    let of_gateways = logs.into_iter().take(REPORT_GATEWAYS_MAX).enumerate();
-    let mut found: Vec<_> = of_gateways
-        .map(|(at, (_, pid, lines))| (format!("logs/{}-gateway-{pid}.jsonl", at + 1), end_of(lines)))
-        .collect();
-    if let Ok(bytes) = RealHost.read(&state.join("hub").join("hub.log"), 4 * REPORT_LOG_MAX_BYTES) {
-        let lines = String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect();
-        found.push(("logs/hub-stderr.log".to_owned(), end_of(lines)));
-    }
-    found
-}
-
-/// Keeps the last lines.
-fn end_of(lines: Vec<String>) -> Vec<String> {
-    let mut bytes = 0;
-    let kept = lines.iter().rev().take_while(|line| {
-        bytes += line.len() + 1;
-        bytes <= REPORT_LOG_MAX_BYTES
-    });
-    let first = lines.len() - kept.count();
-    lines.into_iter().skip(first).collect()
 }
 
 /// The metrics of running gateways, and the last words of the one that ended last.
@@ -255,14 +217,20 @@ mod tests {
         // Not every system has these addresses.
         for address in ["127.0.0.1:0", "127.0.0.2:0", "[::1]:0"] {
             let Ok(listener) = Tcp.bind_at(address.parse().unwrap()).await else { continue };
-            let (address, (asked, answer)) = (listener.local_addr(), (async {
-                let (mut stream, _) = listener.accept().await.unwrap();
-                let mut request = [0; 512];
-                let length = stream.read(&mut request).await.unwrap();
-                stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nup 1\n").await.unwrap();
-                stream.shutdown().await.unwrap();
-                String::from_utf8_lossy(&request[..length]).into_owned()
-            }, scraped(listener.local_addr())));
+            let (address, (asked, answer)) = (
+                listener.local_addr(),
+                (
+                    async {
+                        let (mut stream, _) = listener.accept().await.unwrap();
+                        let mut request = [0; 512];
+                        let length = stream.read(&mut request).await.unwrap();
+                        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nup 1\n").await.unwrap();
+                        stream.shutdown().await.unwrap();
+                        String::from_utf8_lossy(&request[..length]).into_owned()
+                    },
+                    scraped(listener.local_addr()),
+                ),
+            );
             let (asked, answer) = tokio::join!(asked, answer);
             assert!(asked.contains(&format!("Host: {address}\r\n")), "{asked}");
             assert_eq!(answer.as_deref(), Some("up 1\n"));
@@ -271,7 +239,8 @@ mod tests {
 
     #[test]
     fn metrics_name_projects_that_nothing_else_names() {
-        let text = "a{project=\"Keep _Acme_\",x=\"1\"} 1\nb{x=\"2\",project=\"AcmeCorp/Keep\"} 2\nc{project=\"other\"} 3\n";
+        let text =
+            "a{project=\"Keep _Acme_\",x=\"1\"} 1\nb{x=\"2\",project=\"AcmeCorp/Keep\"} 2\nc{project=\"other\"} 3\n";
         assert_eq!(labelled(text).collect::<Vec<_>>(), ["Keep _Acme_", "AcmeCorp/Keep"]);
         let mut redactor = Redactor::default();
         redactor.project("/srv/Keep (Acme)");

@@ -1,6 +1,7 @@
 //! `holdfast report`: collects what a report of a bug needs in one archive, without what tells who somebody is or lets somebody in.
 
 mod archive;
+mod ends;
 mod gather;
 mod redact;
 

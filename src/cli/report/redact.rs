@@ -55,8 +55,7 @@ const SECRET_NAMES: [&str; 11] = [
     "private_key",
 ];
 /// The folders that hold the homes of users.
-const HOMES: [&str; 6] =
-    ["/home/", "/users/", "\\home\\", "\\users\\", "\\\\home\\\\", "\\\\users\\\\"];
+const HOMES: [&str; 6] = ["/home/", "/users/", "\\home\\", "\\users\\", "\\\\home\\\\", "\\\\users\\\\"];
 /// The placeholders, without their `<` and `>`. Those of projects have a number.
 const PLACEHOLDERS: [&str; 7] = ["secret", "mail", "user", "home", "host", "state", "working-folder"];
 
@@ -181,7 +180,8 @@ impl Redactor {
         let mut out = String::with_capacity(text.len());
         let (mut copied, mut at) = (0, 0);
         while let Some(byte) = bytes.get(at) {
-            let Some(needle) = self.needles.get(&byte.to_ascii_lowercase()).and_then(|some| found(some, text, at)) else {
+            let Some(needle) = self.needles.get(&byte.to_ascii_lowercase()).and_then(|some| found(some, text, at))
+            else {
                 at += 1;
                 continue;
             };
@@ -208,7 +208,8 @@ impl Redactor {
                         }
                         self.json(&mut value);
                         // The names of our own members stay what they are, whatever a project is called.
-                        let name = if name.contains(['/', '\\', '@', ' ']) { self.text(&name) } else { patterns(&name) };
+                        let name =
+                            if name.contains(['/', '\\', '@', ' ']) { self.text(&name) } else { patterns(&name) };
                         (name, value)
                     })
                     .collect();

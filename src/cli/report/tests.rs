@@ -22,7 +22,12 @@ fn what_is_planted_in_any_input_is_in_no_file() {
         status: value.clone(),
         settings: value.clone(),
         logs: vec![("logs/1.jsonl".into(), vec![value.to_string(), format!("cut off: {text}")])],
-        metrics: vec![("metrics/1.prom".into(), format!("up{{project=\"Castle\"}} 1\nup{{project=\"Keep _Acme_\"}} 1\nup{{project=\"AcmeCorp/Castle\"}} 1\n# {text}\n"))],
+        metrics: vec![(
+            "metrics/1.prom".into(),
+            format!(
+                "up{{project=\"Castle\"}} 1\nup{{project=\"Keep _Acme_\"}} 1\nup{{project=\"AcmeCorp/Castle\"}} 1\n# {text}\n"
+            ),
+        )],
         redactor,
     };
     let files = files(material);
