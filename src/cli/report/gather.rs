@@ -20,6 +20,7 @@ use crate::limits::{
 };
 use crate::net::Tcp;
 use crate::platform::host::{Host as _, RealHost, System, host_name, release};
+use crate::protocol::dialect;
 use crate::storage::instance_record;
 use crate::telemetry::metrics::labels::OTHER;
 
@@ -166,13 +167,24 @@ fn secrets(projects: &[String], redactor: &mut Redactor) {
     for (_, value) in std::env::vars().filter(|(name, _)| is_secret_name(name)) {
         redactor.secret(&value);
     }
-    for project in projects {
-        let file = Path::new(project).join("Library").join("Holdfast").join("instance.json");
+    // A file in which an editor names its process may also have what lets one in.
+    let files = || dialect::ALL.iter().flat_map(|dialect| dialect.project_files()).filter(|file| file.names_process);
+    for file in projects.iter().flat_map(|project| files().map(|file| Path::new(project).join(file.path))) {
         let Ok(bytes) = RealHost.read(&file, PROJECT_FILE_MAX_BYTES) else { continue };
-        let Ok(Value::Object(members)) = serde_json::from_slice(&bytes) else { continue };
-        for (_, value) in members.iter().filter(|(name, _)| is_secret_name(name)) {
-            redactor.secret(value.as_str().unwrap_or_default());
+        let Ok(value) = serde_json::from_slice(&bytes) else { continue };
+        secrets_in(&value, false, redactor);
+    }
+}
+
+/// Adds each text below a member whose name says that it is a secret.
+fn secrets_in(value: &Value, is_secret: bool, redactor: &mut Redactor) {
+    match value {
+        Value::String(text) if is_secret => redactor.secret(text),
+        Value::Array(values) => values.iter().for_each(|value| secrets_in(value, is_secret, redactor)),
+        Value::Object(members) => {
+            members.iter().for_each(|(name, value)| secrets_in(value, is_secret || is_secret_name(name), redactor));
         }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -211,6 +223,31 @@ fn people(config: &Config, redactor: &mut Redactor) {
 mod tests {
     use super::*;
     use crate::net::Net as _;
+
+    #[test]
+    fn what_lets_one_into_an_editor_is_a_secret_in_whatever_file_the_editor_writes_it() {
+        let project = tempfile::tempdir().unwrap();
+        let files: Vec<&str> = dialect::ALL
+            .iter()
+            .flat_map(|dialect| dialect.project_files())
+            .filter(|file| file.names_process)
+            .map(|file| file.path)
+            .collect();
+        assert!(!files.is_empty());
+        for (at, file) in files.iter().enumerate() {
+            let path = project.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let content = json!({"pid": 7, "token": format!("open-{at}-sesame"), "keys": {"api_key": [format!("deep-{at}-key")]}});
+            std::fs::write(&path, content.to_string()).unwrap();
+            let mut redactor = Redactor::default();
+            secrets(&[display(project.path())], &mut redactor);
+            let said = redactor.text(&format!("pid 7, open-{at}-sesame and deep-{at}-key"));
+            assert_eq!(said, "pid 7, <secret> and <secret>", "{file}");
+        }
+        // The bridge of our own package is among them.
+        let own = dialect::HOLDFAST.iter().flat_map(|dialect| dialect.project_files());
+        assert!(own.filter(|file| file.names_process).any(|file| file.path.contains("Holdfast")));
+    }
 
     #[tokio::test]
     async fn metrics_are_asked_for_where_they_are_served() {
