@@ -5,9 +5,9 @@ mod readable;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
 
 use clap::Args;
+use tokio::time::Instant;
 
 use super::gateway_args::{EditorArgs, bad_project};
 use super::{Exit, output};
