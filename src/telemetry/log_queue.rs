@@ -12,7 +12,8 @@ use std::thread::JoinHandle;
 
 use tracing::Level;
 
-use crate::limits::{FLUSH_MAX, LOG_BATCH_EVERY, LOG_QUEUE_MAX_LINES};
+use crate::limits::FLUSH_MAX;
+use crate::limits::logs::{LOG_BATCH_EVERY, LOG_QUEUE_MAX_LINES};
 
 #[derive(Default)]
 struct Queue {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use crate::limits::{REPORT_GATEWAYS_MAX, REPORT_LOG_MAX_BYTES};
+use crate::limits::logs::{REPORT_GATEWAYS_MAX, REPORT_LOG_MAX_BYTES};
 use crate::platform::host::open_without_following;
 use crate::protocol::text::clean;
 use crate::storage::log_files;

@@ -15,9 +15,8 @@ use crate::cli::version::LONG_VERSION;
 use crate::cli::{doctor, named_editor};
 use crate::config::Config;
 use crate::config::file::PROJECT_FILE;
-use crate::limits::{
-    CONFIG_FILE_MAX_BYTES, PROJECT_FILE_MAX_BYTES, REPORT_GATEWAYS_MAX, REPORT_SCRAPE_MAX, REPORT_SCRAPE_MAX_BYTES,
-};
+use crate::limits::logs::{REPORT_GATEWAYS_MAX, REPORT_SCRAPE_MAX, REPORT_SCRAPE_MAX_BYTES};
+use crate::limits::{CONFIG_FILE_MAX_BYTES, PROJECT_FILE_MAX_BYTES};
 use crate::net::Tcp;
 use crate::platform::host::{Host as _, RealHost, System, host_name, release};
 use crate::protocol::dialect;
