@@ -457,17 +457,7 @@ pub const CALL_TIMEOUT_MAX: Duration = Duration::from_secs(PATIENCE_MAX.as_secs(
 /// How long `holdfast doctor` waits for an editor's greeting: a running editor takes milliseconds, and a person waits for the
 /// report.
 pub const DOCTOR_WAIT: Duration = Duration::from_secs(3);
-/// Lines that `holdfast logs` shows if no number is given: some screens.
-pub const LOG_LINES_SHOWN: usize = 100;
-/// Gateways whose logs and metrics `holdfast report` collects: those of the session with the fault, and of a few beside it.
-pub const REPORT_GATEWAYS_MAX: usize = 4;
-/// Bytes of each log in a report: the end of it, which has the fault. Compressed, a report stays below what an issue takes (25 MB).
-pub const REPORT_LOG_MAX_BYTES: usize = MIB / 4;
-/// How long a gateway has to answer when a report asks for its metrics: a running one takes milliseconds.
-pub const REPORT_SCRAPE_MAX: Duration = Duration::from_secs(2);
-/// Longest metrics in a report: ten times those of one gateway.
-pub const REPORT_SCRAPE_MAX_BYTES: usize = MIB;
-/// How long `holdfast status --open` waits for the program that opens the browser: if it fails, it does so at once.
+/// How long `holdfast status --open` waits for each program that it tries, until one opens the browser: one that fails does so at once.
 pub const BROWSER_START_MAX: Duration = Duration::from_secs(3);
 /// How often `holdfast status --watch` reads the run records and draws: twice in the shortest time between two writes of a
 /// record.
@@ -531,17 +521,6 @@ pub const RESULT_FILE_MAX_BYTES: usize = 16 * MIB;
 pub const RESULT_FILES_MAX: usize = 50;
 /// Age at which a result file is removed.
 pub const RESULT_FILE_MAX_AGE: Duration = Duration::from_secs(24 * 3600);
-/// Log lines that may wait for a slow stderr before new ones are dropped and counted.
-pub const LOG_QUEUE_MAX_LINES: usize = 4096;
-/// Pause between two writes of log lines: lines that arrive in the meantime share the next write, and wake no thread.
-pub const LOG_BATCH_EVERY: Duration = Duration::from_millis(5);
-/// Longest file of a gateway's log on disk. There are two of each gateway, so the last half of them always has more than a thousand
-/// lines: an afternoon of calls and reloads.
-pub const LOG_FILE_MAX_BYTES: usize = MIB / 2;
-/// Gateways whose logs are kept, the ones written to last: a day of a person whose clients start two or three each. At most 20 MiB.
-pub const LOG_GATEWAYS_MAX: usize = 20;
-/// Lines that are repeated at the beginning of each file of a log: one about the gateway, one for each link, and as many again.
-pub const LOG_HEADS_MAX: usize = 2 * LINKS_MAX;
 /// Longest field of a log line taken from a peer; the rest is cut.
 pub const LOG_FIELD_MAX_BYTES: usize = 256;
 
@@ -592,6 +571,7 @@ pub const AUDIT_LINES_MAX: usize = 4 * OPEN_REQUESTS_MAX;
 pub const AUDIT_WRITE_MAX: Duration = Duration::from_secs(5);
 
 pub mod hub;
+pub mod logs;
 pub mod resources;
 #[cfg(test)]
 mod tests;

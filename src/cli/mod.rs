@@ -170,8 +170,8 @@ Examples:
     /// Collect what a bug report needs, and send nothing
     ///
     /// Writes a zip archive with the version, the system, what doctor and status say, the settings, the ends of the logs, and the metrics.
-    /// The names of user, machine and projects, their paths, tokens and passwords are replaced by placeholders. Look at it before
-    /// you send it.
+    /// The names of user, machine and projects, the paths of home and projects, and secrets are replaced by placeholders: those that
+    /// are known, and what looks like one. Look at it before you send it.
     ///
     /// Exit codes: 0 written, 1 it could not be written, 2 wrong usage.
     #[command(after_help = "\

@@ -34,11 +34,19 @@ pub fn all(state_dir: &Path) -> Vec<Value> {
     of_each.flatten().collect()
 }
 
-/// Returns the address at which the gateway of a living process serves metrics and the status page; `None` if it serves none. Only an
-/// address of this machine is returned.
+/// Whether a gateway with this process id keeps a record: a running one does, as soon as a client has opened a session. `None` if it
+/// cannot be decided.
+pub fn is_kept(state_dir: &Path, pid: u32) -> Option<bool> {
+    locked_record::lives(&state_dir.join(FOLDER).join(format!("{pid}.json")))
+}
+
+/// Returns the address at which the gateway of a living process serves metrics and the status page; `None` if it serves none, or was
+/// killed. Only an address of this machine is returned.
 pub fn served_at(state_dir: &Path, pid: u64) -> Option<SocketAddr> {
     let path = state_dir.join(METRICS_FOLDER).join(format!("{pid}.json"));
     let record: Value = serde_json::from_slice(&RealHost.read(&path, RUN_RECORD_MAX_BYTES).ok()?).ok()?;
+    // What a killed gateway left behind names a port that another program may have now.
+    locked_record::lives(&path).filter(|lives| *lives)?;
     let address: SocketAddr = record.pointer("/0/targets/0")?.as_str()?.parse().ok()?;
     address.ip().is_loopback().then_some(address)
 }
@@ -52,6 +60,8 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let folder = state.path().join(METRICS_FOLDER);
         std::fs::create_dir(&folder).unwrap();
+        let lock = std::fs::File::create(folder.join("7.lock")).unwrap();
+        lock.lock().unwrap();
         for (target, found) in [
             (r#"[{"targets":["127.0.0.1:9464"]}]"#, Some("127.0.0.1:9464")),
             (r#"[{"targets":["[::1]:1"]}]"#, Some("[::1]:1")),
@@ -64,5 +74,16 @@ mod tests {
             assert_eq!(served_at(state.path(), 7), found.map(|found| found.parse().unwrap()), "{target}");
         }
         assert_eq!(served_at(state.path(), 8), None);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "a question leaves nothing behind");
+    }
+
+    #[test]
+    fn a_record_that_no_process_holds_leads_nowhere() {
+        let state = tempfile::tempdir().unwrap();
+        let folder = state.path().join(METRICS_FOLDER);
+        std::fs::create_dir(&folder).unwrap();
+        // Killed gateways leave this behind; another program may have the port now.
+        std::fs::write(folder.join("7.json"), r#"[{"targets":["127.0.0.1:9464"]}]"#).unwrap();
+        assert_eq!(served_at(state.path(), 7), None);
     }
 }

@@ -89,7 +89,7 @@ fn remove(record: &Path) {
 }
 
 /// Whether the process of a record is alive. Removes the record of a dead process. `None` if it cannot be decided.
-fn lives(record: &Path) -> Option<bool> {
+pub fn lives(record: &Path) -> Option<bool> {
     // A missing lock file is created, because a record may be removed only while its lock is held.
     judge(record, lock_file::open(&lock_of(record), true))
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 pub use self::file::LogFile;
 use self::file::is_head;
 pub use self::follow::Follower;
-use crate::limits::{LOG_FILE_MAX_BYTES, LOG_GATEWAYS_MAX, LOG_HEADS_MAX};
+use crate::limits::logs::{LOG_FILE_MAX_BYTES, LOG_GATEWAYS_MAX, LOG_HEADS_MAX};
 use crate::platform::host::{Host, RealHost, make_private_folder, open_end};
 
 /// The folder of the logs, below the state folder.

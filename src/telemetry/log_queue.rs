@@ -12,12 +12,15 @@ use std::thread::JoinHandle;
 
 use tracing::Level;
 
-use crate::limits::{FLUSH_MAX, LOG_BATCH_EVERY, LOG_QUEUE_MAX_LINES};
+use crate::limits::FLUSH_MAX;
+use crate::limits::logs::{LOG_BATCH_EVERY, LOG_QUEUE_MAX_LINES};
 
 #[derive(Default)]
 struct Queue {
     bytes: Vec<u8>,
     lines: usize,
+    /// Lines that were dropped since the last batch, because it was full.
+    dropped: u64,
     /// Whether the writing thread sleeps until it is woken. If not, it looks for lines again by itself.
     idle: bool,
     ending: bool,
@@ -98,6 +101,12 @@ pub struct LogWriter(Arc<Shared>);
 impl LogQueue {
     /// Returns a queue whose lines go to `out`, and starts the writing thread.
     pub fn start(out: impl Write + Send + 'static) -> Self {
+        Self::start_with(out, |_| String::new())
+    }
+
+    /// Returns a queue like [`LogQueue::start`]. `lost` makes the lines that tell how many were lost: they stand where those would
+    /// have stood.
+    pub fn start_with(out: impl Write + Send + 'static, lost: fn(u64) -> String) -> Self {
         let shared = Arc::<Shared>::default();
         let work = Arc::clone(&shared);
         // If the thread cannot be started, the queue fills up and lines are dropped: a failure of logging must not end the
@@ -105,7 +114,7 @@ impl LogQueue {
         let write = move || {
             let mut out = out;
             // After a panic, the batch that was being written is lost, but later lines are written.
-            while std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&work, &mut out))).is_err() {}
+            while std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&work, &mut out, lost))).is_err() {}
         };
         let thread = std::thread::Builder::new().name("log".to_owned()).spawn(write).ok();
         Self { shared, thread }
@@ -141,6 +150,7 @@ impl Write for LogWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut queue = self.0.lock();
         if queue.lines >= LOG_QUEUE_MAX_LINES {
+            queue.dropped += 1;
             drop(queue);
             self.0.counts.0.queue_full.fetch_add(1, Ordering::Relaxed);
             return Ok(line.len());
@@ -160,7 +170,9 @@ impl Write for LogWriter {
     }
 }
 
-fn run(shared: &Shared, mut out: impl Write) {
+fn run(shared: &Shared, mut out: impl Write, lost: fn(u64) -> String) {
+    // Lines of earlier batches that were lost, and not told yet.
+    let mut untold = 0;
     let mut queue = shared.lock();
     loop {
         while queue.bytes.is_empty() && !queue.ending {
@@ -171,13 +183,23 @@ fn run(shared: &Shared, mut out: impl Write) {
         if queue.bytes.is_empty() {
             break;
         }
-        let batch = mem::take(&mut queue.bytes);
-        queue.lines = 0;
+        let mut batch = mem::take(&mut queue.bytes);
+        let lines = mem::take(&mut queue.lines) as u64;
+        let dropped = mem::take(&mut queue.dropped);
         drop(queue);
+        if untold > 0 {
+            batch.splice(..0, lost(untold).into_bytes());
+        }
+        // They came when the batch was full.
+        if dropped > 0 {
+            batch.extend_from_slice(lost(dropped).as_bytes());
+        }
         // If the reader of stderr is gone, later lines are still taken from the queue.
-        if out.write_all(&batch).and_then(|()| out.flush()).is_err() {
-            let lines = batch.iter().filter(|byte| **byte == b'\n').count();
-            shared.counts.0.sink_errors.fetch_add(lines as u64, Ordering::Relaxed);
+        if out.write_all(&batch).and_then(|()| out.flush()).is_ok() {
+            untold = 0;
+        } else {
+            shared.counts.0.sink_errors.fetch_add(lines, Ordering::Relaxed);
+            untold += lines + dropped;
         }
         let pause = shared.moved.wait_timeout_while(shared.lock(), LOG_BATCH_EVERY, |queue| !queue.ending);
         queue = pause.unwrap_or_else(PoisonError::into_inner).0;
@@ -234,5 +256,55 @@ mod tests {
         assert!(queue.counts().queue_full() >= LOG_QUEUE_MAX_LINES as u64);
         drop(queue);
         drop(unread);
+    }
+
+    fn told(count: u64) -> String {
+        format!("{count} lost\n")
+    }
+
+    #[test]
+    fn what_a_slow_disk_loses_is_told_where_it_would_have_stood() {
+        let (sender, written) = mpsc::sync_channel(0);
+        let queue = LogQueue::start_with(Slow(sender), told);
+        for _ in 0..3 * LOG_QUEUE_MAX_LINES {
+            queue.writer().write_all(b"line\n").unwrap();
+        }
+        let dropped = queue.counts().queue_full();
+        let reading = std::thread::spawn(move || written.iter().flatten().collect::<Vec<u8>>());
+        queue.writer().write_all(b"next\n").unwrap();
+        drop(queue);
+        let text = String::from_utf8(reading.join().unwrap()).unwrap();
+        let (told, kept): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.ends_with(" lost"));
+        let lost: u64 = told.iter().filter_map(|line| line.strip_suffix(" lost")?.parse::<u64>().ok()).sum();
+        assert!(dropped > 0 && lost >= dropped && text.starts_with("line\n"), "{told:?} of {dropped}");
+        assert_eq!(lost + kept.len() as u64, 3 * LOG_QUEUE_MAX_LINES as u64 + 1);
+    }
+
+    /// An output that fails until a batch with `works` comes.
+    struct Broken(mpsc::Sender<Vec<u8>>, bool);
+
+    impl Write for Broken {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.1 |= bytes.windows(5).any(|part| part == b"works");
+            self.0.send(bytes.to_vec()).map_err(|_| io::ErrorKind::BrokenPipe)?;
+            if self.1 { Ok(bytes.len()) } else { Err(io::ErrorKind::StorageFull.into()) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_a_full_disk_loses_is_told_as_soon_as_it_takes_a_line() {
+        let (sender, written) = mpsc::channel();
+        let queue = LogQueue::start_with(Broken(sender, false), told);
+        for (line, batch) in
+            [("a\nb\n", "a\nb\n"), ("c\n", "1 lost\nc\n"), ("works\n", "2 lost\nworks\n"), ("d\n", "d\n")]
+        {
+            queue.writer().write_all(line.as_bytes()).unwrap();
+            let given = written.recv_timeout(Duration::from_secs(60)).unwrap();
+            assert_eq!(String::from_utf8_lossy(&given), batch);
+        }
     }
 }

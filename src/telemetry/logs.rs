@@ -2,11 +2,12 @@
 //! Logging never blocks and never writes to stdout.
 //!
 //! For each of the two, a thread writes lines from a queue of limited length. If stderr or the disk is slow, lines are dropped,
-//! and the gateway goes on. Of stderr they are counted.
+//! and the gateway goes on. Of stderr they are counted, and on disk a line tells how many there were.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
 
+use serde_json::json;
 use tracing::{Level, Metadata};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriterExt as _};
@@ -14,7 +15,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::log_queue::{LogCounts, LogQueue};
-use crate::platform::host::RealHost;
+use crate::platform::host::{Host as _, RealHost};
 use crate::storage::log_files::LogRing;
 
 /// How much is logged.
@@ -65,7 +66,7 @@ impl Logs {
 pub fn start(verbosity: Verbosity, format: Format, state: Option<&Path>) -> Option<Logs> {
     let stderr = LogQueue::start(crate::platform::stdio::Stderr);
     let state = state.filter(|_| verbosity != Verbosity::Off);
-    let disk = state.map(|state| LogQueue::start(LogRing::of_this_process(state, &RealHost)));
+    let disk = state.map(|state| LogQueue::start_with(LogRing::of_this_process(state, &RealHost), lost_line));
     let shown = verbosity.targets();
     let all = if disk.is_some() { verbosity.max(Verbosity::Info).targets() } else { shown.clone() };
     let terminal = std::io::stderr().is_terminal();
@@ -95,6 +96,13 @@ pub fn start(verbosity: Verbosity, format: Format, state: Option<&Path>) -> Opti
     });
     let started = registry.with(for_people).with(json).try_init();
     started.ok().map(|()| Logs { stderr, _disk: disk })
+}
+
+/// Returns the line of the log on disk that stands for so many others.
+fn lost_line(count: u64) -> String {
+    let timestamp = humantime::format_rfc3339_micros(RealHost.now()).to_string();
+    let line = json!({"timestamp": timestamp, "level": "WARN", "event": "log_lines_lost", "count": count});
+    format!("{line}\n")
 }
 
 /// Counts the events that are logged on stderr, by level.

@@ -25,11 +25,13 @@ fn unzipped(path: &Path) -> BTreeMap<String, String> {
 #[tokio::test]
 async fn a_report_has_what_is_needed_and_nothing_of_who_made_it() {
     let place = Place::new();
-    let project = place.path("games/Grimwald");
+    let project = place.path("games/Grimwald (Grimco)");
     let unity = Unity::of(&place, &project).await;
     let log = json!({"event": "x", "why": format!("grim-token-7261 of zoe-grim in {}", project.display())});
     place.write("state/logs/0000000000001-1.jsonl", format!("{log}\n"));
     place.write("state/hub/hub.log", "{\"password\":\"hubhubhub\"}\nzoe-grim was cut off");
+    let earlier = "holdfast_x{project=\"Grimwald _Grimco_\"} 1\nholdfast_x{project=\"GrimLtd/Grimhold\"} 2\n";
+    place.write("state/metrics/holdfast_last_exit.prom", earlier);
     let config = place.write("config.toml", "# grim-comment\n[policy]\ndeny = [\"zoe-grim-*\"]\n");
     let mut server = Server::start(&place, &["--metrics", "--project", text(&project)]).await;
     server.status_that("the editor", |status| status["editor"]["ready"] == true).await;
@@ -74,6 +76,7 @@ async fn a_report_has_what_is_needed_and_nothing_of_who_made_it() {
         ("-gateway-1.jsonl", "<secret> of <user> in <project-"),
         ("hub-stderr", "<user> was cut off"),
         ("metrics/", "holdfast_tool_calls_total"),
+        ("metrics/last-exit", "-name>\"} 1"),
     ] {
         assert!(named(file).contains(part), "{part} is not in {file}: {}", named(file));
     }
@@ -86,6 +89,9 @@ async fn a_report_has_what_is_needed_and_nothing_of_who_made_it() {
         "grim-host",
         "hubhubhub",
         "Grimwald",
+        "Grimco",
+        "GrimLtd",
+        "Grimhold",
         home.trim_end_matches(['/', '\\']),
     ];
     for (name, content) in &files {

@@ -48,18 +48,29 @@ pub trait Net: Send + Sync + 'static {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tcp;
 
+impl Tcp {
+    /// Connects to an address of this machine.
+    ///
+    /// # Errors
+    /// The system's error; `AddrNotAvailable` for an address of another machine.
+    pub async fn connect_at(self, address: SocketAddr) -> io::Result<BoxStream> {
+        if !address.ip().is_loopback() {
+            return Err(io::ErrorKind::AddrNotAvailable.into());
+        }
+        let stream = TcpStream::connect(address).await?;
+        // If the system happens to choose the target port as the source port, a connection to a port without a listener
+        // connects to itself (TCP simultaneous open).
+        if stream.local_addr()? == stream.peer_addr()? {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
+        stream.set_nodelay(true)?;
+        Ok(Box::new(stream))
+    }
+}
+
 impl Net for Tcp {
     fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
-        Box::pin(async move {
-            let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
-            // If the system happens to choose the target port as the source port, a connection to a port without a listener
-            // connects to itself (TCP simultaneous open).
-            if stream.local_addr()? == stream.peer_addr()? {
-                return Err(io::ErrorKind::ConnectionRefused.into());
-            }
-            stream.set_nodelay(true)?;
-            Ok(Box::new(stream) as BoxStream)
-        })
+        Box::pin(self.connect_at((Ipv4Addr::LOCALHOST, port).into()))
     }
 
     fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {

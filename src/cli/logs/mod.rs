@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use serde_json::Value;
+use tokio::time::Instant;
 
 use super::gateway_args::{EditorArgs, bad_project};
 use super::{Exit, output};
 use crate::config::below::projects_below;
 use crate::config::{self, Config};
-use crate::limits::{LOG_LINES_SHOWN, WATCH_EVERY};
+use crate::limits::WATCH_EVERY;
+use crate::limits::logs::{LOG_END_MAX, LOG_LINES_SHOWN};
 use crate::platform::host::{Host as _, Liveness, RealHost};
 use crate::platform::stdio;
 use crate::protocol::text::clean;
@@ -159,9 +160,10 @@ fn show(arguments: &LogsArgs, state: &Path, Chosen { log, projects, others }: &C
     };
     let (mut reader, lines) = Follower::start(log);
     lines.iter().skip(lines.len().saturating_sub(arguments.lines)).for_each(print);
+    let mut presence = Presence::default();
     while arguments.follow && !output::closed() && !stdio::stdout_hung_up() {
         // Asked before the lines are read: what is written until the end is among them.
-        let over = has_ended(state, pid);
+        let over = presence.has_ended(instance_record::is_kept(state, pid), RealHost.liveness(pid), Instant::now());
         reader.more().iter().for_each(print);
         if over {
             output::complain(&format!("gateway {pid} has ended."));
@@ -171,10 +173,25 @@ fn show(arguments: &LogsArgs, state: &Path, Chosen { log, projects, others }: &C
     }
 }
 
-/// Whether a gateway has ended. A process of another container cannot be seen, but the lock of its record can.
-fn has_ended(state: &Path, pid: u32) -> bool {
-    let of = |record: &Value| record.pointer("/gateway/pid").and_then(Value::as_u64) == Some(pid.into());
-    RealHost.liveness(pid) == Liveness::Dead && !instance_record::all(state).iter().any(of)
+/// What is known of a gateway that may end. A process of another container cannot be seen, but the lock of its record can. And another
+/// process may have the pid by now, but not the record.
+#[derive(Debug, Default)]
+struct Presence {
+    had_record: bool,
+    gone_since: Option<Instant>,
+}
+
+impl Presence {
+    /// Whether the gateway has ended, if this is known of its record and of its process now.
+    fn has_ended(&mut self, record: Option<bool>, process: Liveness, now: Instant) -> bool {
+        if record == Some(true) {
+            (self.had_record, self.gone_since) = (true, None);
+            return false;
+        }
+        let gone = now.saturating_duration_since(*self.gone_since.get_or_insert(now));
+        // Between the end of its record and its own end, a gateway still logs.
+        process == Liveness::Dead || self.had_record && record == Some(false) && gone >= LOG_END_MAX
+    }
 }
 
 #[cfg(test)]

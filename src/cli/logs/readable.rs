@@ -26,7 +26,7 @@ pub(super) fn line(line: &str) -> String {
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
         let value = match value {
             Value::String(text) => quoted(text),
-            other => other.to_string(),
+            other => plain(&other.to_string()),
         };
         out.push_str(&format!(" {}={value}", plain(name)));
     }
@@ -41,19 +41,22 @@ fn moment(time: &str) -> String {
     }
 }
 
+/// Returns a text with escapes for what is not printable. Quotes and backslashes are.
 fn plain(text: &str) -> String {
-    if text.chars().any(char::is_control) { text.escape_debug().to_string() } else { text.to_owned() }
+    const PRINTABLE: [char; 3] = ['"', '\'', '\\'];
+    let mut out = String::with_capacity(text.len());
+    for part in text.split_inclusive(PRINTABLE) {
+        let rest = part.trim_end_matches(PRINTABLE);
+        out.extend(rest.escape_debug());
+        out.push_str(part.get(rest.len()..).unwrap_or_default());
+    }
+    out
 }
 
 /// Returns a value that ends where the next one begins: in quotes if it would not otherwise.
 fn quoted(text: &str) -> String {
-    let escaped = text.escape_debug().to_string();
     let is_word = !text.is_empty() && !text.contains([' ', '"', '=']);
-    if is_word && (escaped == text || escaped == text.replace('\\', "\\\\").replace('\'', "\\'")) {
-        text.to_owned()
-    } else {
-        format!("{text:?}")
-    }
+    if is_word && plain(text) == text { text.to_owned() } else { format!("{text:?}") }
 }
 
 #[cfg(test)]
@@ -72,6 +75,13 @@ mod tests {
         let bad =
             line("{\"level\":\"WARN\\u001b\",\"event\":\"a\\u001b[2J\",\"x\\u0007\":\"b\\u001b\",\"y\":\"\u{202e}\"}");
         assert!(!bad.chars().any(|letter| letter.is_control() || letter == '\u{202e}'), "{bad}");
+        let bidi = line(
+            "{\"event\":\"a\u{202e}\",\"message\":\"it's \\\"C:\\\\a\\\" u\u{308} \u{9b}2J\u{2066}\",\"\u{202e}k\":1,\"deep\":[\"\u{202e}\"]}",
+        );
+        assert_eq!(
+            bidi.trim(),
+            "a\\u{202e} it's \"C:\\a\" u\u{308} \\u{9b}2J\\u{2066} \\u{202e}k=1 deep=[\"\\u{202e}\"]"
+        );
         assert_eq!(line("{\"cut\u{1b}"), "{\\\"cut\\u{1b}");
     }
 }

@@ -18,6 +18,32 @@ fn logs(state: &Path) -> Vec<LogFile> {
 }
 
 #[test]
+fn whoever_has_the_pid_later_keeps_no_follower() {
+    let start = Instant::now();
+    let (record, none, unknown) = (Some(true), Some(false), None);
+    // What is seen at these times: of the record and of the process. Is it over then?
+    for (seen, over) in [
+        // In another container, and killed there: the pid means nothing here.
+        (vec![(0, record, Liveness::Dead), (9, none, Liveness::Dead)], true),
+        (vec![(0, record, Liveness::Dead), (9, record, Liveness::Dead)], false),
+        // Another process has the pid.
+        (vec![(0, record, Liveness::Alive), (9, none, Liveness::Alive)], false),
+        (vec![(0, record, Liveness::Alive), (1, none, Liveness::Alive), (9, none, Liveness::Alive)], true),
+        // It starts: it has no record yet, for however long.
+        (vec![(0, none, Liveness::Alive), (99, none, Liveness::Alive), (999, none, Liveness::Alive)], false),
+        (vec![(0, none, Liveness::Alive), (99, record, Liveness::Alive), (100, none, Liveness::Alive)], false),
+        (vec![(0, record, Liveness::Alive), (1, unknown, Liveness::Alive), (9, unknown, Liveness::Alive)], false),
+        (vec![(0, unknown, Liveness::Dead)], true),
+    ] {
+        let mut presence = Presence::default();
+        let last = seen.iter().map(|(at, record, process)| {
+            presence.has_ended(*record, *process, start + std::time::Duration::from_secs(*at))
+        });
+        assert_eq!(last.last(), Some(over), "{seen:?}");
+    }
+}
+
+#[test]
 fn the_log_of_the_projects_newest_gateway_is_shown_unless_another_is_named() {
     let state = tempfile::tempdir().unwrap();
     let logs = logs(state.path());

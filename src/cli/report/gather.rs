@@ -1,6 +1,5 @@
 //! Collects what a report consists of, with nothing replaced yet.
 
-use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
+use super::ends;
 use super::redact::{Redactor, is_secret_name};
 use crate::cli::status::Status;
 use crate::cli::variables::variable;
@@ -15,13 +15,13 @@ use crate::cli::version::LONG_VERSION;
 use crate::cli::{doctor, named_editor};
 use crate::config::Config;
 use crate::config::file::PROJECT_FILE;
-use crate::limits::{
-    CONFIG_FILE_MAX_BYTES, PROJECT_FILE_MAX_BYTES, REPORT_GATEWAYS_MAX, REPORT_LOG_MAX_BYTES, REPORT_SCRAPE_MAX,
-    REPORT_SCRAPE_MAX_BYTES,
-};
-use crate::net::{Net as _, Tcp};
+use crate::limits::logs::{REPORT_GATEWAYS_MAX, REPORT_SCRAPE_MAX, REPORT_SCRAPE_MAX_BYTES};
+use crate::limits::{CONFIG_FILE_MAX_BYTES, PROJECT_FILE_MAX_BYTES};
+use crate::net::Tcp;
 use crate::platform::host::{Host as _, RealHost, System, host_name, release};
-use crate::storage::{instance_record, log_files};
+use crate::protocol::dialect;
+use crate::storage::instance_record;
+use crate::telemetry::metrics::labels::OTHER;
 
 /// Everything that goes into a report.
 pub(super) struct Material {
@@ -43,7 +43,7 @@ pub(super) async fn gather(config: &Config, complaints: &[String]) -> Material {
     let project = status.pointer("/here/project").and_then(Value::as_str).map(PathBuf::from);
     let settings = settings(config, project.as_deref());
     let state = config.state_dir.as_deref();
-    let logs = state.map(|state| logs(state, project.as_deref())).unwrap_or_default();
+    let ends = state.map(|state| ends::read(state, project.as_deref())).unwrap_or_default();
     let metrics = match state {
         Some(state) => metrics(state).await,
         None => Vec::new(),
@@ -54,13 +54,12 @@ pub(super) async fn gather(config: &Config, complaints: &[String]) -> Material {
     projects
         .extend(state.map(named_editor::known).unwrap_or_default().into_iter().map(|known| display(&known.project)));
     projects.extend(config.project.as_deref().map(display));
-    for (_, lines) in &logs {
-        projects.extend(log_files::projects(lines).into_iter().map(Cow::into_owned));
-    }
+    projects.extend(ends.projects);
     projects.iter().for_each(|project| redactor.project(project));
+    metrics.iter().flat_map(|(_, text)| labelled(text)).for_each(|label| redactor.label(label));
     secrets(&projects, &mut redactor);
     people(config, &mut redactor);
-    Material { about: about(), doctor, status, settings, logs, metrics, redactor }
+    Material { about: about(), doctor, status, settings, logs: ends.logs, metrics, redactor }
 }
 
 fn display(path: &Path) -> String {
@@ -104,41 +103,6 @@ fn settings(config: &Config, project: Option<&Path>) -> Value {
     })
 }
 
-/// The ends of the logs of those gateways that started last, the ones of this project first; and of the hub's own file.
-fn logs(state: &Path, project: Option<&Path>) -> Vec<(String, Vec<String>)> {
-    let project = project.map(|project| crate::protocol::text::clean(&project.to_string_lossy()));
-    let mut logs: Vec<(bool, u32, Vec<String>)> = log_files::all(state)
-        .into_iter()
-        .map(|log| (log.pid(), log_files::lines(&log)))
-        .map(|(pid, lines)| {
-            let is_ours =
-                project.as_ref().is_some_and(|project| log_files::projects(&lines).iter().any(|of| of == project));
-            (!is_ours, pid, lines)
-        })
-        .collect();
-    logs.sort_by_key(|(is_other, ..)| *is_other);
-    let of_gateways = logs.into_iter().take(REPORT_GATEWAYS_MAX).enumerate();
-    let mut found: Vec<_> = of_gateways
-        .map(|(at, (_, pid, lines))| (format!("logs/{}-gateway-{pid}.jsonl", at + 1), end_of(lines)))
-        .collect();
-    if let Ok(bytes) = RealHost.read(&state.join("hub").join("hub.log"), 4 * REPORT_LOG_MAX_BYTES) {
-        let lines = String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect();
-        found.push(("logs/hub-stderr.log".to_owned(), end_of(lines)));
-    }
-    found
-}
-
-/// Keeps the last lines.
-fn end_of(lines: Vec<String>) -> Vec<String> {
-    let mut bytes = 0;
-    let kept = lines.iter().rev().take_while(|line| {
-        bytes += line.len() + 1;
-        bytes <= REPORT_LOG_MAX_BYTES
-    });
-    let first = lines.len() - kept.count();
-    lines.into_iter().skip(first).collect()
-}
-
 /// The metrics of running gateways, and the last words of the one that ended last.
 async fn metrics(state: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
@@ -148,10 +112,8 @@ async fn metrics(state: &Path) -> Vec<(String, String)> {
         .collect();
     pids.dedup();
     for pid in pids.into_iter().take(REPORT_GATEWAYS_MAX) {
-        let Some(address) = instance_record::served_at(state, pid).filter(SocketAddr::is_ipv4) else {
-            continue;
-        };
-        if let Some(text) = timeout(REPORT_SCRAPE_MAX, scraped(address.port())).await.ok().flatten() {
+        let Some(address) = instance_record::served_at(state, pid) else { continue };
+        if let Some(text) = timeout(REPORT_SCRAPE_MAX, scraped(address)).await.ok().flatten() {
             found.push((format!("metrics/{pid}.prom"), text));
         }
     }
@@ -163,15 +125,21 @@ async fn metrics(state: &Path) -> Vec<(String, String)> {
 }
 
 /// Asks a gateway of this machine for its metrics.
-async fn scraped(port: u16) -> Option<String> {
-    let mut stream = Tcp.connect(port).await.ok()?;
-    let request = format!("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
+async fn scraped(address: SocketAddr) -> Option<String> {
+    let mut stream = Tcp.connect_at(address).await.ok()?;
+    let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.ok()?;
     let mut bytes = Vec::new();
     stream.take(REPORT_SCRAPE_MAX_BYTES as u64).read_to_end(&mut bytes).await.ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let (head, body) = text.split_once("\r\n\r\n")?;
     head.starts_with("HTTP/1.1 200").then(|| body.to_owned())
+}
+
+/// Returns the projects that metrics name. Those of a gateway that ended may be named nowhere else.
+fn labelled(metrics: &str) -> impl Iterator<Item = &str> {
+    let labels = metrics.split("project=\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0));
+    labels.filter(|label| *label != OTHER)
 }
 
 /// Collects the projects that a status names: of gateways, of this folder, and of editors whose ports were looked at.
@@ -198,13 +166,24 @@ fn secrets(projects: &[String], redactor: &mut Redactor) {
     for (_, value) in std::env::vars().filter(|(name, _)| is_secret_name(name)) {
         redactor.secret(&value);
     }
-    for project in projects {
-        let file = Path::new(project).join("Library").join("Holdfast").join("instance.json");
+    // A file in which an editor names its process may also have what lets one in.
+    let files = || dialect::ALL.iter().flat_map(|dialect| dialect.project_files()).filter(|file| file.names_process);
+    for file in projects.iter().flat_map(|project| files().map(|file| Path::new(project).join(file.path))) {
         let Ok(bytes) = RealHost.read(&file, PROJECT_FILE_MAX_BYTES) else { continue };
-        let Ok(Value::Object(members)) = serde_json::from_slice(&bytes) else { continue };
-        for (_, value) in members.iter().filter(|(name, _)| is_secret_name(name)) {
-            redactor.secret(value.as_str().unwrap_or_default());
+        let Ok(value) = serde_json::from_slice(&bytes) else { continue };
+        secrets_in(&value, false, redactor);
+    }
+}
+
+/// Adds each text below a member whose name says that it is a secret.
+fn secrets_in(value: &Value, is_secret: bool, redactor: &mut Redactor) {
+    match value {
+        Value::String(text) if is_secret => redactor.secret(text),
+        Value::Array(values) => values.iter().for_each(|value| secrets_in(value, is_secret, redactor)),
+        Value::Object(members) => {
+            members.iter().for_each(|(name, value)| secrets_in(value, is_secret || is_secret_name(name), redactor));
         }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -236,5 +215,73 @@ fn people(config: &Config, redactor: &mut Redactor) {
     }
     if let Some(folder) = &config.working_dir {
         redactor.path(&display(folder), "<working-folder>");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::Net as _;
+
+    #[test]
+    fn what_lets_one_into_an_editor_is_a_secret_in_whatever_file_the_editor_writes_it() {
+        let project = tempfile::tempdir().unwrap();
+        let files: Vec<&str> = dialect::ALL
+            .iter()
+            .flat_map(|dialect| dialect.project_files())
+            .filter(|file| file.names_process)
+            .map(|file| file.path)
+            .collect();
+        assert!(!files.is_empty());
+        for (at, file) in files.iter().enumerate() {
+            let path = project.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let content = json!({"pid": 7, "token": format!("open-{at}-sesame"), "keys": {"api_key": [format!("deep-{at}-key")]}});
+            std::fs::write(&path, content.to_string()).unwrap();
+            let mut redactor = Redactor::default();
+            secrets(&[display(project.path())], &mut redactor);
+            let said = redactor.text(&format!("pid 7, open-{at}-sesame and deep-{at}-key"));
+            assert_eq!(said, "pid 7, <secret> and <secret>", "{file}");
+        }
+        // The bridge of our own package is among them.
+        let own = dialect::HOLDFAST.iter().flat_map(|dialect| dialect.project_files());
+        assert!(own.filter(|file| file.names_process).any(|file| file.path.contains("Holdfast")));
+    }
+
+    #[tokio::test]
+    async fn metrics_are_asked_for_where_they_are_served() {
+        // Not every system has these addresses.
+        for address in ["127.0.0.1:0", "127.0.0.2:0", "[::1]:0"] {
+            let Ok(listener) = Tcp.bind_at(address.parse().unwrap()).await else { continue };
+            let (address, (asked, answer)) = (
+                listener.local_addr(),
+                (
+                    async {
+                        let (mut stream, _) = listener.accept().await.unwrap();
+                        let mut request = [0; 512];
+                        let length = stream.read(&mut request).await.unwrap();
+                        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nup 1\n").await.unwrap();
+                        stream.shutdown().await.unwrap();
+                        String::from_utf8_lossy(&request[..length]).into_owned()
+                    },
+                    scraped(listener.local_addr()),
+                ),
+            );
+            let (asked, answer) = tokio::join!(asked, answer);
+            assert!(asked.contains(&format!("Host: {address}\r\n")), "{asked}");
+            assert_eq!(answer.as_deref(), Some("up 1\n"));
+        }
+    }
+
+    #[test]
+    fn metrics_name_projects_that_nothing_else_names() {
+        let text =
+            "a{project=\"Keep _Acme_\",x=\"1\"} 1\nb{x=\"2\",project=\"AcmeCorp/Keep\"} 2\nc{project=\"other\"} 3\n";
+        assert_eq!(labelled(text).collect::<Vec<_>>(), ["Keep _Acme_", "AcmeCorp/Keep"]);
+        let mut redactor = Redactor::default();
+        redactor.project("/srv/Keep (Acme)");
+        labelled(text).for_each(|label| redactor.label(label));
+        let meant = text.replace("Keep _Acme_", "<project-1-name>").replace("AcmeCorp/Keep", "<project-2>");
+        assert_eq!(redactor.text(text), meant);
     }
 }

@@ -1,6 +1,7 @@
 //! `holdfast report`: collects what a report of a bug needs in one archive, without what tells who somebody is or lets somebody in.
 
 mod archive;
+mod ends;
 mod gather;
 mod redact;
 
@@ -39,8 +40,8 @@ settings.json   the variables that are set for holdfast, and its configuration f
 logs/           the last lines of the logs of a few gateways
 metrics/        the metrics of running gateways that serve them, once
 
-What was replaced, in each file: the home, the names of user and machine, the paths and names of projects, tokens and passwords, and
-addresses of mail. The same thing has the same placeholder everywhere. Names of tools and clients stay. Arguments and results of calls
+What was replaced, in each file: the names of user, machine and projects, the paths of home and projects, secrets that are known or
+look like one, and addresses of mail. The same thing has the same placeholder everywhere. Names of tools and clients stay. Arguments and results of calls
 were never in here. Look at it before you send it.
 ";
 

@@ -1,10 +1,11 @@
 //! Takes out of a report what tells who somebody is or lets somebody in: each name is replaced by a placeholder, everywhere by the
 //! same one, so that the report can still be understood.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+
+use crate::telemetry::metrics::project_label;
 
 /// What replaces a secret.
 const SECRET: &str = "<secret>";
@@ -54,7 +55,9 @@ const SECRET_NAMES: [&str; 11] = [
     "private_key",
 ];
 /// The folders that hold the homes of users.
-const HOMES: [&str; 4] = ["/home/", "/users/", "\\users\\", "\\\\users\\\\"];
+const HOMES: [&str; 6] = ["/home/", "/users/", "\\home\\", "\\users\\", "\\\\home\\\\", "\\\\users\\\\"];
+/// The placeholders, without their `<` and `>`. Those of projects have a number.
+const PLACEHOLDERS: [&str; 7] = ["secret", "mail", "user", "home", "host", "state", "working-folder"];
 
 /// Whether the name of a variable or a member says that its value is a secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
@@ -83,7 +86,8 @@ struct Needle {
 /// All that is replaced, and what by.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Redactor {
-    needles: Vec<Needle>,
+    /// By their first byte; the longest first, so that a project in the home is the project.
+    needles: BTreeMap<u8, Vec<Needle>>,
     projects: Vec<String>,
 }
 
@@ -119,7 +123,8 @@ impl Redactor {
         }
     }
 
-    /// Replaces a project's path by `<project-1>`, and the name of its folder by `<project-1-name>`. Each project has its own number.
+    /// Replaces a project's path by `<project-1>`, and by `<project-1-name>` the names that it has elsewhere: its folder, with any
+    /// number of the folders above it, as it is or as a label of metrics. Each project has its own number.
     pub(super) fn project(&mut self, path: &str) {
         let path = path.trim_end_matches(['/', '\\']);
         if path.is_empty() || self.projects.iter().any(|known| known == path) {
@@ -128,23 +133,40 @@ impl Redactor {
         self.projects.push(path.to_owned());
         let number = self.projects.len();
         self.path(path, &format!("<project-{number}>"));
-        if let Some(name) = path.rsplit(['/', '\\']).next() {
-            self.name(name, &format!("<project-{number}-name>"));
+        let placeholder = format!("<project-{number}-name>");
+        let parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
+        let labels: Vec<String> = parts.iter().map(|part| project_label(part)).collect();
+        for from in 0..parts.len() {
+            let (parts, labels) = (parts.get(from..).unwrap_or_default(), labels.get(from..).unwrap_or_default());
+            for name in [parts.join("/"), parts.join("\\"), labels.join("/")] {
+                self.name(&name, &placeholder);
+            }
         }
+    }
+
+    /// Replaces a name of a project that metrics have, if it is none of a known project.
+    pub(super) fn label(&mut self, label: &str) {
+        if !self.knows(&label.to_ascii_lowercase()) {
+            self.project(label);
+        }
+    }
+
+    fn knows(&self, text: &str) -> bool {
+        let same = text.bytes().next().and_then(|first| self.needles.get(&first));
+        same.is_some_and(|needles| needles.iter().any(|known| known.text == text))
     }
 
     fn add(&mut self, text: &str, kind: Kind, placeholder: &str) {
         let text = text.to_ascii_lowercase();
-        if !self.needles.iter().any(|known| known.text == text) {
-            self.needles.push(Needle { text, kind, placeholder: placeholder.to_owned() });
-            // The longest first: a project in the home is the project.
-            self.needles.sort_by_key(|needle| std::cmp::Reverse(needle.text.len()));
-        }
+        let Some(first) = text.bytes().next().filter(|_| !self.knows(&text)) else { return };
+        let needles = self.needles.entry(first).or_default();
+        needles.push(Needle { text, kind, placeholder: placeholder.to_owned() });
+        needles.sort_by_key(|needle| std::cmp::Reverse(needle.text.len()));
     }
 
     /// Returns which placeholders stand for something that is known by name, once each.
     pub(super) fn placeholders(&self) -> BTreeSet<&str> {
-        self.needles.iter().map(|needle| needle.placeholder.as_str()).collect()
+        self.needles.values().flatten().map(|needle| needle.placeholder.as_str()).collect()
     }
 
     /// Returns a text without what is to be replaced.
@@ -154,16 +176,12 @@ impl Redactor {
 
     /// Replaces what is known by name.
     fn known(&self, text: &str) -> String {
-        let mut begins = [false; 256];
-        for first in self.needles.iter().filter_map(|needle| needle.text.bytes().next()) {
-            begins[usize::from(first)] = true;
-        }
         let bytes = text.as_bytes();
         let mut out = String::with_capacity(text.len());
         let (mut copied, mut at) = (0, 0);
         while let Some(byte) = bytes.get(at) {
-            let found = begins[usize::from(byte.to_ascii_lowercase())].then(|| self.at(text, at)).flatten();
-            let Some(needle) = found else {
+            let Some(needle) = self.needles.get(&byte.to_ascii_lowercase()).and_then(|some| found(some, text, at))
+            else {
                 at += 1;
                 continue;
             };
@@ -176,26 +194,7 @@ impl Redactor {
         out
     }
 
-    /// Returns what is to be replaced at this byte of a text.
-    fn at(&self, text: &str, at: usize) -> Option<&Needle> {
-        if !text.is_char_boundary(at) {
-            return None;
-        }
-        let is_part = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
-        self.needles.iter().find(|needle| {
-            let end = at + needle.text.len();
-            let same = text.get(at..end).is_some_and(|part| part.eq_ignore_ascii_case(&needle.text));
-            let before = || is_part(text.get(..at).and_then(|before| before.chars().next_back()));
-            let after = || is_part(text.get(end..).and_then(|after| after.chars().next()));
-            same && match needle.kind {
-                Kind::Part => true,
-                Kind::Path => !after(),
-                Kind::Word => !before() && !after(),
-            }
-        })
-    }
-
-    /// Replaces in every text of a JSON value. A member whose name says so is a secret as a whole.
+    /// Replaces in every text of a JSON value. A member whose name says so is a secret, with all that is in it.
     pub(super) fn json(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.text(text),
@@ -204,12 +203,13 @@ impl Redactor {
                 *members = std::mem::take(members)
                     .into_iter()
                     .map(|(name, mut value)| {
-                        if is_secret_name(&name) && matches!(value, Value::String(_)) {
-                            value = SECRET.into();
+                        if is_secret_name(&name) {
+                            hide(&mut value);
                         }
                         self.json(&mut value);
                         // The names of our own members stay what they are, whatever a project is called.
-                        let name = if name.contains(['/', '\\', '@', ' ']) { self.text(&name) } else { name };
+                        let name =
+                            if name.contains(['/', '\\', '@', ' ']) { self.text(&name) } else { patterns(&name) };
                         (name, value)
                     })
                     .collect();
@@ -230,8 +230,106 @@ impl Redactor {
     }
 }
 
+/// Replaces each text and number, however deep. What is set or not (`true`, `null`) is no secret, and may be what the report is about.
+fn hide(value: &mut Value) {
+    match value {
+        Value::String(_) | Value::Number(_) => *value = SECRET.into(),
+        Value::Array(values) => values.iter_mut().for_each(hide),
+        Value::Object(members) => members.values_mut().for_each(hide),
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+/// Returns which of these is at this byte of a text.
+fn found<'a>(needles: &'a [Needle], text: &str, at: usize) -> Option<&'a Needle> {
+    if !text.is_char_boundary(at) {
+        return None;
+    }
+    let is_part = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+    needles.iter().find(|needle| {
+        let end = at + needle.text.len();
+        let same = text.get(at..end).is_some_and(|part| part.eq_ignore_ascii_case(&needle.text));
+        let before = || is_part(text.get(..at).and_then(|before| before.chars().next_back()));
+        let after = || is_part(text.get(end..).and_then(|after| after.chars().next()));
+        same && match needle.kind {
+            Kind::Part => true,
+            Kind::Path => !after(),
+            Kind::Word => !before() && !after(),
+        }
+    })
+}
+
 /// Replaces what looks like a secret, an address of mail, or the home of any user.
 fn patterns(text: &str) -> String {
+    words(&mails(&logins(text)))
+}
+
+/// Replaces who logs in at an address: `scheme://<secret>@host`.
+fn logins(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("://") {
+        let is_end = |letter: char| letter.is_whitespace() || "/\\\"'`?#".contains(letter);
+        let authority = after.split(is_end).next().unwrap_or_default();
+        out.push_str(before);
+        out.push_str("://");
+        rest = after;
+        if let Some(at) = authority.rfind('@') {
+            out.push_str(SECRET);
+            rest = after.get(at..).unwrap_or_default();
+        }
+    }
+    out + rest
+}
+
+/// Replaces addresses of mail, also if the name in it is a placeholder already.
+fn mails(text: &str) -> String {
+    let fits = |letter: char| letter.is_alphanumeric() || "._+-".contains(letter);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('@') {
+        let mut user = before;
+        loop {
+            let shorter = without_placeholder(user).unwrap_or(user).trim_end_matches(fits);
+            if shorter.len() == user.len() {
+                break;
+            }
+            user = shorter;
+        }
+        let end = after.find(|letter| !fits(letter)).unwrap_or(after.len());
+        let domain = after.get(..end).unwrap_or_default().trim_end_matches(|letter: char| !letter.is_alphanumeric());
+        let top = domain.rsplit_once('.').map_or("", |(_, top)| top);
+        let is_domain = top.len() >= 2 && top.chars().all(char::is_alphabetic);
+        // Before the host of an address stands what `logins` has replaced.
+        if is_domain && user.len() < before.len() && !user.ends_with("://") {
+            out.push_str(user);
+            out.push_str("<mail>");
+            rest = after.get(domain.len()..).unwrap_or_default();
+        } else {
+            out.push_str(before);
+            out.push('@');
+            rest = after;
+        }
+    }
+    out + rest
+}
+
+/// Returns a text without the placeholder that it ends with.
+fn without_placeholder(text: &str) -> Option<&str> {
+    let at = text.rfind('<').filter(|_| text.ends_with('>'))?;
+    let (before, placeholder) = text.split_at(at);
+    is_placeholder(placeholder).then_some(before)
+}
+
+fn is_placeholder(word: &str) -> bool {
+    let Some(name) = word.strip_prefix('<').and_then(|word| word.strip_suffix('>')) else { return false };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = name.strip_prefix("project-").map(|rest| rest.strip_suffix("-name").unwrap_or(rest));
+    PLACEHOLDERS.contains(&name) || number.is_some_and(is_number)
+}
+
+/// Replaces secrets and homes, word by word.
+fn words(text: &str) -> String {
     let is_end = |letter: char| letter.is_whitespace() || "\"'`,;()[]{}=&?|".contains(letter);
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -239,11 +337,11 @@ fn patterns(text: &str) -> String {
     while !rest.is_empty() {
         let end = rest.find(is_end).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
-        let is_secret = is_named && word.len() >= SECRET_MIN_BYTES && !word.starts_with('<');
-        if is_secret {
+        let is_secret = is_named && word.len() >= SECRET_MIN_BYTES && !is_placeholder(word);
+        if is_secret || has_secret(word) {
             out.push_str(SECRET);
         } else {
-            out.push_str(&scrubbed(word));
+            homes(word, &mut out);
         }
         let between = after.find(|letter| !is_end(letter)).unwrap_or(after.len());
         let (between, next) = after.split_at(between);
@@ -253,7 +351,7 @@ fn patterns(text: &str) -> String {
             is_named = is_secret_before;
         } else if !word.is_empty() {
             let name = word.trim_end_matches(':');
-            is_secret_before = is_secret_name(name);
+            is_secret_before = is_secret_name(name) && !is_placeholder(name);
             let says = between.contains('=') || word.ends_with(':');
             let is_scheme = |scheme: &str| name.eq_ignore_ascii_case(scheme);
             is_named = is_scheme("bearer") || is_named && is_scheme("basic") || says && is_secret_before;
@@ -263,45 +361,33 @@ fn patterns(text: &str) -> String {
     out
 }
 
-/// Returns a word without what looks like a secret, an address of mail, or somebody's home.
-fn scrubbed(word: &str) -> Cow<'_, str> {
-    let lower = word.to_ascii_lowercase();
-    let looks_secret = |part: &str| {
+/// Whether a part of a word looks like a secret, whatever is around it.
+fn has_secret(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    word.split(|letter: char| !(letter.is_alphanumeric() || "._-".contains(letter))).any(|part| {
+        let part = part.trim_matches(['.', '_', '-']);
         let is_token =
             part.len() >= TOKEN_MIN_BYTES && TOKEN_BEGINNINGS.iter().any(|beginning| part.starts_with(beginning));
         let is_hex = part.len() >= HEX_SECRET_MIN_BYTES && part.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_token || is_hex
-    };
-    if looks_secret(&lower) || lower.split(['/', ':', '@']).any(looks_secret) {
-        return SECRET.into();
-    }
-    if let Some((scheme, rest)) = word.split_once("://")
-        && let authority = rest.split('/').next().unwrap_or_default()
-        && let Some((user, _)) = authority.rsplit_once('@')
-    {
-        return format!("{scheme}://{SECRET}{}", rest.get(user.len()..).unwrap_or_default()).into();
-    }
-    if is_mail(word.trim_end_matches(['.', ':'])) {
-        return "<mail>".into();
-    }
-    for homes in HOMES {
-        let Some(at) = lower.find(homes).map(|at| at + homes.len()) else { continue };
-        let (before, rest) = (word.get(..at).unwrap_or_default(), word.get(at..).unwrap_or_default());
-        let end = rest.find(['/', '\\', ':']).unwrap_or(rest.len());
-        let (user, rest) = rest.split_at(end);
-        if !user.is_empty() && !user.starts_with('<') {
-            return format!("{before}<user>{rest}").into();
-        }
-    }
-    word.into()
+    })
 }
 
-fn is_mail(word: &str) -> bool {
-    let Some((user, domain)) = word.split_once('@') else { return false };
-    let fits =
-        |part: &str| !part.is_empty() && part.chars().all(|letter| letter.is_alphanumeric() || "._+-".contains(letter));
-    let top = domain.rsplit_once('.').map_or("", |(_, top)| top);
-    fits(user) && fits(domain) && top.len() >= 2 && top.chars().all(char::is_alphabetic)
+/// Writes a word with each user's name replaced after a folder of homes.
+fn homes(word: &str, out: &mut String) {
+    let lower = word.to_ascii_lowercase();
+    let mut at = 0;
+    let first = |at: usize| {
+        let from = lower.get(at..).unwrap_or_default();
+        HOMES.iter().filter_map(|homes| from.find(homes).map(|found| at + found + homes.len())).min()
+    };
+    while let Some(begin) = first(at) {
+        let user = word.get(begin..).unwrap_or_default().split(['/', '\\', ':']).next().unwrap_or_default();
+        out.push_str(word.get(at..begin).unwrap_or_default());
+        out.push_str(if user.is_empty() || user.starts_with('<') { user } else { "<user>" });
+        at = begin + user.len();
+    }
+    out.push_str(word.get(at..).unwrap_or_default());
 }
 
 #[cfg(test)]
@@ -334,6 +420,31 @@ mod tests {
             ("xhunter2hunter2x", "x<secret>x"),
             ("/home/bob/y C:\\Users\\Bob\\y /Users/bob", "/home/<user>/y C:\\Users\\<user>\\y /Users/<user>"),
             ("\u{e4}nn annual call_ann", "\u{e4}nn annual call_ann"),
+            ("/home/bob/x:/home/eve/y", "/home/<user>/x:/home/<user>/y"),
+            ("ssh://git@host/home/bob", "ssh://<secret>@host/home/<user>"),
+            ("\\\\wsl$\\Ubuntu\\home\\bob\\x", "\\\\wsl$\\Ubuntu\\home\\<user>\\x"),
+            ("<user> /home/<user>/x:/home/bob", "<user> /home/<user>/x:/home/<user>"),
+        ] {
+            assert_eq!(redactor.text(text), meant);
+        }
+    }
+
+    #[test]
+    fn a_project_is_known_by_each_name_that_metrics_and_sessions_give_it() {
+        let mut redactor = Redactor::default();
+        let long = format!("/srv/{}", "Dungeon".repeat(20));
+        for project in ["/home/ann/games/Castle (Acme)", "/srv/AcmeCorp/Castle", "/srv/Beta (X)/Castle", &long] {
+            redactor.project(project);
+        }
+        for (text, meant) in [
+            ("up{project=\"Castle _Acme_\"} 1", "up{project=\"<project-1-name>\"} 1"),
+            ("editor=\"games/Castle (Acme)\"", "editor=\"<project-1-name>\""),
+            ("editor=AcmeCorp/Castle", "editor=<project-2-name>"),
+            ("AcmeCorp\\Castle", "<project-2-name>"),
+            ("project=\"Beta _X_/Castle\"", "project=\"<project-3-name>\""),
+            ("project=\"_/srv/AcmeCorp/Castle\"", "project=\"_<project-2>\""),
+            (&format!("project=\"{}\"", &long[5..5 + 64]), "project=\"<project-4-name>\""),
+            ("/srv/AcmeCorp/Castle/Assets", "<project-2>/Assets"),
         ] {
             assert_eq!(redactor.text(text), meant);
         }
@@ -349,8 +460,18 @@ mod tests {
             ("Authorization: Bearer abcdef1", "Authorization: <secret> <secret>"),
             ("got ghp_0123456789abcdef0123", "got <secret>"),
             ("https://u:pw@example.org/x", "https://<secret>@example.org/x"),
-            ("mail ann@example.org.", "mail <mail>"),
+            ("mail ann@example.org.", "mail <mail>."),
             ("dev.holdfast.unity@0.1.0", "dev.holdfast.unity@0.1.0"),
+            ("Ann <ann@example.org>", "Ann <<mail>>"),
+            ("mailto:ann@example.org", "mailto:<mail>"),
+            ("ann@example.org/x", "<mail>/x"),
+            ("<user>@example.org", "<mail>"),
+            ("<ghp_0123456789abcdef0123>", "<secret>"),
+            ("*ghp_0123456789abcdef0123*", "<secret>"),
+            ("_ghp_0123456789abcdef0123_", "<secret>"),
+            ("https://u:p&w=x@example.org/y", "https://<secret>@example.org/y"),
+            ("password=<user>-0123456789", "password=<secret>"),
+            ("password=<user> token: <secret> mail <mail>", "password=<user> token: <secret> mail <mail>"),
         ] {
             assert_eq!(redactor.text(text), meant);
         }
@@ -367,14 +488,17 @@ mod tests {
     fn json_keeps_its_form_and_the_names_of_its_members() {
         let mut value = json!({
             "Castle": "Castle", "push_token": "abc", "n": 1,
-            "deep": [{"/home/ann/games/Castle": "ann"}], "none": null
+            "deep": [{"/home/ann/games/Castle": "ann"}], "none": null,
+            "ghp_0123456789abcdef0123": 1, "tokens": ["abc", {"of": ["def", 7], "set": true, "not": null}], "password": 1234
         });
         redactor().json(&mut value);
         assert_eq!(
             value,
             json!({
                 "Castle": "<project-1-name>", "push_token": "<secret>", "n": 1,
-                "deep": [{"<project-1>": "<user>"}], "none": null
+                "deep": [{"<project-1>": "<user>"}], "none": null,
+                "<secret>": 1, "tokens": ["<secret>", {"of": ["<secret>", "<secret>"], "set": true, "not": null}],
+                "password": "<secret>"
             })
         );
         assert_eq!(redactor().line("{\"a\":\"/home/ann\"}"), "{\"a\":\"<home>\"}");

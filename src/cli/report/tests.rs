@@ -12,6 +12,8 @@ fn what_is_planted_in_any_input_is_in_no_file() {
     redactor.name("ann", "<user>");
     redactor.name("annbook", "<host>");
     redactor.project("/home/ann/games/Castle");
+    redactor.project("/srv/Keep (Acme)");
+    redactor.project("/AcmeCorp/Castle");
     redactor.secret("hunter2hunter2");
     let value = json!({"deep": [{"text": text, "api_token": "zzz-secret"}]});
     let material = Material {
@@ -20,14 +22,19 @@ fn what_is_planted_in_any_input_is_in_no_file() {
         status: value.clone(),
         settings: value.clone(),
         logs: vec![("logs/1.jsonl".into(), vec![value.to_string(), format!("cut off: {text}")])],
-        metrics: vec![("metrics/1.prom".into(), format!("up{{project=\"Castle\"}} 1\n# {text}\n"))],
+        metrics: vec![(
+            "metrics/1.prom".into(),
+            format!(
+                "up{{project=\"Castle\"}} 1\nup{{project=\"Keep _Acme_\"}} 1\nup{{project=\"AcmeCorp/Castle\"}} 1\n# {text}\n"
+            ),
+        )],
         redactor,
     };
     let files = files(material);
     assert_eq!(files.len(), 7);
     for (name, content) in files {
         let content = String::from_utf8(content).unwrap();
-        for secret in planted.iter().copied().chain(["ghp_0123", "zzz-secret"]) {
+        for secret in planted.iter().copied().chain(["ghp_0123", "zzz-secret", "Acme"]) {
             assert!(!content.contains(secret), "{secret} is in {name}: {content}");
         }
         assert!(name == "README.txt" || content.contains("<project-1>"), "{name}: {content}");

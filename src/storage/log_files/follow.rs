@@ -5,7 +5,7 @@ use std::io::{Read as _, Seek as _};
 use std::path::Path;
 
 use super::file::{LogFile, is_head};
-use crate::limits::LOG_FILE_MAX_BYTES;
+use crate::limits::logs::LOG_FILE_MAX_BYTES;
 use crate::platform::host::open_without_following;
 use crate::platform::lock_file;
 
