@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::limits::logs::{REPORT_GATEWAYS_MAX, REPORT_LOG_MAX_BYTES};
 use crate::platform::host::open_without_following;
 use crate::protocol::text::clean;
@@ -27,6 +29,7 @@ pub(super) fn read(state: &Path, project: Option<&Path>) -> Ends {
         let named: Vec<String> = log_files::projects(&lines).into_iter().map(Cow::into_owned).collect();
         let is_ours = project.as_ref().is_some_and(|project| named.contains(project));
         projects.extend(named);
+        projects.extend(lines.iter().flat_map(|line| proposed(line)));
         logs.push((!is_ours, log.pid(), end_of(lines)));
     }
     logs.sort_by_key(|(is_other, ..)| *is_other);
@@ -37,6 +40,25 @@ pub(super) fn read(state: &Path, project: Option<&Path>) -> Ends {
         logs.push(("logs/hub-stderr.log".to_owned(), lines));
     }
     Ends { logs, projects }
+}
+
+/// Returns the projects that a line proposes: holdfast's own texts name them as `--project PATH`.
+fn proposed(line: &str) -> Vec<String> {
+    const FLAG: &str = "--project ";
+    if !line.contains(FLAG) {
+        return Vec::new();
+    }
+    let Ok(Value::Object(members)) = serde_json::from_str(line) else { return Vec::new() };
+    let texts = members.values().filter_map(Value::as_str);
+    let after = texts.flat_map(|text| text.split(FLAG).skip(1));
+    let path = |after: &str| match after.strip_prefix('"') {
+        Some(quoted) => quoted.split('"').next().unwrap_or_default().to_owned(),
+        None => {
+            let word = after.split_whitespace().next().unwrap_or_default();
+            word.trim_end_matches(['.', ',', ';', ':', '`', ')']).to_owned()
+        }
+    };
+    after.map(path).filter(|path| path.contains(['/', '\\'])).collect()
 }
 
 /// Keeps the last lines.
@@ -89,6 +111,15 @@ mod tests {
         assert!(ends.logs.iter().all(|(_, lines)| !lines.is_empty() && !lines[0].contains("project_found")));
         for at in 1..=number {
             assert!(ends.projects.contains(&format!("/srv/Keep{at}")), "{:?}", ends.projects);
+        }
+    }
+
+    #[test]
+    fn projects_that_a_line_proposes_are_known() {
+        let line = r#"{"event":"project_problem","problem":"One of these: --project /srv/One or --project \"/srv/T wo\" or --project C:\\Three."}"#;
+        assert_eq!(proposed(line), ["/srv/One", "/srv/T wo", "C:\\Three"]);
+        for none in ["--project /srv/One", r#"{"says":"name it with --project"}"#, r#"{"says":"--project Castle"}"#] {
+            assert_eq!(proposed(none), Vec::<String>::new(), "{none}");
         }
     }
 

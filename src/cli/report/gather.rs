@@ -55,6 +55,8 @@ pub(super) async fn gather(config: &Config, complaints: &[String]) -> Material {
         .extend(state.map(named_editor::known).unwrap_or_default().into_iter().map(|known| display(&known.project)));
     projects.extend(config.project.as_deref().map(display));
     projects.extend(ends.projects);
+    // Also if there is no such project or editor.
+    projects.extend(["HOLDFAST_PROJECT", "HOLDFAST_EDITOR"].into_iter().filter_map(variable));
     projects.iter().for_each(|project| redactor.project(project));
     metrics.iter().flat_map(|(_, text)| labelled(text)).for_each(|label| redactor.label(label));
     secrets(&projects, &mut redactor);

@@ -41,8 +41,12 @@ const TOKEN_MIN_BYTES: usize = 16;
 /// From this length on, a text of hex digits is a secret: the token of an editor has 64. The name of a call has 32, and a commit 40.
 const HEX_SECRET_MIN_BYTES: usize = 48;
 /// The words in a name of a variable or a member that holds a secret.
-const SECRET_NAMES: [&str; 11] = [
+const SECRET_NAMES: [&str; 15] = [
     "token",
+    "pwd",
+    "signature",
+    "cookie",
+    "_serial",
     "secret",
     "password",
     "passwd",
@@ -338,7 +342,14 @@ fn words(text: &str) -> String {
         let end = rest.find(is_end).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
         let is_secret = is_named && word.len() >= SECRET_MIN_BYTES && !is_placeholder(word);
+        let pair = word
+            .split_once(':')
+            .filter(|(name, value)| is_secret_name(name) && value.len() >= SECRET_MIN_BYTES && !is_placeholder(value));
         if is_secret || has_secret(word) {
+            out.push_str(SECRET);
+        } else if let Some((name, _)) = pair {
+            out.push_str(name);
+            out.push(':');
             out.push_str(SECRET);
         } else {
             homes(word, &mut out);
@@ -346,13 +357,13 @@ fn words(text: &str) -> String {
         let between = after.find(|letter| !is_end(letter)).unwrap_or(after.len());
         let (between, next) = after.split_at(between);
         out.push_str(between);
-        // `name=value`, `name: value`, and `"name":"value"`, where the colon is a word of its own.
+        // `name=value`, `name: value`, `--name value`, and `"name":"value"`, where the colon is a word of its own.
         if word == ":" {
             is_named = is_secret_before;
         } else if !word.is_empty() {
             let name = word.trim_end_matches(':');
             is_secret_before = is_secret_name(name) && !is_placeholder(name);
-            let says = between.contains('=') || word.ends_with(':');
+            let says = between.contains('=') || word.ends_with(':') || word.starts_with("--");
             let is_scheme = |scheme: &str| name.eq_ignore_ascii_case(scheme);
             is_named = is_scheme("bearer") || is_named && is_scheme("basic") || says && is_secret_before;
         }
@@ -455,6 +466,9 @@ mod tests {
         let redactor = Redactor::default();
         for (text, meant) in [
             ("GITHUB_TOKEN=abcdef1", "GITHUB_TOKEN=<secret>"),
+            ("--auth-token abcdef1", "--auth-token <secret>"),
+            ("token:abcdef1 pwd=abcdef1", "token:<secret> pwd=<secret>"),
+            ("UNITY_SERIAL=F4-abcdef1", "UNITY_SERIAL=<secret>"),
             ("password: \"abcdef1\"", "password: \"<secret>\""),
             ("{\"password\":\"abcdef1\"", "{\"password\":\"<secret>\""),
             ("Authorization: Bearer abcdef1", "Authorization: <secret> <secret>"),
