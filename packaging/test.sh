@@ -63,8 +63,11 @@ cargo_install() {
 crates() {
     cargo metadata --no-deps --offline --format-version 1 >"$work/metadata" &&
         packed=$(python3 -c 'import json, sys; print(*(one["name"] for one in json.load(open(sys.argv[1]))["packages"] if one["publish"] is None))' "$work/metadata") &&
-        for name in $packed; do set -- "$@" --package "$name"; done &&
-        cargo package "$@" --allow-dirty --offline --target-dir "${CARGO_TARGET_DIR:-$PWD/target}" || return 1
+        for name in $packed; do set -- "$@" --package "$name"; done || return 1
+    # Cargo unpacks what it has packed into a registry without a host, and never again as long as the version stays the same. An earlier
+    # run's would be built here, and hide what is missing in this one's.
+    for name in $packed; do rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/"$name-$version"; done
+    cargo package "$@" --allow-dirty --offline --target-dir "${CARGO_TARGET_DIR:-$PWD/target}" || return 1
     # Cargo makes these by itself; everything else is known to git.
     git ls-files --cached --others --exclude-standard >"$work/known" || return 1
     for name in $packed; do
