@@ -478,6 +478,8 @@ pub const SERVED_HEADERS_MAX: usize = 64;
 pub const SERVED_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the server goes on reading what a peer sends after it was answered: closing at once could lose the answer.
 pub const SERVED_LINGER: Duration = Duration::from_millis(500);
+/// How long a server that ends waits for the answers that its clients still read, and for connections that linger.
+pub const SERVED_END_MAX: Duration = Duration::from_secs(1);
 
 // ---- Metrics -------------------------------------------------------------------------------------------------------
 
@@ -487,7 +489,7 @@ pub const METRIC_TOOLS_MAX: usize = 24;
 pub const LATE_SERIES_MAX: usize = 16;
 /// Series of one gateway without those of a hub's editors, whatever its peers do: few enough for a Prometheus server that scrapes
 /// many gateways.
-pub const SERIES_MAX: usize = 1500;
+pub const SERIES_MAX: usize = 1550;
 /// Transitions kept of each machine: about ten seconds of a dial loop, which makes some thirty a second, or a day of quiet work.
 /// Older states are kept second by second, for two minutes, in another form.
 pub const FLIGHT_RECORD_MAX: usize = 256;
@@ -570,6 +572,7 @@ pub const AUDIT_LINES_MAX: usize = 4 * OPEN_REQUESTS_MAX;
 /// and the call's client still waits for its answer after that.
 pub const AUDIT_WRITE_MAX: Duration = Duration::from_secs(5);
 
+pub mod http;
 pub mod hub;
 pub mod logs;
 pub mod resources;

@@ -282,6 +282,9 @@ impl SessionActor {
 
     fn initialize(&self, state: &mut State, key: RequestKey, initialize: Initialize) {
         let Initialize { requested, client, roots } = initialize;
+        // A client that sends single messages can be asked nothing.
+        let is_post = self.seat.client.id.is_post();
+        let roots = roots && !is_post;
         let version = ProtocolVersion::negotiate(&requested);
         let profile = self.seat.client.config.profile_of(version, &client.name);
         let kind = self.opened(client, profile, roots);
@@ -292,7 +295,7 @@ impl SessionActor {
                 self.await_roots(state);
             }
         }
-        state.opening = Some((key, mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS)));
+        state.opening = Some((key, mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS, !is_post)));
         self.feed(state, &Event::Opened(kind));
     }
 
@@ -403,7 +406,9 @@ impl SessionActor {
                 // A list that was just answered with the new catalogue needs no announcement.
                 if !self.is_listed(state) {
                     let client = self.seat.client.handshake();
-                    if client.opened && !client.profile.version.is_stateless() {
+                    // A client that sends single messages is told of changes by its subscriptions only.
+                    let is_told = !self.seat.client.id.is_post();
+                    if client.opened && is_told && !client.profile.version.is_stateless() {
                         outbox.notify(TOOLS_CHANGED, mcp::tools_list_changed(), true);
                     }
                     outbox.tools_changed(None);
@@ -535,6 +540,9 @@ impl SessionActor {
             form: asked.form.clone(),
         };
         let call = new.id;
+        if asked.form == AnswerForm::ToolResult {
+            self.seat.client.note_call(key, &id, call);
+        }
         match here.calls.take_from_client(new, &hold, refused, id.as_json()) {
             TakenIn::Yes if here.place == Place::Nowhere => {
                 if let Some((cause, grounds)) = turned_down {

@@ -9,6 +9,7 @@ use clap::Args;
 use tokio::sync::mpsc;
 
 use super::gateway_args::{DialectChoice, EditorArgs, GatewayArgs, HubMode};
+use super::http::HttpArgs;
 use super::serve::{self, log_panics, watch_signals};
 use super::{Exit, output, resources};
 use crate::actors::gateway::OnWorkers;
@@ -16,6 +17,7 @@ use crate::actors::instance_keeper::HubRecord;
 use crate::actors::parts::Parts;
 use crate::config::{Config, MetricsAddress};
 use crate::core::shutdown::ShutdownReason;
+use crate::limits::http::HTTP_DESCRIPTORS;
 use crate::limits::{CLAIM_ATTEMPTS, CLAIM_PAUSE, FLUSH_MAX};
 use crate::net::Tcp;
 use crate::platform::filesystem;
@@ -31,6 +33,7 @@ use crate::storage::hub_folder::{Elected, HubFolder, HubInfo};
 use crate::telemetry::flight::seconds;
 use crate::telemetry::logs::{self, Format, Verbosity};
 use crate::transport::hub;
+use crate::transport::several::Several;
 
 /// Flags of `holdfast hub`.
 #[derive(Debug, Clone, Args)]
@@ -81,8 +84,11 @@ pub struct HubArgs {
     )]
     pub metrics: Option<MetricsAddress>,
     /// End when no session was open for a minute.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "http")]
     pub leave_when_idle: bool,
+    /// What is served over HTTP.
+    #[command(flatten)]
+    pub http: HttpArgs,
 }
 
 impl HubArgs {
@@ -132,6 +138,13 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         return resources::refused(&error).into();
     }
     let (config, complaints) = arguments.config();
+    let http = match arguments.http.settings() {
+        Ok(http) => http,
+        Err(says) => return wrong(&says),
+    };
+    if http.is_some() {
+        resources::raise_descriptors(HTTP_DESCRIPTORS);
+    }
     let Some(state) = config.state_dir.clone() else {
         return fail("there is no state folder, in which sessions could find the hub; name one with --state-dir");
     };
@@ -175,14 +188,23 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         if let Some(logs) = &logs {
             parts.env.events.watch_logs(logs.counts());
         }
+        let several = Arc::new(Several::start(Arc::clone(&parts), OnWorkers(workers.handle().clone())));
+        hub::recover(&parts);
+        // Before sessions can come: a hub that cannot serve what it was told to serve does not start.
+        let http = match http {
+            Some(http) => Some(http.serve(&parts, &several, &state).await?),
+            None => None,
+        };
         let listener = listen(&parts, &folder, &elected)?;
         let (quit, quitting) = mpsc::channel(4);
         parts.env.health.spawn("signals", watch_signals(quit));
         let exporter = Exporter::start(&parts);
         let record = HubRecord::keep(&parts);
-        let spawn = OnWorkers(workers.handle().clone());
-        let why =
-            hub::run(&parts, spawn, listener, (arguments.leave_when_idle, || elected.is_current()), quitting).await;
+        let leaves = arguments.leave_when_idle;
+        let why = hub::run(&parts, &several, listener, (leaves, || elected.is_current()), quitting).await;
+        if let Some(http) = http {
+            http.end().await;
+        }
         record.remove().await;
         exporter.end(&parts, why).await;
         Ok(why)
@@ -202,6 +224,11 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         Ok(_) => Exit::Ok.into(),
         Err(says) => fail(&says),
     }
+}
+
+fn wrong(says: &str) -> ExitCode {
+    output::complain(&format!("holdfast: {says}"));
+    Exit::Usage.into()
 }
 
 fn fail(says: &str) -> ExitCode {
@@ -232,6 +259,7 @@ fn listen(parts: &Parts, folder: &HubFolder, elected: &Elected) -> Result<Listen
         started: seconds(RealHost.now()),
         protocol: NEWEST,
         socket: socket.clone(),
+        http: parts.env.http().map(|address| format!("http://{address}/mcp")),
     };
     if let Err(error) = elected.publish(&info) {
         // Sessions find the hub by its socket. Only people miss the file.

@@ -25,14 +25,12 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Serves sessions until `quit` gives a reason to end, or until the hub was idle for [`HUB_IDLE_MAX`] if `leaves` is set.
 pub async fn run<S: Spawn>(
     parts: &Arc<Parts>,
-    spawn: S,
+    several: &Arc<Several<S>>,
     listener: Listener,
     (leaves, is_elected): (bool, impl Fn() -> bool),
     mut quit: mpsc::Receiver<ShutdownReason>,
 ) -> ShutdownReason {
-    let several = Arc::new(Several::start(Arc::clone(parts), spawn));
-    recover(parts);
-    let accepting = parts.env.health.spawn("hub_accept", accept(Arc::clone(parts), Arc::clone(&several), listener));
+    let accepting = parts.env.health.spawn("hub_accept", accept(Arc::clone(parts), Arc::clone(several), listener));
     let why = tokio::select! {
         biased;
         () = parts.env.health.task_failed() => ShutdownReason::Exhausted,
@@ -52,8 +50,8 @@ pub async fn run<S: Spawn>(
     if parts.env.health.has_failed_task() { ShutdownReason::Exhausted } else { why }
 }
 
-/// Takes over the calls that an earlier hub sent and did not answer.
-fn recover(parts: &Parts) {
+/// Takes over the calls that an earlier hub sent and did not answer. Done before any client comes.
+pub fn recover(parts: &Parts) {
     let Some(records) = &parts.env.records else { return };
     let unanswered = records.unanswered();
     if unanswered.is_empty() {
@@ -86,8 +84,7 @@ async fn own_end(parts: &Parts, leaves: bool, is_elected: impl Fn() -> bool) -> 
         if let Some(records) = &parts.env.records {
             records.expire();
         }
-        // One session is that of stdin and stdout, which a hub does not use.
-        let is_used = parts.sessions.all().len() > 1
+        let is_used = !parts.sessions.local().is_empty()
             || parts.links.all().iter().any(|link| link.calls.ledger(|ledger, _| ledger.counts()) != (0, 0));
         idle = if is_used { Duration::ZERO } else { idle + LOOK_EVERY };
         if leaves && idle >= HUB_IDLE_MAX {
@@ -143,7 +140,7 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
         ),
         (Ok(_), Some(_)) if parts.env.is_draining() => refuse(Reason::Ending, "the hub is ending".to_owned()),
         // One session is that of stdin and stdout, which a hub does not use.
-        (Ok(_), Some(_)) if parts.sessions.all().len() >= SESSIONS_MAX => {
+        (Ok(_), Some(_)) if parts.sessions.local().len() + 1 >= SESSIONS_MAX => {
             refuse(Reason::Full, format!("{} sessions are open, and the hub takes no more", SESSIONS_MAX - 1))
         }
         (Ok(_), Some(protocol)) => Reply::Welcome(Welcome {
@@ -165,6 +162,7 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
         config: Arc::new(parts.env.config.of_session(hello.rules)),
         name: Some(hello.session.into()),
         open: hello.open,
+        project: None,
         records_lost: hello.records.is_some_and(|records| records != parts.env.gateway),
     };
     match several.attach(arrival, reader, writer) {

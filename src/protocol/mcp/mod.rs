@@ -12,6 +12,7 @@ pub mod editor_argument;
 pub mod fit;
 pub mod gateway_tool_schemas;
 pub mod handshake;
+pub mod http;
 mod names;
 pub mod notify;
 mod params;

@@ -114,7 +114,7 @@ pub fn discover_result(instructions: &str) -> String {
     let versions: Vec<&str> = ProtocolVersion::ALL.iter().rev().map(|version| version.label()).collect();
     let mut answer = json!({
         "supportedVersions": versions,
-        "capabilities": capabilities(),
+        "capabilities": capabilities(true),
         "instructions": cut(instructions, INSTRUCTIONS_MAX_BYTES),
     });
     if let Value::Object(answer) = &mut answer {
@@ -167,6 +167,11 @@ fn meta_of(subscription: &RequestId) -> String {
     format!(r#"{{"{SUBSCRIPTION}":{}}}"#, subscription.as_json())
 }
 
+/// The error for a request that says by its transport that it is of this era, and not in its `_meta`.
+pub(super) fn lacks_version() -> RpcError {
+    lacks("protocolVersion", "a string")
+}
+
 fn lacks(key: &str, kind: &str) -> RpcError {
     let version = ProtocolVersion::STATELESS.label();
     params::invalid(format!(
@@ -175,7 +180,8 @@ fn lacks(key: &str, kind: &str) -> RpcError {
     ))
 }
 
-fn unsupported(requested: &str) -> RpcError {
+/// The error for a version that is not spoken.
+pub(super) fn unsupported(requested: &str) -> RpcError {
     let requested = cut(requested, CLIENT_FIELD_MAX_BYTES);
     let supported: Vec<&str> = ProtocolVersion::ALL.iter().rev().map(|version| version.label()).collect();
     let message = format!(

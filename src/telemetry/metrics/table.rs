@@ -199,6 +199,13 @@ metrics! {
     HubRecordsFailing: Gauge, Count, "hub_records_failing", Plain,
         "1 if the hub could not write the last record, 0 if it could";
 
+    HttpRequests: Counter, Count, "http_requests_total",
+        Each(&[("era", labels::http_eras), ("status", labels::http_statuses)]),
+        "Answers of MCP over HTTP by the era of the message and the class of the status; none if no message was read that has an answer";
+    HttpRefusals: Counter, Count, "http_refusals_total", Each(&[("reason", labels::http_refusals)]),
+        "Requests of MCP over HTTP that were refused before their message was read";
+    HttpStreams: Gauge, Count, "http_streams", Plain, "Responses of MCP over HTTP that are open streams";
+
     FsmState: Gauge, Count, "fsm_state", Rows(&["machine", "state"], labels::states),
         "1 for the present state of a machine, 0 for its other states";
     FsmCode: Gauge, Count, "fsm_state_code", Rows(&["machine", "state"], labels::states),

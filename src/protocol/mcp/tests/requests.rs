@@ -209,7 +209,7 @@ fn notifications_are_never_an_error() {
 #[test]
 fn initialize_is_answered_on_one_line_in_every_version() {
     for version in ProtocolVersion::ALL {
-        let answer = one_line(&initialize_result(version, &ServerInfo { version: "1.2.3" }, INSTRUCTIONS));
+        let answer = one_line(&initialize_result(version, &ServerInfo { version: "1.2.3" }, INSTRUCTIONS, true));
         assert_eq!(answer["protocolVersion"], version.label());
         assert_eq!(
             answer["capabilities"],
@@ -235,7 +235,7 @@ fn instructions_fit_and_say_what_the_verdicts_mean() {
     }
     assert!(!INSTRUCTIONS.to_lowercase().contains("kill"));
     let long = "ü".repeat(INSTRUCTIONS_MAX_BYTES);
-    let answer = one_line(&initialize_result(ProtocolVersion::LATEST, &ServerInfo { version: "1" }, &long));
+    let answer = one_line(&initialize_result(ProtocolVersion::LATEST, &ServerInfo { version: "1" }, &long, true));
     assert_eq!(answer["instructions"].as_str().unwrap().len(), INSTRUCTIONS_MAX_BYTES);
 }
 
