@@ -274,7 +274,7 @@ impl Actor for Foster {
     }
 }
 
-/// Starts the parent of the session actors of single messages. Dropping the handle does not end it: [`ActorRef::stop`] does.
+/// Starts the parent of the session actors of single messages. Dropping the handle does not end it; stopping it does.
 ///
 /// # Errors
 /// ractor's error; there is none that it should have.

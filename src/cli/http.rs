@@ -32,21 +32,35 @@ use crate::transport::several::Several;
 
 /// Flags of what a hub serves over HTTP.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "MCP over HTTP (docs/http.md)")]
+#[command(next_help_heading = "MCP over HTTP")]
 pub struct HttpArgs {
-    /// Serve MCP over HTTP at this address too, such as 127.0.0.1:8787 (port 0: a free one). Clients need the token, which is made
-    /// in the state folder (http_token).
+    /// Serve MCP over HTTP at this address too
+    ///
+    /// Such as 127.0.0.1:8787; port 0 is a free one, which `holdfast status` shows. Clients need the token, which is made in the
+    /// state folder (http_token). See docs/http.md.
     #[arg(long, value_name = "ADDR:PORT", env = "HOLDFAST_HTTP")]
     pub http: Option<SocketAddr>,
-    /// Take the token from this file: one line that only you can read.
-    #[arg(long, value_name = "FILE", env = "HOLDFAST_HTTP_TOKEN_FILE", requires = "http")]
+    /// Take the token from this file
+    ///
+    /// One line, in a file that only you can read. Without this the hub makes a token of its own.
+    #[arg(long, value_name = "FILE", env = "HOLDFAST_HTTP_TOKEN_FILE", requires = "http", hide_short_help = true)]
     pub http_token_file: Option<PathBuf>,
-    /// A host by which clients know the service besides localhost, such as mcp.example.com; may be given several times.
-    #[arg(long, value_name = "HOST", env = "HOLDFAST_HTTP_HOST", value_delimiter = ',', requires = "http")]
+    /// A host by which clients know the service besides localhost
+    ///
+    /// Such as mcp.example.com, behind a proxy. May be given several times.
+    #[arg(
+        long,
+        value_name = "HOST",
+        env = "HOLDFAST_HTTP_HOST",
+        value_delimiter = ',',
+        requires = "http",
+        hide_short_help = true
+    )]
     pub http_host: Vec<HostName>,
-    /// Allow an address that other machines can reach. Needs --http-token-file and --http-host. HTTP is not encrypted: put a proxy
-    /// with TLS in front.
-    #[arg(long, requires_all = ["http_token_file", "http_host", "http"])]
+    /// Allow an address that other machines can reach
+    ///
+    /// Needs --http-token-file and --http-host. HTTP is not encrypted: put a proxy with TLS in front.
+    #[arg(long, requires_all = ["http_token_file", "http_host", "http"], hide_short_help = true)]
     pub http_allow_remote: bool,
 }
 

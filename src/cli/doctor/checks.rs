@@ -406,13 +406,15 @@ fn hub(state: &Path) -> Option<Finding> {
         );
     }
     let running = HubFolder::of(state).running()?;
+    let http = running.http.map(|address| format!("; it serves MCP over HTTP at {}", clean(&address)));
     Some(Finding::ok(
         "hub",
         format!(
-            "a hub runs (pid {}, version {}) at {}; sessions that start now share its editors",
+            "a hub runs (pid {}, version {}) at {}; sessions that start now share its editors{}",
             running.pid,
             clean(&running.version),
-            running.socket.display()
+            running.socket.display(),
+            http.unwrap_or_default()
         ),
     ))
 }
