@@ -70,7 +70,7 @@ type Part = fn(&mut Bench) -> io::Result<()>;
 fn run(quick: bool, only: Option<&str>) -> io::Result<()> {
     let began = Instant::now();
     let mut bench = Bench::start(if quick { Sizes::QUICK } else { Sizes::FULL })?;
-    let parts: [(&str, Part); 8] = [
+    let parts: [(&str, Part); 9] = [
         ("start", Bench::starts),
         ("latency", Bench::latency),
         ("throughput", Bench::throughput),
@@ -79,6 +79,7 @@ fn run(quick: bool, only: Option<&str>) -> io::Result<()> {
         ("recovery", Bench::recovery),
         ("long", Bench::long),
         ("hub", Bench::hub),
+        ("records", Bench::records),
     ];
     for (name, part) in parts {
         if only.is_none_or(|only| only == name) {

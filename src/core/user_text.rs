@@ -336,8 +336,8 @@ pub fn unkept(why: &str) -> EditorAnswer {
 pub fn no_such_call(call: CallId, audience: Audience) -> String {
     let why = match audience {
         Audience::Agent => {
-            "Call ids are given in \"still running\" and \"outcome unknown\" answers and in holdfast_calls; records are kept for \
-             this session only"
+            "Call ids are given in \"still running\" and \"outcome unknown\" answers and in holdfast_calls; the records of answered \
+             calls are kept for this session only"
         }
         Audience::Person => {
             "Records are kept for one session only, and each `holdfast call` is a session of its own: only an AI client can \
