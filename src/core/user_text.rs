@@ -178,15 +178,11 @@ pub const TAKEN_OVER: &str = "While this call was open, the session lost its con
                               and this is its answer.";
 
 /// The sentence for a client whose calls an earlier gateway sent and did not answer. `calls`: their tools and ids, at least one.
-pub fn left_by_others(calls: &[(&str, CallId)], audience: Audience) -> String {
+pub fn left_by_others(calls: &[(&str, CallId)]) -> String {
     let named: Vec<String> = calls.iter().map(|(tool, call)| format!("`{}` (call id {call})", clean(tool))).collect();
-    let ask = match audience {
-        Audience::Agent => "holdfast_result",
-        Audience::Person => "`holdfast call holdfast_result`",
-    };
     format!(
         "An earlier holdfast process of this project ended after it had sent to Unity: {}. If you have no answer to such a call, it may \
-         have run: {ask} tells what became of it, by its id.",
+         have run: holdfast_result tells what became of it, by its id.",
         named.join(", ")
     )
 }

@@ -329,7 +329,7 @@ impl Answers {
             self.env.call_records()?.told(*call);
         }
         let named: Vec<(&str, CallId)> = told.iter().map(|left| (&*left.tool, left.call)).collect();
-        (!named.is_empty()).then(|| user_text::left_by_others(&named, answer.profile.audience))
+        (!named.is_empty()).then(|| user_text::left_by_others(&named))
     }
 
     fn deliver_with(&self, call: CallId, request: RequestKey, size: usize, write: impl FnOnce(&mut String)) {
