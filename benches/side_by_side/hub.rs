@@ -150,7 +150,7 @@ impl Bench {
                 floor: ms(without),
                 compared: difference(with, without),
                 budget: (share < 0.6).then(|| {
-                    (format!("≤ +{:.2} ms", budget.as_secs_f64() * 1e3).into(), with.saturating_sub(without) <= budget)
+                    (format!("≤ +{:.2} ms", budget.as_secs_f64() * 1e3), with.saturating_sub(without) <= budget)
                 }),
             });
         }
