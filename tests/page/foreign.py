@@ -8,6 +8,7 @@ import http.server
 import json
 import re
 import threading
+import urllib.error
 import urllib.request
 
 # A call as a page may send it without asking first (as text), and as MCP wants it.
@@ -71,6 +72,30 @@ class Page(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Careless(Page):
+    """A service with the bug: it does not look at where a request comes from. Behind it is the real one."""
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        kept = {name: self.headers[name] for name in ("Authorization", "Content-Type", "Accept") if self.headers[name]}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(self.server.real + self.path, body, kept), timeout=30) as answer:
+                status, body = answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            status, body = error.code, error.read()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def serving(handler):
+    site = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=site.serve_forever, daemon=True).start()
+    return site
+
+
 def run(browser, function, *arguments):
     return browser.value(f"({function})({', '.join(map(json.dumps, arguments))})")
 
@@ -100,8 +125,7 @@ def check(room, browser, Child, until):
     project = room / "Castle"
     unity = Child(room, "fake-unity", "--port", "0", "--project", str(project), "--quiet")
     hub = None
-    site = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
-    threading.Thread(target=site.serve_forever, daemon=True).start()
+    site, careless = serving(Page), serving(Careless)
     try:
         unity.hear("the editor", lambda line: line.get("event") == "listening")
         hub = Child(room, "hub", "--http", "127.0.0.1:0", "--metrics")
@@ -142,6 +166,13 @@ def check(room, browser, Child, until):
         assert "Runs" not in run(browser, FORM, url.replace("http://127.0.0.1", "http://rebound.example"), CALL)
         until("what the page asked arrives", lambda: refused(metrics)["bad_host"] >= before["bad_host"] + 8)
 
+        # Of a service that does not look, such a page gets everything: what is checked above can fail.
+        careless.real = at.removesuffix("/mcp")
+        planted = f"http://rebound.example:{careless.server_port}"
+        navigate(browser, f"{planted}/", until)
+        told = run(browser, ATTEMPTS, planted + url.removeprefix(careless.real), CALL.replace("stolen", "planted"), token)
+        assert told["post_with_token"][1] == 200 and "Runs" in told["post_with_token"][2], told
+
         status, answer = post(url, token, CALL)
         runs = json.loads(answer["result"]["content"][0]["text"])["Runs"]
         assert (status, runs) == (200, 1), f"a page had a call run: {answer}"
@@ -151,8 +182,9 @@ def check(room, browser, Child, until):
         browser.shows("#facts", "HTTP", at)
         assert token not in browser.value("document.documentElement.outerHTML"), "the page has the token"
     finally:
-        site.shutdown()
-        site.server_close()
+        for one in (site, careless):
+            one.shutdown()
+            one.server_close()
         if hub:
             hub.process.terminate()
         for child in (hub, unity):

@@ -169,13 +169,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         })
     }
 
-    /// Reads the next piece of a streamed body. `None` at its end, or at the end of the connection.
-    pub async fn piece(&mut self) -> Option<String> {
+    /// Reads the next piece of a streamed body, which is empty at its end. `None` at the end of the connection.
+    async fn chunk(&mut self) -> Option<String> {
         let size = self.until(b"\r\n").await?;
         let size = usize::from_str_radix(&size, 16).unwrap();
         let piece = self.exactly(size).await?;
         self.exactly(2).await?;
-        Some(piece).filter(|piece| !piece.is_empty())
+        Some(piece)
+    }
+
+    /// Reads the next piece of a streamed body. `None` at its end, or at the end of the connection.
+    pub async fn piece(&mut self) -> Option<String> {
+        self.chunk().await.filter(|piece| !piece.is_empty())
     }
 
     /// Reads the next message of a stream. `None` at its end. Comments are left out.
@@ -195,17 +200,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Reads the body that follows this head.
+    /// Reads the body that follows this head. `None` if the connection ends before it does.
     pub async fn body(&mut self, head: &Head) -> Option<String> {
         if head.header("transfer-encoding") != "chunked" {
             let length = head.header("content-length").parse().unwrap_or(0);
             return self.exactly(length).await;
         }
         let mut body = String::new();
-        while let Some(piece) = self.piece().await {
-            body.push_str(&piece);
+        loop {
+            match self.chunk().await? {
+                piece if piece.is_empty() => return Some(body),
+                piece => body.push_str(&piece),
+            }
         }
-        Some(body)
     }
 
     /// Sends bytes and reads one whole response. `None` if the connection ends before.

@@ -16,10 +16,11 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use super::super::client::Verdict;
+use super::super::client::{Client, Verdict};
+use super::super::cycles::{Load, Words, is_wanted};
 use super::super::unity::Unity;
 use super::super::{Room, SOON, setting, until};
-use super::{STILL, Scenario, open_calls};
+use super::{STILL, Scenario, has_left, open, open_calls};
 
 /// Calls of one client in a round, one after the other.
 const CALLS: usize = 4;
@@ -139,6 +140,8 @@ struct Storm<'r> {
     unity: Unity,
     caller: Caller,
     told: Vec<Told>,
+    /// Sessions over stdin and stdout on the same hub. One of them starts a hub when this one is gone, which serves no HTTP.
+    sessions: Vec<(Client, Load)>,
 }
 
 /// Connects to a hub, or to its successor.
@@ -206,12 +209,14 @@ impl Caller {
 }
 
 impl<'r> Storm<'r> {
-    fn start(room: &'r Room, dialect: &'r str) -> Self {
+    fn start(room: &'r Room, dialect: &'r str, sessions: u64) -> Self {
         let (unity, hub) = (Self::unity(room, dialect), Hub::start(room));
         let (address, token) = (hub.address.clone(), hub.token.clone());
         let caller = Caller { address, token, path: path(room), keys: Arc::default() };
         caller.greet();
-        Self { room, dialect, hub, unity, caller, told: Vec::new() }
+        let session = |number| (open(room), Load::of(Words::of(dialect), (1 + number) * 1_000_000));
+        let sessions = (0..sessions).map(session).collect();
+        Self { room, dialect, hub, unity, caller, told: Vec::new(), sessions }
     }
 
     fn unity(room: &Room, dialect: &str) -> Unity {
@@ -243,10 +248,12 @@ impl<'r> Storm<'r> {
     /// Has all clients make calls, does something meanwhile, and returns how many calls that cost their outcome.
     fn round(&mut self, clients: u64, fault: Fault, scenario: &mut Scenario) -> usize {
         let (caller, room) = (self.caller.clone(), self.room);
+        self.load();
         let told: Vec<Told> = std::thread::scope(|scope| {
             let clients: Vec<_> = (0..clients).map(|_| scope.spawn(|| caller.calls())).collect();
             std::thread::sleep(Duration::from_micros(fastrand::u64(..20_000)));
             self.inflict(fault);
+            self.load();
             clients.into_iter().flat_map(|client| client.join().expect("it ends")).collect()
         });
         scenario.record.injected(&format!("{fault:?}"));
@@ -260,7 +267,17 @@ impl<'r> Storm<'r> {
         assert_eq!(broken, Vec::<String>::new(), "{fault:?}");
         scenario.record.checked("I1", told.iter().filter(|told| told.answer.is_some()).count() as u64);
         self.told.extend(told);
+        let unknown =
+            unknown + self.sessions.iter_mut().map(|(client, load)| load.settle(client, scenario)).sum::<usize>();
+        // A session that serves itself has a connection of its own, on which the editor has a call besides the hub's.
+        for (client, _) in self.sessions.iter_mut().filter(|(client, _)| has_left(client)) {
+            std::mem::replace(client, open(room)).close(room);
+        }
         unknown
+    }
+
+    fn load(&mut self) {
+        self.sessions.iter_mut().for_each(|(client, load)| load.some(client));
     }
 
     /// Clients of both eras leave while their calls wait behind another one: with a handshake these run, without they never do.
@@ -314,6 +331,10 @@ impl<'r> Storm<'r> {
     /// Checks how often each call ran, and what the hubs left.
     fn end(mut self, scenario: &mut Scenario) {
         self.caller.greet();
+        for (client, load) in self.sessions {
+            load.audit(self.room, scenario);
+            client.close(self.room);
+        }
         self.hub.end();
         assert_eq!(
             open_calls(&self.room.state().join("hub")),
@@ -329,11 +350,15 @@ impl<'r> Storm<'r> {
     }
 }
 
-fn storm(dialect: &str, rounds: u64) {
-    let mut scenario = Scenario::new(&format!("http-kills-{dialect}"), &["H10", "H11"]);
+fn storm(dialect: &str, rounds: u64, sessions: u64) {
+    if !is_wanted(dialect) {
+        return;
+    }
+    let name = if sessions == 0 { "http-kills" } else { "http-kills-beside-sessions" };
+    let mut scenario = Scenario::new(&format!("{name}-{dialect}"), &["H10", "H11"]);
     let (clients, rounds) = (setting("SESSIONS", 4), setting("ROUNDS", rounds));
     let room = Room::new();
-    let mut storm = Storm::start(&room, dialect);
+    let mut storm = Storm::start(&room, dialect, sessions);
     let mut unknown = 0;
     for round in 0..rounds {
         let fault = Fault::of(round);
@@ -354,12 +379,18 @@ fn storm(dialect: &str, rounds: u64) {
 
 #[test]
 fn clients_over_http_get_one_true_answer_each_while_hub_and_editor_are_killed_and_nothing_runs_twice() {
-    storm("uloop", 12);
+    storm("uloop", 48, 0);
 }
 
 #[test]
 fn clients_over_http_of_an_editor_with_a_journal_get_one_true_answer_each_while_both_are_killed() {
-    storm("holdfast", 6);
+    storm("holdfast", 24, 0);
+}
+
+/// Sessions start a successor of a hub that is gone, without HTTP. The hub that is started again to serve HTTP takes over from it.
+#[test]
+fn clients_over_http_and_sessions_share_a_hub_that_is_killed_and_no_answer_is_lost() {
+    storm("uloop", 18, 2);
 }
 
 /// What is checked above finds each of these.
@@ -367,7 +398,7 @@ fn clients_over_http_of_an_editor_with_a_journal_get_one_true_answer_each_while_
 fn a_proxy_that_repeats_a_post_and_answers_that_are_wrong_are_found_out() {
     let room = Room::new();
     let mut scenario = Scenario::new("http-planted", &["H10"]);
-    let mut storm = Storm::start(&room, "uloop");
+    let mut storm = Storm::start(&room, "uloop", 0);
     storm.round(4, Fault::None, &mut scenario);
     let found = |told: &[Told]| judge(told, &runs(&room), Fault::None).0;
     assert_eq!(found(&storm.told), Vec::<String>::new());

@@ -40,12 +40,18 @@ impl Hub {
         let log = room.path().join("hub.log");
         let mut command = client::command(room);
         command.args(["hub", "--log", "trace"]).args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
-        let child = start(|| {
-            let file = std::fs::OpenOptions::new().create(true).append(true).open(&log)?;
-            command.stderr(file).spawn()
-        });
-        let mut url = None;
+        let mut begin = || {
+            start(|| {
+                let file = std::fs::OpenOptions::new().create(true).append(true).open(&log)?;
+                command.stderr(file).spawn()
+            })
+        };
+        let (mut child, mut url) = (begin(), None);
         until("the hub's address", || {
+            // As a service manager does: another hub may be starting or ending at this moment.
+            if child.try_wait().expect("our child").is_some() {
+                child = begin();
+            }
             let info = std::fs::read(room.state().join("hub/hub.json")).ok();
             let info: Option<Value> = info.and_then(|info| serde_json::from_slice(&info).ok());
             let info = info.filter(|info| info["pid"] == child.id());
