@@ -62,15 +62,15 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     let follows = findings.iter().any(|one| one.level == Level::Problem && matches!(one.about, "project" | "package"));
     findings.extend(connection(config, &look, follows).await);
     findings.extend(state);
-    findings.extend(clients(config, look.survey.project.as_deref(), listed));
+    findings.extend(clients(config, look.survey.project.as_deref(), listed.as_ref()));
     findings
 }
 
-/// Returns the number of tools that holdfast lists for this project, according to the catalogue on disk; `None` if there is none.
-fn listed(config: &Config, look: &Look) -> Option<usize> {
+/// Returns the tools that holdfast lists for this project, according to the catalogue on disk; `None` if there is none.
+fn listed(config: &Config, look: &Look) -> Option<Catalogue> {
     let (folder, project) = (config.state_dir.as_deref()?, look.survey.project.as_deref()?);
     let file = catalogue_file::read(&RealHost, folder, project, look.survey.dialect.name()).ok()?;
-    Some(Catalogue::new(file.tools, config.development).listed())
+    Some(Catalogue::new(file.tools, config.development))
 }
 
 fn project(config: &Config, look: &Look) -> Finding {
@@ -120,7 +120,7 @@ fn project(config: &Config, look: &Look) -> Finding {
 }
 
 /// The environment variables that change what a gateway does, and what each one does.
-pub(super) const VARIABLES: [(&str, &str); 27] = [
+pub(super) const VARIABLES: [(&str, &str); 29] = [
     ("HOLDFAST_PROJECT", "names the project, like --project"),
     ("HOLDFAST_EDITOR", "names the editor, like --editor"),
     ("HOLDFAST_HUB", "says whether a hub serves the session, like --hub"),
@@ -142,6 +142,8 @@ pub(super) const VARIABLES: [(&str, &str); 27] = [
     ("HOLDFAST_AUDIT", "is the file in which calls are recorded, like --audit"),
     ("HOLDFAST_STATE_DIR", "is the folder for catalogues, run records and large results"),
     ("HOLDFAST_METRICS", "serves metrics and a status page"),
+    ("HOLDFAST_METRICS_RECORDS", "is a folder in which other users find the metrics, like --metrics-records"),
+    ("HOLDFAST_HIDE_DENIED", "does not list the tools that rules refuse, like --hide-denied"),
     ("HOLDFAST_LOGGER", "takes the logs that the editor of TSavo/Unity-MCP posts, like --logger"),
     ("HOLDFAST_DOCUMENTED_HOP", "serves the HTTP API of the documents of TSavo/Unity-MCP, like --documented-hop"),
     ("AI_LOGGER_URL", "is where --logger listens, if it is an http address of this machine"),
@@ -251,7 +253,7 @@ fn configuration(config: &Config, look: &Look, right: bool) -> Vec<Finding> {
         let path = project.join(PROJECT_FILE);
         findings.push(Finding::ok("settings", format!("{} was read; it can only narrow", path.display())));
     }
-    let rules = config.policy.lines().into_iter().chain(look.survey.rules.policy.lines());
+    let rules = config.policy.lines(None).into_iter().chain(look.survey.rules.policy.lines(None));
     findings.extend(rules.map(|rules| Finding::note("policy", clean(&rules))));
     findings.extend(config.audit.as_ref().map(|path| {
         match RealHost.append_line(path, "") {
