@@ -65,7 +65,7 @@ pub(super) fn variables() -> impl Iterator<Item = &'static str> {
 fn report(findings: &[Finding], for_programs: bool, verbose: bool) -> Exit {
     let problems = count(findings);
     if for_programs {
-        output::line(&as_json(findings).to_string());
+        output::json(&as_json(findings).to_string());
     } else {
         print(findings, problems, verbose);
     }

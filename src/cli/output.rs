@@ -54,6 +54,26 @@ pub fn line(text: &str) {
     bytes(format!("{text}\n").as_bytes());
 }
 
+/// Prints a line of JSON. What could steer a terminal is escaped as JSON allows it, so that the value stays the same.
+pub fn json(text: &str) {
+    line(&unsteering(text));
+}
+
+/// Escapes the characters of a JSON text that are not printable. Between the tokens of a text on one line there are none.
+fn unsteering(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for letter in json.chars() {
+        let is_plain = letter == '\t' || matches!(letter, '"' | '\'' | '\\') || letter.escape_debug().len() == 1;
+        if is_plain {
+            out.push(letter);
+        } else {
+            let mut units = [0; 2];
+            out.extend(letter.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    out
+}
+
 /// Prints a message of the command line parser: help and version on stdout, errors on stderr. Returns its exit code.
 pub fn usage(said: &clap::Error) -> ExitCode {
     let text = said.render();

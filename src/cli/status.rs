@@ -51,7 +51,7 @@ pub fn run(arguments: &StatusArgs) -> ExitCode {
             return page::open(&status.gateways, status.look.survey.project.as_deref());
         }
         if arguments.json {
-            output::line(&status.as_json().to_string());
+            output::json(&status.as_json().to_string());
         } else {
             print(&status.gateways, &status.look, config.state_dir.as_deref());
         }

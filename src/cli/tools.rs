@@ -79,7 +79,7 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
         }
     };
     if arguments.json {
-        output::line(&seen.as_json(arguments.dropped).to_string());
+        output::json(&seen.as_json(arguments.dropped).to_string());
     } else {
         seen.print(arguments.dropped);
     }

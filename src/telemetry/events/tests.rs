@@ -11,6 +11,7 @@ use crate::fsm::cause::{Availability, Cause, Loss, Return};
 use crate::platform::host::RealHost;
 use crate::protocol::hub::Reason;
 use crate::protocol::ids::{CallId, Epoch, SessionId};
+use crate::telemetry::metrics::MetricsLevel;
 use crate::telemetry::metrics::labels::{Instance, MessageKind, Part, Wait};
 
 fn events() -> Events {
