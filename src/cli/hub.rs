@@ -51,7 +51,12 @@ pub struct HubArgs {
     /// Do not list the tools that rules refuse, in any session
     ///
     /// Rules of the hub, of the session or of the project.
-    #[arg(long, env = "HOLDFAST_HIDE_DENIED", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(
+        long,
+        env = "HOLDFAST_HIDE_DENIED",
+        value_parser = clap::builder::FalseyValueParser::new(),
+        hide_short_help = true
+    )]
     pub hide_denied: bool,
     /// Record each call of any session in this file
     ///
@@ -77,7 +82,7 @@ pub struct HubArgs {
     /// On a loopback address, as in `serve`.
     #[arg(
         long,
-        value_name = "[ADDR:PORT][,LEVEL]",
+        value_name = "ADDR:PORT",
         env = "HOLDFAST_METRICS",
         num_args = 0..=1,
         require_equals = true,
@@ -88,7 +93,7 @@ pub struct HubArgs {
     /// Write the records of the metrics into this folder too, for other users
     ///
     /// As in `serve`.
-    #[arg(long, value_name = "DIR", env = "HOLDFAST_METRICS_RECORDS")]
+    #[arg(long, value_name = "DIR", env = "HOLDFAST_METRICS_RECORDS", hide_short_help = true)]
     pub metrics_records: Option<PathBuf>,
     /// End when no session was open for a minute.
     #[arg(long)]

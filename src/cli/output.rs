@@ -238,6 +238,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn json_stays_the_same_value_and_steers_no_terminal() {
+        let value = serde_json::json!({"a\u{9b}31m": "\u{1b}[2J \u{202e}\u{e0001} é 😀 \\ \" '\t", "b": [1.5, null]});
+        let shown = unsteering(&value.to_string());
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+        assert!(shown.contains("é 😀") && shown.contains("\\udb40\\udc01"), "{shown}");
+        assert!(!shown.chars().any(|letter| letter.is_control() || "\u{202e}\u{e0001}".contains(letter)), "{shown}");
+        // A line of a log that somebody planted need not be JSON.
+        assert_eq!(unsteering("{\"cut\u{1b}"), "{\"cut\\u001b");
+    }
+
+    #[test]
     fn a_text_is_wrapped_where_it_begins_and_colours_take_no_room() {
         let text = "one \x1b[31mtwo three\x1b[0m four five six seven eight nine";
         let flowed = flowed(text, 10, 10, 40);

@@ -281,8 +281,8 @@ fn the_list_for_people_is_the_table() {
                     editor listed (24 of them, then `other`), or a project.\n\n\
                     `--metrics=basic` serves only the metrics that are marked **basic**: about 60 series of a gateway in place of \
                     more than a thousand, for a\nPrometheus that collects the gateways of many people. Of the machines it has only \
-                    `bridge`, the connection to the editor. What the dashboards and\nalerts then lack is in \
-                    [dashboards/README.md](../dashboards/README.md#many-gateways-one-prometheus).\n\n\
+                    `bridge`, the connection to the editor. What then is missing on the\ndashboards and from the \
+                    alerts is in [collecting-metrics.md](collecting-metrics.md).\n\n\
                     The label `project` names the project's editor. A gateway that serves one editor does not write it: \
                     Prometheus has it from the gateway's\nrecord, for all series. A hub serves several editors, so it writes the \
                     label onto the series of the metrics that list it here, for each of the\nfirst 16 projects (all others are \
