@@ -1,5 +1,6 @@
 //! `holdfast tools`: shows the tools as an AI sees them, and which ones are dropped, renamed or changed.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -230,8 +231,12 @@ impl Seen {
         if !self.visible.hidden.is_empty() {
             output::line(&format!("{} hidden, and refused if they are called:", self.visible.hidden.len()));
         }
+        let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (tool, why) in &self.visible.hidden {
-            output::hung("  ", &format!("{tool}: {}", clean(why)));
+            by_reason.entry(why).or_default().push(tool);
+        }
+        for (why, tools) in by_reason {
+            output::hung("  ", &format!("{}: {}", clean(why), tools.join(", ")));
         }
         if let Some(client) = self.client {
             let catalogue = &self.visible.catalogue;

@@ -14,7 +14,7 @@ use crate::limits::SESSIONS_MAX;
 use crate::protocol::dialect::{EditorTool, PackageTool, ToolListing};
 use crate::protocol::ids::SessionId;
 use crate::protocol::mcp::{self, Catalogue};
-use crate::protocol::policy::{Asker, Grounds, Policy, ToolFacts, unstated_tool};
+use crate::protocol::policy::{self, Asker, Grounds, Policy, ToolFacts, unstated_tool};
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
 use crate::runtime::messages::session;
@@ -294,18 +294,15 @@ impl Policies<'_> {
         self.each().find_map(|policy| policy.refusal(tool, &asker))
     }
 
-    /// Returns the tools that are not listed: those that are not among the chosen ones, and if one of the policies says so, all
-    /// that a rule refuses. Rules that cannot be read hide nothing: then the refusal of each call tells why.
+    /// Returns the tools that are not listed, each with the reason.
     fn hidden(&self, catalogue: &Catalogue) -> Vec<(String, String)> {
-        let hides_denied = self.each().any(Policy::hides_denied);
-        if !hides_denied && !self.each().any(Policy::has_choices) {
+        if !self.each().any(|policy| policy.hides_denied() || policy.has_choices()) {
             return Vec::new();
         }
         let asker = self.asker();
+        let policies: Vec<&Policy> = self.each().collect();
         let why = |entry: &mcp::Entry| {
-            let tool = entry.facts();
-            let denied = |policy: &Policy| hides_denied.then(|| policy.denial(&tool)).flatten();
-            let grounds = self.each().find_map(|policy| policy.left_out(&tool, &asker).or_else(|| denied(policy)))?;
+            let grounds = policy::hidden(policies.iter().copied(), &entry.facts(), &asker)?;
             Some((entry.name.clone(), grounds.rule.unwrap_or(grounds.says)))
         };
         catalogue.entries().iter().filter_map(why).collect()

@@ -195,11 +195,6 @@ impl Policy {
         Some(Grounds { says: format!("{rule}; to allow it, add its name to that list"), rule: Some(rule) })
     }
 
-    /// Whether this tool is not listed because of these rules alone.
-    pub fn hides(&self, tool: &ToolFacts<'_>, asker: &Asker<'_>) -> bool {
-        self.left_out(tool, asker).is_some() || self.hides_denied() && self.denial(tool).is_some()
-    }
-
     /// The choices that hold for this client and project, each with what it is for.
     fn choices(&self, asker: &Asker<'_>) -> impl Iterator<Item = (&'static str, &Choice)> {
         let names = self.clients.iter().map(|choice| choice.name.as_str());
@@ -234,6 +229,19 @@ impl Policy {
             .chain(hides)
             .collect()
     }
+}
+
+/// Returns why a tool that must be allowed by all of these policies is not listed; `None` if it is. It is not listed if it is not
+/// among the chosen ones, and if one of the policies says so, if a rule refuses it. Rules that cannot be read hide nothing: then
+/// the refusal of each call tells why.
+pub fn hidden<'a>(
+    policies: impl Iterator<Item = &'a Policy> + Clone,
+    tool: &ToolFacts<'_>,
+    asker: &Asker<'_>,
+) -> Option<Grounds> {
+    let hides_denied = policies.clone().any(Policy::hides_denied);
+    let denied = |policy: &Policy| hides_denied.then(|| policy.denial(tool)).flatten();
+    policies.into_iter().find_map(|policy| policy.left_out(tool, asker).or_else(|| denied(policy)))
 }
 
 /// Makes the rules of one source. `None` if they refuse nothing, or if there are too many of them, which refuses everything.

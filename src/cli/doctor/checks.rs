@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::clients::clients;
 use super::finding::{Finding, Level};
+use super::listed::Listed;
 use super::unity_package::unity_package;
 use super::wsl::wsl;
 use crate::cli::look::{self, Look, Port, Standing};
@@ -23,7 +24,6 @@ use crate::limits::{DOCTOR_WAIT, LOCK_FILE_OLD};
 use crate::platform::filesystem;
 use crate::platform::host::{Host as _, Liveness, RealHost, System};
 use crate::protocol::dialect::Dialect;
-use crate::protocol::mcp::Catalogue;
 use crate::protocol::text::clean;
 use crate::storage::catalogue_file::{self, Unusable};
 use crate::storage::hub_folder::HubFolder;
@@ -57,20 +57,14 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     // Both checks must read the state folder before `connection` does its check, since the gateway of that check writes the
     // catalogue.
     let state = state(config, &look);
-    let listed = listed(config, &look);
+    let listed = Listed::read(config, &look);
     // Without a project or a package no editor can be found. That follows, so it is no problem of its own.
     let follows = findings.iter().any(|one| one.level == Level::Problem && matches!(one.about, "project" | "package"));
     findings.extend(connection(config, &look, follows).await);
     findings.extend(state);
+    findings.extend(listed.as_ref().and_then(Listed::finding));
     findings.extend(clients(config, look.survey.project.as_deref(), listed.as_ref()));
     findings
-}
-
-/// Returns the tools that holdfast lists for this project, according to the catalogue on disk; `None` if there is none.
-fn listed(config: &Config, look: &Look) -> Option<Catalogue> {
-    let (folder, project) = (config.state_dir.as_deref()?, look.survey.project.as_deref()?);
-    let file = catalogue_file::read(&RealHost, folder, project, look.survey.dialect.name()).ok()?;
-    Some(Catalogue::new(file.tools, config.development))
 }
 
 fn project(config: &Config, look: &Look) -> Finding {

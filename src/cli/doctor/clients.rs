@@ -6,17 +6,16 @@ use std::path::Path;
 use holdfast_client_config::{Standing, State};
 
 use super::finding::Finding;
+use super::listed::Listed;
 use crate::cli::setup::standing::{self, fix, of_old, title, why};
 use crate::config::Config;
 use crate::core::user_text;
 use crate::protocol::mcp::clients::{a_name_of, labelled};
-use crate::protocol::mcp::{Catalogue, Entry};
-use crate::protocol::policy::Asker;
 use crate::protocol::text::clean;
 
 /// Returns a finding for each client that is installed or has an entry, one for each entry of an old server, and one for each
-/// client that shows fewer tools than holdfast lists. `listed`: the tools that holdfast lists if nothing hides some, if known.
-pub fn clients(config: &Config, project: Option<&Path>, listed: Option<&Catalogue>) -> Vec<Finding> {
+/// client that shows fewer tools than holdfast lists. `listed`: the tools that holdfast lists, if known.
+pub(super) fn clients(config: &Config, project: Option<&Path>, listed: Option<&Listed<'_>>) -> Vec<Finding> {
     // Without a home or a path of this program nothing can be checked. `holdfast setup` names that reason, and the finding about
     // the state folder reports a missing HOME.
     let Some((standings, own)) = standing::here(project) else { return Vec::new() };
@@ -40,10 +39,7 @@ pub fn clients(config: &Config, project: Option<&Path>, listed: Option<&Catalogu
     let names: BTreeSet<&str> = configured.map(|standing| standing.client.name).collect();
     findings.extend(names.into_iter().filter_map(|name| {
         let client = labelled(name)?;
-        let asker = Asker { client: a_name_of(client).unwrap_or_default(), project };
-        let hidden = |entry: &&Entry| config.policy.hides(&entry.facts(), &asker);
-        let listed = listed?;
-        let shown = listed.listed() - listed.entries().iter().filter(hidden).count();
+        let shown = listed?.shown_to(a_name_of(client).unwrap_or_default());
         let says = user_text::too_many_tools(&config.clients.traits_of_client(client), shown)?;
         Some(Finding::of_sentence("client", &says))
     }));

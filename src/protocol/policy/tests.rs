@@ -187,7 +187,9 @@ fn only_the_choices_that_mean_a_client_or_a_project_hold() {
 #[test]
 fn a_policy_hides_what_was_not_chosen_and_what_it_denies_only_if_that_is_wanted() {
     let mut policy = policy(&["a"], &[]);
-    let hides = |policy: &Policy, name: &str| policy.hides(&unstated_tool(&[name]), &Asker::default());
+    let hides = |policy: &Policy, name: &str| {
+        hidden([policy].into_iter(), &unstated_tool(&[name]), &Asker::default()).is_some()
+    };
     assert!(!hides(&policy, "a"));
     policy.hide_denied("--hide-denied");
     assert!(hides(&policy, "a") && !hides(&policy, "b"));
