@@ -447,6 +447,21 @@ SUPERVISION = [
         (f"max by (instance, pid) (holdfast_hub_records_failing{{$f}} and {A_HUB})", "{{instance}} {{pid}}"), values=WRITTEN,
         runbook="hub-records-failing",
     ),
+    row("MCP over HTTP"),
+    counts(
+        "Answers over HTTP", THIRD,
+        "By the era of the message and the class of the status. `none`: no message was read that has an answer.",
+        ("sum by (era, status) (increase(holdfast_http_requests_total{$f}[$i]))", "{{era}} {{status}}"),
+    ),
+    counts(
+        "Requests refused over HTTP", THIRD,
+        "`unauthorized`: a client without the token. `foreign_page` and `bad_host`: a web page in somebody's browser.",
+        ("sum by (reason) (increase(holdfast_http_refusals_total{$f}[$i]))", "{{reason}}"),
+    ),
+    graph(
+        "Open streams over HTTP", "short", THIRD, "Answers that take long, progress, and subscriptions.",
+        (f"sum by (instance, pid) (holdfast_http_streams{{$f}} and {A_HUB})", "{{instance}} {{pid}}"), min=0,
+    ),
     row("Resources"),
     graph(
         "Resident memory", "bytes", HALF, "Budget: 10 MiB idle, 20 MiB after load.",

@@ -478,6 +478,8 @@ pub const SERVED_HEADERS_MAX: usize = 64;
 pub const SERVED_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the server goes on reading what a peer sends after it was answered: closing at once could lose the answer.
 pub const SERVED_LINGER: Duration = Duration::from_millis(500);
+/// How long a server that ends waits for the answers that its clients still read, and for connections that linger.
+pub const SERVED_END_MAX: Duration = Duration::from_secs(1);
 
 // ---- Metrics -------------------------------------------------------------------------------------------------------
 
@@ -576,6 +578,7 @@ pub const AUDIT_LINES_MAX: usize = 4 * OPEN_REQUESTS_MAX;
 /// and the call's client still waits for its answer after that.
 pub const AUDIT_WRITE_MAX: Duration = Duration::from_secs(5);
 
+pub mod http;
 pub mod hub;
 pub mod logs;
 pub mod resources;

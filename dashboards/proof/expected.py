@@ -90,6 +90,9 @@ EVENTS = [
     ('holdfast_hub_sessions_refused_total{reason="bad_hello"}', "a stranger spoke to a hub"),
     ("holdfast_hub_starts", "hubs ran"),
     ("holdfast_hub_calls_taken_over_total", "a hub was killed in the middle of a call"),
+    ('holdfast_http_requests_total{era="stateless", status="2xx"}', "a client over HTTP"),
+    ('holdfast_http_refusals_total{reason="unauthorized"}', "a client without the token"),
+    ("holdfast_http_streams", "a subscription over HTTP"),
     ('holdfast_scrapes_total{result="ok"}', "scrapes"),
     ('holdfast_scrapes_total{result="bad_host"}', "a foreign name"),
 ]
@@ -141,6 +144,7 @@ ELSEWHERE = {
     "Hubs so far A": "hub-.+",
     "Calls taken over A": "hub-.+",
     "The hub's last record A": "hub-.+",
+    "Open streams over HTTP A": "hub-.+",
 }
 # Panels without data after this session, and why.
 EMPTY = {

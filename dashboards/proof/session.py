@@ -198,6 +198,16 @@ class Session:
         prometheus.scraped(self.of(first, "holdfast_tool_calls_by_project_total", verdict="ok", project=PROJECT))
         first.refuses()
         prometheus.scraped(self.of(first, "holdfast_hub_sessions_refused_total", reason="bad_hello"))
+        with first.subscribed():
+            prometheus.scraped(self.of(first, "holdfast_http_streams", "== 1"))
+        prometheus.scraped(self.of(first, "holdfast_http_streams", "== 0"))
+        prometheus.scraped(self.of(first, "holdfast_http_requests_total", era="stateless", status="2xx"))
+        try:
+            first.subscribed("not the token")
+            raise Broken("a wrong token is taken")
+        except urllib.error.HTTPError as refused:
+            insist(refused.code == 401, refused)
+        prometheus.scraped(self.of(first, "holdfast_http_refusals_total", reason="unauthorized"))
         mark = len(editor.events)
         running = client.call("hold")
         editor.begun(mark, "hold")

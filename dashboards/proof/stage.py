@@ -171,14 +171,34 @@ class Gateway(Process):
 
 
 class Hub(Gateway):
-    """`holdfast hub --metrics`: no client started it."""
+    """`holdfast hub --metrics --http`: no client started it."""
 
     def __init__(self, stage, name):
-        super().__init__(stage, name, "hub", "--metrics", measured=False)
+        super().__init__(stage, name, "hub", "--metrics", "--http", "127.0.0.1:0", measured=False)
+
+    def info(self):
+        """What the hub's file says."""
+        return wait("the hub's file", lambda: json.loads((self.stage.state / "hub" / "hub.json").read_text()))
+
+    def subscribed(self, token=None):
+        """A client over HTTP that listens for changes of the tools. Returns the open response."""
+        said = token or (self.stage.state / "http_token").read_text().strip()
+        version = "2026-07-28"
+        headers = {
+            "Authorization": f"Bearer {said}",
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": version,
+            "Mcp-Method": "subscriptions/listen",
+        }
+        meta = {"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {}}
+        params = {"notifications": {"toolsListChanged": True}, "_meta": meta}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params})
+        return urllib.request.urlopen(urllib.request.Request(self.info()["http"], body.encode(), headers), timeout=SOON_S)
 
     def refuses(self):
         """A stranger speaks to it."""
-        info = wait("the hub's file", lambda: json.loads((self.stage.state / "hub" / "hub.json").read_text()))
+        info = self.info()
         with socket.socket(socket.AF_UNIX) as stranger:
             stranger.connect(info["socket"])
             stranger.sendall(b"nonsense\n")

@@ -74,7 +74,7 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
                 "state": view.state,
                 "ready": view.availability == Availability::Open,
                 "why": view.availability.cause().map(<&str>::from),
-                "clients": link.attached.all().len() + choices.iter().filter(|choice| choice.contains(&project)).count(),
+                "clients": link.attached.all().iter().filter(|client| !client.id.is_post()).count() + choices.iter().filter(|choice| choice.contains(&project)).count(),
                 "own": *route == Route::To(project.clone()),
                 "may_use": scope.holds(&project),
             });

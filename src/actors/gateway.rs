@@ -30,6 +30,7 @@ use crate::limits::{
 };
 use crate::link::LinkParts;
 use crate::protocol::jsonrpc::RpcError;
+use crate::protocol::text::clean;
 use crate::runtime::environment::Environment;
 use crate::runtime::instrumented::Instrumented;
 use crate::runtime::messages::{bridge, discovery, push, registry, session};
@@ -194,6 +195,91 @@ fn link_spec<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> ChildSpec {
         settle: Box::new(move || down.actor_down("link")),
         children: Some(children),
     }
+}
+
+/// The session actor of one message. It has no supervisor and no successor: if it ends too early, its request is answered with an
+/// internal error.
+pub struct LoneSession {
+    seat: Arc<Seat>,
+    tasks: Tasks,
+    started: Option<Started>,
+}
+
+impl LoneSession {
+    /// Starts the actor, under the [`Foster`] of all of them. If it does not start, it counts as ended.
+    pub async fn start<S: Spawn>(seat: Seat, spawn: &S, foster: &ActorRef<()>) -> Self {
+        let (seat, tasks) = (Arc::new(seat), Tasks::default());
+        let actor = Instrumented {
+            inner: parts::session(&seat, tasks.clone()),
+            name: "session",
+            events: seat.env.events.clone(),
+        };
+        let started = match spawn.spawn("session", actor, (), foster.get_cell()).await {
+            Ok((actor, task)) => {
+                tasks.belong_to(actor.get_cell());
+                Some(Started { cell: actor.get_cell(), task })
+            }
+            Err(error) => {
+                tracing::error!(event = "actor_start_failed", actor = "session", reason = %error);
+                None
+            }
+        };
+        Self { seat, tasks, started }
+    }
+
+    /// Waits until the actor has ended by itself, which is our bug, and answers its requests.
+    pub async fn ended(&mut self) {
+        if let Some(started) = &mut self.started {
+            let _ = (&mut started.task).await;
+        }
+        self.started = None;
+        self.seat.client.actor.clear();
+        settle_session(&self.seat);
+    }
+
+    /// Stops the actor and its tasks.
+    pub async fn stop(self) {
+        if let Some(started) = self.started {
+            started.cell.stop(None);
+            if timeout(JOIN_TIMEOUT, started.task).await.is_err() {
+                started.cell.kill();
+            }
+        }
+        self.tasks.end().await;
+    }
+}
+
+/// The parent of all [`LoneSession`]s. It does nothing when one of them ends: the task that serves the message notices that.
+struct Foster;
+
+impl Actor for Foster {
+    type Msg = ();
+    type State = ();
+    type Arguments = ();
+
+    async fn pre_start(&self, _: ActorRef<()>, (): ()) -> Result<(), ractor::ActorProcessingErr> {
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        _: ActorRef<()>,
+        event: ractor::SupervisionEvent,
+        (): &mut (),
+    ) -> Result<(), ractor::ActorProcessingErr> {
+        if let ractor::SupervisionEvent::ActorFailed(_, error) = event {
+            tracing::error!(event = "actor_failed", actor = "session", reason = %clean(&error.to_string()));
+        }
+        Ok(())
+    }
+}
+
+/// Starts the parent of the session actors of single messages. Dropping the handle does not end it; stopping it does.
+///
+/// # Errors
+/// ractor's error; there is none that it should have.
+pub async fn foster() -> Result<ActorRef<()>, SpawnErr> {
+    Foster::spawn(None, Foster, ()).await.map(|(actor, _)| actor)
 }
 
 /// Answers, with an internal error, each request that a dead session actor had received and that did not become a call: these

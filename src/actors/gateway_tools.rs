@@ -161,8 +161,8 @@ impl GatewayTools {
     /// Describes the hub that this session is on: who else is on it, and how often it was taken over. `None` without a hub.
     fn hub(&self) -> Option<Value> {
         let records = self.env.records.as_ref()?;
-        let sessions = self.links.sessions().all();
-        let clients = sessions.iter().filter(|client| client.id != SessionId::STDIO).map(|client| {
+        let sessions = self.links.sessions().local();
+        let clients = sessions.iter().map(|client| {
             let project = self.links.of(client).link.wanted().project().map(|path| path.display().to_string());
             json!({"client": clean(&client.handshake().name), "project": project, "is_this": client.id == self.client.id})
         });
@@ -171,6 +171,7 @@ impl GatewayTools {
         Some(json!({
             "name": self.env.boot,
             "clients": clients.collect::<Vec<Value>>(),
+            "http": self.env.http().map(|address| format!("http://{address}/mcp")),
             "starts": records.starts,
             "calls_taken_over": recovered,
         }))

@@ -15,7 +15,6 @@ use tokio::time::{Instant, sleep, timeout};
 use super::gateway_tools::GatewayTools;
 use super::parts::Parts;
 use crate::limits::{FLUSH_MAX, RUN_RECORD_BUSY_EVERY, RUN_RECORD_EVERY, RUN_RECORD_MAX_BYTES, RUN_RECORD_SPACING};
-use crate::protocol::ids::SessionId;
 use crate::storage::instance_record;
 use crate::storage::locked_record::{self, StateRecord};
 
@@ -109,15 +108,14 @@ async fn renew_hub(parts: Arc<Parts>, path: PathBuf, mut stopped: oneshot::Recei
 
 /// Returns a snapshot of each open session of a hub, if its client has opened it.
 pub fn hub_snapshots(parts: &Parts) -> Vec<Value> {
-    let clients = parts.sessions.all();
-    let opened = clients.iter().filter(|client| client.id != SessionId::STDIO && client.handshake().opened);
+    let clients = parts.sessions.local();
+    let opened = clients.iter().filter(|client| client.handshake().opened);
     opened.map(|client| parts.seat(client).tools().snapshot()).collect()
 }
 
 /// The number of open sessions of a hub whose clients have opened them.
 fn opened_sessions(parts: &Parts) -> usize {
-    let clients = parts.sessions.all();
-    clients.iter().filter(|client| client.id != SessionId::STDIO && client.handshake().opened).count()
+    parts.sessions.local().iter().filter(|client| client.handshake().opened).count()
 }
 
 async fn renew(seen: GatewayTools, path: PathBuf, mut stopped: oneshot::Receiver<()>) {

@@ -31,6 +31,7 @@ use crate::platform::local_socket::Peer;
 use crate::protocol::hub::{self};
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
+use crate::protocol::mcp::request::List;
 use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{
     self, ClientInfo, ClientProfile, Notification, OfferRequest, ProtocolVersion, Request, ToolResult,
@@ -197,7 +198,7 @@ impl RelayActor {
                 let version = ProtocolVersion::negotiate(&initialize.requested);
                 let profile = self.seat.client.config.profile_of(version, &initialize.client.name);
                 self.opened(initialize.client, profile, initialize.roots);
-                outbox.answer(hold.key(), &mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS));
+                outbox.answer(hold.key(), &mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS, true));
                 let line = jsonrpc::request(&RequestId::from_number(0), &method, params.as_deref().map(RawValue::get));
                 self.requests(|requests| requests.opened(params));
                 self.send(state, line);
@@ -210,6 +211,10 @@ impl RelayActor {
                     outbox.answer_error(hold.key(), &error);
                     return;
                 }
+                None
+            }
+            Ok(Request::Offer(OfferRequest::ListResources)) => {
+                self.seat.client.with_handshake(|client| client.resources_told = Some(Arc::default()));
                 None
             }
             Ok(Request::CallTool(call)) => call.progress_token,
@@ -368,7 +373,18 @@ impl RelayActor {
                     self.send(state, jsonrpc::notification(hub::INPUT_ENDED, None));
                 }
                 // What changed while no hub served the session was announced to nobody.
-                self.seat.client.outbox.tools_changed(None);
+                for list in [List::Tools, List::Resources] {
+                    self.seat.client.outbox.list_changed(list, None);
+                }
+                let client = self.seat.client.handshake();
+                if client.resources_told.is_some() && !client.profile.version.is_stateless() {
+                    // Only the former hub knew what the client was told.
+                    self.seat.client.outbox.notify(
+                        List::Resources.notification(),
+                        mcp::list_changed(List::Resources),
+                        true,
+                    );
+                }
             }
             Effect::AskToRetire => {
                 // If another session has the lock, that one starts the successor.

@@ -1,5 +1,6 @@
 //! `holdfast hub`: one gateway for several AI clients.
 
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,6 +10,7 @@ use clap::Args;
 use tokio::sync::mpsc;
 
 use super::gateway_args::{DialectChoice, EditorArgs, GatewayArgs, HubMode};
+use super::http::{HttpArgs, HttpSettings};
 use super::serve::{self, log_panics, watch_signals};
 use super::{Exit, output, resources};
 use crate::actors::gateway::OnWorkers;
@@ -16,7 +18,8 @@ use crate::actors::instance_keeper::HubRecord;
 use crate::actors::parts::Parts;
 use crate::config::{Config, MetricsChoice};
 use crate::core::shutdown::ShutdownReason;
-use crate::limits::{CLAIM_ATTEMPTS, CLAIM_PAUSE, FLUSH_MAX};
+use crate::limits::http::HTTP_DESCRIPTORS;
+use crate::limits::{CLAIM_ATTEMPTS, CLAIM_PAUSE, DRAIN_MAX, FLUSH_MAX, RUNNING_MAX};
 use crate::net::Tcp;
 use crate::platform::filesystem;
 use crate::platform::host::{Host as _, RealHost};
@@ -31,6 +34,7 @@ use crate::storage::hub_folder::{Elected, HubFolder, HubInfo};
 use crate::telemetry::flight::seconds;
 use crate::telemetry::logs::{self, Format, Verbosity};
 use crate::transport::hub;
+use crate::transport::several::Several;
 
 /// Flags of `holdfast hub`.
 #[derive(Debug, Clone, Args)]
@@ -96,8 +100,11 @@ pub struct HubArgs {
     #[arg(long, value_name = "DIR", env = "HOLDFAST_METRICS_RECORDS", hide_short_help = true)]
     pub metrics_records: Option<PathBuf>,
     /// End when no session was open for a minute.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "http")]
     pub leave_when_idle: bool,
+    /// What is served over HTTP.
+    #[command(flatten)]
+    pub http: HttpArgs,
 }
 
 impl HubArgs {
@@ -149,6 +156,13 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         return resources::refused(&error).into();
     }
     let (config, complaints) = arguments.config();
+    let http = match arguments.http.settings() {
+        Ok(http) => http,
+        Err(says) => return wrong(&says),
+    };
+    if http.is_some() {
+        resources::raise_descriptors(HTTP_DESCRIPTORS);
+    }
     let Some(state) = config.state_dir.clone() else {
         return fail("there is no state folder, in which sessions could find the hub; name one with --state-dir");
     };
@@ -160,8 +174,12 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         ));
     }
     let folder = HubFolder::of(&state);
-    let elected = match elect(&folder) {
-        Ok(Some(elected)) => elected,
+    let (elected, starting) = match elect(&folder) {
+        Ok(Some(elected)) => (elected, None),
+        Ok(None) if let Some(http) = &http => match take_over(&folder, http) {
+            Ok((elected, starting)) => (elected, Some(starting)),
+            Err(says) => return fail(&says),
+        },
         Ok(None) => {
             let pid = folder.running().map(|running| format!(" (pid {})", running.pid)).unwrap_or_default();
             output::complain(&format!("holdfast: a hub runs already{pid}; sessions use that one"));
@@ -192,14 +210,24 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         if let Some(logs) = &logs {
             parts.env.events.watch_logs(logs.counts());
         }
-        let listener = listen(&parts, &folder, &elected)?;
+        let several = Arc::new(Several::start(Arc::clone(&parts), OnWorkers(workers.handle().clone())));
+        hub::recover(&parts);
+        // Before sessions can come: a hub that cannot serve what it was told to serve does not start.
+        let http = match http {
+            Some(http) => Some(http.serve(&parts, &several, &state).await?),
+            None => None,
+        };
+        let listener = listen(&parts, &folder, &elected, arguments.leave_when_idle)?;
+        drop(starting);
         let (quit, quitting) = mpsc::channel(4);
         parts.env.health.spawn("signals", watch_signals(quit));
         let exporter = Exporter::start(&parts);
         let record = HubRecord::keep(&parts);
-        let spawn = OnWorkers(workers.handle().clone());
-        let why =
-            hub::run(&parts, spawn, listener, (arguments.leave_when_idle, || elected.is_current()), quitting).await;
+        let leaves = arguments.leave_when_idle;
+        let why = hub::run(&parts, &several, listener, (leaves, || elected.is_current()), quitting).await;
+        if let Some(http) = http {
+            http.end().await;
+        }
         record.remove().await;
         exporter.end(&parts, why).await;
         Ok(why)
@@ -221,6 +249,11 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
     }
 }
 
+fn wrong(says: &str) -> ExitCode {
+    output::complain(&format!("holdfast: {says}"));
+    Exit::Usage.into()
+}
+
 fn fail(says: &str) -> ExitCode {
     output::complain(&format!("holdfast: {says}"));
     Exit::Failed.into()
@@ -228,17 +261,61 @@ fn fail(says: &str) -> ExitCode {
 
 /// Makes this process the hub. `None` if another process is. A process that looks whether a hub runs holds the lock for a moment.
 fn elect(folder: &HubFolder) -> io::Result<Option<Elected>> {
+    several_times(|| folder.elect())
+}
+
+fn several_times<T>(take: impl Fn() -> io::Result<Option<T>>) -> io::Result<Option<T>> {
     for _ in 1..CLAIM_ATTEMPTS {
-        if let Some(elected) = folder.elect()? {
-            return Ok(Some(elected));
+        if let Some(taken) = take()? {
+            return Ok(Some(taken));
         }
         std::thread::park_timeout(CLAIM_PAUSE);
     }
-    folder.elect()
+    take()
+}
+
+/// Makes this process, which is to serve HTTP, the hub in place of one that a session started. Its sessions come to this one. Also
+/// returns what keeps them from starting another one meanwhile.
+///
+/// # Errors
+/// Why the other hub stays, with the fix.
+fn take_over(folder: &HubFolder, http: &HttpSettings) -> Result<(Elected, File), String> {
+    let Some(running) = folder.running() else {
+        return Err("another hub is starting or ending; try again in a moment".to_owned());
+    };
+    let pid = running.pid;
+    if let Some(url) = &running.http {
+        return Err(format!(
+            "a hub (pid {pid}) serves MCP at {url} already; to serve it elsewhere, end that process first"
+        ));
+    }
+    if !running.leaves {
+        return Err(format!("a hub without --http runs already (pid {pid}); end that process first"));
+    }
+    let cannot =
+        |why: &dyn std::fmt::Display| format!("the running hub (pid {pid}) does not make way: {why}; end that process");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| cannot(&error))?;
+    // The other one need not end for what cannot be served.
+    runtime.block_on(http.check())?;
+    let starting = several_times(|| folder.begin_start()).map_err(|error| cannot(&error))?;
+    let starting = starting.ok_or_else(|| cannot(&"a session starts one at this moment"))?;
+    output::complain(&format!("holdfast: takes over from the hub that a session started (pid {pid})"));
+    let name = uuid::Builder::from_random_bytes(RealHost.random()).into_uuid().simple().to_string();
+    runtime.block_on(hub::ask_to_retire(&folder.socket(), name)).map_err(|error| cannot(&error))?;
+    // It first lets the calls end that it sent.
+    let patience = RealHost.now() + RUNNING_MAX + DRAIN_MAX;
+    loop {
+        match folder.elect() {
+            Ok(Some(elected)) => return Ok((elected, starting)),
+            Ok(None) if RealHost.now() < patience => std::thread::park_timeout(CLAIM_PAUSE),
+            Ok(None) => return Err(cannot(&"it still has calls")),
+            Err(error) => return Err(cannot(&error)),
+        }
+    }
 }
 
 /// Binds the hub's socket, and writes where it is.
-fn listen(parts: &Parts, folder: &HubFolder, elected: &Elected) -> Result<Listener, String> {
+fn listen(parts: &Parts, folder: &HubFolder, elected: &Elected, leaves: bool) -> Result<Listener, String> {
     let socket = folder.socket();
     let listener = Listener::bind(&socket)
         .map_err(|error| format!("the hub's socket {} cannot be opened: {error}", socket.display()))?;
@@ -249,6 +326,8 @@ fn listen(parts: &Parts, folder: &HubFolder, elected: &Elected) -> Result<Listen
         started: seconds(RealHost.now()),
         protocol: NEWEST,
         socket: socket.clone(),
+        http: parts.env.http().map(|address| format!("http://{address}/mcp")),
+        leaves,
     };
     if let Err(error) = elected.publish(&info) {
         // Sessions find the hub by its socket. Only people miss the file.

@@ -15,6 +15,7 @@ pub mod exit;
 pub mod fake_unity;
 pub mod gateway_args;
 mod help;
+pub mod http;
 pub mod hub;
 pub mod logs;
 pub mod look;

@@ -37,6 +37,22 @@ pub fn spare_descriptors() -> io::Result<()> {
     pipes.collect::<io::Result<Vec<_>>>().map(drop)
 }
 
+/// Raises this process's limit on open files to at least `wanted`, as far as the system lets it. Without that, a service accepts
+/// fewer connections.
+#[cfg(unix)]
+pub fn raise_descriptors(wanted: u64) {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));
+    if limit.current.is_some_and(|current| current < most) {
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: limit.maximum });
+    }
+}
+
+/// Windows has no such limit.
+#[cfg(not(unix))]
+pub fn raise_descriptors(_wanted: u64) {}
+
 /// Prints that the system refused the start, and the fix.
 pub fn refused(error: &io::Error) -> Exit {
     let fix = if host::is_lack_of_descriptors(error) {

@@ -20,7 +20,7 @@ use crate::fsm::cause::Availability;
 use crate::net::Net;
 use crate::platform::host::Host;
 use crate::protocol::dialect::Companion;
-use crate::protocol::ids::{CallId, SessionId};
+use crate::protocol::ids::CallId;
 use crate::runtime::addresses::Mailboxes;
 use crate::runtime::mailbox::Mailbox;
 use crate::services::Gateway;
@@ -106,8 +106,7 @@ impl Shown for Parts {
                 (Instance::Stale, 0),
             ],
             hub: self.env.records.as_ref().map(|records| HubSample {
-                // One session is that of stdin and stdout, which a hub does not use.
-                sessions: self.sessions.all().iter().filter(|client| client.id != SessionId::STDIO).count(),
+                sessions: self.sessions.local().len(),
                 records_unwritten: records.unwritten(),
                 records_failing: records.problem().is_some(),
             }),

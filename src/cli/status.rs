@@ -18,6 +18,7 @@ use crate::core::user_text;
 use crate::limits::RUN_RECORD_OLD;
 use crate::platform::host::{Host as _, Liveness, RealHost};
 use crate::protocol::text::clean;
+use crate::storage::hub_folder::{HubFolder, HubInfo};
 use crate::storage::instance_record;
 use crate::telemetry::flight::seconds;
 
@@ -53,7 +54,7 @@ pub fn run(arguments: &StatusArgs) -> ExitCode {
         if arguments.json {
             output::json(&status.as_json().to_string());
         } else {
-            print(&status.gateways, &status.look, config.state_dir.as_deref());
+            print(&status, config.state_dir.as_deref());
         }
         if status.reachable() { Exit::Ok } else { Exit::NotExecuted }
     })
@@ -63,6 +64,7 @@ pub fn run(arguments: &StatusArgs) -> ExitCode {
 pub(super) struct Status {
     /// The records of all running gateways, each with the address of its page.
     gateways: Vec<Value>,
+    hub: Option<HubInfo>,
     look: Look,
 }
 
@@ -77,7 +79,8 @@ impl Status {
                 record.insert("page".to_owned(), served.map(|address| format!("http://{address}/")).into());
             }
         }
-        Self { gateways, look: Look::around(config).await }
+        let hub = config.state_dir.as_deref().and_then(|state| HubFolder::of(state).running());
+        Self { gateways, hub, look: Look::around(config).await }
     }
 
     fn reachable(&self) -> bool {
@@ -86,7 +89,8 @@ impl Status {
 
     /// Returns the status for programs.
     pub(super) fn as_json(&self) -> Value {
-        json!({"reachable": self.reachable(), "gateways": self.gateways, "here": self.look.as_json()})
+        let hub = self.hub.as_ref().map(|hub| json!({"pid": hub.pid, "version": hub.version, "http": hub.http}));
+        json!({"reachable": self.reachable(), "gateways": self.gateways, "hub": hub, "here": self.look.as_json()})
     }
 }
 
@@ -119,8 +123,12 @@ fn row(name: &str, text: &str) {
     output::hung(&format!("  {name:9}  "), text);
 }
 
-fn print(gateways: &[Value], look: &Look, state_dir: Option<&Path>) {
-    if gateways.is_empty() {
+fn print(status: &Status, state_dir: Option<&Path>) {
+    let Status { gateways, hub, look } = status;
+    let served = hub.as_ref().and_then(|hub| Some((hub.pid, hub.http.as_deref()?)));
+    if let Some((pid, address)) = served {
+        output::line(&format!("hub {pid}: serves MCP over HTTP at {}", clean(address)));
+    } else if gateways.is_empty() {
         output::line(match state_dir {
             Some(_) => "No gateway runs. An AI client starts one by itself.",
             None => {

@@ -13,6 +13,8 @@ use crate::limits::ROUTE_LOOK_EVERY;
 pub struct Meant {
     /// The project that the session was started for, as it was named.
     pub named: Option<PathBuf>,
+    /// Whether `named` is the project itself, which needs no survey and never changes.
+    is_settled: bool,
     /// The directory that the client was started in. The client's roots come before it.
     pub working_dir: Option<PathBuf>,
     /// Whether the client's answer about its roots is awaited. The client may not have been asked yet.
@@ -31,6 +33,11 @@ impl Meant {
     /// Creates the value of a session with this configuration.
     pub fn of(config: &Config) -> Self {
         Self { named: config.project.clone(), working_dir: config.working_dir.clone(), ..Self::default() }
+    }
+
+    /// Creates the value of a session whose project is known.
+    pub fn settled(project: PathBuf) -> Self {
+        Self { named: Some(project), is_settled: true, ..Self::default() }
     }
 
     /// Records the client's answer to the request for its roots. `None`: it did not name them; roots that it named before stay
@@ -88,6 +95,9 @@ impl Meant {
     /// roots or a working directory, and no survey was made in this generation, or the last one did not find exactly one project
     /// and is [`ROUTE_LOOK_EVERY`] old.
     pub fn question(&self) -> (Named, Roots, bool) {
+        if let Some(project) = self.named.as_ref().filter(|_| self.is_settled) {
+            return (Named::Project(project.clone()), Roots::None, false);
+        }
         let found = self.found.as_ref().filter(|(generation, ..)| *generation == self.generation);
         let says_something =
             self.named.is_some() || !self.awaited && (self.roots.is_some() || self.working_dir.is_some());

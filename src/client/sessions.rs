@@ -24,6 +24,7 @@ pub struct TooManySessions;
 pub struct Sessions {
     open: RwLock<BTreeMap<SessionId, Arc<Client>>>,
     last: AtomicU32,
+    last_post: AtomicU32,
     /// The counts of sessions that have ended, kept because a counter must never decrease.
     over: Mutex<RequestCounts>,
 }
@@ -42,13 +43,29 @@ impl Sessions {
     /// [`SESSIONS_MAX`] sessions are open.
     pub fn open(&self, nowhere: LinkId, arrival: Arrival, events: &Events) -> Result<Arc<Client>, TooManySessions> {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
-        if open.len() >= SESSIONS_MAX {
+        if open.keys().filter(|session| !session.is_post()).count() >= SESSIONS_MAX {
             return Err(TooManySessions);
         }
         let id = SessionId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
         let client = Arc::new(Client::new(id, nowhere, arrival, events.of_session(id)));
         open.insert(id, Arc::clone(&client));
         Ok(client)
+    }
+
+    /// Opens the session of a message that came alone. The caller limits the number of such sessions.
+    pub fn open_post(&self, nowhere: LinkId, arrival: Arrival, events: &Events) -> Arc<Client> {
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        let numbers = SessionId::RECOVERED.0 - SessionId::FIRST_POST.0;
+        let id = loop {
+            let nth = self.last_post.fetch_add(1, Ordering::Relaxed) % numbers;
+            let id = SessionId(SessionId::FIRST_POST.0 + nth);
+            if !open.contains_key(&id) {
+                break id;
+            }
+        };
+        let client = Arc::new(Client::new(id, nowhere, arrival, events.of_session(id)));
+        open.insert(id, Arc::clone(&client));
+        client
     }
 
     /// Removes a session that has ended: later answers for it are dropped.
@@ -79,6 +96,14 @@ impl Sessions {
     /// Returns the session with this number, if it is open.
     pub fn get(&self, session: SessionId) -> Option<Arc<Client>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).get(&session).cloned()
+    }
+
+    /// Returns the open sessions that people know of: those of local clients, without the one over stdin and stdout, which a hub does
+    /// not use, and without those of messages that came alone.
+    pub fn local(&self) -> Vec<Arc<Client>> {
+        let mut all = self.all();
+        all.retain(|client| client.id != SessionId::STDIO && !client.id.is_post());
+        all
     }
 
     /// Returns all open sessions.

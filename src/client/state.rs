@@ -2,6 +2,7 @@
 //! handshake, and the ids of our own requests to the client.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,9 +15,9 @@ use crate::core::call_records::Origin;
 use crate::core::user_text;
 use crate::fsm::session::Kind;
 use crate::protocol::hub::OpenRequest;
-use crate::protocol::ids::{LinkId, RequestKey, SessionId};
+use crate::protocol::ids::{CallId, LinkId, RequestKey, SessionId};
 use crate::protocol::jsonrpc::{RequestId, RpcError};
-use crate::protocol::mcp::{ClientInfo, ClientProfile, ProtocolVersion};
+use crate::protocol::mcp::{ClientInfo, ClientProfile, Offered, ProtocolVersion};
 use crate::runtime::enter;
 use crate::runtime::mailbox::Mailbox;
 use crate::runtime::messages::session::Message;
@@ -41,6 +42,8 @@ pub struct Handshake {
     pub roots: bool,
     /// Whether the client's first tool list is answered.
     pub first_list_served: bool,
+    /// The resources of the last list that the client got, or of the last change that it was told of; `None` if it never asked.
+    pub resources_told: Option<Arc<[Offered]>>,
 }
 
 impl Handshake {
@@ -62,6 +65,8 @@ pub struct Arrival {
     pub open: Vec<OpenRequest>,
     /// Whether this gateway does not have the records of the hub that they were sent to: then the call of each may have been sent.
     pub records_lost: bool,
+    /// The project that the session is for, if that was found out already. Nothing that its client says changes it.
+    pub project: Option<PathBuf>,
 }
 
 impl From<Arc<Config>> for Arrival {
@@ -110,6 +115,8 @@ pub struct Client {
     records_lost: bool,
     /// Notified once the other side says that it sends nothing more, although its connection is open.
     pub input_ended: Notify,
+    /// The calls of the message that this session is for, if it is for one only, each with its request.
+    calls: Mutex<Vec<(RequestKey, RequestId, CallId)>>,
     origins: Mutex<Origins>,
     nowhere: LinkId,
     link: AtomicU32,
@@ -119,7 +126,8 @@ pub struct Client {
 impl Client {
     /// Creates a client that has sent nothing yet. It is on the link `nowhere` until an editor is found for it.
     pub fn new(id: SessionId, nowhere: LinkId, arrival: Arrival, events: Events) -> Self {
-        let Arrival { config, name, open, records_lost } = arrival;
+        let Arrival { config, name, open, records_lost, project } = arrival;
+        let meant = project.map_or_else(|| Meant::of(&config), Meant::settled);
         Self {
             id,
             actor: Slot::default(),
@@ -135,12 +143,14 @@ impl Client {
                 kind: Kind::IgnoresChanges,
                 roots: false,
                 first_list_served: false,
+                resources_told: None,
             }),
             roots_requests: AtomicU64::new(0),
-            meant: Mutex::new(Meant::of(&config)),
+            meant: Mutex::new(meant),
             config,
             records_lost,
             input_ended: Notify::new(),
+            calls: Mutex::default(),
             origins: Mutex::new(Origins::new(name, open)),
             nowhere,
             link: AtomicU32::new(nowhere.0),
@@ -194,14 +204,20 @@ impl Client {
 
     /// Over a hub's connection, the session numbers its requests itself.
     fn number_of(&self, request: RequestKey) -> Option<u64> {
-        if self.id == SessionId::STDIO { Some(request.number) } else { self.outbox.number_of(request) }
+        if self.is_over_a_hub() { self.outbox.number_of(request) } else { Some(request.number) }
+    }
+
+    /// Whether the client is the session of another process, which speaks the hub's protocol.
+    pub fn is_over_a_hub(&self) -> bool {
+        self.id != SessionId::STDIO && !self.id.is_post()
     }
 
     /// Remembers which client opened the session. Returns whether it honours notifications of changed tools.
     pub fn opened_by(&self, client: ClientInfo, profile: ClientProfile, roots: bool) -> Kind {
         // Without a handshake, the answer to a request must not depend on other requests, such as a subscription. So such a
         // client never counts as one that honours changes, and its first list waits until it is complete.
-        let honours_changes = profile.client.list_changed && !profile.version.is_stateless();
+        // A client that sends single messages is told of no change.
+        let honours_changes = profile.client.list_changed && !profile.version.is_stateless() && !self.id.is_post();
         let kind = if honours_changes { Kind::HonoursChanges } else { Kind::IgnoresChanges };
         self.with_handshake(|known| {
             known.opened = true;
@@ -211,8 +227,21 @@ impl Client {
             known.kind = kind;
             known.roots = roots;
             known.first_list_served = false;
+            known.resources_told = None;
         });
         kind
+    }
+
+    /// Remembers the call of a request, if the session is for one message only: the answer may have to be kept under the call's id.
+    pub fn note_call(&self, key: RequestKey, request: &RequestId, call: CallId) {
+        if self.id.is_post() {
+            enter(&self.calls).push((key, request.clone(), call));
+        }
+    }
+
+    /// Returns the calls that were noted, each with its request.
+    pub fn noted_calls(&self) -> Vec<(RequestKey, RequestId, CallId)> {
+        enter(&self.calls).clone()
     }
 
     /// Marks the session as ending: the code that ends it answers the open requests, and not the supervisor.

@@ -249,6 +249,17 @@ impl Answers {
         enter(&self.last_compile).of(wanted.project()).cloned()
     }
 
+    /// Keeps the answer of a call that was not delivered, so that it can be fetched by the call's id. The answer of a call that still
+    /// ran is not kept: its own result is, when that comes.
+    pub fn keep_undelivered(&self, call: CallId, json: &str) {
+        let is_last = self
+            .ledger
+            .with(|ledger, _| ledger.record(call).is_some_and(|record| record.verdict != Some(Verdict::StillRunning)));
+        if is_last {
+            self.keep(call, json);
+        }
+    }
+
     /// Keeps an answer, so that it can be fetched by the call's id.
     fn keep(&self, call: CallId, json: &str) {
         // Copied before the lock is taken: the answer may have megabytes.

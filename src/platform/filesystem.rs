@@ -1,4 +1,4 @@
-//! Kinds of file systems.
+//! Kinds of file systems, and who may read a file.
 
 use std::path::Path;
 
@@ -26,4 +26,20 @@ pub fn unreliable_locks(folder: &Path) -> Option<&'static str> {
 #[cfg(not(target_os = "linux"))]
 pub fn unreliable_locks(_folder: &Path) -> Option<&'static str> {
     None
+}
+
+/// Whether other users may read or write a file, by its mode or because it is another user's. False if nothing is there. On Windows
+/// a file in the user's own folders is private, which is not looked up.
+#[cfg(unix)]
+pub fn others_may_read(file: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let Ok(meta) = file.metadata() else { return false };
+    let is_own = meta.uid() == rustix::process::geteuid().as_raw() || meta.uid() == 0;
+    meta.mode() & 0o077 != 0 || !is_own
+}
+
+/// Whether other users may read or write a file. Not looked up on Windows.
+#[cfg(not(unix))]
+pub fn others_may_read(_file: &Path) -> bool {
+    false
 }

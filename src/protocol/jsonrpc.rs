@@ -20,7 +20,7 @@ pub use parse::{Message, members, parse};
 pub use quote::{quote_into, quoted_len};
 pub use scan::IdScanner;
 pub use text::{compact, depth_ok, strict};
-pub use write::{error, notification, request, response, response_with};
+pub use write::{error, is_answer, notification, request, response, response_with};
 
 #[cfg(test)]
 mod fuzz;

@@ -1,5 +1,6 @@
 //! What a gateway is given at its start, and its state that does not belong to a client or an editor.
 
+use std::net::SocketAddr;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,6 +53,8 @@ pub struct Process {
     pub health: Health,
     random: Mutex<fastrand::Rng>,
     can_focus: OnceLock<bool>,
+    /// Where MCP is served over HTTP, if it is.
+    http: OnceLock<SocketAddr>,
     is_draining: AtomicBool,
     retired: watch::Sender<bool>,
 }
@@ -105,6 +108,7 @@ impl Environment {
             health: Health::default(),
             random: Mutex::new(fastrand::Rng::with_seed(seed)),
             can_focus: OnceLock::new(),
+            http: OnceLock::new(),
             is_draining: AtomicBool::new(false),
             retired: watch::Sender::new(false),
         };
@@ -146,6 +150,16 @@ impl Process {
     /// Whether the system can bring a window to the front; looked up once.
     pub fn can_focus(&self) -> bool {
         *self.can_focus.get_or_init(|| self.host.can_focus())
+    }
+
+    /// Records where MCP is served over HTTP. Called once.
+    pub fn serves_http_at(&self, address: SocketAddr) {
+        let _ = self.http.set(address);
+    }
+
+    /// Returns where MCP is served over HTTP; `None` if it is not.
+    pub fn http(&self) -> Option<SocketAddr> {
+        self.http.get().copied()
     }
 
     /// Marks the gateway as shutting down.

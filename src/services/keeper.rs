@@ -1,6 +1,7 @@
 //! Keepers: tasks that keep services running.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -31,9 +32,14 @@ impl Keeper {
 
     /// Ends the keeper and its service. Aborts the task if it takes longer than [`FLUSH_MAX`].
     pub(super) async fn end(self) {
+        self.end_within(FLUSH_MAX).await;
+    }
+
+    /// As [`end`](Self::end), with another limit.
+    pub(super) async fn end_within(self, limit: Duration) {
         let Self { mut task, stop } = self;
         drop(stop);
-        if timeout(FLUSH_MAX, &mut task).await.is_err() {
+        if timeout(limit, &mut task).await.is_err() {
             task.abort();
         }
     }

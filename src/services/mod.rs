@@ -1,6 +1,6 @@
-//! The HTTP services of the gateway, which are served on loopback and only if the user asks for them: `/metrics` and the status
-//! page ([`metrics`]), and the services that the documents of TSavo/Unity-MCP name ([`unity_mcp`]). All use the same HTTP server
-//! (`http`).
+//! The HTTP services of the gateway, which are served only if the user asks for them: `/metrics` and the status page
+//! ([`metrics`]), MCP over HTTP ([`mcp`]), and the services that the documents of TSavo/Unity-MCP name ([`unity_mcp`]). All use
+//! the same HTTP server (`http`).
 //!
 //! The services are not part of the supervision tree: no session depends on them, and what they show is needed most while the
 //! tree restarts. If a service ends by a bug of ours, its keeper restarts it after a growing delay. Such restarts are not
@@ -11,6 +11,7 @@
 
 pub mod http;
 mod keeper;
+pub mod mcp;
 pub mod metrics;
 pub mod unity_mcp;
 

@@ -1,12 +1,17 @@
-//! The end of a session over any pipe: answers the open requests and flushes stdout.
+//! The end of a session over any pipe, and of a message that came alone: answers the open requests and flushes stdout.
+
+use std::time::Duration;
 
 use tokio::time::timeout;
 
+use crate::actors::parts::Parts;
 use crate::client::Client;
 use crate::core::shutdown::ShutdownReason;
 use crate::core::user_text;
+use crate::fsm::cause::{Cause, Loss};
 use crate::limits::{DRAIN_MAX, FLUSH_MAX, FLUSH_READING_MAX};
 use crate::protocol::jsonrpc::RpcError;
+use crate::runtime::messages::session;
 
 /// Waits until the session actor has handled, in order, what it received before the end of input, and then the end itself, at
 /// which it answers waiting `tools/list` requests: a client may write to a pipe and close it at once. Then waits up to
@@ -33,4 +38,42 @@ pub(super) async fn answer_all(client: &Client, why: ShutdownReason) {
     // Needed because reading may have stopped in the middle of a batch.
     client.outbox.end_batches();
     client.outbox.flushed_while_it_reads(FLUSH_MAX, FLUSH_READING_MAX).await;
+}
+
+/// How the sessions end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// Every request is answered.
+    End,
+    /// Calls that were sent have this long to be answered. Everything else stays unanswered: the other side of the connection
+    /// keeps it, and brings it to this gateway's successor.
+    Leave(Duration),
+}
+
+/// Ends what a session has open: nothing of it is sent any more, and every request is answered.
+pub(super) async fn conclude(parts: &Parts, client: &Client, why: ShutdownReason) {
+    client.begin_ending();
+    for link in parts.links.all() {
+        link.calls.decide(|ledger, now| ledger.refuse_held_of(client.id, Cause::ShuttingDown, now));
+    }
+    let permit = timeout(FLUSH_MAX, client.mailbox.permit(0)).await.ok().flatten();
+    client.actor.cast(session::Message::InputEnded(permit));
+    if why != ShutdownReason::ClientGone {
+        handled(client).await;
+    }
+    client.actor.cast(session::Message::CallsSettled);
+    settle(parts, client);
+    answer_all(client, why).await;
+}
+
+/// Ends a session's part in its calls: sent calls go on without it. At the gateway's end all sent calls get their verdict
+/// instead.
+pub(super) fn settle(parts: &Parts, client: &Client) {
+    for link in parts.links.all() {
+        if parts.env.is_draining() {
+            link.calls.close_epochs(Loss::Shutdown);
+        } else {
+            link.calls.decide(|ledger, now| ledger.part_from(client.id, now));
+        }
+    }
 }

@@ -1,10 +1,12 @@
 //! The hub: accepts sessions of other processes over a local socket, and serves each as one of several clients.
 
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
 
@@ -17,8 +19,9 @@ use crate::core::shutdown::ShutdownReason;
 use crate::limits::hub::{HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_IDLE_MAX, HUB_STRANGERS_MAX};
 use crate::limits::{ACCEPT_PAUSE, DRAIN_MAX, RUNNING_MAX, SESSIONS_MAX};
 use crate::link::LinkParts;
-use crate::platform::local_socket::{Connection, Listener};
+use crate::platform::local_socket::{self, Connection, Listener};
 use crate::protocol::hub::{self, Hello, Reason, Refusal, Reply, Welcome};
+use crate::protocol::jsonrpc;
 use crate::runtime::outbox::SERVER;
 
 /// How often the hub looks whether it is used, and still the hub.
@@ -27,14 +30,12 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Serves sessions until `quit` gives a reason to end, or until the hub was idle for [`HUB_IDLE_MAX`] if `leaves` is set.
 pub async fn run<S: Spawn>(
     parts: &Arc<Parts>,
-    spawn: S,
+    several: &Arc<Several<S>>,
     listener: Listener,
     (leaves, is_elected): (bool, impl Fn() -> bool),
     mut quit: mpsc::Receiver<ShutdownReason>,
 ) -> ShutdownReason {
-    let several = Arc::new(Several::start(Arc::clone(parts), spawn));
-    recover(parts);
-    let accepting = parts.env.health.spawn("hub_accept", accept(Arc::clone(parts), Arc::clone(&several), listener));
+    let accepting = parts.env.health.spawn("hub_accept", accept(Arc::clone(parts), Arc::clone(several), listener));
     let why = tokio::select! {
         biased;
         () = parts.env.health.task_failed() => ShutdownReason::Exhausted,
@@ -54,8 +55,36 @@ pub async fn run<S: Spawn>(
     if parts.env.health.has_failed_task() { ShutdownReason::Exhausted } else { why }
 }
 
-/// Takes over the calls that an earlier hub sent and did not answer.
-fn recover(parts: &Parts) {
+/// Asks the hub at this socket to make way, as a session of a newer version does: it takes nothing new, and ends when the calls that
+/// it sent are answered. `session`: a name that no other session has.
+///
+/// # Errors
+/// It cannot be asked, or did not hear the question in time.
+pub async fn ask_to_retire(socket: &Path, session: String) -> io::Result<()> {
+    let hello = Hello {
+        oldest: hub::OLDEST,
+        newest: hub::NEWEST,
+        build: SERVER.version.to_owned(),
+        pid: std::process::id(),
+        session,
+        open: Vec::new(),
+        records: None,
+        rules: hub::SessionRules::default(),
+    };
+    let lines = format!("{}\n{}\n", serde_json::to_string(&hello)?, jsonrpc::notification(hub::RETIRE, None));
+    let asked = async {
+        let Connection { mut reader, mut writer, .. } =
+            local_socket::connect(socket).await.map_err(|error| io::Error::other(error.to_string()))?;
+        writer.write_all(lines.as_bytes()).await?;
+        // Its sessions without open calls end at once, and this is one.
+        while reader.read(&mut [0; 1024]).await? > 0 {}
+        Ok(())
+    };
+    timeout(2 * HUB_ATTACH_MAX, asked).await?
+}
+
+/// Takes over the calls that an earlier hub sent and did not answer. Done before any client comes.
+pub fn recover(parts: &Parts) {
     let Some(records) = &parts.env.records else { return };
     let (open, ended): (Vec<Left>, Vec<Left>) = records.left().into_iter().partition(|left| left.result.is_none());
     for Left { sent, result, .. } in ended {
@@ -96,10 +125,9 @@ async fn own_end(parts: &Parts, leaves: bool, is_elected: impl Fn() -> bool) -> 
             return ShutdownReason::Retired;
         }
         if let Some(records) = &parts.env.records {
-            records.expire();
+            records.tidy();
         }
-        // One session is that of stdin and stdout, which a hub does not use.
-        let is_used = parts.sessions.all().len() > 1
+        let is_used = !parts.sessions.local().is_empty()
             || parts.links.all().iter().any(|link| link.calls.ledger(|ledger, _| ledger.counts()) != (0, 0));
         idle = if is_used { Duration::ZERO } else { idle + LOOK_EVERY };
         if leaves && idle >= HUB_IDLE_MAX {
@@ -155,7 +183,7 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
         ),
         (Ok(_), Some(_)) if parts.env.is_draining() => refuse(Reason::Ending, "the hub is ending".to_owned()),
         // One session is that of stdin and stdout, which a hub does not use.
-        (Ok(_), Some(_)) if parts.sessions.all().len() >= SESSIONS_MAX => {
+        (Ok(_), Some(_)) if parts.sessions.local().len() + 1 >= SESSIONS_MAX => {
             refuse(Reason::Full, format!("{} sessions are open, and the hub takes no more", SESSIONS_MAX - 1))
         }
         (Ok(_), Some(protocol)) => Reply::Welcome(Welcome {
@@ -177,6 +205,7 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
         config: Arc::new(parts.env.config.of_session(hello.rules)),
         name: Some(hello.session.into()),
         open: hello.open,
+        project: None,
         records_lost: hello.records.is_some_and(|records| records != parts.env.gateway),
     };
     match several.attach(arrival, reader, writer) {

@@ -2,6 +2,7 @@
 
 mod ending;
 pub mod hub;
+pub mod posts;
 pub mod relay;
 pub mod run;
 pub mod several;

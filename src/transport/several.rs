@@ -9,17 +9,19 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::ending;
+use super::ending::{self, Stop};
+use super::posts::Posts;
 use super::run::Pumps;
 use crate::actors::gateway::{Spawn, Tree};
 use crate::actors::parts::Parts;
 use crate::client::{Arrival, Client, TooManySessions};
 use crate::core::shutdown::ShutdownReason;
-use crate::fsm::cause::{Cause, Loss};
+use crate::fsm::cause::Loss;
+use crate::limits::http::POSTS_MAX;
 use crate::limits::{FLUSH_MAX, FLUSH_READING_MAX};
 use crate::link::{LinkParts, Place, editors_changed};
 use crate::protocol::ids::LinkId;
@@ -35,17 +37,9 @@ pub struct Several<S> {
     /// Ends all links, after the sessions.
     last: watch::Sender<bool>,
     links: Mutex<Option<JoinHandle<()>>>,
+    /// Places for sessions of single messages.
+    posts: Arc<Semaphore>,
     sessions: Mutex<Vec<JoinHandle<()>>>,
-}
-
-/// How the sessions end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stop {
-    /// Every request is answered.
-    End,
-    /// Calls that were sent have this long to be answered. Everything else stays unanswered: the other side of the connection
-    /// keeps it, and brings it to this gateway's successor.
-    Leave(Duration),
 }
 
 /// An open session.
@@ -63,7 +57,17 @@ impl<S: Spawn> Several<S> {
         let (stop, last) = (watch::Sender::new(None), watch::Sender::new(false));
         let links = tend_links(Arc::clone(&parts), spawn.clone(), last.subscribe());
         let links = parts.env.health.spawn("links", links);
-        Self { parts, spawn, stop, last, links: Mutex::new(Some(links)), sessions: Mutex::default() }
+        let posts = Arc::new(Semaphore::new(POSTS_MAX));
+        Self { parts, spawn, stop, last, links: Mutex::new(Some(links)), posts, sessions: Mutex::default() }
+    }
+
+    /// Lets clients send single messages, as over HTTP.
+    ///
+    /// # Errors
+    /// The reason; there is none that should occur.
+    pub async fn take_posts(&self) -> Result<Posts<S>, String> {
+        let stop = self.stop.subscribe();
+        Posts::start(Arc::clone(&self.parts), self.spawn.clone(), Arc::clone(&self.posts), stop).await
     }
 
     /// Starts a session for a client over these pipes; it lasts until a pipe ends. `arrival`: what the session comes
@@ -122,6 +126,8 @@ impl<S: Spawn> Several<S> {
         for session in sessions {
             let _ = session.await;
         }
+        let all = u32::try_from(POSTS_MAX).unwrap_or(u32::MAX);
+        let _ = self.posts.acquire_many(all).await;
         if let (Stop::Leave(_), Some(records)) = (stop, &self.parts.env.records) {
             // The links end under calls that still run. What they make of that is no answer.
             records.freeze();
@@ -170,24 +176,13 @@ async fn serve<S: Spawn>(
         output.abort();
         return why;
     }
-    client.begin_ending();
-    for link in parts.links.all() {
-        link.calls.decide(|ledger, now| ledger.refuse_held_of(client.id, Cause::ShuttingDown, now));
-    }
-    let permit = timeout(FLUSH_MAX, client.mailbox.permit(0)).await.ok().flatten();
-    client.actor.cast(session::Message::InputEnded(permit));
-    if why != ShutdownReason::ClientGone {
-        ending::handled(client).await;
-    }
-    client.actor.cast(session::Message::CallsSettled);
-    settle(parts, client);
-    ending::answer_all(client, why).await;
+    ending::conclude(parts, client, why).await;
     let _ = stop.send(true);
     if !tree.is_finished() {
         let _ = (&mut tree).await;
     }
     // For the calls that were read in the meantime.
-    settle(parts, client);
+    ending::settle(parts, client);
     ending::answer_all(client, why).await;
     if !client.outbox.is_flushed() {
         parts.env_of(client.id).events.stdout_not_read(client.outbox.counts().queued);
@@ -215,18 +210,6 @@ async fn leave(parts: &Parts, client: &Client, patience: Duration) {
     }
     let _ = timeout(patience, client.outbox.calls_answered()).await;
     client.outbox.flushed_while_it_reads(FLUSH_MAX, FLUSH_READING_MAX).await;
-}
-
-/// Ends a session's part in its calls: sent calls go on without it. At the gateway's end all sent calls get their verdict
-/// instead.
-fn settle(parts: &Parts, client: &Client) {
-    for link in parts.links.all() {
-        if parts.env.is_draining() {
-            link.calls.close_epochs(Loss::Shutdown);
-        } else {
-            link.calls.decide(|ledger, now| ledger.part_from(client.id, now));
-        }
-    }
 }
 
 /// Starts a tree for each link to a project that is opened. At the end, stops all trees.

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use bytes::Bytes;
 use ractor::{ActorRef, MessagingErr};
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -24,7 +25,6 @@ use crate::limits::{
 use crate::link::Links;
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::hub;
-use crate::protocol::ids::SessionId;
 use crate::protocol::jsonrpc::{self, Fault, Invalid, Message, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{self, Method, Notification, ProtocolVersion, Request, ToolResult};
@@ -110,6 +110,15 @@ async fn acknowledgements(
             Ok(0) | Err(_) => return,
         }
     }
+}
+
+/// Reads one message, or one batch, of a session that has no other. Its session actor runs.
+pub async fn one(with: Surroundings, line: Bytes) {
+    let batches = AtomicBool::new(with.client.handshake().profile.version.batches());
+    // Nothing waits for a session actor: if that has ended, no other one follows.
+    let (queue, _) = mpsc::channel(1);
+    let intake = Intake { with, queue, backlog: Arc::default(), batches };
+    intake.line(Line::Whole(line)).await;
 }
 
 /// A message for the session.
@@ -287,14 +296,14 @@ impl Intake {
                     self.cancel(&id);
                     return Then::GoOn;
                 }
-                if method == hub::DELIVERED && self.with.client.id != SessionId::STDIO {
+                if method == hub::DELIVERED && self.with.client.is_over_a_hub() {
                     self.with.delivered(params.as_deref());
                     return Then::GoOn;
                 }
-                if method == hub::INPUT_ENDED && self.with.client.id != SessionId::STDIO {
+                if method == hub::INPUT_ENDED && self.with.client.is_over_a_hub() {
                     return Then::Acknowledge;
                 }
-                if method == hub::RETIRE && self.with.client.id != SessionId::STDIO {
+                if method == hub::RETIRE && self.with.client.is_over_a_hub() {
                     self.with.env.retire();
                     return Then::GoOn;
                 }

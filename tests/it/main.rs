@@ -22,6 +22,7 @@ mod ends;
 mod exporter;
 mod fitting;
 mod help;
+mod http;
 mod imports;
 mod layers;
 mod ledger;

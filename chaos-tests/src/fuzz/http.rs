@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use holdfast::net::{BoxFuture, BoxStream, Listener};
 use holdfast::protocol::framing::http::{BadResponse, Response, ResponseDecoder};
-use holdfast::services::http::{self, Beyond, Refused, Reply, Request, Rules, StatusCode};
+use holdfast::services::http::{self, Answer, Beyond, Lasting, Peer, Refused, Reply, Request, Rules, StatusCode};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::framing::pieces;
@@ -88,13 +88,13 @@ struct Echo {
 impl http::Service for Echo {
     fn rules(&self) -> Rules {
         let body_max = self.bodies.then_some(MAX);
-        Rules { body_max, pages: !self.bodies, connections_max: 1, beyond: Beyond::Waits }
+        Rules { body_max, pages: !self.bodies, connections_max: 1, beyond: Beyond::Waits, lasting: Lasting::Once }
     }
 
-    async fn answer(&self, request: Request) -> Result<Reply, Refused> {
+    async fn answer(&self, request: Request, _: Peer) -> Result<Answer, Refused> {
         self.asked.lock().expect("nobody panics in it").push(request.clone());
         request.parts()?;
-        Ok(Reply::new(StatusCode::OK, "text/plain", String::from_utf8_lossy(&request.body)))
+        Ok(Reply::new(StatusCode::OK, "text/plain", String::from_utf8_lossy(&request.body).into_owned()).into())
     }
 
     fn refuse(&self, why: Refused) -> Option<Reply> {

@@ -44,6 +44,16 @@ pub trait Net: Send + Sync + 'static {
     }
 }
 
+/// Binds an address that other machines may reach. Only what the user asked for in so many words is served there.
+///
+/// # Errors
+/// The system's error.
+pub async fn bind_anywhere(address: SocketAddr) -> io::Result<Arc<dyn Listener>> {
+    let listener = TcpListener::bind(address).await?;
+    let addr = listener.local_addr()?;
+    Ok(Arc::new(TcpBound { listener, addr }))
+}
+
 /// Real TCP on 127.0.0.1.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tcp;
@@ -82,9 +92,7 @@ impl Net for Tcp {
             if !address.ip().is_loopback() {
                 return Err(io::ErrorKind::AddrNotAvailable.into());
             }
-            let listener = TcpListener::bind(address).await?;
-            let addr = listener.local_addr()?;
-            Ok(Arc::new(TcpBound { listener, addr }) as Arc<dyn Listener>)
+            bind_anywhere(address).await
         })
     }
 }

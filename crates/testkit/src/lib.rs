@@ -2,13 +2,15 @@
 //! unit tests cannot use it, because they would see its types as those of a second copy of the gateway.
 //!
 //! [`checker`] checks a [`history`] against the promises. [`net`] and [`host`] are a network and a machine in memory.
-//! [`sabotage`] makes the gateway's actors fail as planned. [`process`] is the harness around the real binary.
+//! [`http`] is a client of
+//! MCP over HTTP. [`sabotage`] makes the gateway's actors fail as planned. [`process`] is the harness around the real binary.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
 pub mod checker;
 pub mod history;
 pub mod host;
+pub mod http;
 pub mod net;
 pub mod process;
 pub mod sabotage;

@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 
 use tokio::time::{Instant, sleep, timeout};
 
-use super::editors::{Heading, Shown};
+use super::editors::Shown;
+use super::heading::Heading;
 use super::{NewRequest, SessionActor, State};
 use crate::client::Client;
 use crate::config::Config;
@@ -112,6 +113,7 @@ impl SessionActor {
                 self.nowhere(Survey { project: None, ambiguous, targets: Vec::new(), ..found }, shown)
             }
         };
+        state.heading = Some(heading.clone());
         self.go(state, &way, &heading);
         true
     }

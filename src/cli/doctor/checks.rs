@@ -114,7 +114,7 @@ fn project(config: &Config, look: &Look) -> Finding {
 }
 
 /// The environment variables that change what a gateway does, and what each one does.
-pub(super) const VARIABLES: [(&str, &str); 29] = [
+pub(super) const VARIABLES: [(&str, &str); 32] = [
     ("HOLDFAST_PROJECT", "names the project, like --project"),
     ("HOLDFAST_EDITOR", "names the editor, like --editor"),
     ("HOLDFAST_HUB", "says whether a hub serves the session, like --hub"),
@@ -138,6 +138,9 @@ pub(super) const VARIABLES: [(&str, &str); 29] = [
     ("HOLDFAST_METRICS", "serves metrics and a status page"),
     ("HOLDFAST_METRICS_RECORDS", "is a folder in which other users find the metrics, like --metrics-records"),
     ("HOLDFAST_HIDE_DENIED", "does not list the tools that rules refuse, like --hide-denied"),
+    ("HOLDFAST_HTTP", "is where a hub serves MCP over HTTP, like --http"),
+    ("HOLDFAST_HTTP_TOKEN_FILE", "is the file with the token of MCP over HTTP, like --http-token-file"),
+    ("HOLDFAST_HTTP_HOST", "names hosts by which MCP over HTTP is known, like --http-host"),
     ("HOLDFAST_LOGGER", "takes the logs that the editor of TSavo/Unity-MCP posts, like --logger"),
     ("HOLDFAST_DOCUMENTED_HOP", "serves the HTTP API of the documents of TSavo/Unity-MCP, like --documented-hop"),
     ("AI_LOGGER_URL", "is where --logger listens, if it is an http address of this machine"),
@@ -399,13 +402,15 @@ fn hub(state: &Path) -> Option<Finding> {
         );
     }
     let running = HubFolder::of(state).running()?;
+    let http = running.http.map(|address| format!("; it serves MCP over HTTP at {}", clean(&address)));
     Some(Finding::ok(
         "hub",
         format!(
-            "a hub runs (pid {}, version {}) at {}; sessions that start now share its editors",
+            "a hub runs (pid {}, version {}) at {}; sessions that start now share its editors{}",
             running.pid,
             clean(&running.version),
-            running.socket.display()
+            running.socket.display(),
+            http.unwrap_or_default()
         ),
     ))
 }

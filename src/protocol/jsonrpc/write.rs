@@ -51,6 +51,13 @@ pub fn notification(method: &str, params: Option<&str>) -> String {
     }
 }
 
+/// Whether a line that was written here is a response, or an array of them, and not a notification. Not for requests, which begin
+/// like a response.
+pub fn is_answer(line: &[u8]) -> bool {
+    let member = line.strip_prefix(HEAD.as_bytes()).is_some_and(|rest| rest.starts_with(br#","id":"#));
+    member || line.starts_with(b"[")
+}
+
 /// Writes a successful response. `result_json` is any JSON value.
 pub fn response(id: &RequestId, result_json: &str) -> String {
     object(&[("id", id.as_json()), ("result", &one_line(result_json))])

@@ -129,8 +129,13 @@ The list of tools comes from Unity and can change after a compile. When Unity do
 (import, compile) or shows a dialog that a person must answer: report that to the user with the text of holdfast_status.";
 
 /// The result of `initialize`: JSON on one line. Instructions longer than [`INSTRUCTIONS_MAX_BYTES`] are cut at a character
-/// boundary.
-pub fn initialize_result(version: ProtocolVersion, server: &ServerInfo<'_>, instructions: &str) -> String {
+/// boundary. `list_changed`: whether the client is told when the tools or the resources change.
+pub fn initialize_result(
+    version: ProtocolVersion,
+    server: &ServerInfo<'_>,
+    instructions: &str,
+    list_changed: bool,
+) -> String {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Answer<'a> {
@@ -149,7 +154,7 @@ pub fn initialize_result(version: ProtocolVersion, server: &ServerInfo<'_>, inst
     }
     let answer = Answer {
         protocol_version: version.label(),
-        capabilities: capabilities(),
+        capabilities: capabilities(list_changed),
         server_info: Info {
             name: "holdfast",
             title: version.title().then_some("Holdfast for Unity"),
@@ -161,6 +166,7 @@ pub fn initialize_result(version: ProtocolVersion, server: &ServerInfo<'_>, inst
 }
 
 /// What this server offers, in both eras.
-pub(super) fn capabilities() -> Value {
-    json!({"tools": {"listChanged": true}, "resources": {}, "prompts": {}})
+pub(super) fn capabilities(list_changed: bool) -> Value {
+    let list = if list_changed { json!({"listChanged": true}) } else { json!({}) };
+    json!({"tools": list, "resources": list, "prompts": {}})
 }

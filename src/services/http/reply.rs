@@ -1,14 +1,24 @@
 //! An answer of the HTTP server.
 
 use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use http_body_util::Full;
-use hyper::body::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use tokio::io::AsyncWriteExt as _;
 
+use super::peer::{Delivered, Progress};
 use crate::net::BoxStream;
+
+/// The stream of an answer ends before its end: the client has hung up, or its request has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the answer is cut off")]
+pub struct Cut;
 
 /// An answer with one body of known length. The headers that are added to it keep other sites from reading it and caches from
 /// storing it.
@@ -16,27 +26,97 @@ use crate::net::BoxStream;
 pub struct Reply {
     /// The status code.
     pub status: StatusCode,
-    /// The content type.
+    /// The content type; empty for an answer without one.
     pub kind: &'static str,
     /// Additional headers.
     pub extra: Vec<(HeaderName, HeaderValue)>,
     /// The body.
-    pub body: String,
+    pub body: Bytes,
+}
+
+/// The answer to a request: a reply, or a stream.
+pub struct Answer {
+    /// The reply; its body is empty if there is a stream.
+    reply: Reply,
+    stream: Option<UnsyncBoxBody<Bytes, Cut>>,
+    delivered: Option<Delivered>,
+}
+
+impl From<Reply> for Answer {
+    fn from(reply: Reply) -> Self {
+        Self { reply, stream: None, delivered: None }
+    }
+}
+
+impl Answer {
+    /// Returns an answer whose body comes in pieces. `reply`: its head.
+    pub fn stream(reply: Reply, stream: impl Body<Data = Bytes, Error = Cut> + Send + 'static) -> Self {
+        Self { reply, stream: Some(stream.boxed_unsync()), delivered: None }
+    }
+
+    /// Has a function called when all of the answer was handed to the system.
+    #[must_use]
+    pub fn when_delivered(mut self, delivered: Delivered) -> Self {
+        self.delivered = Some(delivered);
+        self
+    }
+
+    /// Converts the answer into hyper's form. hyper writes it after a request that hyper has read.
+    pub(super) fn into_response(mut self, closes: bool, progress: &Arc<Progress>) -> Response<Watched> {
+        let headers = self.reply.headers(closes, self.stream.is_none());
+        let body =
+            self.stream.unwrap_or_else(|| Full::new(self.reply.body).map_err(|never| match never {}).boxed_unsync());
+        progress.answer(self.delivered);
+        let mut response = Response::new(Watched { body, progress: Arc::clone(progress) });
+        *response.status_mut() = self.reply.status;
+        *response.headers_mut() = headers;
+        response
+    }
+}
+
+/// The body of an answer, which reports when hyper has all of it.
+pub(super) struct Watched {
+    body: UnsyncBoxBody<Bytes, Cut>,
+    progress: Arc<Progress>,
+}
+
+impl Body for Watched {
+    type Data = Bytes;
+    type Error = Cut;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.progress.whole();
+    }
 }
 
 impl Reply {
     /// Returns an answer without additional headers.
-    pub fn new(status: StatusCode, kind: &'static str, body: impl Into<String>) -> Self {
+    pub fn new(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Self {
         Self { status, kind, extra: Vec::new(), body: body.into() }
     }
 
     /// Adds a header.
+    #[must_use]
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.extra.push((name, value));
         self
     }
 
-    fn headers(&mut self) -> HeaderMap {
+    fn headers(&mut self, closes: bool, has_length: bool) -> HeaderMap {
         let fixed = [
             (header::CONTENT_TYPE, HeaderValue::from_static(self.kind)),
             (header::CONTENT_LENGTH, self.body.len().into()),
@@ -45,28 +125,25 @@ impl Reply {
             (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
             (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
         ];
-        fixed.into_iter().chain(self.extra.drain(..)).collect()
-    }
-
-    /// Converts the answer into hyper's form. hyper writes it after a request that hyper has read.
-    pub(super) fn into_response(mut self) -> Response<Full<Bytes>> {
-        let headers = self.headers();
-        let mut response = Response::new(Full::from(self.body));
-        *response.status_mut() = self.status;
-        *response.headers_mut() = headers;
-        response
+        let left_out = [
+            (header::CONTENT_TYPE, self.kind.is_empty()),
+            (header::CONTENT_LENGTH, !has_length),
+            (header::CONNECTION, !closes),
+        ];
+        let is_left_out = |name: &HeaderName| left_out.iter().any(|(left_out, is)| *is && left_out == name);
+        fixed.into_iter().filter(|(name, _)| !is_left_out(name)).chain(self.extra.drain(..)).collect()
     }
 
     /// Writes the answer to a request that hyper could not read, and closes the stream.
     pub(super) async fn write(mut self, stream: &mut BoxStream) -> io::Result<()> {
         let mut bytes = format!("HTTP/1.1 {}\r\n", self.status).into_bytes();
-        for (name, value) in &self.headers() {
+        for (name, value) in &self.headers(true, true) {
             for part in [title_case(name).as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
                 bytes.extend_from_slice(part);
             }
         }
         bytes.extend_from_slice(b"\r\n");
-        bytes.extend_from_slice(self.body.as_bytes());
+        bytes.extend_from_slice(&self.body);
         stream.write_all(&bytes).await?;
         stream.shutdown().await
     }

@@ -1,11 +1,13 @@
 //! A request, and the checks of where it comes from.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::{Method, Uri};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::rules::Rules;
 
@@ -15,17 +17,31 @@ pub struct Request {
     /// The method.
     pub method: Method,
     target: Uri,
+    /// The headers.
+    pub headers: HeaderMap,
     /// The body; empty if the rules accept no bodies.
     pub body: Bytes,
 }
 
+/// The head of a request whose body was not read.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'a> {
+    /// The method.
+    pub method: &'a Method,
+    target: &'a Uri,
+    /// The headers.
+    pub headers: &'a HeaderMap,
+    /// The address of the listener.
+    pub own: SocketAddr,
+}
+
 /// Why a request is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Refused {
     /// It is not a request of HTTP/1, or its target is not a valid path of this server.
     NotHttp,
-    /// The client closed the connection before the request was complete.
+    /// The client closed the connection before the request was complete, or before it was answered.
     CutOff,
     /// The head is too long or has too many headers.
     HeadTooLarge,
@@ -37,12 +53,22 @@ pub enum Refused {
     BadMethod,
     /// The `Host` header names another host or port, is missing, or occurs twice.
     BadHost,
-    /// A web page sent the request: it has an `Origin` header.
+    /// A web page sent the request: it has an `Origin` header, of a page that may not.
     FromAPage,
+    /// It does not prove that its sender may use the service.
+    Unauthorized,
+    /// The service does not know the path.
+    NotFound,
+    /// The body is of a type that the service does not read.
+    BadType,
+    /// The client takes no type that the service answers with.
+    NotAcceptable,
     /// The request was not complete in time.
     TooSlow,
-    /// Too many connections are open.
+    /// Too many connections or requests are open.
     Busy,
+    /// The service is about to end.
+    Ending,
 }
 
 impl Request {
@@ -51,11 +77,7 @@ impl Request {
     /// # Errors
     /// [`Refused::NotHttp`] if the target is not a path of this server.
     pub fn path(&self) -> Result<&str, Refused> {
-        let path = self.target.path();
-        if self.target.authority().is_some() || !path.starts_with('/') {
-            return Err(Refused::NotHttp);
-        }
-        Ok(path)
+        path_of(&self.target)
     }
 
     /// Returns the decoded segments of the path: `/logs/a%2Fb` has `logs` and `a/b`.
@@ -63,7 +85,7 @@ impl Request {
     /// # Errors
     /// [`Refused::NotHttp`] if the target is not a path of this server, or its percent encoding is invalid.
     pub fn parts(&self) -> Result<Vec<String>, Refused> {
-        self.path()?.split('/').skip(1).map(|part| decoded(part).ok_or(Refused::NotHttp)).collect()
+        parts_of(&self.target)
     }
 
     /// Returns the number that the query has under this name; `None` if the name is missing or its first value is not a number.
@@ -73,53 +95,117 @@ impl Request {
     }
 }
 
-/// Checks the head and reads the body, if the rules allow one.
+impl<'a> Head<'a> {
+    pub(super) fn of(request: &'a hyper::Request<Incoming>, own: SocketAddr) -> Self {
+        Self { method: request.method(), target: request.uri(), headers: request.headers(), own }
+    }
+
+    /// Returns the decoded segments of the path, as [`Request::parts`] does.
+    ///
+    /// # Errors
+    /// As [`Request::parts`].
+    pub fn parts(&self) -> Result<Vec<String>, Refused> {
+        parts_of(self.target)
+    }
+
+    /// Returns the only value of a header. `None` if the header is missing, occurs twice, or has other characters than text has.
+    pub fn only(&self, name: HeaderName) -> Option<&'a str> {
+        let mut values = self.headers.get_all(name).iter();
+        values.next().filter(|_| values.next().is_none())?.to_str().ok().map(str::trim)
+    }
+}
+
+fn path_of(target: &Uri) -> Result<&str, Refused> {
+    let path = target.path();
+    if target.authority().is_some() || !path.starts_with('/') {
+        return Err(Refused::NotHttp);
+    }
+    Ok(path)
+}
+
+fn parts_of(target: &Uri) -> Result<Vec<String>, Refused> {
+    path_of(target)?.split('/').skip(1).map(|part| decoded(part).ok_or(Refused::NotHttp)).collect()
+}
+
+/// Reads the body of a request that was admitted, if the rules allow one. Also returns the room that the body takes.
 pub(super) async fn read(
     request: hyper::Request<Incoming>,
     own: SocketAddr,
     rules: &Rules,
-) -> Result<Request, Refused> {
+    bodies: &Arc<Semaphore>,
+) -> Result<(Request, Option<OwnedSemaphorePermit>), Refused> {
     let (head, body) = request.into_parts();
-    check(&head.method, &head.headers, body.size_hint().exact(), own, rules)?;
-    let body = match rules.body_max {
-        // The announced length was checked, and hyper reads no more bytes than announced.
-        Some(_) => body.collect().await.map_err(|_| Refused::CutOff)?.to_bytes(),
-        None => Bytes::new(),
+    let (body, room) = match rules.body_max {
+        Some(max) => {
+            let seen = Head { method: &head.method, target: &head.uri, headers: &head.headers, own };
+            check_length(&seen, body.size_hint().exact(), max, rules)?;
+            whole(body, max, bodies).await?
+        }
+        None => (Bytes::new(), None),
     };
-    Ok(Request { method: head.method, target: head.uri, body })
+    Ok((Request { method: head.method, target: head.uri, headers: head.headers, body }, room))
 }
 
-/// Checks a head before any of its body is read. `length`: the announced length of the body.
-fn check(
-    method: &Method,
-    headers: &HeaderMap,
-    length: Option<u64>,
-    own: SocketAddr,
-    rules: &Rules,
-) -> Result<(), Refused> {
-    let has = |name: HeaderName| headers.contains_key(name);
-    // The host is checked first: a web page of another host must learn nothing, not even which methods exist.
-    let mut hosts = headers.get_all(header::HOST).iter();
-    let host = hosts.next().and_then(|host| host.to_str().ok());
-    if !host.is_some_and(|host| is_loopback_host(host.trim(), own.port())) || hosts.next().is_some() {
+/// Admits requests to this machine's own names; those of web pages only if `pages` is set.
+pub(super) fn admit_local(head: &Head<'_>, pages: bool) -> Result<(), Refused> {
+    if !head.only(header::HOST).is_some_and(|host| is_loopback_host(host, head.own.port())) {
         return Err(Refused::BadHost);
     }
-    if !rules.pages && has(header::ORIGIN) {
+    if !pages && head.headers.contains_key(header::ORIGIN) {
         return Err(Refused::FromAPage);
     }
-    let Some(body_max) = rules.body_max else { return Ok(()) };
-    if has(header::TRANSFER_ENCODING) || (method == Method::POST && !has(header::CONTENT_LENGTH)) {
+    Ok(())
+}
+
+/// Checks the announced length of a body.
+fn check_length(head: &Head<'_>, length: Option<u64>, max: usize, rules: &Rules) -> Result<(), Refused> {
+    let has = |name: HeaderName| head.headers.contains_key(name);
+    if has(header::TRANSFER_ENCODING) && rules.lasting.kept().is_some() {
+        return Ok(());
+    }
+    if has(header::TRANSFER_ENCODING) || (head.method == Method::POST && !has(header::CONTENT_LENGTH)) {
         return Err(Refused::NoLength);
     }
     match length.and_then(|length| usize::try_from(length).ok()) {
-        Some(length) if length <= body_max => Ok(()),
+        Some(length) if length <= max => Ok(()),
         _ => Err(Refused::BodyTooLarge),
     }
 }
 
+/// Reads a body of at most `max` bytes, as long as there is room for it.
+async fn whole(
+    mut body: Incoming,
+    max: usize,
+    bodies: &Arc<Semaphore>,
+) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Refused> {
+    let mut room: Option<OwnedSemaphorePermit> = None;
+    let mut pieces: Vec<Bytes> = Vec::new();
+    let mut length = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(piece) = frame.map_err(|_| Refused::CutOff)?.into_data() else { continue };
+        length += piece.len();
+        if length > max {
+            return Err(Refused::BodyTooLarge);
+        }
+        let count = u32::try_from(piece.len()).map_err(|_| Refused::BodyTooLarge)?;
+        let more = Arc::clone(bodies).try_acquire_many_owned(count).map_err(|_| Refused::Busy)?;
+        match &mut room {
+            Some(room) => room.merge(more),
+            None => room = Some(more),
+        }
+        pieces.push(piece);
+    }
+    let bytes = match pieces.as_slice() {
+        [] => Bytes::new(),
+        [one] => one.clone(),
+        several => several.concat().into(),
+    };
+    Ok((bytes, room))
+}
+
 /// Whether a `Host` header names this machine's loopback interface: a literal address or `localhost`, with no port or with
 /// `port`.
-fn is_loopback_host(host: &str, port: u16) -> bool {
+pub(crate) fn is_loopback_host(host: &str, port: u16) -> bool {
     let (name, given) = match host.rsplit_once(':') {
         Some((name, given)) if !given.contains(']') => (name, Some(given)),
         _ => (host, None),

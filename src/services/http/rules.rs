@@ -1,5 +1,7 @@
 //! The requests that a service accepts.
 
+use std::time::Duration;
+
 /// The requests that a service accepts.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
@@ -11,6 +13,8 @@ pub struct Rules {
     pub connections_max: usize,
     /// What happens to connections beyond that number.
     pub beyond: Beyond,
+    /// How long a connection lasts.
+    pub lasting: Lasting,
 }
 
 /// What happens to a connection beyond the highest number.
@@ -20,4 +24,37 @@ pub enum Beyond {
     Refused,
     /// It is not accepted yet, and waits in the listener's queue.
     Waits,
+}
+
+/// How long a connection lasts.
+#[derive(Debug, Clone, Copy)]
+pub enum Lasting {
+    /// It ends with its first answer. A body must have a `Content-Length`.
+    Once,
+    /// It is kept for further requests, and an answer may be a stream. A connection beyond the highest number takes the place of
+    /// one on which no request is open, if there is one.
+    Kept(Kept),
+}
+
+/// The bounds of kept connections.
+#[derive(Debug, Clone, Copy)]
+pub struct Kept {
+    /// How long a connection is kept between two requests.
+    pub idle_max: Duration,
+    /// How long the body of a request may take to arrive.
+    pub body_time_max: Duration,
+    /// How long a client may read nothing of an answer.
+    pub stall_max: Duration,
+    /// Bytes of all bodies that were read and not answered.
+    pub bodies_max_bytes: usize,
+}
+
+impl Lasting {
+    /// Returns the bounds of kept connections; `None` if connections are not kept.
+    pub fn kept(self) -> Option<Kept> {
+        match self {
+            Self::Once => None,
+            Self::Kept(kept) => Some(kept),
+        }
+    }
 }

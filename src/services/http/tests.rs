@@ -14,8 +14,10 @@ use crate::limits::{SERVED_HEAD_MAX_BYTES, SERVED_HEADERS_MAX, SERVED_LINGER, SE
 use crate::net::{BoxFuture, BoxStream};
 
 const BODY_MAX: usize = 64;
-const POSTS: Rules = Rules { body_max: Some(BODY_MAX), pages: false, connections_max: 2, beyond: Beyond::Waits };
-const PAGES: Rules = Rules { body_max: None, pages: true, connections_max: 2, beyond: Beyond::Refused };
+const POSTS: Rules =
+    Rules { body_max: Some(BODY_MAX), pages: false, connections_max: 2, beyond: Beyond::Waits, lasting: Lasting::Once };
+const PAGES: Rules =
+    Rules { body_max: None, pages: true, connections_max: 2, beyond: Beyond::Refused, lasting: Lasting::Once };
 const GET: &str = "GET /logs HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 /// A service that records its requests, and answers a refusal with the reason.
@@ -32,7 +34,7 @@ impl Service for Echo {
         self.rules
     }
 
-    async fn answer(&self, request: Request) -> Result<Reply, Refused> {
+    async fn answer(&self, request: Request, _: Peer) -> Result<Answer, Refused> {
         if request.method == Method::DELETE {
             return Err(Refused::BadMethod);
         }
@@ -41,11 +43,11 @@ impl Service for Echo {
         match parts.first().map(String::as_str) {
             Some("slow") => self.go.notified().await,
             Some("panic") => std::panic::panic_any("planted"),
-            Some("large") => return Ok(Reply::new(StatusCode::OK, "text/plain", "x".repeat(1 << 20))),
+            Some("large") => return Ok(Reply::new(StatusCode::OK, "text/plain", "x".repeat(1 << 20)).into()),
             _ => {}
         }
         let body = format!("{} {} {}", request.method, parts.join("|"), request.body.len());
-        Ok(Reply::new(StatusCode::OK, "text/plain", body))
+        Ok(Reply::new(StatusCode::OK, "text/plain", body).into())
     }
 
     fn refuse(&self, why: Refused) -> Option<Reply> {

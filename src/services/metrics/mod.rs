@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 
 pub use self::shown::{Shown, render};
 use super::http::header::{self, HeaderValue};
-use super::http::{self, Beyond, Method, Refused, Reply, Request, Rules, StatusCode};
+use super::http::{self, Answer, Beyond, Lasting, Method, Peer, Refused, Reply, Request, Rules, StatusCode};
 use super::keeper::{self, Keeper, Life};
 use crate::core::shutdown::ShutdownReason;
 use crate::fsm::restart::EndReason;
@@ -113,18 +113,26 @@ struct Pages<S>(Arc<S>);
 impl<S: Shown> http::Service for Pages<S> {
     fn rules(&self) -> Rules {
         // Web pages are allowed because the status page requests its own data.
-        Rules { body_max: None, pages: true, connections_max: SCRAPERS_MAX, beyond: Beyond::Refused }
+        Rules {
+            body_max: None,
+            pages: true,
+            connections_max: SCRAPERS_MAX,
+            beyond: Beyond::Refused,
+            lasting: Lasting::Once,
+        }
     }
 
-    async fn answer(&self, request: Request) -> Result<Reply, Refused> {
+    async fn answer(&self, request: Request, _: Peer) -> Result<Answer, Refused> {
         if ![Method::GET, Method::HEAD].contains(&request.method) {
             return Err(Refused::BadMethod);
         }
         let page = pages::page(&*self.0, request.path()?).await;
         self.0.events().scraped(if page.is_some() { ScrapeResult::Ok } else { ScrapeResult::NotFound });
-        Ok(page.unwrap_or_else(|| {
-            plain(StatusCode::NOT_FOUND, "/metrics, /gateways.json, /status.json, /healthz and / are served\n")
-        }))
+        Ok(page
+            .unwrap_or_else(|| {
+                plain(StatusCode::NOT_FOUND, "/metrics, /gateways.json, /status.json, /healthz and / are served\n")
+            })
+            .into())
     }
 
     fn refuse(&self, why: Refused) -> Option<Reply> {
@@ -150,8 +158,17 @@ impl<S: Shown> http::Service for Pages<S> {
                 plain(StatusCode::SERVICE_UNAVAILABLE, "too many connections; come again\n")
                     .with(header::RETRY_AFTER, HeaderValue::from_static("1")),
             ),
-            // The last three never occur here: bodies are not read, and requests of web pages are accepted.
-            Refused::NotHttp | Refused::CutOff | Refused::BodyTooLarge | Refused::NoLength | Refused::FromAPage => {
+            // The others never occur here: bodies are not read, and requests of web pages are accepted.
+            Refused::NotHttp
+            | Refused::CutOff
+            | Refused::BodyTooLarge
+            | Refused::NoLength
+            | Refused::FromAPage
+            | Refused::Unauthorized
+            | Refused::NotFound
+            | Refused::BadType
+            | Refused::NotAcceptable
+            | Refused::Ending => {
                 (ScrapeResult::BadRequest, plain(StatusCode::BAD_REQUEST, "this is no request of HTTP/1.1\n"))
             }
         };
@@ -160,7 +177,7 @@ impl<S: Shown> http::Service for Pages<S> {
     }
 }
 
-fn plain(status: StatusCode, text: &str) -> Reply {
+fn plain(status: StatusCode, text: &'static str) -> Reply {
     Reply::new(status, "text/plain; charset=utf-8", text)
 }
 

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 
 use self::documented::error;
 pub use self::documented::{Answer, Call, Documented};
-use super::http::{self, Beyond, Refused, Reply, Request, Rules, StatusCode};
+use super::http::{self, Beyond, Lasting, Peer, Refused, Reply, Request, Rules, StatusCode};
 use super::keeper::{self, Keeper, Life};
 use crate::limits::{COMPANION_BIND_EVERY, COMPANION_CONNECTIONS_MAX, DOCUMENTED_POST_MAX_BYTES, LOG_POST_MAX_BYTES};
 use crate::net::Listener;
@@ -141,23 +141,31 @@ impl<G: Documented> http::Service for Service<G> {
             connections_max: COMPANION_CONNECTIONS_MAX,
             // A log line that has to wait is better than a lost one.
             beyond: Beyond::Waits,
+            lasting: Lasting::Once,
         }
     }
 
-    async fn answer(&self, request: Request) -> Result<Reply, Refused> {
+    async fn answer(&self, request: Request, _: Peer) -> Result<http::Answer, Refused> {
         let parts = request.parts()?;
         let path: Vec<&str> = parts.iter().map(String::as_str).collect();
-        Ok(match self.companion {
+        let reply = match self.companion {
             Companion::DocumentedHop => documented_api::reply_to(&self.gateway, &request, &path).await,
             Companion::Logger => logger::reply_to(&*self.gateway, &request, &path),
-        })
+        };
+        Ok(reply.into())
     }
 
     fn refuse(&self, why: Refused) -> Option<Reply> {
         let (status, what) = match why {
             // The client closed the connection before the request was complete.
             Refused::CutOff => return None,
-            Refused::NotHttp => (StatusCode::BAD_REQUEST, "this is no request of HTTP/1.1 with an absolute path"),
+            // The last five never occur here.
+            Refused::NotHttp
+            | Refused::Unauthorized
+            | Refused::NotFound
+            | Refused::BadType
+            | Refused::NotAcceptable
+            | Refused::Ending => (StatusCode::BAD_REQUEST, "this is no request of HTTP/1.1 with an absolute path"),
             Refused::HeadTooLarge => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the request's head is too large"),
             Refused::BodyTooLarge => {
                 (StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too large; nothing of it was kept")

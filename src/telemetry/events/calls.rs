@@ -17,6 +17,9 @@ impl Events {
     /// A client opened (or reopened) the session.
     pub fn session_opened(&self, client: &str, version: ProtocolVersion, honours_changes: bool) {
         let protocol = version.label();
+        if self.1.is_post {
+            return tracing::debug!(event = "post_opened", client = %clean(client), protocol);
+        }
         tracing::info!(event = "session_opened", session = self.session(), client = %clean(client), protocol, honours_changes);
         let row = labels::row([labels::era(version), protocol, mcp::traits_of(client).name]);
         let mut known = self.0.session.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -77,16 +80,15 @@ impl Events {
     /// A request was answered or cancelled.
     pub fn request_ended(&self, method: Method, outcome: Outcome, took: Duration) {
         self.metrics().count(Id::McpRequests, [method.into(), outcome.into()]);
-        // No duration is recorded for a cancelled request, which has no answer, or for a subscription, which lasts as long as its
-        // client.
-        if outcome != Outcome::Cancelled && method != Method::Listen {
+        // No duration is recorded for a cancelled request, which has no answer, or for a subscription.
+        if outcome != Outcome::Cancelled && !method.is_subscription() {
             self.metrics().record(Id::McpRequestDuration, [method.into()], took.as_secs_f64());
         }
     }
 
     /// A call was accepted.
     pub fn call_accepted(&self, call: CallId, tool: &str, by: SessionId, request: &str, trace: Option<&TraceContext>) {
-        let session = (by != SessionId::STDIO).then_some(by.0);
+        let session = (by != SessionId::STDIO && !by.is_post()).then_some(by.0);
         let trace_id = trace.and_then(TraceContext::trace_id);
         tracing::debug!(event = "call_accepted", link = self.link(), session, %call, tool = %clean(tool), mcp_id = %clean(request), trace_id);
     }

@@ -22,7 +22,7 @@ impl Events {
     pub fn stepped<M: Machine>(&self, out: &Outbox<M>, state: M::State, event: &M::Event) {
         for (from, to) in &out.transitions {
             let (from, to): (&'static str, &'static str) = ((*from).into(), (*to).into());
-            if from != to {
+            if from != to && !self.1.is_post {
                 tracing::debug!(
                     event = "state_changed",
                     link = self.link(),
@@ -46,6 +46,9 @@ impl Events {
 
     /// An actor was started, for the first time or again.
     pub fn actor_started(&self, actor: &'static str) {
+        if self.1.is_post {
+            return;
+        }
         tracing::debug!(event = "actor_started", link = self.link(), session = self.session(), actor);
         self.metrics().count(Id::ActorStarts, [actor]);
         self.metrics().set(Id::ActorUp, [actor], 1.0);
@@ -53,7 +56,9 @@ impl Events {
 
     /// An actor has ended.
     pub fn actor_down(&self, actor: &'static str) {
-        self.metrics().set(Id::ActorUp, [actor], 0.0);
+        if !self.1.is_post {
+            self.metrics().set(Id::ActorUp, [actor], 0.0);
+        }
     }
 
     /// An actor ended and is restarted.

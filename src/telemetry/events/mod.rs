@@ -5,6 +5,7 @@
 //! its own `Events`, whose log lines name the link or session.
 
 mod calls;
+mod http;
 mod hub;
 mod link;
 mod link_story;
@@ -14,6 +15,7 @@ mod sample;
 mod sampled;
 
 use std::path::Path;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
@@ -40,6 +42,8 @@ struct Part {
     session: Option<u32>,
     metrics: Metrics,
     flight: FlightRecorder,
+    /// Whether the session is that of one message: it is no session for people, and its start and end are no news.
+    is_post: bool,
     story: Mutex<LinkStory>,
 }
 
@@ -49,6 +53,8 @@ struct Inner {
     dial_delay: Mutex<Duration>,
     session: Mutex<Option<super::metrics::labels::Row>>,
     logs: OnceLock<LogCounts>,
+    /// The number of open streams over HTTP.
+    http_streams: AtomicUsize,
     /// Limits the log lines about messages of a peer, since the peer decides how many messages it sends.
     bad_lines: Quota,
     strays: Quota,
@@ -83,13 +89,14 @@ impl Events {
             dial_delay: Mutex::default(),
             session: Mutex::default(),
             logs: OnceLock::new(),
+            http_streams: AtomicUsize::new(0),
             bad_lines: Quota::default(),
             strays: Quota::default(),
             began,
             scraping: Mutex::default(),
         };
-        let part =
-            Part { link: None, session: None, metrics, flight: FlightRecorder::new(began), story: Mutex::default() };
+        let flight = FlightRecorder::new(began);
+        let part = Part { link: None, session: None, metrics, flight, is_post: false, story: Mutex::default() };
         let events = Self(Arc::new(inner), Arc::new(part));
         events.announce();
         events
@@ -100,18 +107,19 @@ impl Events {
     #[must_use]
     pub fn of_link(&self, link: LinkId, project: Option<&Path>) -> Self {
         let metrics = project.map_or_else(|| self.metrics().clone(), |project| self.metrics().of_project(project));
-        self.part(Some(link.0), None, metrics)
+        self.part(Some(link.0), None, metrics, false)
     }
 
     /// Returns the events of a further session: their log lines name the session, and its machine is kept separately.
     #[must_use]
     pub fn of_session(&self, session: SessionId) -> Self {
-        self.part(None, Some(session.0), self.metrics().clone())
+        let (is_post, named) = (session.is_post(), Some(session.0).filter(|_| !session.is_post()));
+        self.part(None, named, self.metrics().clone(), is_post)
     }
 
-    fn part(&self, link: Option<u32>, session: Option<u32>, metrics: Metrics) -> Self {
+    fn part(&self, link: Option<u32>, session: Option<u32>, metrics: Metrics, is_post: bool) -> Self {
         let flight = self.1.flight.another(self.now());
-        Self(Arc::clone(&self.0), Arc::new(Part { link, session, metrics, flight, story: Mutex::default() }))
+        Self(Arc::clone(&self.0), Arc::new(Part { link, session, metrics, flight, is_post, story: Mutex::default() }))
     }
 
     fn link(&self) -> Option<u32> {

@@ -256,6 +256,48 @@ impl Wait {
     }
 }
 
+/// The era of an HTTP request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum HttpEra {
+    /// The era with a handshake.
+    Handshake,
+    /// The stateless era.
+    Stateless,
+    /// The request has no message with an answer, or was not read.
+    None,
+}
+
+/// Why an HTTP request was refused before its message was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum HttpRefusal {
+    /// It is not a request of HTTP/1.1.
+    NotHttp,
+    /// The client was gone before it was complete, or before it was answered.
+    CutOff,
+    /// Its head or its body is too large.
+    TooLarge,
+    /// Its method is not `POST`.
+    BadMethod,
+    /// Its `Host` is not one of this service.
+    BadHost,
+    /// A web page of another origin sent it.
+    ForeignPage,
+    /// It has no token, or a wrong one.
+    Unauthorized,
+    /// Its path is not served.
+    NotFound,
+    /// Its body is not JSON, or its client does not take the types of answers.
+    BadType,
+    /// It was not complete in time.
+    TooSlow,
+    /// Too many connections or requests were open.
+    Busy,
+    /// The hub was ending.
+    Ending,
+}
+
 impl From<bridge::ConnectFailure> for DialResult {
     fn from(failure: bridge::ConnectFailure) -> Self {
         match failure {

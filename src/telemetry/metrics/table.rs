@@ -107,7 +107,7 @@ metrics! {
     McpRequests: Counter, Count, "mcp_requests_total",
         Each(&[("method", labels::methods), ("outcome", labels::outcomes)]),
         "Requests from the client, counted when they are answered or cancelled; a failed tool call is an answered request";
-    McpRequestDuration: Histogram(ANSWER), Seconds, "mcp_request_duration_seconds", Each(&[("method", labels::methods)]),
+    McpRequestDuration: Histogram(ANSWER), Seconds, "mcp_request_duration_seconds", Each(&[("method", labels::timed_methods)]),
         "Time from the arrival of a request to its answer";
     McpInFlight: Gauge, Count, "mcp_requests_in_flight", Plain, "Requests that are open at the moment";
     McpMessages: Counter, Count, "mcp_messages_total",
@@ -198,6 +198,13 @@ metrics! {
         "Records of calls that the hub could not write; a call whose sending cannot be recorded is not sent";
     HubRecordsFailing: Gauge, Count, "hub_records_failing", Plain,
         "1 if the hub could not write the last record, 0 if it could";
+
+    HttpRequests: Counter, Count, "http_requests_total",
+        Each(&[("era", labels::http_eras), ("status", labels::http_statuses)]),
+        "Answers of MCP over HTTP by the era of the message and the class of the status; none if no message was read that has an answer";
+    HttpRefusals: Counter, Count, "http_refusals_total", Each(&[("reason", labels::http_refusals)]),
+        "Requests of MCP over HTTP that were refused before their message was read";
+    HttpStreams: Gauge, Count, "http_streams", Plain, "Responses of MCP over HTTP that are open streams";
 
     FsmState: Gauge, Count, "fsm_state", Rows(&["machine", "state"], labels::states),
         "1 for the present state of a machine, 0 for its other states";

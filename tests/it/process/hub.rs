@@ -422,7 +422,7 @@ fn a_call_that_was_told_to_be_running_keeps_its_id_and_its_late_result_over_take
     hub.0.kill().unwrap();
     hub.0.wait().unwrap();
     let mut killed = hub.0.id();
-    let mut result = |client: &mut Client| client.done("holdfast_result", &json!({"call_id": id}));
+    let result = |client: &mut Client| client.done("holdfast_result", &json!({"call_id": id}));
     let running = result(&mut client).text();
     assert!(running.contains("count") && !running.contains("no call"), "{running}");
     unity.order("release");

@@ -16,6 +16,7 @@ mod cuts;
 mod ends;
 mod finding;
 mod floods;
+mod http;
 #[cfg(target_os = "linux")]
 mod hub;
 mod hub_metrics;

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod fit;
+mod http;
 mod offers;
 mod requests;
 mod results;

@@ -3,6 +3,7 @@ use crate::limits::{
     CLIENT_FIELD_MAX_BYTES, INSTRUCTIONS_MAX_BYTES, LOG_FIELD_MAX_BYTES, REQUEST_ID_MAX_BYTES, ROOTS_MAX,
 };
 use crate::protocol::jsonrpc::{RequestId, RpcError};
+use crate::protocol::mcp::request::List;
 
 fn request(method: &str, params: &str) -> Result<Request, RpcError> {
     parse_request(method, Some(&raw(params)))
@@ -209,11 +210,11 @@ fn notifications_are_never_an_error() {
 #[test]
 fn initialize_is_answered_on_one_line_in_every_version() {
     for version in ProtocolVersion::ALL {
-        let answer = one_line(&initialize_result(version, &ServerInfo { version: "1.2.3" }, INSTRUCTIONS));
+        let answer = one_line(&initialize_result(version, &ServerInfo { version: "1.2.3" }, INSTRUCTIONS, true));
         assert_eq!(answer["protocolVersion"], version.label());
         assert_eq!(
             answer["capabilities"],
-            serde_json::json!({"tools": {"listChanged": true}, "resources": {}, "prompts": {}})
+            serde_json::json!({"tools": {"listChanged": true}, "resources": {"listChanged": true}, "prompts": {}})
         );
         assert_eq!(
             (&answer["serverInfo"]["name"], &answer["serverInfo"]["version"]),
@@ -235,7 +236,7 @@ fn instructions_fit_and_say_what_the_verdicts_mean() {
     }
     assert!(!INSTRUCTIONS.to_lowercase().contains("kill"));
     let long = "ü".repeat(INSTRUCTIONS_MAX_BYTES);
-    let answer = one_line(&initialize_result(ProtocolVersion::LATEST, &ServerInfo { version: "1" }, &long));
+    let answer = one_line(&initialize_result(ProtocolVersion::LATEST, &ServerInfo { version: "1" }, &long, true));
     assert_eq!(answer["instructions"].as_str().unwrap().len(), INSTRUCTIONS_MAX_BYTES);
 }
 
@@ -248,7 +249,11 @@ fn progress_echoes_the_token_and_has_a_message_where_the_version_knows_it() {
     assert_eq!(read["params"]["message"], "held:\n\"reload\"");
     let old = one_line(&progress(&raw("1"), 1.0, None, Some("held"), ProtocolVersion::V2024_11_05));
     assert_eq!(old["params"], serde_json::json!({"progressToken": 1, "progress": 1}));
-    assert_eq!(one_line(&tools_list_changed())["method"], "notifications/tools/list_changed");
+    for list in ["tools", "resources"] {
+        let method = format!("notifications/{list}/list_changed");
+        let list = List::of_notification(&method).expect(list);
+        assert_eq!(one_line(&list_changed(list))["method"], method);
+    }
     let ask = one_line(&roots_list_request(&RequestId::from_text("roots-1")));
     assert_eq!((&ask["id"], &ask["method"]), (&"roots-1".into(), &"roots/list".into()));
 }

@@ -1,0 +1,269 @@
+//! `holdfast hub --http`: serves MCP over HTTP. Joins the service with the sessions that serve its messages.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use serde_json::value::RawValue;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+
+use crate::actors::gateway::Spawn;
+use crate::actors::parts::Parts;
+use crate::client::{Conversation, Posting};
+use crate::config::{self, Config};
+use crate::core::editors::{Choice, Known, Presence, Refusal, Scope, choose};
+use crate::core::router::Route;
+use crate::core::user_text;
+use crate::limits::EDITORS_SOUGHT_MAX;
+use crate::limits::http::{HTTP_LOOK_EVERY, HTTP_LOOK_MAX};
+use crate::net::{Listener, Net, Tcp};
+use crate::platform::host::{self, Host, RealHost};
+use crate::runtime::enter;
+use crate::services::Gateway;
+use crate::services::mcp::{Guard, HostName, Hub, Server};
+use crate::storage::{catalogue_file, http_token};
+use crate::survey;
+use crate::telemetry::events::Events;
+use crate::transport::posts::Posts;
+use crate::transport::several::Several;
+
+/// Flags of what a hub serves over HTTP.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "MCP over HTTP")]
+pub struct HttpArgs {
+    /// Serve MCP over HTTP at this address too
+    ///
+    /// Such as 127.0.0.1:8787; port 0 is a free one, which `holdfast status` shows. Clients need the token, which is made in the
+    /// state folder (http_token). See docs/http.md.
+    #[arg(long, value_name = "ADDR:PORT", env = "HOLDFAST_HTTP")]
+    pub http: Option<SocketAddr>,
+    /// Take the token from this file
+    ///
+    /// One line, in a file that only you can read. Without this the hub makes a token of its own.
+    #[arg(long, value_name = "FILE", env = "HOLDFAST_HTTP_TOKEN_FILE", requires = "http", hide_short_help = true)]
+    pub http_token_file: Option<PathBuf>,
+    /// A host by which clients know the service besides localhost
+    ///
+    /// Such as mcp.example.com, behind a proxy. May be given several times.
+    #[arg(
+        long,
+        value_name = "HOST",
+        env = "HOLDFAST_HTTP_HOST",
+        value_delimiter = ',',
+        requires = "http",
+        hide_short_help = true
+    )]
+    pub http_host: Vec<HostName>,
+    /// Allow an address that other machines can reach
+    ///
+    /// Needs --http-token-file and --http-host. HTTP is not encrypted: put a proxy with TLS in front.
+    #[arg(long, requires_all = ["http_token_file", "http_host", "http"], hide_short_help = true)]
+    pub http_allow_remote: bool,
+}
+
+/// What is served over HTTP.
+#[derive(Debug)]
+pub struct HttpSettings {
+    address: SocketAddr,
+    token_file: Option<PathBuf>,
+    hosts: Vec<HostName>,
+}
+
+impl HttpArgs {
+    /// Returns what is to be served; `None` if nothing is.
+    ///
+    /// # Errors
+    /// Flags that do not fit together, with the fix.
+    pub fn settings(&self) -> Result<Option<HttpSettings>, String> {
+        let Some(address) = self.http else { return Ok(None) };
+        if !address.ip().is_loopback() && !self.http_allow_remote {
+            return Err(format!(
+                "--http {address}: other machines may reach this address. Name one of this machine, such as 127.0.0.1:{}, or add \
+                 --http-allow-remote with --http-token-file and --http-host, and put a proxy with TLS in front",
+                address.port()
+            ));
+        }
+        let (token_file, hosts) = (self.http_token_file.clone(), self.http_host.clone());
+        Ok(Some(HttpSettings { address, token_file, hosts }))
+    }
+}
+
+impl HttpSettings {
+    /// Checks that it can be served.
+    ///
+    /// # Errors
+    /// Why not, with the fix.
+    pub async fn check(&self) -> Result<(), String> {
+        if let Some(file) = &self.token_file {
+            http_token::read(&RealHost, file)?;
+        }
+        listener(&Tcp, self.address).await.map(drop)
+    }
+
+    /// Begins to serve.
+    ///
+    /// # Errors
+    /// Why nothing is served, with the fix.
+    pub async fn serve<S: Spawn>(
+        self,
+        parts: &Arc<Parts>,
+        several: &Arc<Several<S>>,
+        state: &Path,
+    ) -> Result<Server, String> {
+        let Self { address, token_file, hosts } = self;
+        let token = match &token_file {
+            Some(file) => http_token::read(&*parts.env.host, file)?,
+            None => http_token::own(&*parts.env.host, state)?,
+        };
+        let listener = listener(&*parts.env.net, address).await?;
+        let posts = several.take_posts().await?;
+        let address = listener.local_addr();
+        parts.env.serves_http_at(address);
+        parts.env.events.http_listening(address);
+        let guard = Guard::new(&token, hosts, parts.env.host.random());
+        Ok(Server::start(&Arc::new(Served::new(Arc::clone(parts), posts)), guard, listener))
+    }
+}
+
+async fn listener(net: &dyn Net, address: SocketAddr) -> Result<Arc<dyn Listener>, String> {
+    let bound = match address.ip().is_loopback() {
+        true => net.bind_at(address).await,
+        false => holdfast_net::bind_anywhere(address).await,
+    };
+    bound.map_err(|error| {
+        format!(
+            "MCP cannot be served over HTTP at {address}: {error}. Name another port with --http, or 0 for a free one, or end the \
+             program that has this one"
+        )
+    })
+}
+
+/// The hub, as the service sees it.
+pub struct Served<S> {
+    parts: Arc<Parts>,
+    posts: Posts<S>,
+    /// The projects that were known at the last look, and when that was; `None` before the first.
+    looked: watch::Sender<Option<(Instant, Vec<PathBuf>)>>,
+    looking: std::sync::Mutex<bool>,
+}
+
+impl<S: Spawn> Served<S> {
+    /// Makes the view of a hub that serves single messages.
+    pub fn new(parts: Arc<Parts>, posts: Posts<S>) -> Self {
+        Self { parts, posts, looked: watch::Sender::new(None), looking: std::sync::Mutex::new(false) }
+    }
+
+    /// The projects that the hub knows: those of its links, and those whose tools are on disk.
+    fn known(&self) -> Vec<Known> {
+        let mut known = self.parts.links.known();
+        let on_disk = self.looked.borrow().as_ref().map(|(_, projects)| projects.clone()).unwrap_or_default();
+        for project in on_disk {
+            if !known.iter().any(|known| known.project == project) {
+                known.push(Known { project, editor: Presence::Unknown });
+            }
+        }
+        known
+    }
+
+    /// Connects to the editors that run of the projects whose tools are on disk.
+    async fn look(self: Arc<Self>) {
+        let (env, links) = (Arc::clone(&self.parts.env), Arc::clone(&self.parts.links));
+        let host = Arc::clone(&env.host);
+        let linked: Vec<PathBuf> = links.known().into_iter().map(|known| known.project).collect();
+        let look = move || {
+            let state = env.config.state_dir.clone();
+            let heads = state.map(|state| catalogue_file::heads(&*env.host, &state)).unwrap_or_default();
+            let projects: Vec<PathBuf> =
+                heads.into_iter().map(|head| head.project).filter(|project| config::is_project(project)).collect();
+            let runs = |project: &&PathBuf| {
+                let config = Config { project: Some((*project).clone()), ..Config::clone(&env.config) };
+                !linked.contains(project) && !survey::survey(&*env.host, &config, &[], None).targets.is_empty()
+            };
+            let running: Vec<PathBuf> = projects.iter().filter(runs).take(EDITORS_SOUGHT_MAX).cloned().collect();
+            (projects, running)
+        };
+        let (projects, running) = host::run(&*host, look).await.unwrap_or_default();
+        for project in running {
+            // With too many links some of these editors are not reached.
+            if let Ok(link) = links.to(&project) {
+                link.link.want_editor();
+            }
+        }
+        *enter(&self.looking) = false;
+        self.looked.send_replace(Some((Instant::now(), projects)));
+    }
+}
+
+impl<S: Spawn> Gateway for Served<S> {
+    fn net(&self) -> &Arc<dyn Net> {
+        &self.parts.env.net
+    }
+
+    fn host(&self) -> &Arc<dyn Host> {
+        &self.parts.env.host
+    }
+
+    fn events(&self) -> &Events {
+        &self.parts.env.events
+    }
+
+    fn random_fraction(&self) -> f64 {
+        self.parts.env.random_fraction()
+    }
+
+    fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        self.parts.env.health.spawn(name, task)
+    }
+}
+
+impl<S: Spawn> Hub for Served<S> {
+    fn is_ending(&self) -> bool {
+        self.posts.is_ending()
+    }
+
+    async fn project(self: &Arc<Self>, name: &str) -> Result<PathBuf, String> {
+        if Path::new(name).is_absolute() {
+            let path = PathBuf::from(name);
+            let named = host::run(&*self.parts.env.host, move || config::named_project(&path)).await;
+            return match named {
+                Some(Ok(project)) => Ok(project),
+                Some(Err(why)) => Err(format!("{why}; nothing was executed")),
+                None => Err("the path could not be looked at; nothing was executed".to_owned()),
+            };
+        }
+        self.look_around().await;
+        match choose(&Route::Nobody(Vec::new()), &Scope::All, &self.known(), &[name.to_owned()]) {
+            // Calls to a closed editor say so themselves.
+            Choice::Editor(project) | Choice::Refused(Refusal::Closed { project, .. }) => Ok(project),
+            Choice::Refused(refusal) => Err(user_text::editor_refused(&refusal)),
+            Choice::Routed => Err("the URL names no editor".to_owned()),
+        }
+    }
+
+    async fn look_around(self: &Arc<Self>) {
+        let is_due = self.looked.borrow().as_ref().is_none_or(|(at, _)| at.elapsed() >= HTTP_LOOK_EVERY);
+        if is_due && !std::mem::replace(&mut *enter(&self.looking), true) {
+            self.parts.env.health.spawn("look", Arc::clone(self).look());
+        }
+        let _ = timeout(HTTP_LOOK_MAX, self.looked.subscribe().wait_for(Option::is_some)).await;
+    }
+
+    fn schema(&self, project: Option<&Path>, tool: &str) -> Option<Box<RawValue>> {
+        let link = match project {
+            Some(project) => self.parts.links.find(project)?,
+            None => match self.parts.links.running().as_slice() {
+                [one] => self.parts.links.find(&one.project)?,
+                _ => Arc::clone(self.posts.nowhere()),
+            },
+        };
+        let published = link.tools.published.borrow();
+        published.catalogue.find(tool).map(|entry| entry.tool.input_schema.raw().to_owned())
+    }
+
+    fn serve(&self, posting: Posting) -> Option<Conversation> {
+        self.posts.serve(posting).ok()
+    }
+}

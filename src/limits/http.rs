@@ -1,0 +1,40 @@
+//! The bounds of MCP over HTTP.
+
+use std::time::Duration;
+
+use super::{CLIENT_LINE_MAX_BYTES, OPEN_CALLS_MAX_BYTES};
+
+/// Messages of HTTP clients that are served at once, streams included: two hundred clients, each with a stream and a call, and as
+/// many calls again whose clients are gone.
+pub const POSTS_MAX: usize = 512;
+/// Open connections of HTTP clients: one for each message that may be served, and half as many that are kept for the next one. A
+/// connection on which no request is open gives its place to a new one.
+pub const HTTP_CONNECTIONS_MAX: usize = 768;
+/// Descriptors that a hub with HTTP asks the system for: its connections, and as many as any hub needs.
+pub const HTTP_DESCRIPTORS: u64 = HTTP_CONNECTIONS_MAX as u64 + 512;
+/// How long a connection is kept between two requests: longer than most clients keep theirs, so that it is rarely closed at the
+/// moment at which a client sends its next request.
+pub const HTTP_IDLE_MAX: Duration = Duration::from_secs(75);
+/// How long the body of a request may take to arrive: the largest one in this time is 4 Mbit/s.
+pub const HTTP_BODY_TIME_MAX: Duration = Duration::from_secs(30);
+/// How long a client may read nothing of its answer, or less than 64 KiB, before it counts as gone.
+pub const HTTP_STALL_MAX: Duration = Duration::from_secs(30);
+/// Largest body of a request: what a local client may send on one line.
+pub const HTTP_REQUEST_MAX_BYTES: usize = CLIENT_LINE_MAX_BYTES;
+/// Bytes of all bodies that were read and not answered: the arguments of all open calls may not have more.
+pub const HTTP_BODIES_MAX_BYTES: usize = OPEN_CALLS_MAX_BYTES;
+/// How long an answer may take before its response becomes a stream: proxies and clients give up a response that does not begin.
+pub const HTTP_WHOLE_WITHIN: Duration = Duration::from_secs(5);
+/// How often a stream without other messages gets a comment, so that nothing on the way takes it for dead. The shortest usual time
+/// is 30 s.
+pub const HTTP_KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
+/// What a client that is refused because too much is open, or because the hub ends, is told to wait.
+pub const HTTP_RETRY_AFTER: Duration = Duration::from_secs(2);
+/// Longest and shortest token. A token of 16 characters cannot be guessed, and one of this length still fits into a head.
+pub const HTTP_TOKEN_MAX_BYTES: usize = 512;
+/// See [`HTTP_TOKEN_MAX_BYTES`].
+pub const HTTP_TOKEN_MIN_BYTES: usize = 16;
+/// How old the knowledge of which projects have a running editor may be when a message comes that may use all editors.
+pub const HTTP_LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How long the first such message waits for that knowledge.
+pub const HTTP_LOOK_MAX: Duration = Duration::from_secs(2);

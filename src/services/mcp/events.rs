@@ -1,0 +1,110 @@
+//! The stream of server-sent events that a response is if it has more than its answer, or if its answer takes long.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use tokio::time::{Instant, Sleep, sleep};
+
+use crate::client::Conversation;
+use crate::limits::http::HTTP_KEEP_ALIVE_EVERY;
+use crate::net::BoxFuture;
+use crate::runtime::enter;
+use crate::services::http::{Body, Bytes, Cut, Frame};
+use crate::telemetry::events as telemetry;
+
+const BEFORE: &[u8] = b"event: message\ndata: ";
+const AFTER: &[u8] = b"\n\n";
+/// A line that every reader of such a stream ignores.
+const COMMENT: &[u8] = b":\n\n";
+
+/// A conversation that is shared by the response and by what is called when the response was delivered.
+pub(super) type Shared = Arc<Mutex<Option<Conversation>>>;
+
+/// The body of a response that is a stream.
+pub(super) struct Events {
+    conversation: Shared,
+    pieces: VecDeque<Bytes>,
+    /// Whether the answer is among what was read.
+    is_over: bool,
+    /// When the next comment is due.
+    pulse: Pin<Box<Sleep>>,
+    /// Ready when the client hangs up, if that cancels its request.
+    hung_up: Option<BoxFuture<'static, ()>>,
+    /// Dropped with the stream.
+    _open: Open,
+}
+
+/// Counts an open stream while it lives.
+pub(super) struct Open(telemetry::Events);
+
+impl Open {
+    pub(super) fn count(events: &telemetry::Events) -> Self {
+        events.http_stream_opened();
+        Self(events.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.http_stream_ended();
+    }
+}
+
+impl Events {
+    /// `first`: a line that was read already.
+    pub(super) fn of(
+        conversation: Shared,
+        first: Option<(Bytes, bool)>,
+        hung_up: Option<BoxFuture<'static, ()>>,
+        open: Open,
+    ) -> Self {
+        let pulse = Box::pin(sleep(HTTP_KEEP_ALIVE_EVERY));
+        let mut events = Self { conversation, pieces: VecDeque::new(), is_over: false, pulse, hung_up, _open: open };
+        if let Some((line, is_answer)) = first {
+            events.add(line, is_answer);
+        }
+        events
+    }
+
+    fn add(&mut self, line: Bytes, is_answer: bool) {
+        self.pieces.extend([Bytes::from_static(BEFORE), line, Bytes::from_static(AFTER)]);
+        self.is_over = is_answer;
+        self.pulse.as_mut().reset(Instant::now() + HTTP_KEEP_ALIVE_EVERY);
+    }
+}
+
+impl Body for Events {
+    type Data = Bytes;
+    type Error = Cut;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        let this = &mut *self;
+        loop {
+            if let Some(piece) = this.pieces.pop_front() {
+                return Poll::Ready(Some(Ok(Frame::data(piece))));
+            }
+            if this.is_over {
+                return Poll::Ready(None);
+            }
+            if this.hung_up.as_mut().is_some_and(|hung_up| hung_up.as_mut().poll(context).is_ready()) {
+                return Poll::Ready(Some(Err(Cut)));
+            }
+            let line = match enter(&this.conversation).as_mut() {
+                Some(conversation) => conversation.poll_next(context),
+                None => Poll::Ready(None),
+            };
+            match line {
+                Poll::Ready(Some((line, is_answer))) => this.add(line, is_answer),
+                // The session ended without an answer, which is our bug.
+                Poll::Ready(None) => return Poll::Ready(Some(Err(Cut))),
+                Poll::Pending if this.pulse.as_mut().poll(context).is_ready() => {
+                    this.pulse.as_mut().reset(Instant::now() + HTTP_KEEP_ALIVE_EVERY);
+                    this.pieces.push_back(Bytes::from_static(COMMENT));
+                }
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Serves messages that clients send alone, as over HTTP. Each has a session of its own ([`crate::client::Posting`]), without a
+//! supervision tree: if its actor fails, the one request is answered so.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ractor::ActorRef;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::io::DuplexStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
+use tokio::time::timeout;
+
+use super::ending::{Stop, conclude};
+use super::stdin_reader;
+use crate::actors::gateway::{LoneSession, Spawn, foster};
+use crate::actors::parts::Parts;
+use crate::client::{Arrival, Client, Conversation, Departure, Lines, Posting};
+use crate::config::Config;
+use crate::core::call_records::Origin;
+use crate::core::shutdown::ShutdownReason;
+use crate::core::user_text;
+use crate::fsm::cause::Cause;
+use crate::limits::{FLUSH_READING_MAX, SHARED_WRITE_BYTES};
+use crate::link::LinkParts;
+use crate::protocol::jsonrpc::{RequestId, RpcError};
+use crate::protocol::mcp::{self, ClientInfo, ToolResult};
+use crate::runtime::messages::session;
+
+/// As many messages are served as may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooManyPosts;
+
+/// Serves messages that come alone; see the module's documentation.
+pub struct Posts<S> {
+    parts: Arc<Parts>,
+    spawn: S,
+    places: Arc<Semaphore>,
+    stop: watch::Receiver<Option<Stop>>,
+    /// What the hub says for all its clients.
+    config: Arc<Config>,
+    foster: ActorRef<()>,
+    /// The link of messages that may use all editors, and the link of those for one project, while no editor is found for them.
+    /// All messages share them: what they show depends on the editors alone.
+    nowhere: [Arc<LinkParts>; 2],
+}
+
+impl<S> Drop for Posts<S> {
+    fn drop(&mut self) {
+        self.foster.stop(None);
+        for link in &self.nowhere {
+            self.parts.links.close(link.id);
+        }
+    }
+}
+
+impl<S: Spawn> Posts<S> {
+    pub(super) async fn start(
+        parts: Arc<Parts>,
+        spawn: S,
+        places: Arc<Semaphore>,
+        stop: watch::Receiver<Option<Stop>>,
+    ) -> Result<Self, String> {
+        let foster = foster().await.map_err(|error| error.to_string())?;
+        let config = Arc::new(parts.env.config.of_session(Config::default().session_rules()));
+        let nowhere = [parts.links.nowhere(), parts.links.nowhere()];
+        Ok(Self { parts, spawn, places, stop, config, foster, nowhere })
+    }
+
+    /// Whether no message is served any more, because the hub ends.
+    pub fn is_ending(&self) -> bool {
+        self.stop.borrow().is_some() || self.parts.env.is_draining()
+    }
+
+    /// Returns the link of messages that may use all editors, while they are for none of them.
+    pub fn nowhere(&self) -> &Arc<LinkParts> {
+        &self.nowhere[0]
+    }
+
+    /// Serves a message.
+    ///
+    /// # Errors
+    /// As many messages are served as may be.
+    pub fn serve(&self, posting: Posting) -> Result<Conversation, TooManyPosts> {
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| TooManyPosts)?;
+        let nowhere = &self.nowhere[usize::from(posting.project.is_some())];
+        let arrival = Arrival {
+            config: Arc::clone(&self.config),
+            name: self.parts.env.records.is_some().then(|| self.parts.env.fresh().into()),
+            project: posting.project.clone(),
+            ..Arrival::default()
+        };
+        let client = self.parts.sessions.open_post(nowhere.id, arrival, &self.parts.env.events);
+        if let Some(version) = posting.opened {
+            client.opened_by(ClientInfo::default(), client.config.profile_of(version, ""), false);
+        }
+        let (written, output) = tokio::io::duplex(SHARED_WRITE_BYTES);
+        let (conversation, departure) = Conversation::over(output);
+        let post = Post { parts: Arc::clone(&self.parts), client, posting, departure, stop: self.stop.clone() };
+        let (spawn, foster) = (self.spawn.clone(), self.foster.clone());
+        self.parts.env.health.spawn("post", post.serve(spawn, foster, written, place));
+        Ok(conversation)
+    }
+}
+
+/// One message that is served.
+struct Post {
+    parts: Arc<Parts>,
+    client: Arc<Client>,
+    posting: Posting,
+    departure: oneshot::Receiver<Departure>,
+    stop: watch::Receiver<Option<Stop>>,
+}
+
+impl Post {
+    async fn serve<S: Spawn>(
+        mut self,
+        spawn: S,
+        foster: ActorRef<()>,
+        output: DuplexStream,
+        _place: OwnedSemaphorePermit,
+    ) {
+        let mut actor = LoneSession::start(self.parts.seat(&self.client), &spawn, &foster).await;
+        let with = stdin_reader::Surroundings {
+            env: self.parts.env_of(self.client.id),
+            client: Arc::clone(&self.client),
+            links: Arc::clone(&self.parts.links),
+        };
+        // Not kept while the message is served: what a call needs of it is in the ledger, within the bounds there.
+        let (client, line) = (Arc::clone(&self.client), std::mem::take(&mut self.posting.line));
+        let reading = async {
+            stdin_reader::one(with, line).await;
+            // Everything was read: nothing more happens here.
+            std::future::pending::<()>().await;
+        };
+        let writing = async {
+            client.outbox.pump_out(output).await;
+            std::future::pending::<()>().await;
+        };
+        let failing = async {
+            actor.ended().await;
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            biased;
+            () = self.last() => {}
+            () = reading => {}
+            () = writing => {}
+            () = failing => {}
+        }
+        actor.stop().await;
+        if let (Some(records), Some(session)) = (&self.parts.env.records, self.client.name()) {
+            for (request, ..) in self.client.noted_calls() {
+                records.delivered(Origin { session: Arc::clone(&session), number: request.number });
+            }
+        }
+        self.parts.sessions.close(self.client.id);
+    }
+
+    /// Waits until nothing is left to do for the message.
+    async fn last(&mut self) {
+        let left = tokio::select! {
+            biased;
+            left = &mut self.departure => left,
+            () = stopped(&mut self.stop) => {
+                self.conclude().await;
+                // The client has some time to read what it is told.
+                let Ok(left) = timeout(FLUSH_READING_MAX, &mut self.departure).await else { return };
+                left
+            }
+        };
+        let Ok(Departure::Gone(lines)) = left else { return };
+        match &self.posting.cancels {
+            Some(request) => self.cancel(request),
+            None => self.keep_answer(lines).await,
+        }
+    }
+
+    fn cancel(&self, request: &RequestId) {
+        if let Some(key) = self.client.outbox.cancel(request) {
+            self.parts.links.cancel(key);
+            self.client.actor.cast(session::Message::Cancelled(key));
+        }
+    }
+
+    /// Waits for the answer that its client does not wait for, and keeps the results of the calls in it under their ids.
+    async fn keep_answer(&mut self, mut lines: Lines) {
+        let answer = match lines.answer().cloned() {
+            Some(answer) => Some(answer),
+            None => tokio::select! {
+                biased;
+                answer = answer_in(&mut lines) => answer,
+                () = stopped(&mut self.stop) => return self.conclude().await,
+            },
+        };
+        let Some(answer) = answer else { return };
+        for (_, request, call) in self.client.noted_calls() {
+            if let (Some(result), Some(link)) = (result_of(&answer, &request), self.parts.links.of_call(call)) {
+                link.calls.answers.keep_undelivered(call, result.get());
+            }
+        }
+    }
+
+    /// Answers what is open, because the hub ends. No other gateway has these requests, so each is answered here.
+    async fn conclude(&self) {
+        let how = *self.stop.borrow();
+        if let Some(Stop::Leave(patience)) = how {
+            self.client.outbox.end_subscriptions();
+            for link in self.parts.links.all() {
+                link.calls.decide(|ledger, now| ledger.refuse_held_of(self.client.id, Cause::ShuttingDown, now));
+            }
+            let _ = timeout(patience.max(Duration::from_millis(1)), self.client.outbox.calls_answered()).await;
+            let profile = self.client.handshake().profile_by_handshake();
+            for (request, _, call) in self.client.noted_calls() {
+                let link = self.parts.links.of_call(call);
+                let tool = link.and_then(|link| {
+                    link.calls.ledger(|ledger, _| ledger.record(call).map(|record| Arc::clone(&record.tool)))
+                });
+                let lost = user_text::lost_with_the_hub(tool.as_deref().unwrap_or("the tool"), Some(call));
+                // Of a call that has its answer, this does nothing.
+                self.client.outbox.answer(request, &mcp::tool_result(&ToolResult::error(lost), &profile));
+            }
+            // Resources whose text a call of a tool gives.
+            for request in self.client.outbox.requests_with_call() {
+                self.client.outbox.answer_error(request, &RpcError::internal(user_text::SHUT_DOWN));
+            }
+        }
+        conclude(&self.parts, &self.client, ShutdownReason::Signal).await;
+    }
+}
+
+async fn stopped(stop: &mut watch::Receiver<Option<Stop>>) {
+    let _ = stop.wait_for(Option::is_some).await;
+}
+
+async fn answer_in(lines: &mut Lines) -> Option<Bytes> {
+    loop {
+        let (line, is_answer) = lines.next().await?;
+        if is_answer {
+            return Some(line);
+        }
+    }
+}
+
+/// Returns the result of this request in an answer, which may be an array.
+fn result_of(answer: &[u8], request: &RequestId) -> Option<Box<RawValue>> {
+    #[derive(Deserialize)]
+    struct Response<'a> {
+        #[serde(borrow)]
+        id: Option<&'a RawValue>,
+        #[serde(borrow)]
+        result: Option<&'a RawValue>,
+    }
+    let single = || serde_json::from_slice::<Response<'_>>(answer).map(|response| vec![response]);
+    let responses = serde_json::from_slice::<Vec<Response<'_>>>(answer).or_else(|_| single()).ok()?;
+    let is_its_own = |response: &Response<'_>| response.id.is_some_and(|id| id.get() == request.as_json());
+    responses.into_iter().find(is_its_own)?.result.map(ToOwned::to_owned)
+}
