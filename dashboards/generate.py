@@ -61,6 +61,13 @@ def state_overrides():
     ]
 
 
+def needs_full(series):
+    """Whether --metrics=basic lacks this series. Only the machine `bridge` is there at that level."""
+    names = {entry["name"]: entry["basic"] for entry in METRICS["metrics"]}
+    base = re.sub(r"_(?:bucket|sum|count)$", "", series)
+    return not names.get(series, names.get(base, True))
+
+
 def metric(name):
     return next(entry for entry in METRICS["metrics"] if entry["name"] == name)
 
@@ -151,6 +158,9 @@ def targets(panel):
 
 def render(panel, number, at):
     text = panel["text"]
+    shown = " ".join(target["expr"] for target in targets(panel)) if panel["type"] != "row" else ""
+    if any(needs_full(name) for name in re.findall(r"\b(?:holdfast|process)_[a-z0-9_]+", shown)):
+        text += " Needs full metrics: with --metrics=basic it stays empty, or shows less."
     if "runbook" in panel:
         text += f"\n\nRunbook: [{panel['runbook']}]({RUNBOOKS}{panel['runbook']}.md)"
     if panel["type"] == "row":

@@ -246,6 +246,29 @@ def of_rules(texts, contract, runbooks):
         yield book, "runbook", "no alert leads to this runbook"
 
 
+def level_of(expressions, texts):
+    """Whether --metrics=basic has every series that these expressions need, recorded ones included."""
+    recorded = dict(re.findall(r"^\s*- record: (\S+)$(.*?)(?=^\s*- record: |\Z)", texts["recording.yaml"], re.M | re.S))
+    left, names = [expressions], set()
+    while left:
+        text = re.sub(r"^\s*#.*$", "", left.pop(), flags=re.M)
+        names |= set(OURS.findall(re.sub(r"\bjob:[\w:]+", "", text)))
+        found = [rule for rule in re.findall(r"\bjob:[\w:]+", text) if rule in recorded]
+        left += [recorded.pop(rule) for rule in dict.fromkeys(found)]
+    return "full" if any(generate.needs_full(name) for name in names) else "basic"
+
+
+def of_levels(texts, readme):
+    """The README says for each alert whether it needs full metrics."""
+    said = dict(re.findall(r"^\| `(Holdfast\w+)` \| (\w+) \|$", readme, re.M))
+    alerts = re.findall(r"^\s*- alert: (\S+)$(.*?)^\s*labels:", texts["alerts.yaml"], re.M | re.S)
+    for alert, body in alerts:
+        level = level_of(body, texts)
+        if said.pop(alert, None) != level:
+            yield alert, "level", f"the README does not say that it needs {level} metrics"
+    yield from ((alert, "level", "the README names an alert that is none") for alert in said)
+
+
 def findings(boards, contract, rules, runbooks):
     """Everything that is wrong, as (where, rule, what)."""
     used, out = set(), []
@@ -258,6 +281,7 @@ def findings(boards, contract, rules, runbooks):
     out += [("exclusions", rule, f"excuses nothing: {title}") for rule, title in EXCLUDED if (rule, title) not in used]
     out += [("dashboards", *found) for found in of_coverage(boards, contract)]
     out += list(of_rules(rules, contract, runbooks))
+    out += list(of_levels(rules, (HERE / "README.md").read_text()))
     return out
 
 

@@ -127,6 +127,7 @@ FAULTS = [
     ("metric-known", in_rules("alerts.yaml", ":ratio_rate5m", ":ratio_rate7m")),
     ("runbook", in_rules("alerts.yaml", RUNBOOK, "/no-such-page.md")),
     ("runbook", lambda boards, metrics, rules, runbooks: runbooks.add("an-orphan")),
+    ("level", in_rules("alerts.yaml", "holdfast_tool_calls_queued", "holdfast_unity_backoff_delay_seconds")),
     ("alert-tested", in_rules("rules_test.yaml", "alertname: HoldfastRestartLoop, exp_alerts: []", "alertname: Other, exp_alerts: []")),
 ]  # fmt: skip
 

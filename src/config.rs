@@ -18,6 +18,7 @@ use crate::protocol::hub::SessionRules;
 use crate::protocol::mcp::clients::ClientOverrides;
 use crate::protocol::mcp::{Audience, ClientProfile, ClientTraits, ProtocolVersion};
 use crate::protocol::policy::Policy;
+use crate::telemetry::metrics::MetricsLevel;
 
 /// Where a port number comes from, which decides how far the port is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
@@ -90,6 +91,10 @@ pub struct Config {
     pub audit: Option<PathBuf>,
     /// The loopback address on which metrics are served (port 0: any free port). `None`: metrics are neither served nor counted.
     pub metrics: Option<SocketAddr>,
+    /// How much is measured, if metrics are served.
+    pub metrics_level: MetricsLevel,
+    /// A folder in which other users of this machine can read the address of the metrics and the last counts.
+    pub metrics_records: Option<PathBuf>,
     /// The loopback address on which logs that an editor posts are accepted.
     pub logger: Option<SocketAddr>,
     /// The port of 127.0.0.1 on which the HTTP API of Unity-MCP's documents is served.
@@ -173,6 +178,8 @@ impl Default for Config {
             policy: Policy::default(),
             audit: None,
             metrics: None,
+            metrics_level: MetricsLevel::Full,
+            metrics_records: None,
             logger: None,
             documented_hop: None,
             seed: None,
@@ -180,22 +187,38 @@ impl Default for Config {
     }
 }
 
-/// The address on which metrics are served; `None` if they are not served.
+/// Where metrics are served, and how much of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MetricsAddress(pub Option<SocketAddr>);
+pub struct MetricsChoice {
+    /// The address; `None` if they are not served.
+    pub address: Option<SocketAddr>,
+    /// How much is measured.
+    pub level: MetricsLevel,
+}
 
-impl FromStr for MetricsAddress {
+impl FromStr for MetricsChoice {
     type Err = String;
 
+    /// Parses an address, a level, or both with a comma between them.
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.trim() {
-            "" | "off" | "false" | "0" => return Ok(Self(None)),
-            "on" | "true" | "1" => return Ok(Self(Some((Ipv4Addr::LOCALHOST, 0).into()))),
+        let any_port = Some((Ipv4Addr::LOCALHOST, 0).into());
+        let (place, level) = match text.trim().rsplit_once(',') {
+            Some((place, level)) => (place.trim(), Some(level.trim())),
+            None if text.trim().parse::<MetricsLevel>().is_ok() => ("on", Some(text.trim())),
+            None => (text.trim(), None),
+        };
+        let level = level.map(|level| level.parse().map_err(|_| format!("\"{level}\" is no level: basic or full")));
+        let level = level.transpose()?.unwrap_or_default();
+        match place {
+            "" | "off" | "false" | "0" => return Ok(Self { address: None, level }),
+            "on" | "true" | "1" => return Ok(Self { address: any_port, level }),
             _ => {}
         }
-        let literal = text.trim().replacen("localhost:", "127.0.0.1:", 1);
+        let literal = place.replacen("localhost:", "127.0.0.1:", 1);
         let address: SocketAddr = literal.parse().map_err(|_| {
-            "it is an address and a port, such as 127.0.0.1:9464, or nothing at all for any free port".to_owned()
+            "it is an address and a port, such as 127.0.0.1:9464, or nothing at all for any free port; `basic` or `full` may stand \
+             for it, or behind it with a comma"
+                .to_owned()
         })?;
         if !address.ip().is_loopback() {
             return Err(
@@ -204,11 +227,11 @@ impl FromStr for MetricsAddress {
                     .to_owned(),
             );
         }
-        Ok(Self(Some(address)))
+        Ok(Self { address: Some(address), level })
     }
 }
 
-impl<'de> Deserialize<'de> for MetricsAddress {
+impl<'de> Deserialize<'de> for MetricsChoice {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }

@@ -560,8 +560,14 @@ pub const DEMO_LINE_MAX_BYTES: usize = 2 * CLIENT_MESSAGE_MAX_BYTES;
 
 /// Largest configuration file. A long one has a hundred lines; a larger one is another file.
 pub const CONFIG_FILE_MAX_BYTES: usize = 256 * 1024;
+/// Pause before a record for Prometheus that could not be written is tried again: the length of a usual scrape interval.
+pub const METRICS_RECORD_RETRY: Duration = Duration::from_secs(15);
 /// Sections `[clients.NAME]` read from a configuration file: three times as many as there are known clients.
 pub const CLIENT_SETTINGS_MAX: usize = 64;
+/// Sections `[projects.NAME]` read from a configuration file: as many projects as one person has on a machine.
+pub const PROJECT_SETTINGS_MAX: usize = 64;
+/// Hidden tools that `holdfast_status` names, each with the reason, so that it stays short. It says how many there are in all.
+pub const HIDDEN_TOOLS_SHOWN_MAX: usize = 16;
 /// Rules in one list of a policy. An editor has some hundred tools, and each call is compared with each rule.
 pub const POLICY_RULES_MAX: usize = 512;
 /// Longest rule: far above any tool's name.

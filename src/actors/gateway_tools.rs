@@ -18,7 +18,8 @@ use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::registry::Source;
 use crate::limits::{
-    FINISHED_CALLS_MAX, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, READY_LOOK_EVERY, WAIT_READY_MAX,
+    FINISHED_CALLS_MAX, HIDDEN_TOOLS_SHOWN_MAX, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, READY_LOOK_EVERY,
+    WAIT_READY_MAX,
 };
 use crate::link::{Calls, Link, LinkView, Links, Tools};
 use crate::protocol::dialect::Heartbeat;
@@ -90,6 +91,7 @@ impl GatewayTools {
     pub fn status(&self) -> Value {
         let link = self.link.view_now();
         let published = self.tools.published.borrow().clone();
+        let visible = self.tools.visible(self.client.id);
         let survey = self.link.survey_now();
         let client = self.client.handshake();
         let still = self.still(&link);
@@ -126,7 +128,11 @@ impl GatewayTools {
             },
             "problems": self.problems(survey.as_deref()),
             "candidates": survey.as_deref().map(candidates).unwrap_or_default(),
-            "tools": {"count": published.catalogue.entries().len(), "from": source_label(published.source)},
+            "tools": {
+                "count": visible.catalogue.entries().len(),
+                "from": source_label(published.source),
+                "hidden": of_hidden(&visible.hidden),
+            },
             // `policy`: the rules that forbid tools, with their source. `audit`: the file in which calls are recorded.
             "policy": self.tools.policy_lines(self.client.id),
             "audit": self.client.config.audit.as_ref().map(|path| path.display().to_string()),
@@ -219,7 +225,7 @@ impl GatewayTools {
     fn problems(&self, survey: Option<&Survey>) -> Vec<String> {
         let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
         let client = self.client.handshake().profile.client;
-        let catalogue = Arc::clone(&self.tools.published.borrow().catalogue);
+        let catalogue = self.tools.visible(self.client.id).catalogue;
         // A union keeps to the limit by itself.
         let too_many =
             user_text::too_many_tools(&client, catalogue.listed()).filter(|_| catalogue.editors().is_empty());
@@ -369,6 +375,13 @@ fn of_outage(outage: &Outage) -> Value {
         "ago_ms": millis(outage.at.elapsed()),
         "back_after_ms": outage.back_after.map(millis),
     })
+}
+
+/// Returns how many tools are hidden from the client, and the first of them with the reasons.
+fn of_hidden(hidden: &[(String, String)]) -> Value {
+    let shown = hidden.iter().take(HIDDEN_TOOLS_SHOWN_MAX);
+    let shown = shown.map(|(tool, why)| json!({"tool": clean(tool), "why": clean(why)})).collect::<Vec<Value>>();
+    json!({"count": hidden.len(), "first": shown})
 }
 
 fn source_label(source: Source) -> &'static str {

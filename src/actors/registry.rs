@@ -306,6 +306,7 @@ mod tests {
             repeatable: false,
             parallel: false,
             resumable: false,
+            group: None,
             other_names: Vec::new(),
         })
     }

@@ -440,9 +440,9 @@ impl SessionActor {
 
     /// Whether the last list that was answered had the catalogue that is published now.
     fn is_listed(&self, state: &State) -> bool {
-        let here = self.seat.link();
-        let published = here.tools.published.borrow();
-        state.rendered.as_ref().is_some_and(|(_, of, _)| Arc::ptr_eq(of, &published.catalogue))
+        let visible = self.seat.link().tools.visible(self.seat.client.id).catalogue;
+        // Compared by their tools: a change of the editor's list may concern only tools that are hidden.
+        state.rendered.as_ref().is_some_and(|(_, of, _)| Arc::ptr_eq(of, &visible) || **of == *visible)
     }
 
     fn refuse_pending(&self, state: &mut State, error: &RpcError) {
@@ -457,7 +457,7 @@ impl SessionActor {
 
     fn answer_lists(&self, state: &mut State) {
         self.seat.client.with_handshake(|client| client.first_list_served = true);
-        let catalogue = Arc::clone(&self.seat.link().tools.published.borrow().catalogue);
+        let catalogue = self.seat.link().tools.visible(self.seat.client.id).catalogue;
         for Asked { key, profile, .. } in state.lists.drain(..) {
             let last = state.rendered.take();
             let last = last.filter(|(rendered, of, _)| *rendered == profile && Arc::ptr_eq(of, &catalogue));

@@ -84,8 +84,12 @@ pub fn run(arguments: &DashboardsArgs) -> ExitCode {
 
 /// Returns the files, with the folder of the records in the scrape configuration; `None` if its path is not UTF-8.
 fn files(records: &Path) -> Option<Vec<(&'static str, String)>> {
+    // Prometheus takes the path as a pattern, in which it allows no `*` before the last part. A `?` stands for any one character, also
+    // for one that has a meaning in a pattern.
+    let is_special = |letter: char| "*[".contains(letter) || letter == '\\' && !std::path::is_separator(letter);
+    let folder = records.to_str()?.replace(is_special, "?");
     // Every JSON text is a YAML text too, whatever the path has in it.
-    let targets = serde_json::json!([records.join("*.json").to_str()?]).to_string();
+    let targets = serde_json::json!([Path::new(&folder).join("*.json").to_str()?]).to_string();
     Some(FILES.iter().map(|(name, text)| (*name, text.replace(TARGETS, &targets))).collect())
 }
 
@@ -166,6 +170,7 @@ mod tests {
         for (folder, written) in [
             ("/home/o'neil/metrics", r#"files: ["/home/o'neil/metrics/*.json"]"#),
             ("/a \"b\"\n: #", r#"files: ["/a \"b\"\n: #/*.json"]"#),
+            ("/a*b/[c]?/metrics", r#"files: ["/a?b/?c]?/metrics/*.json"]"#),
         ] {
             let files = files(Path::new(folder)).expect("it is UTF-8");
             let (_, config) =

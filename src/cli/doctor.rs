@@ -4,6 +4,7 @@ mod checks;
 mod client_table;
 mod clients;
 mod finding;
+mod listed;
 mod unity_package;
 mod wsl;
 
@@ -18,6 +19,7 @@ use super::output::{Tone, toned};
 use super::{Exit, complete, one_shot, output};
 use crate::config::Config;
 use finding::{Finding, Level, Sure};
+use listed::HIDDEN;
 
 /// Flags of `holdfast doctor`.
 #[derive(Debug, Clone, Args)]
@@ -65,7 +67,7 @@ pub(super) fn variables() -> impl Iterator<Item = &'static str> {
 fn report(findings: &[Finding], for_programs: bool, verbose: bool) -> Exit {
     let problems = count(findings);
     if for_programs {
-        output::line(&as_json(findings).to_string());
+        output::json(&as_json(findings).to_string());
     } else {
         print(findings, problems, verbose);
     }
@@ -106,7 +108,8 @@ fn print(findings: &[Finding], problems: usize, verbose: bool) {
         1 => toned("1 problem found.", Tone::Bad),
         many => toned(&format!("{many} problems found."), Tone::Bad),
     });
-    let shown = |finding: &&Finding| verbose || finding.level == Level::Note && finding.fix.is_some();
+    let is_told = |finding: &Finding| finding.fix.is_some() || finding.about == HIDDEN;
+    let shown = |finding: &&Finding| verbose || finding.level == Level::Note && is_told(finding);
     let (bad, rest): (Vec<&Finding>, Vec<&Finding>) =
         findings.iter().partition(|finding| finding.level == Level::Problem);
     for (at, finding) in bad.iter().enumerate() {

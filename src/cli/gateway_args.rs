@@ -11,7 +11,7 @@ use clap_complete::ArgValueCandidates;
 use super::variables::{is_this_machine, logger_address, places, state_dir, variable};
 use super::{complete, named_editor};
 use crate::config::file::{self, PolicySection};
-use crate::config::{BadProject, Config, MetricsAddress, PortSource};
+use crate::config::{BadProject, Config, MetricsChoice, PortSource};
 use crate::limits::PATIENCE_MAX;
 use crate::platform::host::{RealHost, System};
 use crate::protocol::dialect::{self, Dialects, unity_mcp};
@@ -114,6 +114,17 @@ pub struct EditorArgs {
         help_heading = RULES
     )]
     pub deny: Vec<Pattern>,
+    /// Do not list the tools that rules refuse
+    ///
+    /// A client then does not see them, and they cost it no context. If it calls one all the same, the answer names the rule.
+    #[arg(
+        long,
+        env = "HOLDFAST_HIDE_DENIED",
+        value_parser = clap::builder::FalseyValueParser::new(),
+        hide_short_help = true,
+        help_heading = RULES
+    )]
+    pub hide_denied: bool,
     /// Record each call in this file
     ///
     /// A line is added before each call is sent and when it has ended. A call that cannot be recorded is not sent.
@@ -244,18 +255,32 @@ pub struct GatewayArgs {
     /// Serve Prometheus metrics and a status page
     ///
     /// On a loopback address: --metrics alone takes any free port of 127.0.0.1 and writes it to the state folder
-    /// (metrics/PID.json). Off by default; HOLDFAST_METRICS also takes `on` and `off`.
+    /// (metrics/PID.json). LEVEL is full (more than a thousand series) or basic (about 60, for a Prometheus of many people):
+    /// --metrics=basic, --metrics=127.0.0.1:9464,basic. Off by default; HOLDFAST_METRICS also takes `on` and `off`.
     #[arg(
         long,
-        value_name = "ADDR:PORT",
+        value_name = "[ADDR:PORT][,LEVEL]",
         env = "HOLDFAST_METRICS",
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "on",
-        value_parser = MetricsAddress::from_str,
+        value_parser = MetricsChoice::from_str,
         help_heading = METRICS
     )]
-    pub metrics: Option<MetricsAddress>,
+    pub metrics: Option<MetricsChoice>,
+    /// Write the records of the metrics into this folder too, for other users
+    ///
+    /// Where Prometheus finds this gateway (PID.json), and the last counts of the one that ended last (holdfast_last_exit.prom).
+    /// Everybody on this machine can read them: a service such as Grafana Alloy or node_exporter. The folder must exist.
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "HOLDFAST_METRICS_RECORDS",
+        value_hint = ValueHint::DirPath,
+        hide_short_help = true,
+        help_heading = METRICS
+    )]
+    pub metrics_records: Option<PathBuf>,
     /// Take the logs that the editor posts
     ///
     /// For get_logs and get_log_by_name: listens for HTTP on the loopback address that AI_LOGGER_URL names, else on
@@ -314,14 +339,26 @@ impl GatewayArgs {
             Err(complaint) => (None, Some(complaint)),
         };
         complaints.extend(complaint.clone());
+        let given = self.metrics_records.as_ref().or(config.metrics_records.as_ref());
+        let missing = given.filter(|folder| !folder.is_dir()).map(|folder| {
+            format!(
+                "--metrics-records: there is no folder {}; create it, so that the users who are to read the records may enter it",
+                clean(&folder.display().to_string())
+            )
+        });
+        complaints.extend(missing.clone());
+        let records =
+            self.metrics_records.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
         let config = Config {
             documented_hop: self.documented_hop.and_then(|hop| hop.0),
             logger: logger.filter(|_| self.logger),
-            complaints: config.complaints.into_iter().chain(complaint).collect(),
+            complaints: config.complaints.into_iter().chain(complaint).chain(missing).collect(),
             push: !self.no_push,
             patience: self.patience.map(Duration::from_secs),
             list_changed: self.list_changed,
-            metrics: self.metrics.map_or(config.metrics, |metrics| metrics.0),
+            metrics: self.metrics.map_or(config.metrics, |metrics| metrics.address),
+            metrics_level: self.metrics.map_or(config.metrics_level, |metrics| metrics.level),
+            metrics_records: records.or(config.metrics_records),
             ..config
         };
         (config, complaints)
@@ -365,7 +402,16 @@ impl EditorArgs {
         };
         let mut file = file::read_user(&RealHost, self.config.as_deref(), &places(System::HERE, variable));
         complaints.append(&mut file.complaints);
-        let policy = self.policy(file.rules, file.path.as_deref(), file.grave, &mut complaints);
+        let mut policy = self.policy(file.rules, file.path.as_deref(), file.grave, &mut complaints);
+        let path = file.path.as_deref().map(|path| clean(&path.to_string_lossy())).unwrap_or_default();
+        for (name, tools) in file.clients.tools() {
+            let place = format!("`tools` of [clients.{}] in {path}", clean(&name));
+            policy.choose_for_client(name, tools.to_vec(), &place);
+        }
+        for (name, settings) in file.projects {
+            let place = format!("`tools` of [projects.{}] in {path}", clean(&name));
+            policy.choose_in_project(name, settings.tools, &place);
+        }
         let audit = self.audit.as_ref().map(|audit| match &working_dir {
             Some(here) => here.join(audit),
             None => audit.clone(),
@@ -373,7 +419,9 @@ impl EditorArgs {
         let config = Config {
             policy,
             audit: audit.or(file.audit),
-            metrics: file.gateway.metrics.and_then(|metrics| metrics.0),
+            metrics: file.gateway.metrics.and_then(|metrics| metrics.address),
+            metrics_level: file.gateway.metrics.map(|metrics| metrics.level).unwrap_or_default(),
+            metrics_records: file.gateway.metrics_records,
             clients: file.clients,
             file: file.path.map(|path| (path, file.found)),
             project,
@@ -426,6 +474,12 @@ impl EditorArgs {
         if let Some((nearest, place)) = lists.into_iter().find(|(list, _)| !list.is_empty()) {
             policy.allow(nearest, place);
         }
+        if self.hide_denied {
+            policy.hide_denied("--hide-denied");
+        }
+        if rules.hide_denied {
+            policy.hide_denied(&file);
+        }
         for why in grave {
             policy.refuse_all(why);
         }
@@ -467,9 +521,8 @@ fn port(text: &str) -> Result<u16, String> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::SocketAddr;
-
     use super::*;
+    use crate::telemetry::metrics::MetricsLevel;
 
     #[test]
     fn the_documents_api_is_on_the_port_that_is_given_or_on_theirs() {
@@ -486,23 +539,29 @@ mod tests {
 
     #[test]
     fn metrics_are_served_on_loopback_or_not_at_all() {
-        let any = Ok(MetricsAddress(Some(SocketAddr::from(([127, 0, 0, 1], 0)))));
+        let at = |address: &str, level| Ok(MetricsChoice { address: Some(address.parse().unwrap()), level });
+        let any = |level| at("127.0.0.1:0", level);
+        let off = || Ok(MetricsChoice { address: None, level: MetricsLevel::Full });
         for (text, meant) in [
-            ("on", any.clone()),
-            ("1", any),
-            ("off", Ok(MetricsAddress(None))),
-            ("", Ok(MetricsAddress(None))),
-            ("127.0.0.1:9464", Ok(MetricsAddress(Some(SocketAddr::from(([127, 0, 0, 1], 9464)))))),
-            ("localhost:9464", Ok(MetricsAddress(Some(SocketAddr::from(([127, 0, 0, 1], 9464)))))),
-            ("[::1]:0", Ok(MetricsAddress(Some("[::1]:0".parse().unwrap())))),
+            ("on", any(MetricsLevel::Full)),
+            ("1", any(MetricsLevel::Full)),
+            ("full", any(MetricsLevel::Full)),
+            ("basic", any(MetricsLevel::Basic)),
+            ("on,basic", any(MetricsLevel::Basic)),
+            ("off", off()),
+            ("", off()),
+            ("127.0.0.1:9464", at("127.0.0.1:9464", MetricsLevel::Full)),
+            ("localhost:9464, basic", at("127.0.0.1:9464", MetricsLevel::Basic)),
+            ("[::1]:0", at("[::1]:0", MetricsLevel::Full)),
         ] {
-            assert_eq!(text.parse::<MetricsAddress>(), meant, "{text}");
+            assert_eq!(text.parse::<MetricsChoice>(), meant, "{text}");
         }
-        for text in ["0.0.0.0:9464", "192.168.1.2:80", "[::]:9464"] {
-            assert!(text.parse::<MetricsAddress>().unwrap_err().contains("only loopback"), "{text}");
+        for text in ["0.0.0.0:9464", "192.168.1.2:80,basic", "[::]:9464"] {
+            assert!(text.parse::<MetricsChoice>().unwrap_err().contains("only loopback"), "{text}");
         }
-        for text in ["9464", "example.org:80", "127.0.0.1", "127.0.0.1:99999"] {
-            assert!(text.parse::<MetricsAddress>().unwrap_err().contains("such as 127.0.0.1:9464"), "{text}");
+        for text in ["9464", "example.org:80", "127.0.0.1", "127.0.0.1:99999", "basics"] {
+            assert!(text.parse::<MetricsChoice>().unwrap_err().contains("such as 127.0.0.1:9464"), "{text}");
         }
+        assert!("on,some".parse::<MetricsChoice>().unwrap_err().contains("basic or full"));
     }
 }

@@ -16,7 +16,7 @@ use super::{Exit, output, resources};
 use crate::actors::gateway::OnWorkers;
 use crate::actors::instance_keeper::HubRecord;
 use crate::actors::parts::Parts;
-use crate::config::{Config, MetricsAddress};
+use crate::config::{Config, MetricsChoice};
 use crate::core::shutdown::ShutdownReason;
 use crate::limits::http::HTTP_DESCRIPTORS;
 use crate::limits::{CLAIM_ATTEMPTS, CLAIM_PAUSE, DRAIN_MAX, FLUSH_MAX, RUNNING_MAX};
@@ -52,6 +52,16 @@ pub struct HubArgs {
     /// Call none of these, in any session.
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = super::gateway_args::rule)]
     pub deny: Vec<Pattern>,
+    /// Do not list the tools that rules refuse, in any session
+    ///
+    /// Rules of the hub, of the session or of the project.
+    #[arg(
+        long,
+        env = "HOLDFAST_HIDE_DENIED",
+        value_parser = clap::builder::FalseyValueParser::new(),
+        hide_short_help = true
+    )]
+    pub hide_denied: bool,
     /// Record each call of any session in this file
     ///
     /// A line is added before each call is sent and when it has ended. A call that cannot be recorded is not sent.
@@ -81,9 +91,14 @@ pub struct HubArgs {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "on",
-        value_parser = <MetricsAddress as std::str::FromStr>::from_str
+        value_parser = <MetricsChoice as std::str::FromStr>::from_str
     )]
-    pub metrics: Option<MetricsAddress>,
+    pub metrics: Option<MetricsChoice>,
+    /// Write the records of the metrics into this folder too, for other users
+    ///
+    /// As in `serve`.
+    #[arg(long, value_name = "DIR", env = "HOLDFAST_METRICS_RECORDS", hide_short_help = true)]
+    pub metrics_records: Option<PathBuf>,
     /// End when no session was open for a minute.
     #[arg(long, conflicts_with = "http")]
     pub leave_when_idle: bool,
@@ -107,6 +122,7 @@ impl HubArgs {
                 config: self.config.clone(),
                 allow: self.allow.clone(),
                 deny: self.deny.clone(),
+                hide_denied: self.hide_denied,
                 audit: self.audit.clone(),
                 state_dir: self.state_dir.clone(),
                 log: self.log,
@@ -117,6 +133,7 @@ impl HubArgs {
             patience: None,
             list_changed: None,
             metrics: self.metrics,
+            metrics_records: self.metrics_records.clone(),
             logger: false,
             documented_hop: None,
         };

@@ -54,6 +54,26 @@ pub fn line(text: &str) {
     bytes(format!("{text}\n").as_bytes());
 }
 
+/// Prints a line of JSON. What could steer a terminal is escaped as JSON allows it, so that the value stays the same.
+pub fn json(text: &str) {
+    line(&unsteering(text));
+}
+
+/// Escapes the characters of a JSON text that are not printable. Between the tokens of a text on one line there are none.
+fn unsteering(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for letter in json.chars() {
+        let is_plain = letter == '\t' || matches!(letter, '"' | '\'' | '\\') || letter.escape_debug().len() == 1;
+        if is_plain {
+            out.push(letter);
+        } else {
+            let mut units = [0; 2];
+            out.extend(letter.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    out
+}
+
 /// Prints a message of the command line parser: help and version on stdout, errors on stderr. Returns its exit code.
 pub fn usage(said: &clap::Error) -> ExitCode {
     let text = said.render();
@@ -216,6 +236,17 @@ fn shown(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_stays_the_same_value_and_steers_no_terminal() {
+        let value = serde_json::json!({"a\u{9b}31m": "\u{1b}[2J \u{202e}\u{e0001} é 😀 \\ \" '\t", "b": [1.5, null]});
+        let shown = unsteering(&value.to_string());
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+        assert!(shown.contains("é 😀") && shown.contains("\\udb40\\udc01"), "{shown}");
+        assert!(!shown.chars().any(|letter| letter.is_control() || "\u{202e}\u{e0001}".contains(letter)), "{shown}");
+        // A line of a log that somebody planted need not be JSON.
+        assert_eq!(unsteering("{\"cut\u{1b}"), "{\"cut\\u001b");
+    }
 
     #[test]
     fn a_text_is_wrapped_where_it_begins_and_colours_take_no_room() {

@@ -53,6 +53,10 @@ impl Gateway for Parts {
 }
 
 impl Shown for Parts {
+    fn metrics_records(&self) -> Option<PathBuf> {
+        self.env.config.metrics_records.clone()
+    }
+
     fn metrics_address(&self) -> Option<SocketAddr> {
         self.env.config.metrics
     }

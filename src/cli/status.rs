@@ -52,7 +52,7 @@ pub fn run(arguments: &StatusArgs) -> ExitCode {
             return page::open(&status.gateways, status.look.survey.project.as_deref());
         }
         if arguments.json {
-            output::line(&status.as_json().to_string());
+            output::json(&status.as_json().to_string());
         } else {
             print(&status, config.state_dir.as_deref());
         }
@@ -190,6 +190,9 @@ fn print_gateway(gateway: &Value) {
         count => format!("{count} from {}", clean(text(gateway, "/tools/from").unwrap_or("?"))),
     };
     row("tools", &tools);
+    if let Some(hidden) = hidden(gateway) {
+        row("hidden", &hidden);
+    }
     for line in gateway.pointer("/policy").and_then(Value::as_array).into_iter().flatten() {
         row("policy", &clean(line.as_str().unwrap_or_default()));
     }
@@ -299,6 +302,15 @@ fn print_here(look: &Look) {
     for problem in &survey.facts.problems {
         row("problem", &toned(problem, Tone::Bad));
     }
+}
+
+/// Names the tools that the gateway hides from its client. `None` if there are none.
+fn hidden(gateway: &Value) -> Option<String> {
+    let count = number(gateway, "/tools/hidden/count");
+    let first = gateway.pointer("/tools/hidden/first").and_then(Value::as_array).into_iter().flatten();
+    let first: Vec<String> = first.filter_map(|hidden| Some(clean(hidden.get("tool")?.as_str()?))).collect();
+    let more = if count > first.len() as u64 { ", ..." } else { "" };
+    (count > 0).then(|| format!("{count} from the client: {}{more}", first.join(", ")))
 }
 
 #[cfg(test)]

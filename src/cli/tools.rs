@@ -1,5 +1,6 @@
 //! `holdfast tools`: shows the tools as an AI sees them, and which ones are dropped, renamed or changed.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -15,8 +16,8 @@ use crate::actors::parts::Parts;
 use crate::config::Config;
 use crate::core::user_text;
 use crate::fsm::registry::Source;
-use crate::link::Published;
-use crate::protocol::mcp::clients::{client_of, labelled};
+use crate::link::{Published, Visible};
+use crate::protocol::mcp::clients::{a_name_of, client_of, labelled};
 use crate::protocol::mcp::{ClientProfile, ClientTraits, GatewayTool, ProtocolVersion};
 use crate::protocol::text::{clean, nearest};
 use crate::survey::Survey;
@@ -58,12 +59,14 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
     {
         output::complain(&unknown_client(name));
     }
+    // The word of a client stands for a name that the client gives itself.
+    let name = arguments.client.as_deref().map(|name| labelled(name).and_then(a_name_of).unwrap_or(name).to_owned());
     let listed = match OneShot::open(config).await {
         Ok(mut one_shot) => {
             // The gateway waits briefly for the live list if an editor is likely to come, as it does for every client that does
             // not react to list changes.
             let answer = one_shot.request("tools/list", "{}", &mut |_| {}).await;
-            let seen = Seen::of(&one_shot.parts, client);
+            let seen = Seen::of(&one_shot.parts, client, name.as_deref());
             one_shot.close().await;
             answer.and_then(|listed| listed.map_err(|_| GatewayGone::Failed)).map(|_| seen)
         }
@@ -77,7 +80,7 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
         }
     };
     if arguments.json {
-        output::line(&seen.as_json(arguments.dropped).to_string());
+        output::json(&seen.as_json(arguments.dropped).to_string());
     } else {
         seen.print(arguments.dropped);
     }
@@ -108,7 +111,9 @@ const FOR_CLIENT: &str = "changed for the client";
 struct Seen {
     published: Published,
     survey: Option<Arc<Survey>>,
-    /// The tools that the policy refuses: the name that clients see, and why.
+    /// The tools as they are listed, and those that are hidden.
+    visible: Visible,
+    /// The listed tools that the policy refuses: the name that clients see, and why.
     refused: Vec<(String, String)>,
     /// Why the list is not the editor's live list; `None` if it is.
     why_not_live: Option<&'static str>,
@@ -117,7 +122,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(parts: &Parts, client: Option<ClientTraits>) -> Self {
+    fn of(parts: &Parts, client: Option<ClientTraits>, name: Option<&str>) -> Self {
         let published = parts.tools.published.borrow().clone();
         let availability = parts.link.view.borrow().availability;
         let why_not_live = match published.source {
@@ -131,9 +136,10 @@ impl Seen {
                 .refusal(entry, wanted.project(), parts.client.id)
                 .map(|grounds| grounds.rule.unwrap_or(grounds.says))
         };
-        let entries = published.catalogue.entries().iter();
+        let visible = parts.tools.visible_to(parts.client.id, name);
+        let entries = visible.catalogue.entries().iter();
         let refused = entries.filter_map(|entry| Some((entry.name.clone(), why(entry)?))).collect();
-        Self { published, survey: parts.link.survey.borrow().clone(), refused, why_not_live, client }
+        Self { published, visible, survey: parts.link.survey.borrow().clone(), refused, why_not_live, client }
     }
 
     /// Returns the tools that are not listed as the editor sent them, grouped by kind of change, each with a reason.
@@ -160,7 +166,7 @@ impl Seen {
     fn as_json(&self, dropped: bool) -> Value {
         let latest = ClientProfile::from(ProtocolVersion::LATEST);
         let profile = self.client.map_or(latest, |client| ClientProfile { client, ..latest });
-        let tools = self.published.catalogue.tools_array(&profile);
+        let tools = self.visible.catalogue.tools_array(&profile);
         let survey = self.survey.as_deref();
         let mut all = json!({
             "source": match self.published.source {
@@ -174,6 +180,7 @@ impl Seen {
             "package_version": survey.and_then(|survey| survey.facts.package_version.clone()),
             "tools": serde_json::from_str::<Value>(&tools).unwrap_or_default(),
             "refused": of_pairs(&self.refused),
+            "hidden": of_pairs(&self.visible.hidden),
         });
         if let Some(all) = all.as_object_mut() {
             let shown = |what: &str| if what == FOR_CLIENT { self.client.is_some() } else { dropped };
@@ -185,7 +192,7 @@ impl Seen {
     }
 
     fn print(&self, dropped: bool) {
-        let entries = self.published.catalogue.entries();
+        let entries = self.visible.catalogue.entries();
         let why = self.why_not_live.unwrap_or_default().replace('_', " ");
         let (own, theirs) = (GatewayTool::ALL.len(), entries.len());
         let all = own + theirs;
@@ -221,8 +228,18 @@ impl Seen {
         for (tool, why) in &self.refused {
             output::hung("  ", &format!("{tool}: {}", clean(why)));
         }
+        if !self.visible.hidden.is_empty() {
+            output::line(&format!("{} hidden, and refused if they are called:", self.visible.hidden.len()));
+        }
+        let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (tool, why) in &self.visible.hidden {
+            by_reason.entry(why).or_default().push(tool);
+        }
+        for (why, tools) in by_reason {
+            output::hung("  ", &format!("{}: {}", clean(why), tools.join(", ")));
+        }
         if let Some(client) = self.client {
-            let catalogue = &self.published.catalogue;
+            let catalogue = &self.visible.catalogue;
             if catalogue.changed_for(&client).is_empty() {
                 output::line(&format!("{}: no tool is changed for it.", client.title));
             }

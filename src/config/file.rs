@@ -14,8 +14,8 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer as 
 use serde::{Deserialize, forward_to_deserialize_any};
 use toml_edit::{ImDocument, Item, Key};
 
-use crate::config::MetricsAddress;
-use crate::limits::{CLIENT_SETTINGS_MAX, CONFIG_FILE_MAX_BYTES};
+use crate::config::MetricsChoice;
+use crate::limits::{CLIENT_SETTINGS_MAX, CONFIG_FILE_MAX_BYTES, PROJECT_SETTINGS_MAX};
 use crate::platform::host::Host;
 use crate::protocol::mcp::clients::{ClientOverrides, ClientSettings};
 use crate::protocol::policy::{Pattern, Policy};
@@ -33,6 +33,9 @@ pub trait Section: DeserializeOwned + Default {
     /// Whether the section guards something (what may be called, or that calls are recorded): if it cannot be read, every call is
     /// refused.
     const GUARDS: bool = false;
+    /// The keys of the section that refuse tools. A section that cannot be read and has one of them, or a key that looks like one,
+    /// guards something too.
+    const RULES: &'static [&'static str] = &[];
 }
 
 /// `[policy]`: which tools may be called.
@@ -43,6 +46,8 @@ pub struct PolicySection {
     pub allow: Vec<Pattern>,
     /// These tools may not be called.
     pub deny: Vec<Pattern>,
+    /// Whether tools that may not be called are not listed either.
+    pub hide_denied: bool,
 }
 
 impl Section for PolicySection {
@@ -70,7 +75,9 @@ impl Section for AuditSection {
 #[serde(default)]
 pub struct GatewaySection {
     /// Where metrics are served.
-    pub metrics: Option<MetricsAddress>,
+    pub metrics: Option<MetricsChoice>,
+    /// The folder for records of the metrics that other users can read.
+    pub metrics_records: Option<PathBuf>,
 }
 
 impl Section for GatewaySection {
@@ -82,10 +89,26 @@ impl Section for GatewaySection {
 impl Section for ClientSettings {
     const NAME: &'static str = "clients";
     const EXAMPLE: &'static str = "patience = 300";
+    const RULES: &'static [&'static str] = &["tools"];
+}
+
+/// `[projects.NAME]`: settings for calls to a project.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ProjectSection {
+    /// The tools that are listed and may be called in that project. Empty: all tools.
+    pub tools: Vec<Pattern>,
+}
+
+impl Section for ProjectSection {
+    const NAME: &'static str = "projects";
+    const EXAMPLE: &'static str = r#"tools = ["compile", "@read-only"]"#;
+    const RULES: &'static [&'static str] = &["tools"];
 }
 
 /// The names of all sections.
-pub const SECTIONS: &[&str] = &[PolicySection::NAME, AuditSection::NAME, GatewaySection::NAME, ClientSettings::NAME];
+pub const SECTIONS: &[&str] =
+    &[PolicySection::NAME, AuditSection::NAME, GatewaySection::NAME, ClientSettings::NAME, ProjectSection::NAME];
 /// The sections that guard something ([`Section::GUARDS`]).
 const GUARDS: &[&str] = &[PolicySection::NAME, AuditSection::NAME];
 
@@ -104,6 +127,8 @@ pub struct UserFile {
     pub gateway: GatewaySection,
     /// The settings for single clients.
     pub clients: ClientOverrides,
+    /// The settings for single projects, each with the NAME of its section. A path in a NAME is canonical if it exists.
+    pub projects: Vec<(String, ProjectSection)>,
     /// The problems in the file, each with file, line, key and fix.
     pub complaints: Vec<String>,
     /// The problems because of which every call is refused.
@@ -138,10 +163,19 @@ pub fn read_user(host: &dyn Host, named: Option<&Path>, places: &Places) -> User
         let says = format!("[audit] file \"{}\" would be another file in each folder", clean(&file.to_string_lossy()));
         reader.refuse(AuditSection::NAME, true, &says, "write its whole path, or one that begins with ~/");
     }
-    let gateway = reader.take();
+    let mut gateway: GatewaySection = reader.take();
+    if let Some(named) = gateway.metrics_records.take() {
+        gateway.metrics_records = places.whole(&named);
+        if gateway.metrics_records.is_none() {
+            let named = clean(&named.to_string_lossy());
+            let says = format!("[gateway] metrics_records \"{named}\" would be another folder in each folder");
+            reader.refuse(GatewaySection::NAME, false, &says, "write its whole path, or one that begins with ~/");
+        }
+    }
     let clients = reader.clients();
+    let projects = reader.projects(places);
     let Told { complaints, grave, .. } = reader.end();
-    UserFile { path: Some(path), found: true, rules, audit, gateway, clients, complaints, grave }
+    UserFile { path: Some(path), found: true, rules, audit, gateway, clients, projects, complaints, grave }
 }
 
 /// Reads a project's file, if there is one. Uses only `[policy]`, which can only restrict what is allowed.
@@ -152,7 +186,7 @@ pub fn read_project(host: &dyn Host, project: &Path) -> ProjectRules {
         return ProjectRules::default();
     }
     let mut reader = Reader::new(&path, read);
-    let PolicySection { allow, deny } = reader.take();
+    let PolicySection { allow, deny, hide_denied } = reader.take();
     for name in SECTIONS.iter().filter(|name| **name != PolicySection::NAME) {
         let says = format!("[{name}] means nothing in a project's file, which may only narrow what is allowed");
         reader.refuse(name, false, &says, "move it to your own file, or remove it");
@@ -161,6 +195,9 @@ pub fn read_project(host: &dyn Host, project: &Path) -> ProjectRules {
     let mut policy = Policy::default();
     policy.deny(deny, &file);
     policy.allow(allow, &file);
+    if hide_denied {
+        policy.hide_denied(&file);
+    }
     for why in grave {
         policy.refuse_all(why);
     }
@@ -292,35 +329,67 @@ impl Reader {
 
     /// Reads each `[clients.NAME]`. A section with a problem is left out; the others are used.
     fn clients(&mut self) -> ClientOverrides {
-        self.taken.push(ClientSettings::NAME);
-        let Self { document: Some(document), told, .. } = self else { return ClientOverrides::default() };
-        let text = document.raw();
-        let Some((key, item)) = document.get_key_value(ClientSettings::NAME) else { return ClientOverrides::default() };
-        let Some(table) = item.as_table_like() else {
-            let fix = "write [clients.NAME] on a line of its own, with keys below it";
-            told.add(false, place_of(text, key, item), "[clients] must hold sections", fix);
-            return ClientOverrides::default();
-        };
-        let names: Vec<&str> = table.iter().map(|(name, _)| name).take(CLIENT_SETTINGS_MAX).collect();
-        if table.len() > names.len() {
-            let says = format!("there are {} sections [clients.NAME], and {CLIENT_SETTINGS_MAX} are read", table.len());
-            told.add(false, place_of(text, key, item), &says, "join some with a * at the end of a name");
-        }
         let mut said: Vec<(String, ClientSettings)> = Vec::new();
-        for name in names {
-            let Some((key, item)) = table.get_key_value(name) else { continue };
-            let title = format!("[clients.{}]", clean(name));
-            let Some(settings) = read_table::<ClientSettings>(told, text, &title, key, item) else { continue };
-            said.push((name.to_owned(), settings));
+        for (name, line, settings) in self.named::<ClientSettings>(CLIENT_SETTINGS_MAX) {
+            let guards = settings.tools.is_some();
+            said.push((name, settings));
             if let Err(faults) = ClientOverrides::new(said.iter().cloned()) {
                 said.pop();
                 for fault in faults {
                     let fix = "correct it, or remove it: until then what is known of that client counts";
-                    told.add(false, place_of(text, key, item), &clean(&fault), fix);
+                    self.told.add(guards, line, &clean(&fault), fix);
                 }
             }
         }
         ClientOverrides::new(said).unwrap_or_default()
+    }
+
+    /// Reads each `[projects.NAME]`. A NAME with a separator in it is a path.
+    fn projects(&mut self, places: &Places) -> Vec<(String, ProjectSection)> {
+        let mut said = Vec::new();
+        for (name, line, settings) in self.named::<ProjectSection>(PROJECT_SETTINGS_MAX) {
+            if !name.contains(['/', '\\']) {
+                said.push((name, settings));
+                continue;
+            }
+            match places.whole(Path::new(&name)) {
+                Some(path) => {
+                    let path = crate::config::canonical(&path).unwrap_or(path);
+                    said.push((path.to_string_lossy().into_owned(), settings));
+                }
+                None => {
+                    let says = format!("[projects.\"{}\"] would be another folder in each folder", clean(&name));
+                    let fix = "write its whole path, one that begins with ~/, or the folder's name alone";
+                    self.told.add(true, line, &says, fix);
+                }
+            }
+        }
+        said
+    }
+
+    /// Reads each section `[T.NAME]`, with its name and line. A section with a problem is left out.
+    fn named<T: Section>(&mut self, most: usize) -> Vec<(String, Option<usize>, T)> {
+        self.taken.push(T::NAME);
+        let Self { document: Some(document), told, .. } = self else { return Vec::new() };
+        let text = document.raw();
+        let Some((key, item)) = document.get_key_value(T::NAME) else { return Vec::new() };
+        let Some(table) = item.as_table_like() else {
+            let fix = format!("write [{}.NAME] on a line of its own, with keys below it", T::NAME);
+            let says = format!("[{}] must hold sections", T::NAME);
+            told.add(!T::RULES.is_empty(), place_of(text, key, item), &says, &fix);
+            return Vec::new();
+        };
+        if table.len() > most {
+            let says = format!("there are {} sections [{}.NAME], and {most} are read", table.len(), T::NAME);
+            told.add(!T::RULES.is_empty(), place_of(text, key, item), &says, "join some, or remove some");
+        }
+        let sections = table.iter().take(most).filter_map(|(name, _)| Some((name, table.get_key_value(name)?)));
+        let read = sections.filter_map(|(name, (key, item))| {
+            let title = format!("[{}.{}]", T::NAME, clean(name));
+            let section = read_table::<T>(told, text, &title, key, item)?;
+            Some((name.to_owned(), place_of(text, key, item), section))
+        });
+        read.collect()
     }
 
     /// Reports a section as wrong, if the file has it. `grave`: every call is refused for it; a section with the keys of
@@ -367,7 +436,8 @@ fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, i
     let fix = format!("write it as in: {}", T::EXAMPLE);
     let (Some(table), Ok(value)) = (item.as_table_like(), item.clone().into_value()) else {
         let says = format!("{title} must be a section with keys");
-        told.add(T::GUARDS, place_of(text, key, item), &says, &format!("write {title} on a line of its own"));
+        let guards = T::GUARDS || T::RULES.contains(&key.get());
+        told.add(guards, place_of(text, key, item), &says, &format!("write {title} on a line of its own"));
         return None;
     };
     let keys = keys_of::<T>();
@@ -378,14 +448,17 @@ fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, i
             Some(key) => format!("write {key} if that is what you mean, or remove it"),
             None => format!("remove it: its keys are {}", keys.join(", ")),
         };
-        // A key of `[policy]` under another header: somebody meant to forbid something.
-        let grave = T::GUARDS || keys_of::<PolicySection>().contains(&name);
+        // A key of `[policy]` under another header, or a misspelt one that chooses tools: somebody meant to forbid something.
+        let chooses = nearest(name, keys.iter().copied()).is_some_and(|key| T::RULES.contains(&key));
+        let chosen = T::RULES.iter().any(|key| table.contains_key(key));
+        let grave = T::GUARDS || chooses || chosen || keys_of::<PolicySection>().contains(&name);
         told.add(grave, line, &format!("{title} has no key \"{}\"", clean(name)), &fix);
         whole = false;
     }
     if !whole {
         return None;
     }
+    let guards = T::GUARDS || T::RULES.iter().any(|key| table.contains_key(key));
     match T::deserialize(value.into_deserializer()) {
         Ok(section) => Some(section),
         Err(error) => {
@@ -394,16 +467,20 @@ fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, i
             let within = |item: &Item| at.is_some_and(|at| item.span().is_some_and(|span| span.contains(&at)));
             let name = table.iter().find(|(_, item)| within(item)).map(|(name, _)| format!(" {name}"));
             let says = format!("{title}{}: {}", name.unwrap_or_default(), one_line(error.message()));
-            told.add(T::GUARDS, at.map(|at| line_of(text, at)), &says, &fix);
+            told.add(guards, at.map(|at| line_of(text, at)), &says, &fix);
             None
         }
     }
 }
 
-/// Whether a table has keys of `[policy]`.
+/// Whether a table has keys of `[policy]`, or a section in it chooses tools.
 fn holds_rules(item: &Item) -> bool {
     let rules = keys_of::<PolicySection>();
-    item.as_table_like().is_some_and(|table| rules.iter().any(|key| table.contains_key(key)))
+    let holds = |item: &Item, keys: &[&str]| {
+        item.as_table_like().is_some_and(|table| keys.iter().any(|key| table.contains_key(key)))
+    };
+    let chooses = |item: &Item| holds(item, ProjectSection::RULES);
+    holds(item, rules) || item.as_table_like().is_some_and(|table| table.iter().any(|(_, item)| chooses(item)))
 }
 
 /// Returns the line of a key in the file, beginning with 1.

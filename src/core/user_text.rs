@@ -231,8 +231,10 @@ pub fn too_many_tools(client: &ClientTraits, listed: usize) -> Option<String> {
     let most = client.tools_max.filter(|most| listed > *most)?;
     Some(format!(
         "{} shows its model at most {most} tools of all its servers together, and holdfast lists {listed}, so that some may be \
-         missing without a word; switch off what is not needed in the client's list of tools or in the editor's package",
-        client.title
+         missing without a word; choose the tools that it lists (`tools` in [clients.{}] of your configuration file), or switch off what \
+         is not needed in the client's list of tools or in the editor's package",
+        client.title,
+        client.name.replace('_', "-")
     ))
 }
 

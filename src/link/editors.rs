@@ -64,10 +64,14 @@ impl LinkParts {
         let mut told = None;
         loop {
             view.borrow_and_update();
-            let catalogue: Arc<Catalogue> = Arc::clone(&published.borrow_and_update().catalogue);
-            let news = (self.running(), self.known(), self.is_settling(), catalogue);
-            let is_same = |(running, known, settling, catalogue): &(_, _, _, Arc<Catalogue>)| {
-                *running == news.0 && *known == news.1 && *settling == news.2 && Arc::ptr_eq(catalogue, &news.3)
+            let (catalogue, rules) = {
+                let published = published.borrow_and_update();
+                (Arc::clone(&published.catalogue), published.rules)
+            };
+            let news = (self.running(), self.known(), self.is_settling(), rules, catalogue);
+            let is_same = |(running, known, settling, rules, catalogue): &(_, _, _, _, Arc<Catalogue>)| {
+                (running, known, settling, rules) == (&news.0, &news.1, &news.2, &news.3)
+                    && Arc::ptr_eq(catalogue, &news.4)
             };
             if !told.as_ref().is_some_and(is_same) {
                 told = Some(news);

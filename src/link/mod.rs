@@ -41,5 +41,5 @@ pub use self::place::Place;
 pub use self::project::Project;
 pub use self::records::Resumed;
 pub use self::state::Link;
-pub use self::tools::{Published, Tools};
+pub use self::tools::{Published, Tools, Visible};
 pub use self::view::LinkView;

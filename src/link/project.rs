@@ -109,8 +109,11 @@ impl Project {
             return false;
         }
         // Done first: the rules of a project must be known before calls can be sent to its editor.
-        self.tools.keep_rules(survey);
+        let other_rules = self.tools.keep_rules(survey);
         self.link.survey.send_replace(Some(Arc::clone(survey)));
+        if other_rules {
+            self.tools.rules_changed();
+        }
         // A named project that cannot be found (on a disk that is not mounted) is still the wanted one. So is a project that a
         // survey with the same roots found before.
         let nothing = survey.project.is_none() && survey.ambiguous.is_empty();

@@ -10,10 +10,11 @@ use crate::client::Attached;
 use crate::config::Config;
 use crate::core::calls::Wanted;
 use crate::fsm::registry::Source;
-use crate::protocol::dialect::{Annotations, EditorTool, PackageTool, ToolListing};
+use crate::limits::SESSIONS_MAX;
+use crate::protocol::dialect::{EditorTool, PackageTool, ToolListing};
 use crate::protocol::ids::SessionId;
 use crate::protocol::mcp::{self, Catalogue};
-use crate::protocol::policy::{Grounds, Policy, unstated};
+use crate::protocol::policy::{self, Asker, Grounds, Policy, ToolFacts, unstated_tool};
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
 use crate::runtime::messages::session;
@@ -30,6 +31,8 @@ pub struct Published {
     pub catalogue: Arc<Catalogue>,
     /// The editor's tools as they were read, development-only ones included.
     pub tools: Arc<Vec<Arc<EditorTool>>>,
+    /// How often the rules of the project changed, on which depends what is listed.
+    pub rules: u64,
     /// Entries of the editor's list that are not usable tools, each with its name (or position) and the reason.
     pub unusable: Arc<Vec<(String, String)>>,
 }
@@ -46,6 +49,8 @@ pub struct Tools {
     listing: Mutex<Option<Arc<ToolListing>>>,
     /// The last surveyed project, with its rules for tools.
     rules: Mutex<Option<(PathBuf, Policy)>>,
+    /// What sessions list that hide some of these tools, each with the whole catalogue.
+    shown: Mutex<Vec<(Arc<Catalogue>, Visible)>>,
 }
 
 impl Tools {
@@ -56,10 +61,19 @@ impl Tools {
             disk_read: false,
             catalogue: Arc::new(Catalogue::new(Vec::<EditorTool>::new(), env.config.development)),
             tools: Arc::default(),
+            rules: 0,
             unusable: Arc::default(),
         };
         let published = watch::Sender::new(nothing);
-        Self { published, env, attached, link, listing: Mutex::default(), rules: Mutex::default() }
+        Self {
+            published,
+            env,
+            attached,
+            link,
+            listing: Mutex::default(),
+            rules: Mutex::default(),
+            shown: Mutex::default(),
+        }
     }
 
     /// Records that the catalogue on disk was looked for, and tells the sessions: a first `tools/list` need not wait for it any
@@ -107,13 +121,12 @@ impl Tools {
 
     /// Returns why this session may not call a tool of the editor's list in this project; `None` if it may.
     pub fn refusal(&self, tool: &mcp::Entry, project: Option<&Path>, session: SessionId) -> Option<Grounds> {
-        let (names, annotations) = (tool.names(), &tool.tool.annotations);
-        self.policies(session, || self.policy_of(project)).refusal(&names, annotations)
+        self.policies(session, project, self.policy_of(project)).refusal(&tool.facts())
     }
 
-    /// Returns the rules for a call of this session: those of the gateway, of the session and of the project. A call must be
-    /// allowed by all of them.
-    fn policies(&self, session: SessionId, of_project: impl FnOnce() -> Policy) -> Policies<'_> {
+    /// Returns the rules for a call of this session to this project: those of the gateway, of the session and of the project. A
+    /// call must be allowed by all of them.
+    fn policies(&self, session: SessionId, project: Option<&Path>, of_project: Policy) -> Policies<'_> {
         let own = match session {
             // The client over stdin and stdout brings the gateway's own rules. A guest brings none.
             SessionId::STDIO | SessionId::GUESTS => None,
@@ -126,24 +139,42 @@ impl Tools {
                 |client| Arc::clone(&client.config),
             )),
         };
-        Policies { gateway: &self.env.config.policy, session: own, project: of_project() }
+        let mut policies = Policies {
+            gateway: &self.env.config.policy,
+            session: own,
+            of_project,
+            client: String::new(),
+            project: project.map(Path::to_path_buf),
+        };
+        // A guest has no name that choices could be made for.
+        if session != SessionId::GUESTS && policies.each().any(Policy::has_choices) {
+            policies.client = self.attached.get(session).map(|client| client.handshake().name).unwrap_or_default();
+        }
+        policies
+    }
+
+    /// Returns the rules for calls of this session to the wanted project. While it is not known which project is wanted, a
+    /// project's rules refuse nothing; then nothing is sent either.
+    fn policies_now(&self, session: SessionId) -> Policies<'_> {
+        match self.link.wanted() {
+            Wanted::Asked => self.policies(session, None, Policy::default()),
+            Wanted::Settled(wanted) => self.policies(session, wanted.as_deref(), self.policy_of(wanted.as_deref())),
+        }
     }
 
     /// Keeps the rules of the surveyed project. They apply as long as the project is wanted, even if a later survey does not find
-    /// it for a moment.
-    pub(super) fn keep_rules(&self, survey: &Survey) {
-        if let Some(project) = &survey.project {
-            *enter(&self.rules) = Some((project.clone(), survey.rules.policy.clone()));
-        }
+    /// it for a moment. Returns whether they differ from those before.
+    pub(super) fn keep_rules(&self, survey: &Survey) -> bool {
+        let Some(project) = &survey.project else { return false };
+        let rules = Some((project.clone(), survey.rules.policy.clone()));
+        let before = std::mem::replace(&mut *enter(&self.rules), rules.clone());
+        before != rules
     }
 
-    /// Returns the rules of the wanted project. While it is not known which project is wanted, they refuse nothing; then nothing
-    /// is sent either.
-    fn project_policy(&self) -> Policy {
-        match self.link.wanted() {
-            Wanted::Asked => Policy::default(),
-            Wanted::Settled(wanted) => self.policy_of(wanted.as_deref()),
-        }
+    /// Tells the sessions that other rules hold: they may list other tools now.
+    pub(super) fn rules_changed(&self) {
+        self.published.send_modify(|published| published.rules += 1);
+        self.attached.tell(|| session::Message::CatalogueChanged);
     }
 
     fn policy_of(&self, project: Option<&Path>) -> Policy {
@@ -165,7 +196,7 @@ impl Tools {
     /// Returns why a call is refused as soon as it arrives: no tool is allowed, or the rules forbid this tool and it is in the
     /// live list or is a package tool. Returns `None` for any other call, which is checked when it is about to be sent.
     pub fn refusal_at_once(&self, name: &str, session: SessionId) -> Option<Grounds> {
-        let policies = self.policies(session, || self.project_policy());
+        let policies = self.policies_now(session);
         if let Some(all) = policies.refusal_of_all() {
             return Some(all);
         }
@@ -174,45 +205,114 @@ impl Tools {
             (published.source, Arc::clone(&published.catalogue))
         };
         match (source, catalogue.find(name)) {
-            (Source::Live, Some(entry)) => policies.refusal(&entry.names(), &entry.tool.annotations),
+            (Source::Live, Some(entry)) => policies.refusal(&entry.facts()),
             _ => {
                 self.link.dialect().package_tool(name)?;
                 // The tool's annotations are not known without a live list: assume the worst.
-                policies.refusal(&[name], &unstated())
+                policies.refusal(&unstated_tool(&[name]))
             }
         }
     }
 
     /// Returns the rules that apply to this session, one list of rules per line.
     pub fn policy_lines(&self, session: SessionId) -> Vec<String> {
-        self.policies(session, || self.project_policy()).lines()
+        self.policies_now(session).lines()
     }
+
+    // ---- which are listed ----
+
+    /// Returns the published tools as this session lists them.
+    pub fn visible(&self, session: SessionId) -> Visible {
+        self.visible_to(session, None)
+    }
+
+    /// Like [`visible`](Self::visible), for a client with another name than the session's, if one is given.
+    pub fn visible_to(&self, session: SessionId, client: Option<&str>) -> Visible {
+        let catalogue = Arc::clone(&self.published.borrow().catalogue);
+        let mut policies = self.policies_now(session);
+        if policies.project.is_none() && self.link.wanted() == Wanted::Asked {
+            // The client's roots may be the same as before. Until they are known the list stays as it is.
+            if let Some((project, policy)) = enter(&self.rules).clone() {
+                (policies.project, policies.of_project) = (Some(project), policy);
+            }
+        }
+        if let Some(client) = client {
+            client.clone_into(&mut policies.client);
+        }
+        let hidden = policies.hidden(&catalogue);
+        if hidden.is_empty() {
+            return Visible { catalogue, hidden };
+        }
+        let mut shown = enter(&self.shown);
+        // Kept while nothing changes, so that equal lists of several sessions are one value.
+        shown.retain(|(of, _)| Arc::ptr_eq(of, &catalogue));
+        let known = shown.iter().find(|(_, visible)| visible.hidden == hidden).map(|(_, visible)| visible.clone());
+        known.unwrap_or_else(|| {
+            let names = hidden.iter().map(|(tool, _)| tool.as_str()).collect();
+            let visible = Visible { catalogue: Arc::new(catalogue.without(&names)), hidden };
+            shown.truncate(SESSIONS_MAX);
+            shown.insert(0, (catalogue, visible.clone()));
+            visible
+        })
+    }
+}
+
+/// The tools that one session lists.
+#[derive(Debug, Clone)]
+pub struct Visible {
+    /// The tools that are listed.
+    pub catalogue: Arc<Catalogue>,
+    /// The names of the tools that are hidden, each with the reason.
+    pub hidden: Vec<(String, String)>,
 }
 
 /// Several policies that a call must all be allowed by.
 struct Policies<'a> {
     gateway: &'a Policy,
     session: Option<Arc<Config>>,
-    project: Policy,
+    of_project: Policy,
+    /// The name of the client, if a choice could be made for it.
+    client: String,
+    project: Option<PathBuf>,
 }
 
 impl Policies<'_> {
     fn each(&self) -> impl Iterator<Item = &Policy> {
-        [self.gateway].into_iter().chain(self.session.as_ref().map(|session| &session.policy)).chain([&self.project])
+        [self.gateway].into_iter().chain(self.session.as_ref().map(|session| &session.policy)).chain([&self.of_project])
+    }
+
+    fn asker(&self) -> Asker<'_> {
+        Asker { client: &self.client, project: self.project.as_deref() }
     }
 
     fn refusal_of_all(&self) -> Option<Grounds> {
         self.each().find_map(Policy::refusal_of_all)
     }
 
-    fn refusal(&self, names: &[&str], annotations: &Annotations) -> Option<Grounds> {
-        self.each().find_map(|policy| policy.refusal(names, annotations))
+    fn refusal(&self, tool: &ToolFacts<'_>) -> Option<Grounds> {
+        let asker = self.asker();
+        self.each().find_map(|policy| policy.refusal(tool, &asker))
+    }
+
+    /// Returns the tools that are not listed, each with the reason.
+    fn hidden(&self, catalogue: &Catalogue) -> Vec<(String, String)> {
+        if !self.each().any(|policy| policy.hides_denied() || policy.has_choices()) {
+            return Vec::new();
+        }
+        let asker = self.asker();
+        let policies: Vec<&Policy> = self.each().collect();
+        let why = |entry: &mcp::Entry| {
+            let grounds = policy::hidden(policies.iter().copied(), &entry.facts(), &asker)?;
+            Some((entry.name.clone(), grounds.rule.unwrap_or(grounds.says)))
+        };
+        catalogue.entries().iter().filter_map(why).collect()
     }
 
     /// Returns the lines of all policies. A line that two of them have (the user's file is read by every gateway) is said once.
     fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
-        for line in self.each().flat_map(Policy::lines) {
+        let asker = self.asker();
+        for line in self.each().flat_map(|policy| policy.lines(Some(&asker))) {
             if !lines.contains(&line) {
                 lines.push(line);
             }

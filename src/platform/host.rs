@@ -52,17 +52,17 @@ impl Host for RealHost {
 
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         use std::io::Write as _;
-        let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-        make_private_folder(folder)?;
-        let tag = uuid::Builder::from_random_bytes(self.random()).into_uuid().simple().to_string();
-        let temporary = folder.join(format!(".{tag}.tmp"));
-        debug_assert!(is_temporary(&temporary), "what is cut off is found again by its name");
-        let written = create_private(&temporary).and_then(|mut file| file.write_all(bytes));
-        let done = written.and_then(|()| self.rename(&temporary, path));
-        if done.is_err() {
-            let _ = std::fs::remove_file(&temporary);
-        }
-        done
+        make_private_folder(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+        replace(self, path, |temporary| create_private(temporary)?.write_all(bytes))
+    }
+
+    fn publish(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        use std::io::Write as _;
+        replace(self, path, |temporary| {
+            let mut file = create_private(temporary)?;
+            file.write_all(bytes)?;
+            let_all_read(&file)
+        })
     }
 
     fn append_line(&self, path: &Path, line: &str) -> io::Result<()> {
@@ -223,6 +223,31 @@ pub fn release() -> Option<String> {
 #[cfg(not(unix))]
 pub fn release() -> Option<String> {
     None
+}
+
+/// Replaces a file by one that `write` makes at another path in the same folder.
+fn replace(host: &RealHost, path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let tag = uuid::Builder::from_random_bytes(host.random()).into_uuid().simple().to_string();
+    let temporary = folder.join(format!(".{tag}.tmp"));
+    debug_assert!(is_temporary(&temporary), "what is cut off is found again by its name");
+    let done = write(&temporary).and_then(|()| host.rename(&temporary, path));
+    if done.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    done
+}
+
+/// Lets every user of the machine read a file, whatever the process's umask is. On Windows a file has the rights of its folder.
+fn let_all_read(file: &std::fs::File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
 }
 
 /// Retries for a moment an operation that Windows refuses while another program has the file open without sharing it. Virus

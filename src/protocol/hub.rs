@@ -161,7 +161,7 @@ pub fn is_newer(this: &str, that: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::policy::{Pattern, unstated};
+    use crate::protocol::policy::{Asker, Pattern, unstated_tool};
 
     #[test]
     fn two_sides_speak_the_newest_version_that_both_know() {
@@ -191,6 +191,9 @@ mod tests {
         let mut policy = Policy::default();
         policy.deny(vec![Pattern::parse("delete-*").unwrap(), Pattern::parse("@destructive").unwrap()], "--deny");
         policy.allow(vec![Pattern::parse("get-*").unwrap()], "HOLDFAST_ALLOW");
+        policy.choose_for_client("codex".to_owned(), vec![Pattern::parse("get-a").unwrap()], "[clients.codex] tools");
+        policy.choose_in_project("Castle".to_owned(), vec![Pattern::parse("@group:Scenes").unwrap()], "a file");
+        policy.hide_denied("--hide-denied");
         policy.refuse_all("the file is broken".to_owned());
         let clients = ClientOverrides::new([
             ("codex".to_owned(), serde_json::from_str(r#"{"patience": 77}"#).unwrap()),
@@ -211,7 +214,7 @@ mod tests {
         };
         let line = serde_json::to_string(&rules).unwrap();
         assert_eq!(serde_json::from_str::<SessionRules>(&line).unwrap(), rules, "{line}");
-        assert!(policy.refusal(&["get-x"], &unstated()).is_some());
+        assert!(policy.refusal(&unstated_tool(&["get-x"]), &Asker::default()).is_some());
         let unknown = line.replacen("\"policy\"", "\"forbids\":[],\"policy\"", 1);
         assert!(
             serde_json::from_str::<SessionRules>(&unknown).is_err(),

@@ -19,6 +19,15 @@ pub struct StateRecord {
     _lock: File,
 }
 
+/// Who can read a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readers {
+    /// Only the user of this process.
+    Owner,
+    /// Every user of the machine.
+    All,
+}
+
 /// Returns the path of this process's record in a folder.
 pub fn path_in(folder: &Path) -> PathBuf {
     folder.join(format!("{}.json", std::process::id()))
@@ -57,13 +66,24 @@ impl StateRecord {
         Err(held)
     }
 
-    /// Writes the record atomically.
+    /// Writes the record atomically, as a private file.
     ///
     /// # Errors
     /// The system's error.
     pub async fn write(&self, host: &Arc<dyn Host>, bytes: Vec<u8>) -> io::Result<()> {
+        self.write_for(host, Readers::Owner, bytes).await
+    }
+
+    /// Writes the record atomically, for these readers.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub async fn write_for(&self, host: &Arc<dyn Host>, readers: Readers, bytes: Vec<u8>) -> io::Result<()> {
         let (path, writer) = (self.path.clone(), Arc::clone(host));
-        let written = crate::platform::host::run(&**host, move || writer.write(&path, &bytes));
+        let written = crate::platform::host::run(&**host, move || match readers {
+            Readers::Owner => writer.write(&path, &bytes),
+            Readers::All => writer.publish(&path, &bytes),
+        });
         written.await.unwrap_or_else(|| Err(io::ErrorKind::Interrupted.into()))
     }
 }

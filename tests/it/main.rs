@@ -13,6 +13,7 @@ mod support;
 mod bad_input;
 mod calls;
 mod causes;
+mod choice;
 mod cli;
 mod commands;
 mod demo;

@@ -92,6 +92,7 @@ pub(super) fn tool(name: &str, schema: &[u8]) -> Option<EditorTool> {
         repeatable: false,
         parallel: false,
         resumable: false,
+        group: None,
         other_names: Vec::new(),
     })
 }

@@ -68,7 +68,7 @@ impl Records {
         if self.records.is_sent(seam::id(call))
             && let Ok(result) = RawValue::from_string((word as u8).to_string())
         {
-            self.apply(Record::Answered { call: seam::id(call), result });
+            self.apply(Record::Answered { call: seam::id(call), result, runs_on: false });
         }
     }
 }
@@ -134,10 +134,11 @@ impl Step<'_> {
             world.records = Some(Records::default());
         }
         bridge::begin(world, self.setting);
-        let unanswered = world.records.as_ref().map(|records| records.records.unanswered()).unwrap_or_default();
+        let left = world.records.as_ref().map(|records| records.records.left()).unwrap_or_default();
+        let unanswered = left.into_iter().filter(|left| left.result.is_none()).map(|left| left.sent);
         let resends = broken == Broken::SendsRecordedAgain;
         let (lost, again): (Vec<SentCall>, Vec<SentCall>) =
-            unanswered.into_iter().partition(|sent| !resends && (!sent.repeatable || sent.journal.is_some()));
+            unanswered.partition(|sent| !resends && (!sent.repeatable || sent.journal.is_some()));
         for sent in again {
             self.world.records(|records| records.dropped(seam::number(sent.call)));
         }

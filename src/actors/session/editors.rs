@@ -70,8 +70,9 @@ impl SessionActor {
         for (name, known) in named(&heading.scope, &self.seat.links.known()) {
             let leads = |link: &&Arc<LinkParts>| link.leads_to() == Some(&known.project);
             let Some(link) = links.iter().find(leads).filter(|_| choice.contains(&known.project)) else { continue };
-            let published = link.tools.published.borrow();
-            members.push((published.source, Member { name, catalogue: Arc::clone(&published.catalogue) }));
+            let source = link.tools.published.borrow().source;
+            let catalogue = link.tools.visible(self.seat.client.id).catalogue;
+            members.push((source, Member { name, catalogue }));
         }
         let source = match members.iter().all(|(source, _)| *source == Source::Live) {
             true => Source::Live,
@@ -228,7 +229,7 @@ impl SessionActor {
         };
         match call {
             GatewayCall::Editors => {
-                let catalogue = Arc::clone(&here.tools.published.borrow().catalogue);
+                let catalogue = here.tools.visible(self.seat.client.id).catalogue;
                 let (_, rest) = catalogue.within_limit(asked.profile.client.tools_max);
                 let rest = rest.into_iter().map(|entry| entry.name.clone()).collect();
                 editors::list(&self.seat, &self.tasks, asked, heading.route.clone(), heading.scope.clone(), rest);

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::clients::clients;
 use super::finding::{Finding, Level};
+use super::listed::Listed;
 use super::unity_package::unity_package;
 use super::wsl::wsl;
 use crate::cli::look::{self, Look, Port, Standing};
@@ -23,7 +24,6 @@ use crate::limits::{DOCTOR_WAIT, LOCK_FILE_OLD};
 use crate::platform::filesystem;
 use crate::platform::host::{Host as _, Liveness, RealHost, System};
 use crate::protocol::dialect::Dialect;
-use crate::protocol::mcp::Catalogue;
 use crate::protocol::text::clean;
 use crate::storage::catalogue_file::{self, Unusable};
 use crate::storage::hub_folder::HubFolder;
@@ -57,20 +57,14 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     // Both checks must read the state folder before `connection` does its check, since the gateway of that check writes the
     // catalogue.
     let state = state(config, &look);
-    let listed = listed(config, &look);
+    let listed = Listed::read(config, &look);
     // Without a project or a package no editor can be found. That follows, so it is no problem of its own.
     let follows = findings.iter().any(|one| one.level == Level::Problem && matches!(one.about, "project" | "package"));
     findings.extend(connection(config, &look, follows).await);
     findings.extend(state);
-    findings.extend(clients(config, look.survey.project.as_deref(), listed));
+    findings.extend(listed.as_ref().and_then(Listed::finding));
+    findings.extend(clients(config, look.survey.project.as_deref(), listed.as_ref()));
     findings
-}
-
-/// Returns the number of tools that holdfast lists for this project, according to the catalogue on disk; `None` if there is none.
-fn listed(config: &Config, look: &Look) -> Option<usize> {
-    let (folder, project) = (config.state_dir.as_deref()?, look.survey.project.as_deref()?);
-    let file = catalogue_file::read(&RealHost, folder, project, look.survey.dialect.name()).ok()?;
-    Some(Catalogue::new(file.tools, config.development).listed())
 }
 
 fn project(config: &Config, look: &Look) -> Finding {
@@ -120,7 +114,7 @@ fn project(config: &Config, look: &Look) -> Finding {
 }
 
 /// The environment variables that change what a gateway does, and what each one does.
-pub(super) const VARIABLES: [(&str, &str); 30] = [
+pub(super) const VARIABLES: [(&str, &str); 32] = [
     ("HOLDFAST_PROJECT", "names the project, like --project"),
     ("HOLDFAST_EDITOR", "names the editor, like --editor"),
     ("HOLDFAST_HUB", "says whether a hub serves the session, like --hub"),
@@ -142,6 +136,8 @@ pub(super) const VARIABLES: [(&str, &str); 30] = [
     ("HOLDFAST_AUDIT", "is the file in which calls are recorded, like --audit"),
     ("HOLDFAST_STATE_DIR", "is the folder for catalogues, run records and large results"),
     ("HOLDFAST_METRICS", "serves metrics and a status page"),
+    ("HOLDFAST_METRICS_RECORDS", "is a folder in which other users find the metrics, like --metrics-records"),
+    ("HOLDFAST_HIDE_DENIED", "does not list the tools that rules refuse, like --hide-denied"),
     ("HOLDFAST_HTTP", "is where a hub serves MCP over HTTP, like --http"),
     ("HOLDFAST_HTTP_TOKEN_FILE", "is the file with the token of MCP over HTTP, like --http-token-file"),
     ("HOLDFAST_HTTP_HOST", "names hosts by which MCP over HTTP is known, like --http-host"),
@@ -254,7 +250,7 @@ fn configuration(config: &Config, look: &Look, right: bool) -> Vec<Finding> {
         let path = project.join(PROJECT_FILE);
         findings.push(Finding::ok("settings", format!("{} was read; it can only narrow", path.display())));
     }
-    let rules = config.policy.lines().into_iter().chain(look.survey.rules.policy.lines());
+    let rules = config.policy.lines(None).into_iter().chain(look.survey.rules.policy.lines(None));
     findings.extend(rules.map(|rules| Finding::note("policy", clean(&rules))));
     findings.extend(config.audit.as_ref().map(|path| {
         match RealHost.append_line(path, "") {

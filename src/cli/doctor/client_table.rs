@@ -25,10 +25,10 @@ pub fn show(named: Option<&str>, config: &Config, json: bool) -> Exit {
     match named.map(|word| (word, labelled(word))) {
         None if json => {
             let clients: Vec<_> = known_clients().iter().map(|client| as_json(client, &treated(client))).collect();
-            output::line(&json!({"as_of": AS_OF, "clients": clients}).to_string());
+            output::json(&json!({"as_of": AS_OF, "clients": clients}).to_string());
         }
         None => table(&known_clients().iter().map(|client| (client, treated(client))).collect::<Vec<_>>()),
-        Some((_, Some(client))) if json => output::line(&as_json(client, &treated(client)).to_string()),
+        Some((_, Some(client))) if json => output::json(&as_json(client, &treated(client)).to_string()),
         Some((_, Some(client))) => in_full(client, &treated(client)),
         Some((word, None)) => {
             let known: Vec<&str> = known_clients().iter().map(|client| client.label).collect();

@@ -6,15 +6,16 @@ use std::path::Path;
 use holdfast_client_config::{Standing, State};
 
 use super::finding::Finding;
+use super::listed::Listed;
 use crate::cli::setup::standing::{self, fix, of_old, title, why};
 use crate::config::Config;
 use crate::core::user_text;
-use crate::protocol::mcp::clients::labelled;
+use crate::protocol::mcp::clients::{a_name_of, labelled};
 use crate::protocol::text::clean;
 
 /// Returns a finding for each client that is installed or has an entry, one for each entry of an old server, and one for each
-/// client that shows fewer tools than holdfast lists. `listed` is the number of tools that holdfast lists, if known.
-pub fn clients(config: &Config, project: Option<&Path>, listed: Option<usize>) -> Vec<Finding> {
+/// client that shows fewer tools than holdfast lists. `listed`: the tools that holdfast lists, if known.
+pub(super) fn clients(config: &Config, project: Option<&Path>, listed: Option<&Listed<'_>>) -> Vec<Finding> {
     // Without a home or a path of this program nothing can be checked. `holdfast setup` names that reason, and the finding about
     // the state folder reports a missing HOME.
     let Some((standings, own)) = standing::here(project) else { return Vec::new() };
@@ -37,8 +38,9 @@ pub fn clients(config: &Config, project: Option<&Path>, listed: Option<usize>) -
     let configured = standings.iter().chain(&own).filter(|standing| standing.is_configured());
     let names: BTreeSet<&str> = configured.map(|standing| standing.client.name).collect();
     findings.extend(names.into_iter().filter_map(|name| {
-        let traits = config.clients.traits_of_client(labelled(name)?);
-        let says = user_text::too_many_tools(&traits, listed?)?;
+        let client = labelled(name)?;
+        let shown = listed?.shown_to(a_name_of(client).unwrap_or_default());
+        let says = user_text::too_many_tools(&config.clients.traits_of_client(client), shown)?;
         Some(Finding::of_sentence("client", &says))
     }));
     if standings.iter().chain(&own).any(Standing::is_configured) {

@@ -156,7 +156,7 @@ fn show(arguments: &LogsArgs, state: &Path, Chosen { log, projects, others }: &C
         output::complain(&format!("gateway {pid} {}, started {started}. Times are UTC.{others}", named(projects)));
     }
     let print = |line: &String| {
-        if arguments.json { output::line(line) } else { output::line(&readable::line(line)) }
+        if arguments.json { output::json(line) } else { output::line(&readable::line(line)) }
     };
     let (mut reader, lines) = Follower::start(log);
     lines.iter().skip(lines.len().saturating_sub(arguments.lines)).for_each(print);

@@ -101,7 +101,7 @@ fn settings(config: &Config, project: Option<&Path>) -> Value {
         "variables": variables,
         "user": config.file.as_ref().and_then(|(path, _)| file(path)),
         "project": project.and_then(|project| file(&project.join(PROJECT_FILE))),
-        "rules": config.policy.lines(),
+        "rules": config.policy.lines(None),
         "audit": config.audit.as_deref().map(display),
         "metrics": config.metrics.map(|address| address.to_string()),
         "state_folder": config.state_dir.as_deref().map(display),

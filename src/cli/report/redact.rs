@@ -288,13 +288,17 @@ fn logins(text: &str) -> String {
 
 /// Replaces addresses of mail, also if the name in it is a placeholder already.
 fn mails(text: &str) -> String {
+    // In an address of the web the sign is written as %40, and others in the name are written in the same way.
+    const SIGNS: [&str; 2] = ["@", "%40"];
     let fits = |letter: char| letter.is_alphanumeric() || "._+-".contains(letter);
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once('@') {
+    while let Some((at, sign)) = SIGNS.iter().filter_map(|sign| Some((rest.find(sign)?, *sign))).min() {
+        let (before, after) = (&rest[..at], &rest[at + sign.len()..]);
+        let fits_before = |letter: char| fits(letter) || letter == '%' && sign != "@";
         let mut user = before;
         loop {
-            let shorter = without_placeholder(user).unwrap_or(user).trim_end_matches(fits);
+            let shorter = without_placeholder(user).unwrap_or(user).trim_end_matches(fits_before);
             if shorter.len() == user.len() {
                 break;
             }
@@ -311,7 +315,7 @@ fn mails(text: &str) -> String {
             rest = after.get(domain.len()..).unwrap_or_default();
         } else {
             out.push_str(before);
-            out.push('@');
+            out.push_str(sign);
             rest = after;
         }
     }
@@ -479,6 +483,9 @@ mod tests {
             ("Ann <ann@example.org>", "Ann <<mail>>"),
             ("mailto:ann@example.org", "mailto:<mail>"),
             ("ann@example.org/x", "<mail>/x"),
+            ("https://x.org/?to=ann%40example.org&n=1", "https://x.org/?to=<mail>&n=1"),
+            ("ann%2Bgames%40example.org and eve@example.org", "<mail> and <mail>"),
+            ("100%40 x", "100%40 x"),
             ("<user>@example.org", "<mail>"),
             ("<ghp_0123456789abcdef0123>", "<secret>"),
             ("*ghp_0123456789abcdef0123*", "<secret>"),

@@ -14,7 +14,7 @@ pub(super) fn show(places: &Places, launch: &Launch, as_json_text: bool) {
     let standings = Standing::all(places, Path::new(&launch.program));
     if as_json_text {
         let clients: Vec<_> = standings.iter().map(as_json).collect();
-        output::line(&json!({"program": launch.program, "clients": clients}).to_string());
+        output::json(&json!({"program": launch.program, "clients": clients}).to_string());
         return;
     }
     let widest = CLIENTS.iter().map(|client| client.name.len()).max().unwrap_or_default();

@@ -327,6 +327,7 @@ fn index() -> String {
         ("audio", "audio in results is passed on"),
         ("tools_max", "limit of tools that it shows; 0: no limit"),
         ("flatten_schemas", "`oneOf`, `anyOf` and `allOf` at the top of a schema are removed"),
+        ("tools", "rules: only the tools that match one of them are listed for it, and may be called"),
     ] {
         let _ = writeln!(page, "| `{key}` | {meaning} |");
     }

@@ -317,7 +317,7 @@ fn report_removed(site: &Site) {
 fn check(standing: &Standing, as_json: bool) -> Exit {
     let exit = if standing.good() { Exit::Ok } else { Exit::Failed };
     if as_json {
-        output::line(&standing.as_json().to_string());
+        output::json(&standing.as_json().to_string());
         return exit;
     }
     let tone = if standing.good() { Tone::Good } else { Tone::Bad };

@@ -1,6 +1,6 @@
 use super::*;
 use crate::platform::host::RealHost;
-use crate::protocol::policy::unstated;
+use crate::protocol::policy::{Asker, unstated_tool};
 
 /// Reads a user's file with this text. Also returns the folder that it is in.
 fn user(text: &str) -> UserFile {
@@ -30,7 +30,7 @@ fn every_section_is_read() {
     assert_eq!(file.complaints, [""; 0]);
     assert_eq!((file.rules.allow.len(), file.rules.deny.len()), (1, 2));
     assert_eq!(file.audit, Some("/home/u/a.jsonl".into()));
-    assert_eq!(file.gateway.metrics.and_then(|metrics| metrics.0), Some("127.0.0.1:9464".parse().unwrap()));
+    assert_eq!(file.gateway.metrics.and_then(|metrics| metrics.address), Some("127.0.0.1:9464".parse().unwrap()));
     assert!(file.found && file.grave.is_empty());
 }
 
@@ -121,14 +121,20 @@ fn a_projects_file_narrows_and_does_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(read_project(&RealHost, folder.path()), ProjectRules::default());
     let rules = project("[policy]\nallow = ['get-*']\n[audit]\nfile = '/etc/passwd'\n[gateway]\nmetrics = 'on'\n");
-    assert!(rules.policy.refusal(&["run", "run"], &unstated()).is_some());
-    assert!(rules.policy.refusal(&["get-x", "get-x"], &unstated()).is_none(), "what else is wrong refuses nothing");
+    assert!(rules.policy.refusal(&unstated_tool(&["run", "run"]), &Asker::default()).is_some());
+    assert!(
+        rules.policy.refusal(&unstated_tool(&["get-x", "get-x"]), &Asker::default()).is_none(),
+        "what else is wrong refuses nothing"
+    );
     assert_eq!(rules.complaints.len(), 2);
     assert!(rules.complaints.iter().all(|complaint| complaint.contains("may only narrow")), "{:?}", rules.complaints);
     let rules = project("[gateway]\ndeny = ['x']\n");
-    assert!(rules.policy.refusal(&["get-x", "get-x"], &unstated()).is_some(), "a rule under another header");
+    assert!(
+        rules.policy.refusal(&unstated_tool(&["get-x", "get-x"]), &Asker::default()).is_some(),
+        "a rule under another header"
+    );
     let rules = project("[policy]\nallow = 1\n");
-    assert!(rules.policy.refusal(&["get-x", "get-x"], &unstated()).is_some());
+    assert!(rules.policy.refusal(&unstated_tool(&["get-x", "get-x"]), &Asker::default()).is_some());
 }
 
 #[test]
@@ -146,6 +152,7 @@ fn the_documentation_has_every_key_and_an_example_that_is_right() {
         (AuditSection::NAME, keys_of::<AuditSection>()),
         (GatewaySection::NAME, keys_of::<GatewaySection>()),
         (ClientSettings::NAME, keys_of::<ClientSettings>()),
+        (ProjectSection::NAME, keys_of::<ProjectSection>()),
     ];
     assert_eq!(sections.map(|(name, _)| name), SECTIONS, "the sections of this test are all that there are");
     let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
@@ -169,6 +176,7 @@ fn the_examples_in_the_fixes_are_right() {
     check::<AuditSection>();
     check::<GatewaySection>();
     assert_eq!(user(&format!("[clients.codex]\n{}\n", ClientSettings::EXAMPLE)).complaints, [""; 0]);
+    assert_eq!(user(&format!("[projects.Castle]\n{}\n", ProjectSection::EXAMPLE)).complaints, [""; 0]);
 }
 
 #[test]
@@ -192,4 +200,38 @@ fn clients_are_treated_as_the_user_says_and_one_that_is_wrong_takes_no_other_wit
     );
     let rules = project("[clients.codex]\npatience = 300\n");
     assert!(rules.complaints.iter().any(|complaint| complaint.contains("may only narrow")), "{:?}", rules.complaints);
+}
+
+#[test]
+fn tools_can_be_chosen_for_clients_and_projects_and_a_mistake_there_refuses_everything() {
+    let file =
+        user("[clients.codex]\ntools = ['a']\n[projects.Castle]\ntools = ['b']\n[projects.'/x/../y']\ntools = ['c']\n");
+    assert_eq!(file.complaints, [""; 0]);
+    assert_eq!(
+        file.clients.tools().map(|(name, tools)| (name, tools.len())).collect::<Vec<_>>(),
+        [("codex".to_owned(), 1)]
+    );
+    assert_eq!(file.projects.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["Castle", "/x/../y"]);
+    for wrong in [
+        "[clients.codex]\ntools = 'a'\n",
+        "[clients.codex]\ntool = ['a']\n",
+        "[clients.codex]\ntools = ['a']\npatiense = 9\n",
+        "[clients.codex]\ntools = ['a']\npatience = 2\n",
+        "[projects.Castle]\ntolls = ['a']\n",
+        "[projects.Castle]\ntools = ['@nothing']\n",
+        "[projects]\ntools = ['a']\n",
+        "[projects.'games/Castle']\ntools = ['a']\n",
+        "[project.Castle]\ntools = ['a']\n",
+    ] {
+        let file = user(wrong);
+        assert_eq!((file.complaints.len(), file.grave.len()), (1, 1), "{wrong}: {:?}", file.complaints);
+    }
+    for (wrong, grave) in [("[clients.codex]\ntools_mx = 3\n", 0), ("[clients.codex]\npatience = 2\n", 0)] {
+        let file = user(wrong);
+        assert_eq!((file.complaints.len(), file.grave.len()), (1, grave), "{wrong}: {:?}", file.complaints);
+    }
+    let rules = project("[clients.codex]\ntools = ['a']\n");
+    assert!(rules.policy.refusal_of_all().is_some(), "it chooses tools, and does not do so there");
+    let rules = project("[policy]\ndeny = ['a']\nhide_denied = true\n");
+    assert!(rules.policy.hides_denied() && rules.complaints.is_empty());
 }

@@ -80,6 +80,14 @@ pub trait Host: Send + Sync + 'static {
     /// # Errors
     /// The system's error.
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+
+    /// Writes a file that every user of the machine can read, atomically. Its folder must exist.
+    ///
+    /// # Errors
+    /// The system's error.
+    fn publish(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.write(path, bytes)
+    }
     /// Appends a line to a private regular file in one write. Does not follow a link. Creates the file and its folder if needed.
     /// If a full disk cut the last line short, a new line is begun first. If `line` is empty, nothing is written: the result only
     /// says whether a line could be.

@@ -29,6 +29,9 @@ pub struct EditorTool {
     /// Whether the tool's work continues after a domain reload interrupts it.
     #[serde(default)]
     pub resumable: bool,
+    /// The group that the editor's package puts the tool in, if it has groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// The names that tools like this one have in other packages. They can be called and are not listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_names: Vec<OtherName>,

@@ -12,6 +12,7 @@ use crate::limits::{
 };
 use crate::protocol::dialect::{Annotations, EditorTool, InputSchema};
 use crate::protocol::jsonrpc::RpcError;
+use crate::protocol::policy::pattern::ToolFacts;
 
 use super::caching::with_hints;
 use super::client_profile::{Audience, ClientProfile};
@@ -34,6 +35,11 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// What rules compare of the tool.
+    pub fn facts(&self) -> ToolFacts<'_> {
+        ToolFacts { names: self.names(), annotations: &self.tool.annotations, group: self.tool.group.as_deref() }
+    }
+
     /// All the names that the tool has: for clients, in the editor, and in other packages.
     pub fn names(&self) -> Vec<&str> {
         let others = self.tool.other_names.iter().map(|other| other.name.as_str());
@@ -117,6 +123,15 @@ impl Catalogue {
         let mut catalogue = Self { editors, ..Self::default() };
         catalogue.take(entries);
         catalogue
+    }
+
+    /// Returns the catalogue without the tools that have one of these names for clients.
+    #[must_use]
+    pub fn without(&self, hidden: &HashSet<&str>) -> Self {
+        let (dropped, repaired) = (self.dropped.clone(), self.repaired.clone());
+        let mut rest = Self { editors: self.editors.clone(), dropped, repaired, ..Self::default() };
+        rest.take(self.entries.iter().filter(|entry| !hidden.contains(entry.name.as_str())).cloned());
+        rest
     }
 
     /// Adds these tools as far as the list has room for them.

@@ -25,10 +25,15 @@ const KEPT: [Id; 9] = [
 
 /// Writes the file. If that fails, the failure is logged and does not delay the exit.
 pub(super) fn write(shown: &impl Shown, why: ShutdownReason) {
-    let Some(folder) = target::folder(shown) else { return };
+    let (private, public) = (target::folder(shown), shown.metrics_records());
+    if private.is_none() && public.is_none() {
+        return;
+    }
     let (host, lived) = (shown.host(), shown.began().elapsed().as_secs_f64());
     let text = words(&render(shown), why, seconds(host.now()), lived);
-    if let Err(error) = host.write(&folder.join(LAST_EXIT), text.as_bytes()) {
+    let private = private.map(|folder| host.write(&folder.join(LAST_EXIT), text.as_bytes()));
+    let public = public.map(|folder| host.publish(&folder.join(LAST_EXIT), text.as_bytes()));
+    for error in private.into_iter().chain(public).filter_map(Result::err) {
         shown.events().exporter_trouble(&format!("the last words could not be written: {error}"));
     }
 }
@@ -66,11 +71,11 @@ fn words(scrape: &str, why: ShutdownReason, now: f64, lived: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::metrics::Metrics;
+    use crate::telemetry::metrics::{Metrics, MetricsLevel};
 
     #[test]
     fn they_are_gauges_of_what_was_counted() {
-        let metrics = Metrics::recording();
+        let metrics = Metrics::recording(MetricsLevel::Full);
         metrics.add(Id::ToolCalls, ["ok", ""], 7);
         metrics.count(Id::Shutdowns, ["signal"]);
         let text = words(&metrics.render(), ShutdownReason::Signal, 1.5, 2.0);

@@ -16,6 +16,8 @@ use crate::telemetry::events::Sample;
 pub trait Shown: Gateway {
     /// Returns the address at which to serve; `None` if the exporter is off.
     fn metrics_address(&self) -> Option<SocketAddr>;
+    /// Returns the folder in which other users can read the records of the exporter; `None` if there is none.
+    fn metrics_records(&self) -> Option<PathBuf>;
     /// Returns the state folder; `None` if nothing is kept on disk.
     fn state_dir(&self) -> Option<PathBuf>;
     /// Returns the name that a hub has from its predecessor; `None` in any other gateway.

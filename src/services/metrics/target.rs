@@ -1,15 +1,20 @@
 //! The record that gives Prometheus this process's address: `<state>/metrics/<pid>.json` in the format of `file_sd`. The record
-//! is removed at the end; after a kill, the next gateway removes it.
+//! is removed at the end; after a kill, the next gateway removes it. With `--metrics-records` the same record, readable for every
+//! user, stands in a folder that the user names.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use super::shown::Shown;
+use crate::limits::METRICS_RECORD_RETRY;
+use crate::platform::host::Host;
 use crate::storage::instance_record::METRICS_FOLDER;
-use crate::storage::locked_record::{self, StateRecord};
+use crate::storage::locked_record::{self, Readers, StateRecord};
 use crate::telemetry::metrics::project_label;
 
 /// The label that tells Prometheus which hubs follow each other: they have the same name, each with its own pid and port.
@@ -22,34 +27,74 @@ pub(super) fn folder(shown: &impl Shown) -> Option<PathBuf> {
     shown.state_dir().map(|state| state.join(METRICS_FOLDER))
 }
 
-/// Writes the record, and writes it again when the project changes. The record is removed when this future is dropped.
+/// Writes the record, and writes it again when the project changes: in the state folder, and in the folder for other users if
+/// there is one. The records are removed when this future is dropped.
 pub(super) async fn keep(shown: Arc<impl Shown>, address: SocketAddr) {
-    let Some(folder) = folder(&*shown) else { return };
-    let host = shown.host();
-    let (there, below) = (Arc::clone(host), folder.clone());
-    crate::platform::host::run(&**host, move || locked_record::living(&*there, &below)).await;
-    let problem = |error: std::io::Error| {
-        shown.events().exporter_trouble(&format!("Prometheus is not told where to scrape: {error}"));
+    let keep_in = async |folder: Option<PathBuf>, readers| {
+        if let Some(folder) = folder {
+            keep_in(&*shown, address, folder, readers).await;
+        }
     };
-    let record = match StateRecord::claim(host, locked_record::path_in(&folder)).await {
-        Ok(record) => record,
-        Err(error) => return problem(error),
+    tokio::join!(keep_in(folder(&*shown), Readers::Owner), keep_in(shown.metrics_records(), Readers::All));
+}
+
+/// Keeps the record in one folder. What cannot be written is tried again.
+async fn keep_in(shown: &impl Shown, address: SocketAddr, folder: PathBuf, readers: Readers) {
+    let host = shown.host();
+    let mut is_told = false;
+    let mut problem = |error: &io::Error| {
+        if !std::mem::replace(&mut is_told, true) {
+            shown.events().exporter_trouble(&format!(
+                "Prometheus is not told where to scrape: {}: {error}. It is tried again",
+                folder.display()
+            ));
+        }
+    };
+    let record = loop {
+        match claim(host, &folder, readers).await {
+            Ok(record) => break record,
+            Err(error) => problem(&error),
+        }
+        sleep(METRICS_RECORD_RETRY).await;
     };
     let mut survey = shown.survey();
-    let mut told = None;
+    let mut written = None;
     loop {
         let project = survey.borrow_and_update().as_ref().and_then(|survey| survey.project.clone());
-        if told.as_ref() != Some(&project) {
+        if written.as_ref() != Some(&project) {
             let text = describe(address, std::process::id(), project.as_deref(), shown.hub()).to_string();
-            if let Err(error) = record.write(host, text.into_bytes()).await {
-                problem(error);
-            }
-            told = Some(project);
+            written = match record.write_for(host, readers, text.into_bytes()).await {
+                Ok(()) => Some(project),
+                Err(error) => {
+                    problem(&error);
+                    None
+                }
+            };
         }
-        if survey.changed().await.is_err() {
-            return;
+        tokio::select! {
+            changed = survey.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+            }
+            () = sleep(METRICS_RECORD_RETRY), if written.is_none() => {}
         }
     }
+}
+
+/// Takes the record of this process in a folder, after those of dead processes were removed. A folder for other users must exist:
+/// one that is made here could be read by nobody else.
+async fn claim(host: &Arc<dyn Host>, folder: &Path, readers: Readers) -> io::Result<StateRecord> {
+    let (there, below) = (Arc::clone(host), folder.to_path_buf());
+    let swept = crate::platform::host::run(&**host, move || {
+        if readers == Readers::All {
+            std::fs::metadata(&below)?;
+        }
+        locked_record::living(&*there, &below);
+        Ok::<(), io::Error>(())
+    });
+    swept.await.unwrap_or(Ok(()))?;
+    StateRecord::claim(host, locked_record::path_in(folder)).await
 }
 
 fn describe(address: SocketAddr, pid: u32, project: Option<&Path>, hub: Option<&str>) -> Value {

@@ -1,7 +1,7 @@
 //! Reads a log while its gateway goes on writing.
 
 use std::fs::File;
-use std::io::{Read as _, Seek as _};
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use super::file::{LogFile, is_head};
@@ -73,9 +73,23 @@ impl Follower {
         if cut && file.rewind().is_err() {
             return;
         }
+        // Whatever lies there: no more is read at once than a log can have. Of a longer file, which no gateway writes, it is the end.
+        let most = 2 * LOG_FILE_MAX_BYTES as u64;
+        let ahead = file.metadata().ok().zip(file.stream_position().ok());
+        let skipped = ahead.and_then(|(meta, at)| meta.len().checked_sub(most).filter(|from| *from > at));
+        if let Some(from) = skipped
+            && file.seek(SeekFrom::Start(from)).is_err()
+        {
+            return;
+        }
         let mut bytes = Vec::new();
-        // Whatever lies there: no more is read at once than a log can have.
-        let _ = file.take(2 * LOG_FILE_MAX_BYTES as u64).read_to_end(&mut bytes);
+        let _ = file.take(most).read_to_end(&mut bytes);
+        if skipped.is_some() {
+            // The rest of a line whose beginning is not read.
+            self.rest.clear();
+            let begins = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |end| end + 1);
+            bytes.drain(..begins);
+        }
         self.keep(&bytes, lines);
     }
 

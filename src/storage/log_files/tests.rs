@@ -143,3 +143,28 @@ fn a_reader_follows_over_every_new_file_and_sees_each_line_once() {
     log.write_all(line(9, 100).as_bytes()).unwrap();
     assert_eq!(reader.more().len(), 1);
 }
+
+#[test]
+fn of_a_file_that_no_gateway_wrote_the_end_is_shown_and_followed() {
+    let state = tempfile::tempdir().unwrap();
+    let folder = state.path().join(FOLDER);
+    std::fs::create_dir(&folder).unwrap();
+    let count = 5 * LOG_FILE_MAX_BYTES / 1000;
+    let text: String = (0..count).map(|number| line(number, 1000)).collect();
+    let path = folder.join("1-7.jsonl");
+    std::fs::write(&path, text).unwrap();
+    let [log] = &all(state.path())[..] else { panic!("one log") };
+    let (mut follower, lines) = Follower::start(log);
+    let numbers: Vec<usize> = lines
+        .iter()
+        .map(|line| {
+            let number = serde_json::from_str::<serde_json::Value>(line).expect("whole lines only")["number"].as_u64();
+            usize::try_from(number.unwrap()).unwrap()
+        })
+        .collect();
+    assert_eq!(numbers.last(), Some(&(count - 1)));
+    assert!(numbers.len() >= 2 * LOG_FILE_MAX_BYTES / 1000 - 2, "{} lines", numbers.len());
+    assert!(numbers.is_sorted_by(|a, b| a + 1 == *b));
+    std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(line(count, 1000).as_bytes()).unwrap();
+    assert_eq!(follower.more(), [line(count, 1000).trim_end()]);
+}

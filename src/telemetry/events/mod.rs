@@ -26,7 +26,7 @@ use self::quota::Quota;
 pub use self::sample::{HubSample, LinkSample, Sample};
 use super::flight::{FlightRecorder, Timeline};
 use super::log_queue::LogCounts;
-use super::metrics::Metrics;
+use super::metrics::{Metrics, MetricsLevel};
 use crate::platform::host::Host;
 use crate::protocol::ids::{LinkId, SessionId};
 
@@ -76,9 +76,9 @@ impl std::fmt::Debug for Events {
 }
 
 impl Events {
-    /// Returns the events of a gateway on this machine. Metrics are recorded if `counted` is true.
-    pub fn new(host: Arc<dyn Host>, counted: bool) -> Self {
-        let metrics = if counted { Metrics::recording() } else { Metrics::default() };
+    /// Returns the events of a gateway on this machine. Metrics are recorded at this level, if one is given.
+    pub fn new(host: Arc<dyn Host>, counted: Option<MetricsLevel>) -> Self {
+        let metrics = counted.map(Metrics::recording).unwrap_or_default();
         Self::of(metrics, Some(host))
     }
 

@@ -11,10 +11,11 @@ use crate::fsm::cause::{Availability, Cause, Loss, Return};
 use crate::platform::host::RealHost;
 use crate::protocol::hub::Reason;
 use crate::protocol::ids::{CallId, Epoch, SessionId};
+use crate::telemetry::metrics::MetricsLevel;
 use crate::telemetry::metrics::labels::{Instance, MessageKind, Part, Wait};
 
 fn events() -> Events {
-    Events::new(Arc::new(RealHost), true)
+    Events::new(Arc::new(RealHost), Some(MetricsLevel::Full))
 }
 
 fn has(events: &Events, line: &str) -> bool {
@@ -120,7 +121,7 @@ fn a_line_that_is_two_is_logged_also_if_nothing_is_counted() {
     let _others = [(); 2].map(|()| Dispatch::new(NoSubscriber::new()));
     let broken = Arc::<AtomicU64>::default();
     let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(Broken(Arc::clone(&broken))));
-    let events = Events::new(Arc::new(RealHost), false);
+    let events = Events::new(Arc::new(RealHost), None);
     events.message_queued(MessageKind::Response, "{\"a\":1}");
     assert_eq!(broken.load(Ordering::Relaxed), 0);
     events.message_queued(MessageKind::Response, "{\"a\":\n1}");

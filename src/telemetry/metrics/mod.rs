@@ -16,7 +16,7 @@ use metrics::{Key, Label, Level, Metadata, Recorder as _};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 
 use self::labels::Row;
-pub use self::table::{BY_PROJECT, Id, Kind, Metric, PREFIX, PROJECT, TABLE, Unit};
+pub use self::table::{BASIC, BY_PROJECT, Id, Kind, Metric, MetricsLevel, PREFIX, PROJECT, TABLE, Unit};
 use crate::limits::hub::METRIC_PROJECTS_MAX;
 use crate::limits::{LATE_SERIES_MAX, METRIC_TOOLS_MAX, PROJECT_LABEL_MAX_BYTES};
 
@@ -41,6 +41,7 @@ pub struct Metrics {
 }
 
 struct Recording {
+    level: MetricsLevel,
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
     families: Families,
@@ -72,8 +73,8 @@ impl std::fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// Returns metrics that are recorded. All of them are zero.
-    pub fn recording() -> Self {
+    /// Returns metrics that are recorded at this level. All of them are zero.
+    pub fn recording(level: MetricsLevel) -> Self {
         let mut builder = PrometheusBuilder::new();
         for metric in TABLE {
             if let Kind::Histogram(bounds) = metric.kind {
@@ -93,20 +94,17 @@ impl Metrics {
                 Kind::Histogram(_) => recorder.describe_histogram(name, None, help),
             }
         }
-        let family = |metric: &Metric| {
-            let mut family: Vec<(Row, Handle)> = metric
-                .labels
-                .rows()
-                .into_iter()
-                .map(|row| (row, register(&recorder, metric, &row.map(str::to_owned), None)))
-                .collect();
+        let family = |id: &Id| {
+            let made = |row: Row| (row, register(&recorder, id.metric(), &row.map(str::to_owned), None));
+            let mut family: Vec<(Row, Handle)> = id.rows(level).into_iter().map(made).collect();
             family.sort_by_key(|(row, _)| *row);
             family
         };
-        let families = TABLE.iter().map(family).collect();
-        let tools = Mutex::new(vec![tool_series(&recorder, labels::OTHER)]);
+        let families = <Id as strum::VariantArray>::VARIANTS.iter().map(family).collect();
+        let by_tool = Id::ToolCallsByTool.is_at(level);
+        let tools = Mutex::new(by_tool.then(|| tool_series(&recorder, labels::OTHER)).into_iter().collect());
         let (late, projects) = (Mutex::default(), Mutex::default());
-        let recording = Recording { recorder, handle, families, late, tools, projects };
+        let recording = Recording { level, recorder, handle, families, late, tools, projects };
         Self { recording: Some(Arc::new(recording)), own: None }
     }
 
@@ -133,6 +131,11 @@ impl Metrics {
             None => Arc::clone(projects.others.get_or_insert_with(|| Arc::new(recording.of_project(labels::OTHER)))),
         };
         Self { recording: self.recording.clone(), own: Some(own) }
+    }
+
+    /// How much is recorded; `None` if nothing is.
+    pub fn level(&self) -> Option<MetricsLevel> {
+        self.recording.as_ref().map(|recording| recording.level)
     }
 
     /// Whether these are a project's.
@@ -196,7 +199,7 @@ impl Metrics {
         let own = self.own.as_ref().and_then(|own| find(own, id, &row));
         let found = own.or_else(|| find(&self.recording.as_ref()?.families, id, &row));
         debug_assert!(
-            found.is_some() || !self.is_on(),
+            found.is_some() || self.level() != Some(MetricsLevel::Full),
             "{id:?} has no series {row:?}: its labels are closed, in the table"
         );
         found
@@ -205,7 +208,7 @@ impl Metrics {
     /// Sets a gauge whose label combinations are added when they first occur. A metric gets at most [`LATE_SERIES_MAX`] of them;
     /// values for further ones are dropped.
     pub fn set_late(&self, id: Id, row: Row, value: f64) {
-        let Some(recording) = &self.recording else { return };
+        let Some(recording) = self.recording.as_ref().filter(|recording| id.is_at(recording.level)) else { return };
         let mut late = recording.late.lock().unwrap_or_else(PoisonError::into_inner);
         let of_this = late.keys().filter(|(family, _)| *family == id as usize).count();
         let key = (id as usize, row);
@@ -220,7 +223,8 @@ impl Metrics {
 
     /// Creates series, set to zero, for each listed tool, up to [`METRIC_TOOLS_MAX`] tools in total.
     pub fn tools_listed<'a>(&self, listed: impl Iterator<Item = &'a str>) {
-        let Some(recording) = &self.recording else { return };
+        let by_tool = |recording: &&Arc<Recording>| Id::ToolCallsByTool.is_at(recording.level);
+        let Some(recording) = self.recording.as_ref().filter(by_tool) else { return };
         let mut tools = recording.tools.lock().unwrap_or_else(PoisonError::into_inner);
         for tool in listed {
             if tools.len() > METRIC_TOOLS_MAX {
@@ -277,7 +281,7 @@ impl Recording {
     fn of_project(&self, label: &str) -> Families {
         let series = |id: &Id| {
             let made = |row: Row| (row, register(&self.recorder, id.metric(), &row.map(str::to_owned), Some(label)));
-            let mut family: Vec<(Row, Handle)> = id.rows_of_project().into_iter().map(made).collect();
+            let mut family: Vec<(Row, Handle)> = id.rows_of_project(self.level).into_iter().map(made).collect();
             family.sort_by_key(|(row, _)| *row);
             family
         };

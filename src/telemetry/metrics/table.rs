@@ -254,22 +254,66 @@ pub const BY_PROJECT: &[Id] = &[
     Id::FsmEntered,
 ];
 
+/// How much is measured.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum MetricsLevel {
+    /// All of the table.
+    #[default]
+    Full,
+    /// The metrics of [`BASIC`]: for many gateways that one Prometheus collects.
+    Basic,
+}
+
+/// The metrics of [`MetricsLevel::Basic`]: how calls end, whether they wait, whether the editor is there, and broken promises. The
+/// machines are there as the one of the connection only.
+pub const BASIC: &[Id] = &[
+    Id::BuildInfo,
+    Id::ProcessStart,
+    Id::ProcessMemory,
+    Id::McpSession,
+    Id::ToolCalls,
+    Id::ToolCallsInFlight,
+    Id::ToolCallsQueued,
+    Id::Reloads,
+    Id::HubSessions,
+    Id::FsmState,
+    Id::FsmEntered,
+    Id::Invariants,
+];
+
 /// The label that names a project, and with it the project's editor. Prometheus has it from the record of a gateway that serves
 /// one project (`services/metrics/target.rs`); on the series of a hub, which serves several, it stands beside the other labels.
 pub const PROJECT: &str = "project";
 
 impl Id {
-    /// Returns the series that each project has in a hub; none if the metric does not tell projects apart.
-    pub fn rows_of_project(self) -> Vec<labels::Row> {
-        match self {
-            // Of the machines, only the one of the connection.
-            Self::FsmState | Self::FsmEntered => {
-                let rows = self.metric().labels.rows();
-                rows.into_iter().filter(|[machine, ..]| *machine == <bridge::Bridge as Machine>::NAME).collect()
-            }
-            id if BY_PROJECT.contains(&id) => id.metric().labels.rows(),
-            _ => Vec::new(),
+    /// Whether the metric is there at this level.
+    pub fn is_at(self, level: MetricsLevel) -> bool {
+        level == MetricsLevel::Full || BASIC.contains(&self)
+    }
+
+    /// Returns the series of the gateway at this level.
+    pub fn rows(self, level: MetricsLevel) -> Vec<labels::Row> {
+        match level {
+            MetricsLevel::Full => self.metric().labels.rows(),
+            MetricsLevel::Basic if !self.is_at(level) => Vec::new(),
+            MetricsLevel::Basic => self.rows_of_connection(),
         }
+    }
+
+    /// Returns the series that each project has in a hub at this level; none if the metric does not tell projects apart.
+    pub fn rows_of_project(self, level: MetricsLevel) -> Vec<labels::Row> {
+        let is_there = BY_PROJECT.contains(&self) && self.is_at(level);
+        if is_there { self.rows_of_connection() } else { Vec::new() }
+    }
+
+    /// Returns the rows of the table; of the machines, only those of the connection.
+    fn rows_of_connection(self) -> Vec<labels::Row> {
+        let mut rows = self.metric().labels.rows();
+        if matches!(self, Self::FsmState | Self::FsmEntered) {
+            rows.retain(|[machine, ..]| *machine == <bridge::Bridge as Machine>::NAME);
+        }
+        rows
     }
 
     /// Returns the metric's row of the table.

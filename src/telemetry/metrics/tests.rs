@@ -57,7 +57,7 @@ fn the_names_follow_prometheus_and_the_table_its_ids() {
 
 #[test]
 fn every_series_is_there_and_zero_before_anything_happened() {
-    let text = Metrics::recording().render();
+    let text = Metrics::recording(MetricsLevel::Full).render();
     for metric in TABLE {
         let name = metric.full_name();
         if !matches!(metric.labels, Labels::Open(_) | Labels::Late(_)) {
@@ -79,9 +79,41 @@ fn every_series_is_there_and_zero_before_anything_happened() {
     assert!(!text.contains("quantile="), "a histogram without buckets is a summary");
 }
 
+/// A team's Prometheus has this many series from each gateway, whatever its session does.
+#[test]
+fn the_basic_level_has_about_sixty_series_and_the_causes_of_every_verdict() {
+    let metrics = Metrics::recording(MetricsLevel::Basic);
+    metrics.set_build("0.1.0", "abc", "2026-07-28");
+    metrics.set_late(Id::McpSession, ["handshake", "2025-06-18", "codex"], 1.0);
+    metrics.tools_listed(["compile", "echo"].into_iter());
+    metrics.count_tool("compile", "ok");
+    metrics.count(Id::McpRequests, ["tools/call", "ok"]);
+    metrics.count(Id::ToolCalls, ["not_executed", "reloading"]);
+    metrics.count(Id::Invariants, ["broken_line"]);
+    let text = metrics.render();
+    let count = samples(&text).count();
+    assert!((60..=75).contains(&count), "{count} series:\n{text}");
+    for line in [
+        "holdfast_tool_calls_total{verdict=\"not_executed\",cause=\"reloading\"} 1",
+        "holdfast_invariant_violations_total{invariant=\"broken_line\"} 1",
+        "holdfast_fsm_state{machine=\"bridge\",state=\"ready\"} 0",
+    ] {
+        assert!(samples(&text).any(|known| known == line), "{line}\n{text}");
+    }
+    let names: Vec<String> = BASIC.iter().map(|id| id.metric().full_name()).collect();
+    let is_basic = |line: &str| names.iter().any(|name| line.split(['{', ' ']).next() == Some(name));
+    assert!(samples(&text).all(is_basic), "{text}");
+    let of_project = metrics.of_project(Path::new("/games/Castle"));
+    of_project.set(Id::ToolCallsQueued, [], 2.0);
+    of_project.count(Id::ToolCallsByProject, ["ok"]);
+    let more = samples(&metrics.render()).count() - count;
+    assert!((10..=20).contains(&more), "{more} series for each project of a hub");
+    assert!(metrics.render().contains("holdfast_tool_calls_queued{project=\"Castle\"} 2"));
+}
+
 #[test]
 fn counts_land_in_their_series_and_nothing_is_counted_when_off() {
-    let metrics = Metrics::recording();
+    let metrics = Metrics::recording(MetricsLevel::Full);
     metrics.count(Id::McpRequests, ["tools/call", "ok"]);
     metrics.count(Id::McpRequests, ["tools/call", "ok"]);
     metrics.record(Id::ReloadDuration, [], 4.0);
@@ -106,12 +138,12 @@ fn counts_land_in_their_series_and_nothing_is_counted_when_off() {
 #[test]
 #[should_panic(expected = "its labels are closed")]
 fn a_label_outside_the_table_is_noticed_in_tests() {
-    Metrics::recording().count(Id::McpRequests, ["tools/call", "fine"]);
+    Metrics::recording(MetricsLevel::Full).count(Id::McpRequests, ["tools/call", "fine"]);
 }
 
 #[test]
 fn a_hostile_session_stays_within_the_budget_and_puts_no_word_of_its_own_on_a_series() {
-    let metrics = Metrics::recording();
+    let metrics = Metrics::recording(MetricsLevel::Full);
     metrics.set_build("1.2.3", "abc", "2025-11-25");
     let names: Vec<String> = (0..10_000).map(|number| format!("HOSTILE\"}} {number}\n{{le=\"1\"}}")).collect();
     // The editor lists arbitrary tools, and a client calls arbitrary tools under arbitrary client names.
@@ -144,7 +176,7 @@ fn a_hostile_session_stays_within_the_budget_and_puts_no_word_of_its_own_on_a_se
 
 #[test]
 fn each_project_of_a_hub_has_its_own_series_and_those_after_the_last_share_theirs() {
-    let metrics = Metrics::recording();
+    let metrics = Metrics::recording(MetricsLevel::Full);
     let before = samples(&metrics.render()).count();
     let paths: Vec<PathBuf> = (0..1000).map(|number| PathBuf::from(format!("/games/{number}/Castle"))).collect();
     let all: Vec<Metrics> = paths.iter().map(|path| metrics.of_project(path)).collect();
@@ -213,6 +245,10 @@ fn values(metric: &Metric) -> Vec<(&'static str, Vec<&'static str>)> {
     metric.labels.values().into_iter().chain(project).collect()
 }
 
+fn is_basic(metric: &Metric) -> bool {
+    BASIC.iter().any(|id| id.metric().name == metric.name)
+}
+
 fn kind(metric: &Metric) -> &'static str {
     match metric.kind {
         Kind::Counter => "counter",
@@ -229,7 +265,7 @@ fn the_list_for_the_dashboards_is_the_table() {
             let labels: serde_json::Map<String, Value> =
                 values(metric).into_iter().map(|(name, values)| (name.to_owned(), json!(values))).collect();
             let unit: &'static str = metric.unit.into();
-            json!({"name": metric.full_name(), "type": kind(metric), "unit": unit, "help": metric.help, "labels": labels})
+            json!({"name": metric.full_name(), "type": kind(metric), "unit": unit, "help": metric.help, "labels": labels, "basic": is_basic(metric)})
         })
         .collect();
     let mut text = serde_json::to_string_pretty(&json!({"metrics": metrics})).unwrap();
@@ -243,6 +279,10 @@ fn the_list_for_people_is_the_table() {
                     do not edit.\n\nServed by `holdfast --metrics` under `/metrics`. Every series stands at zero from the start, \
                     unless marked *late*; `*` stands for a value that\nno enum knows: this build's, the name of a tool that an \
                     editor listed (24 of them, then `other`), or a project.\n\n\
+                    `--metrics=basic` serves only the metrics that are marked **basic**: about 60 series of a gateway in place of \
+                    more than a thousand, for a\nPrometheus that collects the gateways of many people. Of the machines it has only \
+                    `bridge`, the connection to the editor. What then is missing on the\ndashboards and from the \
+                    alerts is in [collecting-metrics.md](collecting-metrics.md).\n\n\
                     The label `project` names the project's editor. A gateway that serves one editor does not write it: \
                     Prometheus has it from the gateway's\nrecord, for all series. A hub serves several editors, so it writes the \
                     label onto the series of the metrics that list it here, for each of the\nfirst 16 projects (all others are \
@@ -263,6 +303,7 @@ fn the_list_for_people_is_the_table() {
             })
             .collect();
         let late = if matches!(metric.labels, Labels::Late(_)) { " *late*" } else { "" };
+        let basic = if is_basic(metric) { " **basic**" } else { "" };
         let bounds = match metric.kind {
             Kind::Histogram(bounds) => {
                 format!(". Buckets: {}", bounds.iter().map(f64::to_string).collect::<Vec<_>>().join(", "))
@@ -270,8 +311,14 @@ fn the_list_for_people_is_the_table() {
             Kind::Counter | Kind::Gauge => String::new(),
         };
         let name = metric.full_name();
-        writeln!(text, "| `{name}` | {}{late} | {} | {}{bounds} |", kind(metric), labels.join("<br>"), metric.help)
-            .unwrap();
+        writeln!(
+            text,
+            "| `{name}` | {}{late}{basic} | {} | {}{bounds} |",
+            kind(metric),
+            labels.join("<br>"),
+            metric.help
+        )
+        .unwrap();
     }
     same_as_stored("docs/metrics.md", &text);
 }

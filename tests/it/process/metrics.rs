@@ -130,6 +130,79 @@ fn a_killed_gateway_leaves_a_record_that_the_next_one_reaps() {
     assert!(records(&room).is_empty(), "{:?}", records(&room));
 }
 
+/// A collector that runs as another user finds the gateway in a folder that the user names, and gets the few series that are
+/// meant for many gateways.
+#[test]
+fn another_user_finds_the_basic_metrics_in_a_folder_that_everybody_may_read() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &[]);
+    let project = room.project().display().to_string();
+    let shared = room.path().join("shared");
+    std::fs::create_dir(&shared).expect("a folder");
+    let folder = shared.display().to_string();
+    let arguments = ["--metrics=basic", "--metrics-records", &folder, "--project", &project];
+    let mut client = Client::open(&room, &arguments);
+    client.echoes();
+    let copy = shared.join(format!("{}.json", client.pid()));
+    let named =
+        |path: &PathBuf| std::fs::read_to_string(path).is_ok_and(|text| text.contains("\"project\":\"project\""));
+    until("the record", || named(&copy));
+    until("its original", || record(&room, &client).is_some_and(|record| record[0]["labels"]["project"] == "project"));
+    let told: Value = serde_json::from_slice(&std::fs::read(&copy).expect("it is there")).expect("JSON");
+    assert_eq!(Some(&told), record(&room, &client).as_ref());
+    assert!(!told.to_string().contains(room.path().to_str().expect("UTF-8")), "{told}");
+    // Not `scrape`, which wants all machines.
+    let scrape = || fetch(&target(&room, &client), "/metrics");
+    let all = scrape();
+    let series = all.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).count();
+    assert!((60..=75).contains(&series), "{series} series\n{all}");
+    assert!(has(&all, "holdfast_tool_calls_total{verdict=\"ok\",cause=\"\"} 1"), "{all}");
+    unity.order("reload 300");
+    until("the return", || has(&scrape(), "holdfast_unity_reloads_total{result=\"completed\"} 1"));
+    client.echoes();
+    client.close(&room);
+    assert!(!copy.exists(), "it goes with its gateway");
+    let words = shared.join("holdfast_last_exit.prom");
+    let text = std::fs::read_to_string(&words).expect("last words");
+    assert!(has(&text, "holdfast_last_exit_tool_calls{verdict=\"ok\",cause=\"\"} 2"), "{text}");
+    readable_by_all(&words);
+}
+
+/// Checks that others may read a file and nobody else may write it.
+fn readable_by_all(path: &std::path::Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(path).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o644, "{}", path.display());
+    }
+    #[cfg(not(unix))]
+    assert!(path.exists());
+}
+
+/// The records are a convenience: a folder that is missing costs no call, is told, and is used once it is there.
+#[test]
+fn a_folder_for_records_that_is_missing_is_told_and_costs_nothing() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &[]);
+    let project = room.project().display().to_string();
+    let missing = room.path().join("missing");
+    let folder = missing.display().to_string();
+    let arguments = ["--metrics", "--metrics-records", &folder, "--project", &project];
+    let mut client = Client::open(&room, &arguments);
+    client.echoes();
+    target(&room, &client);
+    let id = client.call("holdfast_status", &json!({}));
+    let status = client.answer(id).text();
+    assert!(status.contains("--metrics-records: there is no folder") && status.contains("create it"), "{status}");
+    client.close(&room);
+    assert!(!missing.exists(), "nobody else could read it");
+    assert!(
+        room.state().join("metrics/holdfast_last_exit.prom").exists(),
+        "what is not public is written all the same"
+    );
+}
+
 #[test]
 fn nothing_is_served_unasked_and_nothing_beyond_this_machine() {
     let room = Room::new();

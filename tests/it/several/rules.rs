@@ -95,3 +95,67 @@ async fn a_session_without_roots_works_in_the_project_around_its_working_directo
     assert_eq!(caller.close().await, ShutdownReason::InputEnded);
     stage.end().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_session_lists_what_its_own_choice_and_that_of_the_hub_both_have() {
+    let choice = |client: &str, tools: &[&str]| {
+        let mut policy = Policy::default();
+        let tools = tools.iter().map(|tool| Pattern::parse(tool).unwrap()).collect();
+        policy.choose_for_client(client.to_owned(), tools, "config.toml");
+        policy
+    };
+    // The hub's own file chooses too: of the two rules the stricter one holds.
+    let stage = Stage::with(Config { policy: choice(support::UNKNOWN, &["count", "get-logs"]), ..Config::default() });
+    let unity = stage.editor(0).await;
+    let rules = |policy| SessionRules { project: Some(stage.project(0)), policy, ..SessionRules::default() };
+    let mut free = session(&stage, rules(Policy::default())).await;
+    let mut bound = session(&stage, rules(choice(support::UNKNOWN, &["count", "echo"]))).await;
+    for (caller, sees) in [(&mut free, &["count", "get-logs"][..]), (&mut bound, &["count"])] {
+        let mut tools = caller.client.tools().await;
+        tools.retain(|tool| !tool.starts_with("holdfast_"));
+        tools.sort();
+        assert_eq!(tools, sees);
+    }
+    assert!(!bound.count("both").await.1);
+    for (tool, caller) in [("echo", &mut free), ("get-logs", &mut bound)] {
+        let id = caller.client.call(tool, json!({})).await;
+        let (text, error) = caller.client.text(&id).await;
+        assert!(error && text.contains("not among the tools chosen for the client"), "{text}");
+    }
+    assert_eq!(unity.runs("both"), 1);
+    for caller in [free, bound] {
+        assert_eq!(caller.close().await, ShutdownReason::InputEnded);
+    }
+    stage.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_union_of_several_editors_leaves_out_what_is_hidden_in_each_project() {
+    let stage = Stage::new();
+    let editors = [stage.editor(0).await, stage.editor(1).await];
+    let mut policy = denying("get-logs");
+    policy.choose_in_project("Castle".to_owned(), vec![Pattern::parse("echo").unwrap()], "config.toml");
+    policy.hide_denied("--hide-denied");
+    let mut caller = stage.attach_with(SessionRules { policy, ..SessionRules::default() }, PIPE);
+    caller.client.read();
+    caller.client.open_as(support::PATIENT, "2025-06-18", json!({"roots": {}})).await;
+    stage.answer_roots(&mut caller, 0, &[stage.project(0), stage.project(1)]).await;
+    let castle = caller.client.call("count", json!({"key": "castle", "holdfast_editor": "Castle"})).await;
+    let (text, error) = caller.client.text(&castle).await;
+    assert!(error && text.contains("not among the tools chosen for the project Castle"), "{text}");
+    let forest = caller.client.call("count", json!({"key": "forest", "holdfast_editor": "Forest"})).await;
+    let (text, error) = caller.client.text(&forest).await;
+    assert!(!error, "{text}");
+    let id = caller.client.request("tools/list", json!({})).await;
+    let list = caller.client.result(&id).await;
+    let of = |name: &str| list["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == name).cloned();
+    let editors_of = |name: &str| {
+        let says = of(name)?["inputSchema"]["properties"]["holdfast_editor"]["description"].clone();
+        says.as_str().map(|says| ["Castle", "Forest"].map(|editor| says.contains(editor)))
+    };
+    assert_eq!((editors_of("echo"), editors_of("count")), (Some([true; 2]), Some([false, true])), "{list}");
+    assert_eq!(of("get-logs"), None);
+    assert_eq!((editors[0].runs("castle"), editors[1].runs("forest")), (0, 1));
+    assert_eq!(caller.close().await, ShutdownReason::InputEnded);
+    stage.end().await;
+}

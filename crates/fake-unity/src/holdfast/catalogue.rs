@@ -13,6 +13,13 @@ use crate::work::{Begun, Fault};
 pub(crate) const BLOCKED: &str = "Tool is blocked by security settings";
 /// The message of the refusal of a blocked tool.
 pub(crate) const BLOCKED_MESSAGE: &str = "Tool blocked by security settings";
+/// The groups of the package's own tools, as far as the model has these tools.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Editor", &["compile", "get-logs", "clear-console", "get-menu-items", "execute-menu-item"]),
+    ("Scenes", &["get-hierarchy", "find-game-objects"]),
+    ("Assets", &["unity-search", "get-provider-details"]),
+    ("Tests", &["run-tests"]),
+];
 /// The setting that blocks tools.
 pub(crate) const BLOCKED_SETTING: &str = "AllowMenuItemExecution";
 /// How to allow a blocked tool.
@@ -172,7 +179,7 @@ pub(crate) fn entry(tool: &Tool, traits: &Traits, blocked: bool) -> String {
         .flag("idempotentHint", traits.idempotent)
         .flag("openWorldHint", traits.open_world);
     let schema = traits.schema.map_or_else(|| schema(tool), str::to_owned);
-    Object::new()
+    let entry = Object::new()
         .text("name", &tool.name)
         .text("description", tool.spec.about)
         .raw("inputSchema", &schema)
@@ -181,8 +188,12 @@ pub(crate) fn entry(tool: &Tool, traits: &Traits, blocked: bool) -> String {
         .flag("offMainThread", traits.off_main_thread)
         .flag("resumable", traits.resumable)
         .flag("developmentOnly", tool.spec.development)
-        .raw("blocked", &if blocked { quoted(BLOCKED) } else { "null".to_owned() })
-        .finish()
+        .raw("blocked", &if blocked { quoted(BLOCKED) } else { "null".to_owned() });
+    let group = GROUPS.iter().find(|(_, tools)| tools.contains(&tool.name.as_str()));
+    match group {
+        Some((group, _)) => entry.text("group", group).finish(),
+        None => entry.finish(),
+    }
 }
 
 /// Returns the JSON Schema of a tool's parameters.

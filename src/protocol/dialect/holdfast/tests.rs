@@ -355,6 +355,7 @@ fn a_later_sending_bears_another_id_and_resumable_work_no_short_limit() {
         repeatable: false,
         parallel: false,
         resumable,
+        group: None,
         other_names: Vec::new(),
     };
     let prepare = |nth, resumable, arguments: &str| {

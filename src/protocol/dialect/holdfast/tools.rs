@@ -6,6 +6,8 @@ use serde_json::value::RawValue;
 
 use crate::limits::OTHER_NAMES_MAX;
 
+use crate::protocol::text::clean;
+
 use super::super::listing::{self, Bad};
 use super::super::{Annotations, EditorTool, InputSchema, ListStep, OtherName, Reply, ToolListing};
 
@@ -31,6 +33,8 @@ struct Tool {
     resumable: bool,
     #[serde(default)]
     development_only: bool,
+    #[serde(default)]
+    group: Option<String>,
     #[serde(default)]
     other_names: Vec<OtherName>,
     #[serde(default)]
@@ -87,6 +91,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
         development_only: tool.development_only,
         parallel: tool.parallel,
         resumable: tool.resumable,
+        group: tool.group.map(|group| clean(&group)).filter(|group| !group.is_empty()),
         other_names: tool.other_names,
     })
 }

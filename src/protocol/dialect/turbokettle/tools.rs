@@ -75,6 +75,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
         parallel: entry.get("requiresMainThread").and_then(Value::as_bool) == Some(false),
         resumable: false,
         name: name.to_owned(),
+        group: None,
         other_names: Vec::new(),
     })
 }
@@ -121,6 +122,7 @@ fn wait_ready() -> EditorTool {
         repeatable: true,
         parallel: true,
         resumable: false,
+        group: None,
         other_names: Vec::new(),
     }
 }

@@ -85,6 +85,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
         parallel: false,
         resumable: false,
         name,
+        group: None,
         other_names: Vec::new(),
     })
 }

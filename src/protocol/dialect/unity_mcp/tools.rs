@@ -213,6 +213,7 @@ fn tool(name: &str, effect: Effect, about: &str, required: &[&str], properties: 
         repeatable: effect == Effect::Looks,
         parallel: false,
         resumable: false,
+        group: None,
         other_names: Vec::new(),
     }
 }

@@ -26,6 +26,13 @@ pub fn labelled(word: &str) -> Option<&'static Client> {
     CLIENTS.iter().find(|client| client.label == word)
 }
 
+/// Returns a name by which this client is known: one that it gives itself, or the beginning of one. `None` if no such name is known.
+pub fn a_name_of(client: &Client) -> Option<&'static str> {
+    client.names.first().map(|named| match named {
+        Named::Exactly(name) | Named::From(name) => *name,
+    })
+}
+
 /// All clients in the table.
 pub fn known_clients() -> &'static [Client] {
     CLIENTS

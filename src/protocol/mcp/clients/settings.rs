@@ -10,6 +10,7 @@ use super::lookup::{begins, client_of, labelled, traits_of};
 use crate::limits::{
     CLIENT_FIELD_MAX_BYTES, PATIENCE_MARGIN, PATIENCE_MAX, RESULT_INLINE_MAX_BYTES, RESULT_TEXT_MIN_BYTES,
 };
+use crate::protocol::policy::pattern::Pattern;
 
 /// One `[clients.NAME]` section. A missing key keeps the value of the table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub struct ClientSettings {
     pub tools_max: Option<usize>,
     /// Whether `oneOf`, `anyOf` and `allOf` at the top of a schema are removed.
     pub flatten_schemas: Option<bool>,
+    /// The tools that the client lists and may call. They become part of the policy, which goes to a hub in their place.
+    #[serde(skip_serializing)]
+    pub tools: Option<Vec<Pattern>>,
 }
 
 impl ClientSettings {
@@ -70,6 +74,14 @@ impl ClientSettings {
             ..traits
         }
     }
+}
+
+/// Returns the position of the NAME that means the client with this `clientInfo.name` most specifically: an exact name before a
+/// longer prefix, and that before the word of a client of the table. `None` if no NAME means it.
+pub fn most_specific<'a>(words: impl Iterator<Item = &'a str>, name: &str) -> Option<usize> {
+    let name = name.trim();
+    let meant = words.enumerate().filter_map(|(at, word)| Some((Whom::of(word).ok()?, at)));
+    meant.filter(|(whom, _)| whom.means(name)).max().map(|(_, at)| at)
 }
 
 /// The clients that a `[clients.NAME]` section is about.
@@ -175,6 +187,11 @@ impl ClientOverrides {
             .iter()
             .filter(|(whom, _)| whom.means(name))
             .fold(traits_of(name), |traits, (_, settings)| settings.over(traits))
+    }
+
+    /// The tools that the user chose for clients, each with the NAME of its section.
+    pub fn tools(&self) -> impl Iterator<Item = (String, &[Pattern])> {
+        self.0.iter().filter_map(|(whom, settings)| Some((whom.word(), settings.tools.as_deref()?)))
     }
 
     /// Whether the user has settings for a client with this name.
