@@ -54,10 +54,26 @@ client() { # client NAME SERVER...
         ts_v2-*) "$NODE" "$here/ts_v2_client.mjs" "${name#ts_v2-}" -- "$@" ;;
         py_v1) "$PYTHON" "$here/py_v1_client.py" -- "$@" ;;
         py_v2-*) "$PYTHON_V2" "$here/py_v2_client.py" "${name#py_v2-}" -- "$@" ;;
-        # Nobody can reach this one's pipes.
-        rmcp-*) rmcp "${name#rmcp-}" -- "$NODE" "$here/record.mjs" "$name" "$@" ;;
+        rmcp-*) rmcp_recorded "${name#rmcp-}" "$@" ;;
         conformance-*) "$NODE" "$here/conformance.mjs" "$here/conformance_${name#conformance-}.yml" -- "$@" ;;
         inspector-*) inspector "${name#inspector-}" "$@" ;;
+    esac
+}
+
+rmcp_recorded() { # rmcp_recorded ERA SERVER...: nobody can reach this one's pipes and connections
+    local status=0 proxy=
+    case $2 in
+        http://*)
+            # The token is the client's to send.
+            env -u HOLDFAST_TOKEN "$NODE" "$here/http_proxy.mjs" "$2" "rmcp-$1-http" "$room/http" >"$room/proxy" &
+            proxy=$!
+            until [ -s "$room/proxy" ] || ! kill -0 "$proxy"; do sleep 0.1; done
+            HOLDFAST_SOCKET=$room/http rmcp "$1" -- "$2" || status=$?
+            kill "$proxy"
+            rm -f "$room/http" "$room/proxy"
+            return "$status"
+            ;;
+        *) rmcp "$1" -- "$NODE" "$here/record.mjs" "rmcp-$1" "${@:2}" ;;
     esac
 }
 
@@ -79,8 +95,45 @@ inspector() { # inspector ERA SERVER...: calls, lists, and puts load on
 # A home of its own, so that nothing of this machine is found and nothing stays. `room` is a local of the callers.
 in_room() { (cd "$room" && HOME=$room/home TMPDIR=$room/tmp FAKE_UNITY_STEER=$room/steer "$@"); }
 
-against_the_gateway() { # against_the_gateway CLIENT DIALECT: writes what it saw and its verdict to files; runs beside others
-    local name=$1 dialect=$2 room=$work/real-$1-$2 line= unity= status=0 fixtures=()
+# begin_hub FLAG...: starts a hub that serves HTTP in the room; sets hub, url and HOLDFAST_TOKEN.
+begin_hub() {
+    HOME=$room/home TMPDIR=$room/tmp "$HOLDFAST_BIN" hub --http 127.0.0.1:0 --state-dir "$room/state" "$@" >"$room/hub.out" 2>"$room/hub.err" </dev/null 9>&- &
+    hub=$!
+    for _ in $(seq 600); do
+        url=$(sed -n 's/.*"http":"\([^"]*\)".*/\1/p' "$room/state/hub/hub.json" 2>/dev/null)
+        [ -z "$url" ] || break
+        kill -0 "$hub" 2>/dev/null || return 1
+        sleep 0.1
+    done
+    url=$url/$(printf %s "$room/project" | sed 's|/|%2F|g')
+    HOLDFAST_TOKEN=$(cat "$room/state/http_token")
+    export HOLDFAST_TOKEN
+}
+
+over_http() { # over_http CLIENT: the client at a hub's URL, without the token first
+    local name=$1 hub='' url='' status=0 flags=()
+    # The suite reaches the hub through a proxy with a port of its own.
+    case $name in conformance-*) flags=(--http-host '127.0.0.1,localhost') ;; esac
+    begin_hub "${flags[@]}" || { cat "$room/hub.err"; return 1; }
+    case $name in
+        conformance-*) ;;
+        *)
+            (
+                unset HOLDFAST_WIRE
+                HOLDFAST_TOKEN=wrong PROOF_ONLY=initialize PROOF_EXPECTED=initialize in_room client "$name" "$url"
+            ) >"$room/refused" 2>&1 9>&- </dev/null && status=1
+            grep -q '^FAIL initialize' "$room/refused" || status=1
+            [ "$status" = 0 ] && echo "  ok without the token nothing is served" || { echo "FAIL served without the token: $(tail -n 3 "$room/refused")"; return 1; }
+            ;;
+    esac
+    in_room client "$name" "$url" 9>&- </dev/null || status=$?
+    kill "$hub"
+    wait "$hub" || { echo "FAIL the hub ended with $?: $(tail -n 3 "$room/hub.err")"; status=1; }
+    return "$status"
+}
+
+against_the_gateway() { # against_the_gateway CLIENT DIALECT OVER: writes what it saw and its verdict to files; runs beside others
+    local name=$1 dialect=$2 over=$3 room=$work/real-$1-$2-$3 line='' unity='' status=0 fixtures=()
     mkdir -p "$room/home" "$room/tmp"
     mkfifo "$room/steer"
     exec 9<>"$room/steer" # held open, so that neither side waits for the other or sees an end
@@ -97,18 +150,18 @@ against_the_gateway() { # against_the_gateway CLIENT DIALECT: writes what it saw
         sleep 0.1
     done
     case $line in
-        *'"listening"'*)
+        *'"listening"'*) if [ "$over" = http ]; then over_http "$name" >"$room/out" 2>"$room/err" || status=$?; else
             # It listens for changes, lists once and goes: at its first meeting with an editor it would see our own tools only.
             case $name in inspector-*) in_room "$HOLDFAST_BIN" tools --project "$room/project" --dialect "$dialect" >/dev/null 2>&1 9>&- </dev/null ;; esac
             in_room client "$name" "$HOLDFAST_BIN" --project "$room/project" --dialect "$dialect" >"$room/out" 2>"$room/err" 9>&- </dev/null || status=$?
-            ;;
+            fi ;;
         *) status="no fake Unity: $line" ;;
     esac
     if [ "$status" = 0 ]; then
-        echo "ok   $name against holdfast, with $dialect"
+        echo "ok   $name against holdfast over $over, with $dialect"
     else
         { tail -n 20 "$room/err" && tail -n 5 "$room/unity.out" "$room/unity.err"; } >>"$room/out" 2>&1
-        echo "FAIL $name against holdfast, with $dialect ($status)"
+        echo "FAIL $name against holdfast over $over, with $dialect ($status)"
     fi >"$room/verdict"
     echo quit >&9
     for _ in $(seq 20); do
@@ -204,24 +257,29 @@ finished() { # finished: waits, and reads the rooms so far
 rooms=()
 if [ -z "$self_test_only" ]; then
     say "what people run, against holdfast"
-    real() { # real CLIENT DIALECT
-        rooms+=("$work/real-$1-$2")
-        mkdir -p "$work/real-$1-$2" && touch "$work/real-$1-$2/shown"
-        at_once "${CLIENT_JOBS:-3}" against_the_gateway "$1" "$2"
+    real() { # real CLIENT DIALECT [http]
+        local room=$work/real-$1-$2-${3:-stdio}
+        rooms+=("$room")
+        mkdir -p "$room" && touch "$room/shown"
+        at_once "${CLIENT_JOBS:-3}" against_the_gateway "$1" "$2" "${3:-stdio}"
     }
     for entry in $CLIENTS; do real "${entry%:*}" holdfast; done
     for name in ts_v1 py_v1; do real "$name" uloop; done
     for era in legacy auto modern; do real "inspector-$era" holdfast; done
+    finished
+    took "over stdio"
+    for entry in $CLIENTS; do real "${entry%:*}" holdfast http; done
     finished
     # By itself: some of its checks wait for half a second only.
     for dialect in holdfast uloop; do
         real "conformance-$dialect" "$dialect"
         wait
     done
+    real conformance-http holdfast http
     finished
+    took "over HTTP, and conformance"
 fi
-
-took "what people run"
+section=$(date +%s)
 say "the same against broken servers"
 "$NODE" "$here/broken_server.mjs" --list >"$work/modes" || die "broken_server.mjs does not run"
 jobs_at_once=${CLIENT_JOBS:-6}
