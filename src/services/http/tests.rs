@@ -266,7 +266,9 @@ async fn what_is_not_a_request_of_this_machines_programs_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn a_target_may_name_the_host_that_the_header_names() {
     let stage = Stage::new(POSTS);
-    for (target, parts) in [("http://localhost/logs/a%2Fb", "logs|a/b"), ("http://LOCALHOST", ""), ("HTTP://localhost/", "")] {
+    for (target, parts) in
+        [("http://localhost/logs/a%2Fb", "logs|a/b"), ("http://LOCALHOST", ""), ("HTTP://localhost/", "")]
+    {
         let text = stage.says(&format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n")).await;
         assert_eq!(body(&text), format!("GET {parts} 0"), "{target}");
     }

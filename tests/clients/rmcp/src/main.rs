@@ -9,7 +9,8 @@
 //! Over HTTP it connects to the Unix socket at HOLDFAST_SOCKET, which `../http_proxy.mjs` joins with the server: the SDK's client for
 //! TCP brings fifty more crates.
 //!
-//! The checks have the names of those in `../checks.mjs`, and `PROOF_ONLY`, `PROOF_EXPECTED` and `PROOF_IMAGES` mean the same. This SDK tells nobody
+//! The checks have the names of those in `../checks.mjs`, and `PROOF_ONLY`, `PROOF_EXPECTED`, `PROOF_IMAGES` and
+//! `PROOF_SESSIONS` mean the same. This SDK tells nobody
 //! how its child ended: the exit code is the other clients' to check.
 
 use std::io::Write as _;
@@ -373,7 +374,7 @@ async fn prove(
     let client = opened.map_err(said).and_then(|opened| opened.map_err(said)).map_err(at("initialize"))?;
 
     let images = std::env::var("PROOF_IMAGES").is_ok_and(|images| images == "no").then_some(false).unwrap_or(true);
-    let no_session = over_http && !modern;
+    let no_session = over_http && !modern && std::env::var("PROOF_SESSIONS").is_err();
     let mut proof = Proof { modern, images, only, steer, handler, client, passed: 0, no_session, breaks: false };
     proof.check("initialize", Proof::initialize).await?;
     proof.check("tools", Proof::tools).await?;
