@@ -489,7 +489,7 @@ pub const METRIC_TOOLS_MAX: usize = 24;
 pub const LATE_SERIES_MAX: usize = 16;
 /// Series of one gateway without those of a hub's editors, whatever its peers do: few enough for a Prometheus server that scrapes
 /// many gateways.
-pub const SERIES_MAX: usize = 1550;
+pub const SERIES_MAX: usize = 1500;
 /// Transitions kept of each machine: about ten seconds of a dial loop, which makes some thirty a second, or a day of quiet work.
 /// Older states are kept second by second, for two minutes, in another form.
 pub const FLIGHT_RECORD_MAX: usize = 256;

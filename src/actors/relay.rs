@@ -31,6 +31,7 @@ use crate::platform::local_socket::Peer;
 use crate::protocol::hub::{self};
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
+use crate::protocol::mcp::request::List;
 use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{
     self, ClientInfo, ClientProfile, Notification, OfferRequest, ProtocolVersion, Request, ToolResult,
@@ -212,6 +213,10 @@ impl RelayActor {
                 }
                 None
             }
+            Ok(Request::Offer(OfferRequest::ListResources)) => {
+                self.seat.client.with_handshake(|client| client.resources_told = Some(Arc::default()));
+                None
+            }
             Ok(Request::CallTool(call)) => call.progress_token,
             Ok(Request::Offer(OfferRequest::Read(read))) => read.progress_token,
             // What is wrong with a request is said by the hub.
@@ -368,7 +373,18 @@ impl RelayActor {
                     self.send(state, jsonrpc::notification(hub::INPUT_ENDED, None));
                 }
                 // What changed while no hub served the session was announced to nobody.
-                self.seat.client.outbox.tools_changed(None);
+                for list in [List::Tools, List::Resources] {
+                    self.seat.client.outbox.list_changed(list, None);
+                }
+                let client = self.seat.client.handshake();
+                if client.resources_told.is_some() && !client.profile.version.is_stateless() {
+                    // Only the former hub knew what the client was told.
+                    self.seat.client.outbox.notify(
+                        List::Resources.notification(),
+                        mcp::list_changed(List::Resources),
+                        true,
+                    );
+                }
             }
             Effect::AskToRetire => {
                 // If another session has the lock, that one starts the successor.

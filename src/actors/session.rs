@@ -18,6 +18,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use self::editors::Heading;
 use super::package_tools;
 use super::seat::Seat;
 use crate::core::calls::NewCall;
@@ -32,7 +33,7 @@ use crate::link::{LinkParts, Place, Resumed, TakenIn};
 use crate::protocol::dialect::PackageTool;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
-use crate::protocol::mcp::request::Filter;
+use crate::protocol::mcp::request::{Filter, List};
 use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{
     self, AnswerForm, CallTool, ClientInfo, ClientProfile, GatewayTool, Initialize, Notification, OfferRequest,
@@ -41,7 +42,7 @@ use crate::protocol::mcp::{
 use crate::protocol::policy::Grounds;
 use crate::runtime::messages::bridge;
 use crate::runtime::messages::session::{Delivered, Message};
-use crate::runtime::outbox::{ROOTS_LIST, SERVER, TOOLS_CHANGED};
+use crate::runtime::outbox::{ROOTS_LIST, SERVER};
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
 use crate::survey::Survey;
@@ -79,6 +80,8 @@ pub struct State {
     listen: Option<(RequestKey, Filter)>,
     /// The list result as last rendered, with the profile and the catalogue that it was made for.
     rendered: Option<(ClientProfile, Arc<mcp::Catalogue>, String)>,
+    /// Where the session's requests go, as last found out; `None` if it is not routed, or not yet.
+    heading: Option<Heading>,
     /// The union of several editors' tools as last made, with what it was made of.
     union: Option<(Vec<mcp::Member>, Arc<mcp::Catalogue>)>,
 }
@@ -132,6 +135,7 @@ impl Actor for SessionActor {
             survey: None,
             listen: None,
             rendered: None,
+            heading: None,
             union: None,
         })
     }
@@ -240,7 +244,7 @@ impl SessionActor {
             }
             Ok(Request::Listen(filter)) => {
                 state.listen = Some((key, filter));
-                self.feed(state, &Event::ListenRequested { tools: filter.tools });
+                self.feed(state, &Event::ListenRequested { lists: filter != Filter::default() });
             }
             Ok(Request::Initialize(initialize)) => self.initialize(state, key, initialize),
             Ok(Request::ListTools) => {
@@ -386,9 +390,14 @@ impl SessionActor {
                 if outbox.subscribe(key, filter).is_err() {
                     let error = RpcError::invalid_request(user_text::too_many_subscriptions());
                     outbox.answer_error(key, &error);
-                } else if self.seat.client.handshake().first_list_served && !self.is_listed(state) {
+                    return;
+                }
+                if self.seat.client.handshake().first_list_served && !self.is_listed(state) {
                     // The tools changed after they were listed and before this subscription.
-                    outbox.tools_changed(Some(key));
+                    outbox.list_changed(List::Tools, Some(key));
+                }
+                if filter.resources {
+                    self.begin_telling_resources(state, key);
                 }
             }
             Effect::RefuseUnopened => {
@@ -405,20 +414,27 @@ impl SessionActor {
             Effect::AnnounceChange => {
                 // A list that was just answered with the new catalogue needs no announcement.
                 if !self.is_listed(state) {
-                    let client = self.seat.client.handshake();
-                    // A client that sends single messages is told of changes by its subscriptions only.
-                    let is_told = !self.seat.client.id.is_post();
-                    if client.opened && is_told && !client.profile.version.is_stateless() {
-                        outbox.notify(TOOLS_CHANGED, mcp::tools_list_changed(), true);
-                    }
-                    outbox.tools_changed(None);
+                    self.announce(List::Tools);
                 }
+                // What resources there are depends on the tools.
+                self.announce_resources(state);
             }
             Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
             Effect::Disarm(timer) => state.timers.disarm(timer),
             // Main ends the process. Main watches the outbox and the ledger itself, since this actor may be dead by then.
             Effect::Finish => {}
         }
+    }
+
+    /// Tells the client that a list changed. Returns whether it can be told.
+    fn announce(&self, list: List) -> bool {
+        let (client, outbox) = (self.seat.client.handshake(), &self.seat.client.outbox);
+        // A client that sends single messages is told of changes by its subscriptions only.
+        let is_told = client.opened && !self.seat.client.id.is_post() && !client.profile.version.is_stateless();
+        if is_told {
+            outbox.notify(list.notification(), mcp::list_changed(list), true);
+        }
+        outbox.list_changed(list, None) || is_told
     }
 
     /// Whether the last list that was answered had the catalogue that is published now.

@@ -20,7 +20,7 @@ use crate::core::user_text;
 use crate::limits::EDITORS_SOUGHT_MAX;
 use crate::limits::http::{HTTP_LOOK_EVERY, HTTP_LOOK_MAX};
 use crate::net::Net;
-use crate::platform::host::{self, Host, RealHost};
+use crate::platform::host::{self, Host};
 use crate::runtime::enter;
 use crate::services::Gateway;
 use crate::services::mcp::{Guard, HostName, Hub, Server};
@@ -104,8 +104,8 @@ impl HttpSettings {
     ) -> Result<Server, String> {
         let Self { address, token_file, hosts } = self;
         let token = match &token_file {
-            Some(file) => http_token::read(&RealHost, file)?,
-            None => http_token::own(&RealHost, state, || format!("{}{}", parts.env.fresh(), parts.env.fresh()))?,
+            Some(file) => http_token::read(&*parts.env.host, file)?,
+            None => http_token::own(&*parts.env.host, state)?,
         };
         let bound = match address.ip().is_loopback() {
             true => parts.env.net.bind_at(address).await,

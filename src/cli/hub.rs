@@ -1,5 +1,6 @@
 //! `holdfast hub`: one gateway for several AI clients.
 
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,7 +19,7 @@ use crate::actors::parts::Parts;
 use crate::config::{Config, MetricsAddress};
 use crate::core::shutdown::ShutdownReason;
 use crate::limits::http::HTTP_DESCRIPTORS;
-use crate::limits::{CLAIM_ATTEMPTS, CLAIM_PAUSE, FLUSH_MAX};
+use crate::limits::{CLAIM_ATTEMPTS, CLAIM_PAUSE, DRAIN_MAX, FLUSH_MAX, RUNNING_MAX};
 use crate::net::Tcp;
 use crate::platform::filesystem;
 use crate::platform::host::{Host as _, RealHost};
@@ -156,8 +157,12 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         ));
     }
     let folder = HubFolder::of(&state);
-    let elected = match elect(&folder) {
-        Ok(Some(elected)) => elected,
+    let (elected, starting) = match elect(&folder) {
+        Ok(Some(elected)) => (elected, None),
+        Ok(None) if http.is_some() => match take_over(&folder) {
+            Ok((elected, starting)) => (elected, Some(starting)),
+            Err(says) => return fail(&says),
+        },
         Ok(None) => {
             let pid = folder.running().map(|running| format!(" (pid {})", running.pid)).unwrap_or_default();
             output::complain(&format!("holdfast: a hub runs already{pid}; sessions use that one"));
@@ -195,7 +200,8 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
             Some(http) => Some(http.serve(&parts, &several, &state).await?),
             None => None,
         };
-        let listener = listen(&parts, &folder, &elected)?;
+        let listener = listen(&parts, &folder, &elected, arguments.leave_when_idle)?;
+        drop(starting);
         let (quit, quitting) = mpsc::channel(4);
         parts.env.health.spawn("signals", watch_signals(quit));
         let exporter = Exporter::start(&parts);
@@ -238,17 +244,59 @@ fn fail(says: &str) -> ExitCode {
 
 /// Makes this process the hub. `None` if another process is. A process that looks whether a hub runs holds the lock for a moment.
 fn elect(folder: &HubFolder) -> io::Result<Option<Elected>> {
+    several_times(|| folder.elect())
+}
+
+fn several_times<T>(take: impl Fn() -> io::Result<Option<T>>) -> io::Result<Option<T>> {
     for _ in 1..CLAIM_ATTEMPTS {
-        if let Some(elected) = folder.elect()? {
-            return Ok(Some(elected));
+        if let Some(taken) = take()? {
+            return Ok(Some(taken));
         }
         std::thread::park_timeout(CLAIM_PAUSE);
     }
-    folder.elect()
+    take()
+}
+
+/// Makes this process, which is to serve HTTP, the hub in place of one that a session started. Its sessions come to this one. Also
+/// returns what keeps them from starting another one meanwhile.
+///
+/// # Errors
+/// Why the other hub stays, with the fix.
+fn take_over(folder: &HubFolder) -> Result<(Elected, File), String> {
+    let Some(running) = folder.running() else {
+        return Err("another hub is starting or ending; try again in a moment".to_owned());
+    };
+    let pid = running.pid;
+    if let Some(url) = &running.http {
+        return Err(format!(
+            "a hub (pid {pid}) serves MCP at {url} already; to serve it elsewhere, end that process first"
+        ));
+    }
+    if !running.leaves {
+        return Err(format!("a hub without --http runs already (pid {pid}); end that process first"));
+    }
+    let cannot =
+        |why: &dyn std::fmt::Display| format!("the running hub (pid {pid}) does not make way: {why}; end that process");
+    let starting = several_times(|| folder.begin_start()).map_err(|error| cannot(&error))?;
+    let starting = starting.ok_or_else(|| cannot(&"a session starts one at this moment"))?;
+    output::complain(&format!("holdfast: takes over from the hub that a session started (pid {pid})"));
+    let name = uuid::Builder::from_random_bytes(RealHost.random()).into_uuid().simple().to_string();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| cannot(&error))?;
+    runtime.block_on(hub::ask_to_retire(&folder.socket(), name)).map_err(|error| cannot(&error))?;
+    // It first lets the calls end that it sent.
+    let patience = RealHost.now() + RUNNING_MAX + DRAIN_MAX;
+    loop {
+        match folder.elect() {
+            Ok(Some(elected)) => return Ok((elected, starting)),
+            Ok(None) if RealHost.now() < patience => std::thread::park_timeout(CLAIM_PAUSE),
+            Ok(None) => return Err(cannot(&"it still has calls")),
+            Err(error) => return Err(cannot(&error)),
+        }
+    }
 }
 
 /// Binds the hub's socket, and writes where it is.
-fn listen(parts: &Parts, folder: &HubFolder, elected: &Elected) -> Result<Listener, String> {
+fn listen(parts: &Parts, folder: &HubFolder, elected: &Elected, leaves: bool) -> Result<Listener, String> {
     let socket = folder.socket();
     let listener = Listener::bind(&socket)
         .map_err(|error| format!("the hub's socket {} cannot be opened: {error}", socket.display()))?;
@@ -260,6 +308,7 @@ fn listen(parts: &Parts, folder: &HubFolder, elected: &Elected) -> Result<Listen
         protocol: NEWEST,
         socket: socket.clone(),
         http: parts.env.http().map(|address| format!("http://{address}/mcp")),
+        leaves,
     };
     if let Err(error) = elected.publish(&info) {
         // Sessions find the hub by its socket. Only people miss the file.

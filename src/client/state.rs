@@ -17,7 +17,7 @@ use crate::fsm::session::Kind;
 use crate::protocol::hub::OpenRequest;
 use crate::protocol::ids::{CallId, LinkId, RequestKey, SessionId};
 use crate::protocol::jsonrpc::{RequestId, RpcError};
-use crate::protocol::mcp::{ClientInfo, ClientProfile, ProtocolVersion};
+use crate::protocol::mcp::{ClientInfo, ClientProfile, Offered, ProtocolVersion};
 use crate::runtime::enter;
 use crate::runtime::mailbox::Mailbox;
 use crate::runtime::messages::session::Message;
@@ -42,6 +42,8 @@ pub struct Handshake {
     pub roots: bool,
     /// Whether the client's first tool list is answered.
     pub first_list_served: bool,
+    /// The resources of the last list that the client got, or of the last change that it was told of; `None` if it never asked.
+    pub resources_told: Option<Arc<[Offered]>>,
 }
 
 impl Handshake {
@@ -141,6 +143,7 @@ impl Client {
                 kind: Kind::IgnoresChanges,
                 roots: false,
                 first_list_served: false,
+                resources_told: None,
             }),
             roots_requests: AtomicU64::new(0),
             meant: Mutex::new(meant),
@@ -219,6 +222,7 @@ impl Client {
             known.kind = kind;
             known.roots = roots;
             known.first_list_served = false;
+            known.resources_told = None;
         });
         kind
     }

@@ -136,8 +136,8 @@ pub enum Event {
     CallRequested,
     /// The client asked to be notified of changes with `subscriptions/listen`.
     ListenRequested {
-        /// Whether the client asked for changes of the tool list.
-        tools: bool,
+        /// Whether the client asked for changes of a list, which depends on the editor.
+        lists: bool,
     },
     /// The registry published a catalogue.
     CataloguePublished(Source),
@@ -390,8 +390,8 @@ impl Machine for Session {
                 out.order(Effect::AcceptCall);
                 Outcome::Handled
             }
-            (Group::Open, Event::ListenRequested { tools }) => {
-                if *tools {
+            (Group::Open, Event::ListenRequested { lists }) => {
+                if *lists {
                     out.order(Effect::WantEditor);
                 }
                 out.order(Effect::AcceptListen);
@@ -447,8 +447,8 @@ impl Charted for Session {
             Event::Opened(Kind::HonoursChanges),
             Event::ListRequested,
             Event::CallRequested,
-            Event::ListenRequested { tools: true },
-            Event::ListenRequested { tools: false },
+            Event::ListenRequested { lists: true },
+            Event::ListenRequested { lists: false },
             Event::CataloguePublished(Source::None),
             Event::CataloguePublished(Source::Disk),
             Event::CataloguePublished(Source::Live),

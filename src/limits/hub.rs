@@ -34,7 +34,8 @@ pub const CALL_RECORDS_MAX_BYTES: usize = 8 * CLIENT_MESSAGE_MAX_BYTES;
 /// Size of the hub's file of records at which it is written anew, even if calls are open: twice what may be kept.
 pub const CALL_RECORDS_FILE_MAX_BYTES: usize = 2 * CALL_RECORDS_MAX_BYTES;
 /// Size of the hub's file of records at which it is written anew as soon as nothing is kept. A call has a few hundred bytes
-/// there, so this is done once in some thousand calls.
+/// there, so this is done once in some thousand calls. Also what may be kept if the file is written anew each second, as far as
+/// anything in it is not needed any more: a write of this size takes about a millisecond.
 pub const CALL_RECORDS_SPENT_BYTES: usize = MIB;
 /// How long the hub keeps an answer that its client has not acknowledged. A session that lost its hub comes back within seconds.
 pub const CALL_RECORD_MAX_AGE: Duration = Duration::from_secs(600);

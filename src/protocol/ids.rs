@@ -65,6 +65,12 @@ impl SessionId {
     /// Requests of the documented HTTP API (guests). They belong to no client, and their answers leave over that API.
     pub const GUESTS: Self = Self(u32::MAX);
 
+    /// Returns the session with which this one takes turns as one: the messages that came alone share a turn, because one client sends
+    /// many of them.
+    pub fn turn(self) -> Self {
+        if self.is_post() { Self::FIRST_POST } else { self }
+    }
+
     /// Whether the session is that of one message, which came alone, as over HTTP.
     pub fn is_post(self) -> bool {
         (Self::FIRST_POST..Self::RECOVERED).contains(&self)

@@ -25,7 +25,7 @@ use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, STDOUT_AT_ONCE_MAX_BYTES, STDOUT_W
 use crate::platform::stdio::WriteAtOnce;
 use crate::protocol::ids::{RequestKey, SessionId};
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
-use crate::protocol::mcp::request::Filter;
+use crate::protocol::mcp::request::{Filter, List};
 use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{Method, ServerInfo};
 use crate::runtime::enter;
@@ -39,8 +39,6 @@ pub const SERVER: ServerInfo<'static> = ServerInfo { version: env!("CARGO_PKG_VE
 pub const ROOTS_LIST: &str = "roots/list";
 /// The kind of our own ping to the client.
 pub const PING: &str = "ping";
-/// The kind of the notification that the tool list changed.
-pub const TOOLS_CHANGED: &str = "tools/list_changed";
 
 /// The outbox of one session; see the module's documentation.
 #[derive(Default)]
@@ -339,13 +337,15 @@ impl Outbox {
         Ok(())
     }
 
-    /// Sends "the tool list changed" to every subscription that asked for it, or only to `only`.
-    pub fn tools_changed(&self, only: Option<RequestKey>) {
-        let listening = self.lock().subscriptions(|filter| filter.tools);
+    /// Sends "the list changed" to every subscription that asked for it, or only to `only`. Returns whether any asked for it.
+    pub fn list_changed(&self, list: List, only: Option<RequestKey>) -> bool {
+        let listening = self.lock().subscriptions(|filter| filter.wants(list));
+        let is_wanted = !listening.is_empty();
         for key in listening.into_iter().filter(|key| only.is_none_or(|only| only == *key)) {
             let Some(id) = self.id(key) else { continue };
-            self.notify_of(Some(key), TOOLS_CHANGED, stateless::tools_list_changed(&id), true);
+            self.notify_of(Some(key), list.notification(), stateless::list_changed(list, &id), true);
         }
+        is_wanted
     }
 
     /// Ends every subscription with the answer to its request.

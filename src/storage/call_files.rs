@@ -46,6 +46,8 @@ struct Inner {
     file: Option<File>,
     bytes: usize,
     records: CallRecords,
+    /// Whether the file has records that are not needed any more.
+    is_spent: bool,
     /// Whether nothing is recorded any more but what clients have.
     is_frozen: bool,
     /// Why the last line could not be written.
@@ -93,8 +95,15 @@ impl CallFile {
             }
         }
         let gateway = known.unwrap_or(gateway);
-        let inner =
-            Inner { file: Some(file), bytes: text.len(), records, is_frozen: false, failed: None, unwritten: 0 };
+        let inner = Inner {
+            file: Some(file),
+            bytes: text.len(),
+            records,
+            is_spent: false,
+            is_frozen: false,
+            failed: None,
+            unwritten: 0,
+        };
         Ok(Self { gateway, starts: starts + 1, is_damaged, path: path.to_path_buf(), inner: Mutex::new(inner) })
     }
 
@@ -167,10 +176,12 @@ impl CallFile {
         self.lock().records.unanswered()
     }
 
-    /// Deletes answers that were kept for [`CALL_RECORD_MAX_AGE`]: the session that asked has ended.
-    pub fn expire(&self) {
+    /// Deletes answers that were kept for [`CALL_RECORD_MAX_AGE`]: the session that asked has ended. Takes what is not needed any more
+    /// off the disk, unless too much else is kept. Called every second.
+    pub fn tidy(&self) {
         let mut inner = self.lock();
-        if inner.records.expire(seconds_now().saturating_sub(CALL_RECORD_MAX_AGE.as_secs())) {
+        let expired = inner.records.expire(seconds_now().saturating_sub(CALL_RECORD_MAX_AGE.as_secs()));
+        if !inner.is_frozen && (expired || inner.is_spent && inner.records.bytes() <= CALL_RECORDS_SPENT_BYTES) {
             let _ = inner.rewrite(&self.head());
         }
     }
@@ -200,6 +211,7 @@ impl Inner {
         self.unwritten += u64::from(written.is_err());
         // A call whose record cannot be written is not sent. All else has happened, whether it is written or not.
         if written.is_ok() || !matches!(record, Record::Sent(_)) {
+            self.is_spent |= matches!(record, Record::Delivered(_) | Record::Dropped { .. });
             self.records.apply(record, seconds_now());
         }
         let spent = self.records.is_empty() && self.bytes > CALL_RECORDS_SPENT_BYTES;
@@ -235,7 +247,7 @@ impl Inner {
         // Not every Windows replaces a file that is open. The old file stays right if this fails.
         self.file = None;
         RealHost.write(head.path, &all)?;
-        self.bytes = all.len();
+        (self.bytes, self.is_spent) = (all.len(), false);
         self.file = Some(open_end(head.path)?);
         Ok(())
     }
@@ -319,6 +331,37 @@ mod tests {
         }
         assert!(std::fs::metadata(&path).unwrap().len() < 1000);
         file.sent(sent(9)).unwrap();
+        drop(file);
+        assert_eq!(told(&CallFile::open(&path, "two".to_owned()).unwrap(), 9), "sent");
+    }
+
+    #[test]
+    fn what_was_delivered_is_soon_nowhere_on_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls.jsonl");
+        let file = CallFile::open(&path, "one".to_owned()).unwrap();
+        let text = || std::fs::read_to_string(&path).unwrap();
+        for number in 0..3 {
+            file.sent(sent(number)).unwrap();
+            file.answered(call(number), &format!("\"secret-{number}\""));
+        }
+        file.delivered(origin(0));
+        file.tidy();
+        assert!(
+            !text().contains("secret-0") && text().contains("secret-1") && text().contains("secret-2"),
+            "{}",
+            text()
+        );
+        // A call that lasts keeps nothing of others there.
+        file.sent(sent(9)).unwrap();
+        file.delivered(origin(1));
+        file.dropped(call(2));
+        file.delivered(origin(2));
+        file.tidy();
+        assert!(!text().contains("secret"), "{}", text());
+        let size = text().len();
+        file.tidy();
+        assert_eq!(text().len(), size);
         drop(file);
         assert_eq!(told(&CallFile::open(&path, "two".to_owned()).unwrap(), 9), "sent");
     }

@@ -11,16 +11,22 @@ pub fn path_in(state: &Path) -> PathBuf {
     state.join("http_token")
 }
 
-/// Reads the hub's own token. Writes `fresh` as one if there is none.
+/// Reads the hub's own token. Makes one if there is none.
 ///
 /// # Errors
 /// Why there is no token, with the fix.
-pub fn own(host: &dyn Host, state: &Path, fresh: impl FnOnce() -> String) -> Result<String, String> {
+pub fn own(host: &dyn Host, state: &Path) -> Result<String, String> {
     let path = path_in(state);
     if host.exists(&path) {
         return read(host, &path);
     }
-    let token = fresh();
+    let secret = host.secret().map_err(|error| {
+        format!(
+            "no token for HTTP can be made: the system gives no random bytes that nobody can guess ({error}). Name a token of yours \
+             with --http-token-file"
+        )
+    })?;
+    let token: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
     host.write(&path, format!("{token}\n").as_bytes())
         .map_err(|error| format!("the token for HTTP cannot be written to {}: {error}", path.display()))?;
     Ok(token)
@@ -61,8 +67,11 @@ mod tests {
     #[test]
     fn a_token_is_made_once_and_is_private() {
         let state = tempfile::tempdir().unwrap();
-        let made = own(&RealHost, state.path(), || "a".repeat(64)).unwrap();
-        assert_eq!(own(&RealHost, state.path(), || unreachable!("it exists")), Ok(made));
+        let made = own(&RealHost, state.path()).unwrap();
+        assert_eq!(made.len(), 64);
+        assert_eq!(own(&RealHost, state.path()), Ok(made.clone()));
+        let other = tempfile::tempdir().unwrap();
+        assert_ne!(own(&RealHost, other.path()), Ok(made));
         let mode = std::fs::metadata(path_in(state.path())).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }

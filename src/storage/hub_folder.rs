@@ -40,6 +40,9 @@ pub struct HubInfo {
     /// Where it serves MCP over HTTP, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<String>,
+    /// Whether a session started it, for as long as sessions need it.
+    #[serde(default)]
+    pub leaves: bool,
 }
 
 /// The proof that this process is the hub. Dropping it lets another process become the hub.
@@ -140,7 +143,7 @@ mod tests {
 
     fn info(pid: u32) -> HubInfo {
         let (version, hub) = ("0.1.0".to_owned(), "a".repeat(32));
-        HubInfo { pid, version, hub, started: 7.5, protocol: 1, socket: "/x".into(), http: None }
+        HubInfo { pid, version, hub, started: 7.5, protocol: 1, socket: "/x".into(), http: None, leaves: false }
     }
 
     #[test]

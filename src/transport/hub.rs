@@ -1,9 +1,11 @@
 //! The hub: accepts sessions of other processes over a local socket, and serves each as one of several clients.
 
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
 
@@ -15,8 +17,9 @@ use crate::core::call_records::SentCall;
 use crate::core::shutdown::ShutdownReason;
 use crate::limits::hub::{HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_IDLE_MAX, HUB_STRANGERS_MAX};
 use crate::limits::{ACCEPT_PAUSE, DRAIN_MAX, RUNNING_MAX, SESSIONS_MAX};
-use crate::platform::local_socket::{Connection, Listener};
+use crate::platform::local_socket::{self, Connection, Listener};
 use crate::protocol::hub::{self, Hello, Reason, Refusal, Reply, Welcome};
+use crate::protocol::jsonrpc;
 use crate::runtime::outbox::SERVER;
 
 /// How often the hub looks whether it is used, and still the hub.
@@ -48,6 +51,34 @@ pub async fn run<S: Spawn>(
         _ => several.end().await,
     }
     if parts.env.health.has_failed_task() { ShutdownReason::Exhausted } else { why }
+}
+
+/// Asks the hub at this socket to make way, as a session of a newer version does: it takes nothing new, and ends when the calls that
+/// it sent are answered. `session`: a name that no other session has.
+///
+/// # Errors
+/// It cannot be asked, or did not hear the question in time.
+pub async fn ask_to_retire(socket: &Path, session: String) -> io::Result<()> {
+    let hello = Hello {
+        oldest: hub::OLDEST,
+        newest: hub::NEWEST,
+        build: SERVER.version.to_owned(),
+        pid: std::process::id(),
+        session,
+        open: Vec::new(),
+        records: None,
+        rules: hub::SessionRules::default(),
+    };
+    let lines = format!("{}\n{}\n", serde_json::to_string(&hello)?, jsonrpc::notification(hub::RETIRE, None));
+    let asked = async {
+        let Connection { mut reader, mut writer, .. } =
+            local_socket::connect(socket).await.map_err(|error| io::Error::other(error.to_string()))?;
+        writer.write_all(lines.as_bytes()).await?;
+        // Its sessions without open calls end at once, and this is one.
+        while reader.read(&mut [0; 1024]).await? > 0 {}
+        Ok(())
+    };
+    timeout(2 * HUB_ATTACH_MAX, asked).await?
 }
 
 /// Takes over the calls that an earlier hub sent and did not answer. Done before any client comes.
@@ -82,7 +113,7 @@ async fn own_end(parts: &Parts, leaves: bool, is_elected: impl Fn() -> bool) -> 
             return ShutdownReason::Retired;
         }
         if let Some(records) = &parts.env.records {
-            records.expire();
+            records.tidy();
         }
         let is_used = !parts.sessions.local().is_empty()
             || parts.links.all().iter().any(|link| link.calls.ledger(|ledger, _| ledger.counts()) != (0, 0));

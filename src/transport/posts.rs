@@ -127,7 +127,8 @@ impl Post {
             client: Arc::clone(&self.client),
             links: Arc::clone(&self.parts.links),
         };
-        let (client, line) = (Arc::clone(&self.client), self.posting.line.clone());
+        // Not kept while the message is served: what a call needs of it is in the ledger, within the bounds there.
+        let (client, line) = (Arc::clone(&self.client), std::mem::take(&mut self.posting.line));
         let reading = async {
             stdin_reader::one(with, line).await;
             // Everything was read: nothing more happens here.

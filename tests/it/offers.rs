@@ -250,3 +250,31 @@ async fn a_session_must_be_open() {
     assert!(listed(&mut it).await.len() > 2);
     it.close().await;
 }
+
+const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
+
+/// A client lists the resources as soon as it starts. The console is not among them until Unity's tools are known.
+#[tokio::test(start_paused = true)]
+async fn who_listed_the_resources_is_told_once_when_they_change_and_nobody_else() {
+    for lists in [true, false] {
+        let setup = with(Config::default());
+        let net = setup.net.clone();
+        let mut it = opened(setup).await;
+        if lists {
+            assert!(!listed(&mut it).await.contains(&CONSOLE.to_owned()));
+        }
+        let unity = unity(&net, editor()).await;
+        it.ready().await;
+        sleep(Duration::from_secs(5)).await;
+        assert_eq!(it.client.notifications(RESOURCES_CHANGED).len(), usize::from(lists));
+        // The tools change again, and the resources do not.
+        let tools = it.client.notifications("notifications/tools/list_changed").len();
+        unity.add_tool("late").unwrap();
+        unity.tools_changed().await.unwrap();
+        sleep(Duration::from_secs(5)).await;
+        assert!(it.client.notifications("notifications/tools/list_changed").len() > tools);
+        assert_eq!(it.client.notifications(RESOURCES_CHANGED).len(), usize::from(lists));
+        assert!(listed(&mut it).await.contains(&CONSOLE.to_owned()));
+        it.close().await;
+    }
+}

@@ -78,7 +78,10 @@ async fn a_probe_is_answered_at_once_and_dials_nobody() {
     let discovered = result(&mut gateway.client, "server/discover", json!({})).await;
     assert!(began.elapsed() < SLACK);
     assert_eq!(discovered["supportedVersions"][0], "2026-07-28");
-    assert_eq!(discovered["capabilities"], json!({"tools": {"listChanged": true}, "resources": {}, "prompts": {}}));
+    assert_eq!(
+        discovered["capabilities"],
+        json!({"tools": {"listChanged": true}, "resources": {"listChanged": true}, "prompts": {}})
+    );
     sleep(Duration::from_secs(10)).await;
     assert_eq!(gateway.net.connects(), 0, "a probe is no session");
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
@@ -322,5 +325,31 @@ async fn each_request_waits_as_long_as_the_client_that_it_names() {
     assert!(text.starts_with("Not executed: Unity runs such calls one at a time"), "{text}");
     assert!(began.elapsed() > Duration::from_secs(60), "{:?}", began.elapsed());
     unity.release();
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
+}
+
+/// Each subscription is told of the lists that it named. What changed between a list and the subscription is told too.
+#[tokio::test(start_paused = true)]
+async fn a_changed_list_of_resources_is_told_to_those_who_listen_for_it() {
+    let setup = Setup::default();
+    let net = setup.net.clone();
+    let mut gateway = gateway(setup);
+    let client = &mut gateway.client;
+    let told = |client: &Client, id: &Value| {
+        let all = client.notifications("notifications/resources/list_changed");
+        all.iter().filter(|line| subscription(&line.value) == id).count()
+    };
+    let resources = |id: &str| (json!(id), json!({"notifications": {"resourcesListChanged": true}}));
+    result(client, "resources/list", json!({})).await;
+    let (early, params) = resources("early");
+    let early = client.request_as(early, "subscriptions/listen", said_by(UNKNOWN, params)).await;
+    let both = client.wait_for("the acknowledgement", |line| line["method"] == ACKNOWLEDGED).await;
+    assert_eq!(both.value["params"]["notifications"], json!({"resourcesListChanged": true}));
+    let tools = listen(client, "tools").await;
+    assert_eq!(told(client, &early), 0);
+    let _unity = unity(&net, editor()).await;
+    echoes(client, "ready").await;
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!((told(client, &early), told(client, &tools), changes(client, &early)), (1, 0, 0));
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }

@@ -20,6 +20,8 @@ import threading
 import time
 import urllib.request
 
+import foreign
+
 # Longest wait for anything that should be quick; only a broken page needs it.
 PATIENCE = 60
 HOSTILE_CLIENT = '<img src=x onerror="alert(1)">"\'client'
@@ -108,6 +110,8 @@ class Browser:
             "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
             "--disable-component-update", "--disable-sync", "--no-first-run", "--no-default-browser-check",
             "--disable-extensions", "--disable-default-apps", "--metrics-recording-only", "--no-proxy-server",
+            # For pages of other sites: their names lead to this machine, as a site's owner can have them do.
+            "--host-resolver-rules=MAP *.example 127.0.0.1",
             f"--user-data-dir={profile}", "--remote-debugging-pipe", "about:blank",
         ]
         self.process = subprocess.Popen(
@@ -345,11 +349,13 @@ def main():
             (folder / name).mkdir()
         browser = Browser(folder / "profile")
         watch_a_session(folder.resolve(), browser, shots)
+        foreign.check(folder.resolve(), browser, Child, until)
     finally:
         if browser:
             browser.end()
         shutil.rmtree(folder, ignore_errors=True)
     print("the status page: drawn, live, readable, harmless, and honest about its end")
+    print("MCP over HTTP: pages of other sites get nothing, with any name, and nothing that they ask is run")
 
 
 if __name__ == "__main__":

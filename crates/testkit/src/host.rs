@@ -33,6 +33,7 @@ struct Inner {
     slow: Duration,
     ahead: Duration,
     full: Option<io::ErrorKind>,
+    lacks_secrets: bool,
 }
 
 impl Inner {
@@ -76,6 +77,7 @@ impl MemoryHost {
                 slow: Duration::ZERO,
                 ahead: Duration::ZERO,
                 full: None,
+                lacks_secrets: false,
             }),
             elapsed: Box::new(elapsed),
             clock_panics: AtomicBool::new(false),
@@ -109,6 +111,11 @@ impl MemoryHost {
     /// the line is written.
     pub fn fill(&self, full: Option<io::ErrorKind>) {
         self.inner.lock().unwrap().full = full;
+    }
+
+    /// Takes the source of random bytes that nobody can guess away.
+    pub fn take_secrets(&self) {
+        self.inner.lock().unwrap().lacks_secrets = true;
     }
 
     /// Sets how far the wall clock is ahead of the time that has passed.
@@ -217,6 +224,16 @@ impl Host for MemoryHost {
 
     fn random(&self) -> [u8; 16] {
         self.inner.lock().unwrap().dice.u128(..).to_ne_bytes()
+    }
+
+    fn secret(&self) -> io::Result<[u8; 32]> {
+        let mut inner = self.inner.lock().unwrap();
+        if inner.lacks_secrets {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let mut bytes = [0; 32];
+        inner.dice.fill(&mut bytes);
+        Ok(bytes)
     }
 
     fn now(&self) -> SystemTime {

@@ -17,11 +17,12 @@ use crate::platform::local_socket::{self, Connection, Peer, SocketError};
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::hub::{self, Hello, NEWEST, OLDEST, Reply};
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
+use crate::protocol::mcp::request::List;
 use crate::protocol::mcp::{self, stateless};
 use crate::runtime::enter;
 use crate::runtime::messages::relay::{News, NoAttachment};
 use crate::runtime::messages::session::Message;
-use crate::runtime::outbox::{ROOTS_LIST, SERVER, TOOLS_CHANGED};
+use crate::runtime::outbox::{ROOTS_LIST, SERVER};
 
 /// Runs the connection with this number until it ends, or until `closing` is closed.
 pub(super) async fn run(
@@ -166,16 +167,16 @@ fn from_hub(seat: &RelaySeat, answers: &mpsc::Sender<String>, line: &[u8]) {
                     outbox.progress(key, progress.progress, text.to_owned());
                 }
             }
-            "notifications/tools/list_changed" => {
+            method if let Some(list) = List::of_notification(method) => {
                 let client = seat.client.handshake();
                 if client.opened && !client.profile.version.is_stateless() {
-                    outbox.notify(TOOLS_CHANGED, mcp::tools_list_changed(), true);
+                    outbox.notify(list.notification(), mcp::list_changed(list), true);
                 }
                 // Each subscription of the session is one of the hub too, which tells each.
                 let subscription = params.as_deref().and_then(stateless::subscription_of);
                 let number = subscription.and_then(|id| id.as_json().parse().ok());
                 if let Some(key) = number.and_then(|number| enter(&seat.requests).key_of(number)) {
-                    outbox.tools_changed(Some(key));
+                    outbox.list_changed(list, Some(key));
                 }
             }
             _ => {}

@@ -21,6 +21,7 @@ use crate::protocol::mcp::{
 use crate::protocol::policy::Grounds;
 
 /// Where a session's requests go, and which editors it may use.
+#[derive(Clone)]
 pub(super) struct Heading {
     pub(super) route: Route,
     pub(super) scope: Scope,

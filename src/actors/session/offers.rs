@@ -16,7 +16,9 @@ use crate::core::router::Route;
 use crate::core::user_text::{self, PromptFacts};
 use crate::fsm::registry::Source;
 use crate::link::{LinkParts, Place};
+use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::RpcError;
+use crate::protocol::mcp::request::List;
 use crate::protocol::mcp::{
     self, CallTool, Entry, GatewayTool, OfferRequest, Offered, Prompt, ReadResource, Resource, ToolResult,
 };
@@ -44,7 +46,12 @@ impl SessionActor {
         }
         let profile = &asked.profile;
         let result = match offer {
-            OfferRequest::ListResources => mcp::resources_list_result(&self.offered(heading), profile),
+            OfferRequest::ListResources => {
+                let offered = self.offered(heading);
+                let result = mcp::resources_list_result(&offered, profile);
+                self.seat.client.with_handshake(|client| client.resources_told = Some(offered.into()));
+                result
+            }
             OfferRequest::ListTemplates => mcp::templates_list_result(profile),
             OfferRequest::ListPrompts => mcp::prompts_list_result(profile),
             OfferRequest::GetPrompt(get) => {
@@ -82,6 +89,26 @@ impl SessionActor {
             offered.extend(of_link.map(|resource| Offered { resource, editor: editor.clone() }));
         }
         offered
+    }
+
+    /// Tells a subscription of changes of the resources from here on, and of one since they were listed.
+    pub(super) fn begin_telling_resources(&self, state: &State, subscription: RequestKey) {
+        let offered = self.offered(state.heading.as_ref());
+        let told = self.seat.client.handshake().resources_told;
+        if told.is_some_and(|told| *told != *offered) {
+            self.seat.client.outbox.list_changed(List::Resources, Some(subscription));
+        }
+        self.seat.client.with_handshake(|client| client.resources_told = Some(offered.into()));
+    }
+
+    /// Tells the client if its resources are others than it knows.
+    pub(super) fn announce_resources(&self, state: &State) {
+        // A client that has not asked for them knows nothing that could be out of date.
+        let Some(told) = self.seat.client.handshake().resources_told else { return };
+        let offered = self.offered(state.heading.as_ref());
+        if *told != *offered && self.announce(List::Resources) {
+            self.seat.client.with_handshake(|client| client.resources_told = Some(offered.into()));
+        }
     }
 
     /// Returns the tool that a resource or prompt may use: it is listed, and this session may call it.

@@ -112,6 +112,7 @@ impl SessionActor {
                 self.nowhere(Survey { project: None, ambiguous, targets: Vec::new(), ..found }, shown)
             }
         };
+        state.heading = Some(heading.clone());
         self.go(state, &way, &heading);
         true
     }

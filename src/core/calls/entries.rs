@@ -25,7 +25,7 @@ struct Keys {
     /// Bytes of the arguments; 0 once the call has its verdict.
     bytes: usize,
     deadline: Option<Instant>,
-    /// Set if the call may be reserved: whether it may run in parallel with others, and its session.
+    /// Set if the call may be reserved: whether it may run in parallel with others, and the session whose turn it takes.
     free: Option<(bool, SessionId)>,
     has_place: bool,
     /// Whether this entry keeps a non-parallel call from being sent.
@@ -44,7 +44,7 @@ impl Keys {
             // A call that has its verdict has dropped its arguments.
             bytes: if entry.settled { 0 } else { entry.arguments.get().len() },
             deadline: entry.deadline(absent_since),
-            free: free.then_some((entry.parallel, entry.request.session)),
+            free: free.then_some((entry.parallel, entry.request.session.turn())),
             has_place: entry.has_place(),
             excludes: entry.withheld.is_some() || !entry.parallel && placed,
             // An answer may be withheld for a reload even after its client was answered or cancelled, so such an entry stays.

@@ -194,7 +194,7 @@ impl Ledger {
         let index = self.entries.next_to_send(self.served)?;
         let mut entry = self.entries.get_mut(index)?;
         entry.reserved = Some(epoch);
-        self.served = Some(entry.request.session);
+        self.served = Some(entry.request.session.turn());
         Some(HeldCall {
             id: entry.id,
             request: entry.request,

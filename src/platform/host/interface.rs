@@ -129,8 +129,17 @@ pub trait Host: Send + Sync + 'static {
     fn lacks_descriptors(&self) -> bool {
         false
     }
-    /// Returns random bytes.
+    /// Returns random bytes. They differ from all others, and others may be able to guess them: no secret is made of them.
     fn random(&self) -> [u8; 16];
+    /// Returns random bytes that nobody can guess, for a secret.
+    ///
+    /// # Errors
+    /// The system has no source of such bytes.
+    fn secret(&self) -> io::Result<[u8; 32]> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(io::Error::from)?;
+        Ok(bytes)
+    }
     /// Returns the time of the wall clock, for ages of files and for people.
     fn now(&self) -> SystemTime;
     /// Whether this machine has a program that can bring a window to the front.

@@ -129,7 +129,7 @@ The list of tools comes from Unity and can change after a compile. When Unity do
 (import, compile) or shows a dialog that a person must answer: report that to the user with the text of holdfast_status.";
 
 /// The result of `initialize`: JSON on one line. Instructions longer than [`INSTRUCTIONS_MAX_BYTES`] are cut at a character
-/// boundary. `list_changed`: whether the client is told when the tools change.
+/// boundary. `list_changed`: whether the client is told when the tools or the resources change.
 pub fn initialize_result(
     version: ProtocolVersion,
     server: &ServerInfo<'_>,
@@ -167,6 +167,6 @@ pub fn initialize_result(
 
 /// What this server offers, in both eras.
 pub(super) fn capabilities(list_changed: bool) -> Value {
-    let tools = if list_changed { json!({"listChanged": true}) } else { json!({}) };
-    json!({"tools": tools, "resources": {}, "prompts": {}})
+    let list = if list_changed { json!({"listChanged": true}) } else { json!({}) };
+    json!({"tools": list, "resources": list, "prompts": {}})
 }

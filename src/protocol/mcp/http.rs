@@ -113,7 +113,15 @@ pub fn read<'h>(
     match jsonrpc::parse(body) {
         Err(Invalid { fault: Fault::Batch, .. }) => batch(body, said),
         Err(invalid) => Err(invalid.into()),
-        Ok(Message::Notification { .. } | Message::Response { .. }) => Ok(Post::Unanswered),
+        Ok(Message::Notification { .. } | Message::Response { .. }) => match said {
+            Header::Text(text) if ProtocolVersion::from_label(text).is_some_and(ProtocolVersion::is_stateless) => {
+                Ok(Post::Unanswered)
+            }
+            said => match handshake_version(said) {
+                Ok(_) => Ok(Post::Unanswered),
+                Err(error) => Err(Rejected { id: None, error }),
+            },
+        },
         Ok(Message::Request { id, method, params }) => {
             let asked = asks(&id, &method, params.as_deref(), said, header, schema);
             asked.map(Post::Asks).map_err(|error| Rejected { id: Some(id), error })
@@ -129,12 +137,21 @@ fn batch(body: &[u8], said: Header<'_>) -> Result<Post, Rejected> {
         return Err(faulty(Fault::Batch));
     }
     let members = jsonrpc::members(body).map_err(faulty)?;
-    let is_owed = |member: &&str| match jsonrpc::parse(member.as_bytes()) {
-        Ok(Message::Request { .. }) => true,
-        Ok(Message::Notification { .. } | Message::Response { .. }) => false,
-        Err(invalid) => invalid.owes_answer(),
-    };
-    if !members.iter().any(is_owed) {
+    let mut is_owed = false;
+    for member in members {
+        is_owed |= match jsonrpc::parse(member.as_bytes()) {
+            // The headers of such a request would not be checked.
+            Ok(Message::Request { method, params, .. })
+                if !matches!(stateless::client_of(&method, params.as_deref()), Ok(None)) =>
+            {
+                return Err(faulty(Fault::Batch));
+            }
+            Ok(Message::Request { .. }) => true,
+            Ok(Message::Notification { .. } | Message::Response { .. }) => false,
+            Err(invalid) => invalid.owes_answer(),
+        };
+    }
+    if !is_owed {
         return Ok(Post::Unanswered);
     }
     Ok(Post::Asks(Asks { opened: Some(version), cancels: None, streams: false }))

@@ -32,7 +32,7 @@ pub use editor_argument::{EDITOR_ARGUMENT, EDITOR_META, NotText, alternatives, e
 pub use fit::{LeftOut, cut_text, fits, left_out};
 pub use gateway_tool_schemas::{GatewayCall, GatewayTool};
 pub use handshake::{INSTRUCTIONS, ProtocolVersion, ServerInfo, initialize_result};
-pub use notify::{progress, tools_list_changed};
+pub use notify::{list_changed, progress};
 pub use prompts::{GetPrompt, Prompt, prompt_result, prompts_list_result};
 pub use request::{
     CallTool, ClientInfo, Initialize, Method, Notification, OfferRequest, Request, parse_notification, parse_request,

@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 use crate::protocol::jsonrpc;
 
 use super::handshake::ProtocolVersion;
+use super::request::List;
 use crate::protocol::text::quote;
 
 /// Returns a progress notification on one line. `token` is the client's own, unchanged. The caller ensures that `progress` rises
@@ -27,7 +28,7 @@ pub fn progress(
     jsonrpc::notification("notifications/progress", Some(&params))
 }
 
-/// The notification that the tool list has changed, on one line.
-pub fn tools_list_changed() -> String {
-    jsonrpc::notification("notifications/tools/list_changed", None)
+/// The notification that a list has changed, on one line.
+pub fn list_changed(list: List) -> String {
+    jsonrpc::notification(list.notification(), None)
 }

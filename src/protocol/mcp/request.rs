@@ -19,12 +19,48 @@ use super::prompts::{GetPrompt, get_prompt};
 use super::resources::{ReadResource, read_resource};
 use crate::protocol::text::{cut, cut_with_ellipsis};
 
-/// The changes that a client subscribes to with `subscriptions/listen`. The specification names several kinds; here only tools
-/// change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The changes that a client subscribes to with `subscriptions/listen`. The specification names several kinds; here only the lists of
+/// tools and of resources change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Whether the client wants notifications of a changed tool list.
     pub tools: bool,
+    /// Whether the client wants notifications of a changed list of resources.
+    pub resources: bool,
+}
+
+impl Filter {
+    /// Whether the client wants to be told of the changes of this list.
+    pub fn wants(self, list: List) -> bool {
+        match list {
+            List::Tools => self.tools,
+            List::Resources => self.resources,
+        }
+    }
+}
+
+/// A list that can change while a client is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::VariantArray)]
+pub enum List {
+    /// The tools.
+    Tools,
+    /// The resources.
+    Resources,
+}
+
+impl List {
+    /// Returns the method of the notification that the list changed.
+    pub fn notification(self) -> &'static str {
+        match self {
+            Self::Tools => "notifications/tools/list_changed",
+            Self::Resources => "notifications/resources/list_changed",
+        }
+    }
+
+    /// Returns the list of which this method tells that it changed.
+    pub fn of_notification(method: &str) -> Option<Self> {
+        Self::VARIANTS.iter().copied().find(|list| list.notification() == method)
+    }
 }
 
 /// JSON-RPC's code for a method that is not offered.
@@ -73,6 +109,11 @@ impl Method {
     pub fn from_name(name: &str) -> Self {
         let known = Self::VARIANTS.iter().find(|method| <&str>::from(**method) == name);
         known.copied().unwrap_or(Self::Other)
+    }
+
+    /// Whether a request of this method stays open as long as its client wants to be told of changes.
+    pub fn is_subscription(self) -> bool {
+        self == Self::Listen
     }
 }
 

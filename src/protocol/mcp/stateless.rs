@@ -16,7 +16,7 @@ use super::ClientProfile;
 use super::caching::cached;
 use super::handshake::{ProtocolVersion, ServerInfo, capabilities};
 use super::params;
-use super::request::{self, ClientInfo, Filter, Request};
+use super::request::{self, ClientInfo, Filter, List, Request};
 use crate::protocol::text::{cut, cut_with_ellipsis};
 
 /// MCP's code for a version that this server does not support.
@@ -97,6 +97,8 @@ fn listen(params: Option<&RawValue>) -> Result<Request, RpcError> {
     struct Wanted<'a> {
         #[serde(borrow)]
         tools_list_changed: Option<&'a RawValue>,
+        #[serde(borrow)]
+        resources_list_changed: Option<&'a RawValue>,
     }
     let params: Params<'_> = params::object("subscriptions/listen", params)?;
     if !params.notifications.is_some_and(|wanted| wanted.get().starts_with('{')) {
@@ -106,7 +108,9 @@ fn listen(params: Option<&RawValue>) -> Result<Request, RpcError> {
         )));
     }
     let wanted: Wanted<'_> = params::lenient(params.notifications);
-    Ok(Request::Listen(Filter { tools: wanted.tools_list_changed.is_some_and(|wanted| wanted.get() == "true") }))
+    let is_wanted = |wanted: Option<&RawValue>| wanted.is_some_and(|wanted| wanted.get() == "true");
+    let (tools, resources) = (is_wanted(wanted.tools_list_changed), is_wanted(wanted.resources_list_changed));
+    Ok(Request::Listen(Filter { tools, resources }))
 }
 
 /// The result of `server/discover`: JSON on one line.
@@ -140,15 +144,16 @@ fn identity(server: &ServerInfo<'_>) -> String {
 
 /// The first message of a subscription: the changes that it will report.
 pub fn acknowledged(subscription: &RequestId, filter: Filter) -> String {
-    let wanted = if filter.tools { r#"{"toolsListChanged":true}"# } else { "{}" };
-    let params = format!(r#"{{"_meta":{},"notifications":{wanted}}}"#, meta_of(subscription));
+    let wanted = [(filter.tools, r#""toolsListChanged":true"#), (filter.resources, r#""resourcesListChanged":true"#)];
+    let wanted: Vec<&str> = wanted.iter().filter(|(is, _)| *is).map(|(_, wanted)| *wanted).collect();
+    let params = format!(r#"{{"_meta":{},"notifications":{{{}}}}}"#, meta_of(subscription), wanted.join(","));
     jsonrpc::notification("notifications/subscriptions/acknowledged", Some(&params))
 }
 
-/// The notification that tells one subscription about a changed tool list.
-pub fn tools_list_changed(subscription: &RequestId) -> String {
+/// The notification that tells one subscription about a changed list.
+pub fn list_changed(list: List, subscription: &RequestId) -> String {
     let params = format!(r#"{{"_meta":{}}}"#, meta_of(subscription));
-    jsonrpc::notification("notifications/tools/list_changed", Some(&params))
+    jsonrpc::notification(list.notification(), Some(&params))
 }
 
 /// Returns the subscription that a notification is for; `None` if it names none.

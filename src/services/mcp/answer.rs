@@ -153,12 +153,10 @@ impl<H: Hub> http::Service for Post<H> {
             Refused::NoLength => {
                 (HttpRefusal::NotHttp, StatusCode::LENGTH_REQUIRED, "the request has a body of unknown length")
             }
-            Refused::HeadTooLarge => (
-                HttpRefusal::HeadTooLarge,
-                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-                "the request's head is too large",
-            ),
-            Refused::BodyTooLarge => (HttpRefusal::BodyTooLarge, StatusCode::PAYLOAD_TOO_LARGE, ""),
+            Refused::HeadTooLarge => {
+                (HttpRefusal::TooLarge, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the request's head is too large")
+            }
+            Refused::BodyTooLarge => (HttpRefusal::TooLarge, StatusCode::PAYLOAD_TOO_LARGE, ""),
             Refused::BadMethod => (
                 HttpRefusal::BadMethod,
                 StatusCode::METHOD_NOT_ALLOWED,
@@ -187,7 +185,7 @@ impl<H: Hub> http::Service for Post<H> {
                 "send JSON, with Content-Type: application/json",
             ),
             Refused::NotAcceptable => (
-                HttpRefusal::NotAcceptable,
+                HttpRefusal::BadType,
                 StatusCode::NOT_ACCEPTABLE,
                 "accept both types of answers: Accept: application/json, text/event-stream",
             ),

@@ -70,7 +70,7 @@ pub fn is_loopback(host: &str) -> bool {
 /// Who may use the service.
 pub struct Guard {
     hosts: Vec<HostName>,
-    /// A key that only this process has, and the token under it.
+    /// A key of this process, and the token under it: so tokens of every length are compared by values of one length.
     key: [u8; 16],
     token: Hmac<Sha256>,
 }

@@ -80,9 +80,8 @@ impl Events {
     /// A request was answered or cancelled.
     pub fn request_ended(&self, method: Method, outcome: Outcome, took: Duration) {
         self.metrics().count(Id::McpRequests, [method.into(), outcome.into()]);
-        // No duration is recorded for a cancelled request, which has no answer, or for a subscription, which lasts as long as its
-        // client.
-        if outcome != Outcome::Cancelled && method != Method::Listen {
+        // No duration is recorded for a cancelled request, which has no answer, or for a subscription.
+        if outcome != Outcome::Cancelled && !method.is_subscription() {
             self.metrics().record(Id::McpRequestDuration, [method.into()], took.as_secs_f64());
         }
     }

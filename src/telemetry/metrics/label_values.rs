@@ -276,10 +276,8 @@ pub enum HttpRefusal {
     NotHttp,
     /// The client was gone before it was complete, or before it was answered.
     CutOff,
-    /// Its head is too large.
-    HeadTooLarge,
-    /// Its body is too large.
-    BodyTooLarge,
+    /// Its head or its body is too large.
+    TooLarge,
     /// Its method is not `POST`.
     BadMethod,
     /// Its `Host` is not one of this service.
@@ -290,10 +288,8 @@ pub enum HttpRefusal {
     Unauthorized,
     /// Its path is not served.
     NotFound,
-    /// Its body is not JSON.
+    /// Its body is not JSON, or its client does not take the types of answers.
     BadType,
-    /// Its client does not take the types of answers.
-    NotAcceptable,
     /// It was not complete in time.
     TooSlow,
     /// Too many connections or requests were open.

@@ -133,6 +133,12 @@ values! {
     http_refusals = HttpRefusal;
 }
 
+/// The methods whose requests have a duration: all but a subscription, which lasts as long as its client.
+pub(super) fn timed_methods() -> Vec<&'static str> {
+    let timed = Method::VARIANTS.iter().filter(|method| !method.is_subscription());
+    timed.map(|method| (*method).into()).collect()
+}
+
 /// The classes of HTTP statuses that answers have.
 pub(super) fn http_statuses() -> Vec<&'static str> {
     vec!["2xx", "4xx", "5xx"]

@@ -107,7 +107,7 @@ metrics! {
     McpRequests: Counter, Count, "mcp_requests_total",
         Each(&[("method", labels::methods), ("outcome", labels::outcomes)]),
         "Requests from the client, counted when they are answered or cancelled; a failed tool call is an answered request";
-    McpRequestDuration: Histogram(ANSWER), Seconds, "mcp_request_duration_seconds", Each(&[("method", labels::methods)]),
+    McpRequestDuration: Histogram(ANSWER), Seconds, "mcp_request_duration_seconds", Each(&[("method", labels::timed_methods)]),
         "Time from the arrival of a request to its answer";
     McpInFlight: Gauge, Count, "mcp_requests_in_flight", Plain, "Requests that are open at the moment";
     McpMessages: Counter, Count, "mcp_messages_total",

@@ -1,9 +1,12 @@
 //! Calls over HTTP: to the editor that the URL or the call names, as JSON or as a stream, and never mixed.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use holdfast::client::Posting;
 use holdfast::limits::http::{HTTP_KEEP_ALIVE_EVERY, HTTP_WHOLE_WITHIN};
 use holdfast::platform::host::Host as _;
+use holdfast::protocol::mcp::ProtocolVersion;
 use holdfast_testkit::http::events;
 use serde_json::{Value, json};
 
@@ -175,5 +178,41 @@ async fn messages_are_no_sessions_for_people() {
     let head = within("its answer", waits.head()).await.unwrap();
     within("all of it", waits.body(&head)).await.unwrap();
     tokio::time::sleep(Duration::from_millis(10)).await;
+    stage.end().await;
+}
+
+/// While a call runs, what its client sent is not kept besides the call's own record: the bodies of streams would have no bound.
+#[tokio::test(start_paused = true)]
+async fn a_message_is_let_go_as_soon_as_it_was_read() {
+    struct Sent(Vec<u8>, Arc<AtomicBool>);
+    impl AsRef<[u8]> for Sent {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+    impl Drop for Sent {
+        fn drop(&mut self) {
+            self.1.store(true, Ordering::SeqCst);
+        }
+    }
+    let stage = Stage::new().await;
+    let editor = stage.editor(0).await;
+    stage.call(&stage.path(0), "echo", json!({})).await;
+    let posts = stage.several.take_posts().await.unwrap();
+    let is_gone = Arc::new(AtomicBool::new(false));
+    let body = call(1, "count", json!({"key": "sent", "hold": true})).to_string().into_bytes();
+    let posting = Posting {
+        line: bytes::Bytes::from_owner(Sent(body, is_gone.clone())),
+        project: Some(stage.project(0)),
+        opened: Some(ProtocolVersion::LATEST),
+        cancels: None,
+    };
+    let mut conversation = posts.serve(posting).unwrap();
+    until("it runs", || editor.runs("sent") == 1).await;
+    assert!(is_gone.load(Ordering::SeqCst));
+    editor.release();
+    assert!(within("its answer", conversation.next()).await.unwrap().1);
+    conversation.delivered();
+    drop(posts);
     stage.end().await;
 }

@@ -129,7 +129,11 @@ async fn a_subscription_is_a_stream_that_ends_with_its_client_or_with_the_hub() 
     let editor = stage.editor(0).await;
     let path = stage.path(0);
     stage.call(&path, "echo", json!({})).await;
-    let listen = request(9, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+    let listen = request(
+        9,
+        "subscriptions/listen",
+        json!({"notifications": {"toolsListChanged": true, "resourcesListChanged": true}}),
+    );
     let mut gone = stage.connect().await;
     gone.send(&stateless(&path, &listen)).await;
     within("a head", gone.head()).await.unwrap();
@@ -221,5 +225,28 @@ async fn as_many_messages_are_served_as_may_be_and_idle_connections_give_way() {
     drop(open);
     // The first one runs until it is released; all others wait for it, and end as their clients' patience does.
     until("all are over", || sessions(&stage) == 0).await;
+    stage.end().await;
+}
+
+/// A message alone is told nothing of changes; a subscription is, of the resources too.
+#[tokio::test(start_paused = true)]
+async fn a_subscription_hears_of_resources_that_come_with_the_editor() {
+    let stage = Stage::new().await;
+    let path = stage.path(0);
+    let list = stage.ask(&path, &request(1, "resources/list", json!({}))).await;
+    assert!(!list.body.contains("holdfast://console"), "{list:?}");
+    let listen = request(9, "subscriptions/listen", json!({"notifications": {"resourcesListChanged": true}}));
+    let mut stream = stage.connect().await;
+    stream.send(&stateless(&path, &listen)).await;
+    within("a head", stream.head()).await.unwrap();
+    let first = within("an acknowledgement", stream.event()).await.unwrap();
+    assert_eq!(first["params"]["notifications"], json!({"resourcesListChanged": true}), "{first}");
+    let _editor = stage.editor(0).await;
+    let changed = within("the change", stream.event()).await.unwrap();
+    assert_eq!(changed["method"], "notifications/resources/list_changed", "{changed}");
+    let list = stage.ask(&path, &request(1, "resources/list", json!({}))).await;
+    assert!(list.body.contains("holdfast://console"), "{list:?}");
+    drop(stream);
+    until("it has ended", || sessions(&stage) == 0).await;
     stage.end().await;
 }

@@ -1,5 +1,6 @@
 //! What a POST must look like, and what its answer looks like: both eras, statuses, headers, token, host and origin.
 
+use holdfast::storage::http_token;
 use serde_json::json;
 
 use super::*;
@@ -191,4 +192,15 @@ async fn only_those_with_the_token_are_served_and_no_foreign_page() {
         assert!(!answer.body.contains("nobody-guesses"));
     }
     stage.end().await;
+}
+
+/// Bytes that are only unlikely to occur twice are no secret.
+#[test]
+fn no_token_is_made_of_bytes_that_could_be_guessed() {
+    let host = MemoryHost::new();
+    host.take_secrets();
+    let state = std::path::Path::new("/state-of-this-test");
+    let why = http_token::own(&*host, state).unwrap_err();
+    assert!(why.contains("random") && why.contains("--http-token-file"), "{why}");
+    assert!(host.files().is_empty(), "{:?}", host.files());
 }

@@ -507,3 +507,45 @@ async fn kills_of_hub_and_editor_cost_no_call_a_second_run_and_no_answer_its_tru
     }
     assert!(ran > 60, "{ran} ran");
 }
+
+/// A hub that a session started makes way for one that a person starts to serve HTTP, and its sessions go on. Any other hub stays,
+/// and the person is told.
+#[cfg(unix)]
+#[test]
+fn a_hub_with_http_replaces_one_that_a_session_started_and_no_other() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    let project = room.project().display().to_string();
+    let mut command = client::command(&room);
+    command.args(["serve", "--hub", "start", "--project", &project]);
+    // What is said of HTTP for all hubs is no reason for a session to have none.
+    command.env("HOLDFAST_HTTP_HOST", "mcp.example.com").env("HOLDFAST_HTTP_TOKEN_FILE", room.path().join("none"));
+    let mut session = client::Client::spawn(&room, command);
+    session.initialize();
+    session.echoes();
+    until("it is on a hub", || session.log().contains("hub_attached"));
+    let hub = Hub::start(&room);
+    session.echoes();
+    let attached = || session.log().matches("hub_attached").count();
+    until("it is on the new hub", || attached() == 2);
+    let refused = |arguments: &[&str]| {
+        let done = client::command(&room).arg("hub").args(arguments).stdin(Stdio::null()).output().expect("it runs");
+        (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    let (code, says) = refused(&["--http", "127.0.0.1:0"]);
+    assert!(
+        code == Some(1) && says.contains(&hub.address) && says.contains(&hub.child.id().to_string()),
+        "{code:?} {says}"
+    );
+    session.close(&room);
+    drop(hub);
+    // One that a person started, and that serves no HTTP.
+    let child = client::command(&room).arg("hub").stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("it runs");
+    let plain = Hub { child, log: PathBuf::new(), address: String::new(), token: String::new() };
+    let info = || std::fs::read_to_string(room.state().join("hub/hub.json")).unwrap_or_default();
+    let pid = plain.child.id().to_string();
+    until("it serves", || info().contains(&pid));
+    let (code, says) = refused(&["--http", "127.0.0.1:0"]);
+    assert!(code == Some(1) && says.contains(&pid) && says.contains("--http"), "{code:?} {says}");
+    assert!(info().contains(&pid), "it stays");
+}

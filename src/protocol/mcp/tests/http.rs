@@ -104,3 +104,37 @@ fn an_error_has_a_status_in_the_stateless_era_only() {
     }
     assert_eq!(status_of(br#"{"jsonrpc":"2.0","id":1,"result":{"error":{"code":-32601}}}"#, true), 200);
 }
+
+/// The stateless era has no batches: in one, nothing would check the headers of its requests.
+#[test]
+fn a_batch_has_no_request_of_the_stateless_era() {
+    let key = |name: &str| format!("io.modelcontextprotocol/{name}");
+    let meta = json!({key("protocolVersion"): STATELESS, key("clientCapabilities"): {}});
+    let hidden = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "echo", "_meta": meta}});
+    let batch = json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}, hidden]).to_string();
+    let rejected = read(batch.as_bytes(), |_| Header::Missing, |_| None).expect_err("it is no batch of its version");
+    assert_eq!(rejected.error.code, -32600, "{rejected:?}");
+}
+
+#[test]
+fn what_has_no_answer_is_of_a_known_version_too() {
+    for body in [
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+        r#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#,
+    ] {
+        let said = |version: Header<'static>| {
+            read(
+                body.as_bytes(),
+                |name| if name == "mcp-protocol-version" { version } else { Header::Missing },
+                |_| None,
+            )
+        };
+        assert_eq!(said(Header::Missing).unwrap(), Post::Unanswered);
+        for bad in [Header::Text("1999-01-01"), Header::Unreadable] {
+            assert_eq!(said(bad).expect_err(body).error.code, -32022, "{body} {bad:?}");
+        }
+        let known = if body.starts_with('[') { "2025-03-26" } else { "2025-11-25" };
+        assert_eq!(said(Header::Text(known)).unwrap(), Post::Unanswered);
+    }
+}

@@ -3,6 +3,7 @@ use crate::limits::{
     CLIENT_FIELD_MAX_BYTES, INSTRUCTIONS_MAX_BYTES, LOG_FIELD_MAX_BYTES, REQUEST_ID_MAX_BYTES, ROOTS_MAX,
 };
 use crate::protocol::jsonrpc::{RequestId, RpcError};
+use crate::protocol::mcp::request::List;
 
 fn request(method: &str, params: &str) -> Result<Request, RpcError> {
     parse_request(method, Some(&raw(params)))
@@ -213,7 +214,7 @@ fn initialize_is_answered_on_one_line_in_every_version() {
         assert_eq!(answer["protocolVersion"], version.label());
         assert_eq!(
             answer["capabilities"],
-            serde_json::json!({"tools": {"listChanged": true}, "resources": {}, "prompts": {}})
+            serde_json::json!({"tools": {"listChanged": true}, "resources": {"listChanged": true}, "prompts": {}})
         );
         assert_eq!(
             (&answer["serverInfo"]["name"], &answer["serverInfo"]["version"]),
@@ -248,7 +249,11 @@ fn progress_echoes_the_token_and_has_a_message_where_the_version_knows_it() {
     assert_eq!(read["params"]["message"], "held:\n\"reload\"");
     let old = one_line(&progress(&raw("1"), 1.0, None, Some("held"), ProtocolVersion::V2024_11_05));
     assert_eq!(old["params"], serde_json::json!({"progressToken": 1, "progress": 1}));
-    assert_eq!(one_line(&tools_list_changed())["method"], "notifications/tools/list_changed");
+    for list in ["tools", "resources"] {
+        let method = format!("notifications/{list}/list_changed");
+        let list = List::of_notification(&method).expect(list);
+        assert_eq!(one_line(&list_changed(list))["method"], method);
+    }
     let ask = one_line(&roots_list_request(&RequestId::from_text("roots-1")));
     assert_eq!((&ask["id"], &ask["method"]), (&"roots-1".into(), &"roots/list".into()));
 }

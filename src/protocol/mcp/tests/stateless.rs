@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
-use crate::protocol::mcp::request::Filter;
+use crate::protocol::mcp::request::{Filter, List};
 use crate::protocol::mcp::stateless;
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
@@ -87,15 +87,15 @@ fn what_this_version_has_is_read_and_what_it_took_away_is_refused() {
     assert!(matches!(read("server/discover", &whole("")), Ok(Request::Discover)));
     assert!(matches!(read("tools/list", &whole("")), Ok(Request::ListTools)));
     assert!(matches!(read("tools/call", &whole(r#""name":"a""#)), Ok(Request::CallTool(call)) if call.name == "a"));
-    for (wanted, tools) in [
-        (r#"{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["x"]}"#, true),
-        (r#"{"toolsListChanged":false}"#, false),
-        (r#"{"toolsListChanged":"true"}"#, false),
-        ("{}", false),
+    for (wanted, tools, resources) in [
+        (r#"{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["x"]}"#, true, false),
+        (r#"{"toolsListChanged":false,"resourcesListChanged":true}"#, false, true),
+        (r#"{"toolsListChanged":"true"}"#, false, false),
+        ("{}", false, false),
     ] {
         let params = whole(&format!(r#""notifications":{wanted}"#));
         let Ok(Request::Listen(filter)) = read("subscriptions/listen", &params) else { panic!("{wanted}") };
-        assert_eq!(filter, Filter { tools }, "{wanted}");
+        assert_eq!(filter, Filter { tools, resources }, "{wanted}");
     }
     for (method, params, code, fix) in [
         ("subscriptions/listen", "{}", -32602, "toolsListChanged"),
@@ -133,7 +133,10 @@ fn every_result_says_that_it_is_complete_and_whose_it_is() {
 fn discovery_and_lists_say_how_long_they_hold() {
     let discovered = one_line(&stateless::discover_result(INSTRUCTIONS));
     assert_eq!(discovered["supportedVersions"][0], "2026-07-28");
-    assert_eq!(discovered["capabilities"], json!({"tools": {"listChanged": true}, "resources": {}, "prompts": {}}));
+    assert_eq!(
+        discovered["capabilities"],
+        json!({"tools": {"listChanged": true}, "resources": {"listChanged": true}, "prompts": {}})
+    );
     assert_eq!((&discovered["cacheScope"], discovered["ttlMs"].is_u64()), (&json!("public"), true));
     assert!(discovered["instructions"].as_str().unwrap().len() > 500);
     let list = one_line(&Catalogue::default().list_result(&ProtocolVersion::STATELESS.into()));
@@ -149,9 +152,10 @@ fn each_message_of_a_subscription_names_it_byte_by_byte() {
     for id in ["7", "\"a\\u0062\"", "1e2"] {
         let id = RequestId::from_json(id).unwrap();
         let told = [
-            stateless::acknowledged(&id, Filter { tools: true }),
-            stateless::acknowledged(&id, Filter { tools: false }),
-            stateless::tools_list_changed(&id),
+            stateless::acknowledged(&id, Filter { tools: true, resources: true }),
+            stateless::acknowledged(&id, Filter::default()),
+            stateless::list_changed(List::Tools, &id),
+            stateless::list_changed(List::Resources, &id),
             stateless::subscription_ended(&id),
         ];
         for line in &told {

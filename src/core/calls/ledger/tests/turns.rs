@@ -137,3 +137,17 @@ fn a_session_with_one_call_is_served_next_however_many_another_has() {
     let own = shared.waiting(SessionId(2))[0].1;
     assert_eq!(shared.take(), Some(own));
 }
+
+/// A client over HTTP has a session for each message. Its messages wait for each other, and not others for them.
+#[test]
+fn messages_that_came_alone_share_one_turn() {
+    let mut shared =
+        Shared { book: Book::connected(), epoch: FIRST, calls: 0, taken: Vec::new(), passed: BTreeMap::new() };
+    let posts = [9, 3, 7, 1, 5].map(|nth| SessionId(SessionId::FIRST_POST.0 + nth));
+    posts.into_iter().for_each(|post| shared.call(post));
+    (0..2).for_each(|_| shared.call(SessionId(1)));
+    let served: Vec<SessionId> =
+        std::iter::from_fn(|| Some(shared.book.ledger.reserve(FIRST)?.request.session)).collect();
+    let own = SessionId(1);
+    assert_eq!(served, [own, posts[0], own, posts[1], posts[2], posts[3], posts[4]]);
+}
