@@ -99,9 +99,16 @@ fn together<C: Send>(
     call: fn(&mut C) -> io::Result<Duration>,
 ) -> io::Result<Vec<Duration>> {
     std::thread::scope(|scope| {
-        let one = |caller| scope.spawn(move || (0..calls).map(|_| call(caller)).collect::<io::Result<Vec<_>>>());
-        let threads: Vec<_> = callers.iter_mut().map(one).collect();
-        let took = threads.into_iter().map(|thread| thread.join().map_err(|_| io::Error::other("a caller panicked"))?);
+        let repeat = move |caller: &mut C| -> io::Result<Vec<Duration>> {
+            let mut took = Vec::with_capacity(calls);
+            for _ in 0..calls {
+                took.push(call(caller)?);
+            }
+            Ok(took)
+        };
+        let threads: Vec<_> = callers.iter_mut().map(|caller| scope.spawn(move || repeat(caller))).collect();
+        let took =
+            threads.into_iter().map(|thread| thread.join().map_err(|_| io::Error::other("a caller panicked"))?);
         Ok(took.collect::<io::Result<Vec<_>>>()?.concat())
     })
 }
@@ -145,7 +152,10 @@ impl Bench {
             for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
                 let (http, stdio) = (quantile(&http, share), quantile(stdio, share));
                 self.table.push(Row {
-                    what: format!("one call of {at_once} at once, HTTP / {floor}, {name} of {}", blocks * calls * at_once),
+                    what: format!(
+                        "one call of {at_once} at once, HTTP / {floor}, {name} of {}",
+                        blocks * calls * at_once
+                    ),
                     holdfast: ms(http),
                     floor: ms(stdio),
                     compared: format!("{}, x {:.2}", difference(http, stdio), http.as_secs_f64() / stdio.as_secs_f64()),

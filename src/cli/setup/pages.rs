@@ -161,14 +161,25 @@ fn install(page: &mut String, client: &Client) {
             return;
         }
     };
-    let (token, says) = if remote.reads_variables() {
-        let says = "It takes the token from the environment variable `HOLDFAST_HTTP_TOKEN`, so the file has no secret, and a team can share it \
-                    (`--shared`).";
-        (Token::Variable(TOKEN_VARIABLE.to_owned()), says)
-    } else {
-        let says = "It is not known to take the token from an environment variable, so your own file has the token itself, and `--project` \
-                    and `--shared` are refused where the client has a file in the project.";
-        (Token::Text("TOKEN".to_owned()), says)
+    let own_only = place.project.is_empty();
+    let (token, says) = match (remote.reads_variables(), own_only) {
+        (true, false) => (
+            Token::Variable(TOKEN_VARIABLE.to_owned()),
+            "It takes the token from the environment variable `HOLDFAST_HTTP_TOKEN`, so the file has no secret, and a team can share it (`--shared`).",
+        ),
+        (true, true) => (
+            Token::Variable(TOKEN_VARIABLE.to_owned()),
+            "It takes the token from the environment variable `HOLDFAST_HTTP_TOKEN`, so the file has no secret.",
+        ),
+        (false, false) => (
+            Token::Text("TOKEN".to_owned()),
+            "It is not known to take the token from an environment variable, so your own file has the token itself, and a file of the project \
+             (`--project`, `--shared`) is refused.",
+        ),
+        (false, true) => (
+            Token::Text("TOKEN".to_owned()),
+            "It is not known to take the token from an environment variable, so the file has the token itself.",
+        ),
     };
     let _ = write!(
         page,
