@@ -168,7 +168,7 @@ export async function prove(make, go = 1, only = chosen) {
     stray: error => {
       const late = wire.ignoresCancels && error.message.includes('unknown message ID');
       // An answer with a status of its own is told here and to its caller.
-      const refused = overHttp && error.message.startsWith('Error POSTing to endpoint: {"jsonrpc"');
+      const refused = overHttp && error.message.includes('Error POSTing to endpoint: {"jsonrpc"');
       // Closing a session ends its own stream.
       const closed = overHttp && error.message.includes('AbortError');
       if (!late && !refused && !closed) wire.stray(error.message);
