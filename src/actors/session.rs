@@ -6,6 +6,7 @@
 //! outlives this actor.
 
 mod editors;
+mod heading;
 mod offers;
 mod routing;
 
@@ -18,7 +19,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use self::editors::Heading;
+use self::heading::Heading;
 use super::package_tools;
 use super::seat::Seat;
 use crate::core::calls::NewCall;

@@ -19,8 +19,8 @@ use crate::core::router::Route;
 use crate::core::user_text;
 use crate::limits::EDITORS_SOUGHT_MAX;
 use crate::limits::http::{HTTP_LOOK_EVERY, HTTP_LOOK_MAX};
-use crate::net::Net;
-use crate::platform::host::{self, Host};
+use crate::net::{Listener, Net, Tcp};
+use crate::platform::host::{self, Host, RealHost};
 use crate::runtime::enter;
 use crate::services::Gateway;
 use crate::services::mcp::{Guard, HostName, Hub, Server};
@@ -92,6 +92,17 @@ impl HttpArgs {
 }
 
 impl HttpSettings {
+    /// Checks that it can be served.
+    ///
+    /// # Errors
+    /// Why not, with the fix.
+    pub async fn check(&self) -> Result<(), String> {
+        if let Some(file) = &self.token_file {
+            http_token::read(&RealHost, file)?;
+        }
+        listener(&Tcp, self.address).await.map(drop)
+    }
+
     /// Begins to serve.
     ///
     /// # Errors
@@ -107,16 +118,7 @@ impl HttpSettings {
             Some(file) => http_token::read(&*parts.env.host, file)?,
             None => http_token::own(&*parts.env.host, state)?,
         };
-        let bound = match address.ip().is_loopback() {
-            true => parts.env.net.bind_at(address).await,
-            false => holdfast_net::bind_anywhere(address).await,
-        };
-        let listener = bound.map_err(|error| {
-            format!(
-                "MCP cannot be served over HTTP at {address}: {error}. Name another port with --http, or 0 for a free one, or end the \
-                 program that has this one"
-            )
-        })?;
+        let listener = listener(&*parts.env.net, address).await?;
         let posts = several.take_posts().await?;
         let address = listener.local_addr();
         parts.env.serves_http_at(address);
@@ -124,6 +126,19 @@ impl HttpSettings {
         let guard = Guard::new(&token, hosts, parts.env.host.random());
         Ok(Server::start(&Arc::new(Served::new(Arc::clone(parts), posts)), guard, listener))
     }
+}
+
+async fn listener(net: &dyn Net, address: SocketAddr) -> Result<Arc<dyn Listener>, String> {
+    let bound = match address.ip().is_loopback() {
+        true => net.bind_at(address).await,
+        false => holdfast_net::bind_anywhere(address).await,
+    };
+    bound.map_err(|error| {
+        format!(
+            "MCP cannot be served over HTTP at {address}: {error}. Name another port with --http, or 0 for a free one, or end the \
+             program that has this one"
+        )
+    })
 }
 
 /// The hub, as the service sees it.

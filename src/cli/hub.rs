@@ -10,7 +10,7 @@ use clap::Args;
 use tokio::sync::mpsc;
 
 use super::gateway_args::{DialectChoice, EditorArgs, GatewayArgs, HubMode};
-use super::http::HttpArgs;
+use super::http::{HttpArgs, HttpSettings};
 use super::serve::{self, log_panics, watch_signals};
 use super::{Exit, output, resources};
 use crate::actors::gateway::OnWorkers;
@@ -159,7 +159,7 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
     let folder = HubFolder::of(&state);
     let (elected, starting) = match elect(&folder) {
         Ok(Some(elected)) => (elected, None),
-        Ok(None) if http.is_some() => match take_over(&folder) {
+        Ok(None) if let Some(http) = &http => match take_over(&folder, http) {
             Ok((elected, starting)) => (elected, Some(starting)),
             Err(says) => return fail(&says),
         },
@@ -262,7 +262,7 @@ fn several_times<T>(take: impl Fn() -> io::Result<Option<T>>) -> io::Result<Opti
 ///
 /// # Errors
 /// Why the other hub stays, with the fix.
-fn take_over(folder: &HubFolder) -> Result<(Elected, File), String> {
+fn take_over(folder: &HubFolder, http: &HttpSettings) -> Result<(Elected, File), String> {
     let Some(running) = folder.running() else {
         return Err("another hub is starting or ending; try again in a moment".to_owned());
     };
@@ -277,11 +277,13 @@ fn take_over(folder: &HubFolder) -> Result<(Elected, File), String> {
     }
     let cannot =
         |why: &dyn std::fmt::Display| format!("the running hub (pid {pid}) does not make way: {why}; end that process");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| cannot(&error))?;
+    // The other one need not end for what cannot be served.
+    runtime.block_on(http.check())?;
     let starting = several_times(|| folder.begin_start()).map_err(|error| cannot(&error))?;
     let starting = starting.ok_or_else(|| cannot(&"a session starts one at this moment"))?;
     output::complain(&format!("holdfast: takes over from the hub that a session started (pid {pid})"));
     let name = uuid::Builder::from_random_bytes(RealHost.random()).into_uuid().simple().to_string();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| cannot(&error))?;
     runtime.block_on(hub::ask_to_retire(&folder.socket(), name)).map_err(|error| cannot(&error))?;
     // It first lets the calls end that it sent.
     let patience = RealHost.now() + RUNNING_MAX + DRAIN_MAX;

@@ -20,13 +20,16 @@ use crate::actors::gateway::OnWorkers;
 use crate::actors::instance_keeper::RunRecord;
 use crate::actors::parts::Parts;
 use crate::core::shutdown::ShutdownReason;
+use crate::core::user_text;
 use crate::limits::{FLUSH_MAX, PARENT_WATCH_EVERY};
 use crate::net::Tcp;
+use crate::platform::filesystem;
 use crate::platform::host::{Parent, RealHost, System};
 use crate::platform::stdio::{self, Stdin, Stdout};
 use crate::runtime::outbox::PING;
 use crate::services::metrics::Exporter;
 use crate::services::unity_mcp::Companions;
+use crate::storage::gateway_calls::GatewayCalls;
 use crate::telemetry::logs;
 use crate::transport::relay;
 use crate::transport::run::{self, Pumps};
@@ -93,6 +96,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         let why = match outcome {
             relay::Outcome::Ended(why) => why,
             relay::Outcome::Embed => {
+                keep_records(&parts);
                 let record = RunRecord::keep(&parts.gateway_tools());
                 let exporter = Exporter::start(&parts);
                 let companions = Companions::start(&parts);
@@ -100,6 +104,9 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
                 companions.end().await;
                 exporter.end(&parts, why).await;
                 record.remove().await;
+                if let Some(own) = parts.env.own.get() {
+                    own.end();
+                }
                 why
             }
         };
@@ -127,6 +134,25 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         }
         Ok(_) => Exit::Ok.into(),
         Err(error) => resources::refused(&error).into(),
+    }
+}
+
+/// Keeps records of sent calls from here on. Without them, calls are made all the same, and the problem is told.
+fn keep_records(parts: &Parts) {
+    let Some(state) = &parts.env.config.state_dir else { return };
+    let created = match filesystem::unreliable_locks(state) {
+        Some(kind) => Err(format!("it is on {kind}, where locks of files are not reliable")),
+        None => GatewayCalls::create(state, &parts.env.boot).map_err(|error| error.to_string()),
+    };
+    match created {
+        Ok(own) => {
+            parts.client.be_named(|| parts.env.fresh().into());
+            let _ = parts.env.own.set(own);
+        }
+        Err(error) => {
+            let problem = user_text::records_fail(&state.join("calls"), &error, false);
+            parts.env.health.set_problem("records", Some(problem));
+        }
     }
 }
 

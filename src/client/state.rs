@@ -163,6 +163,11 @@ impl Client {
         *enter(&self.origins) = Origins::new(Some(name), open);
     }
 
+    /// Gives the session a name of its own, if it has none.
+    pub fn be_named(&self, name: impl FnOnce() -> Arc<str>) {
+        enter(&self.origins).name.get_or_insert_with(name);
+    }
+
     /// Whether what became of requests that an earlier gateway had cannot be known, since its records are lost.
     pub fn has_lost_records(&self) -> bool {
         self.records_lost

@@ -1,8 +1,11 @@
 //! The records of sent calls, from which a hub learns what its killed predecessor had sent: "record first, bytes second".
 //!
 //! A call is recorded as *sent* before its first byte leaves, and as *answered*, with the answer, before the answer is written.
-//! Once the client has the answer, the record is deleted. What is sent and not answered when a hub starts may have run: it is
+//! Once the client has the answer, the record is deleted. What is sent and not answered when a gateway starts may have run: it is
 //! looked for in the editor's journal, or its outcome is unknown. It is never sent again.
+//!
+//! A call whose client was told that it still runs *runs on*: its record stays until its late result is there, and that stays for
+//! a while, because the client may ask for it.
 //!
 //! A record has results, never arguments.
 
@@ -63,12 +66,20 @@ pub enum Record {
         /// The call.
         call: CallId,
     },
-    /// A call is about to be answered.
+    /// A call is about to be answered. Of a call that ran on, this is its late result.
     Answered {
         /// The call.
         call: CallId,
         /// The result, as it is written to the client.
         result: Box<RawValue>,
+        /// Whether the answer says that the call still runs.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        runs_on: bool,
+    },
+    /// The client of a call does not wait for an answer to its request any more, but may ask for the result by the call's id.
+    Told {
+        /// The call.
+        call: CallId,
     },
     /// The client has the answer to a request.
     Delivered(Origin),
@@ -83,10 +94,38 @@ pub enum Known {
     Answered(Arc<RawValue>),
 }
 
+/// What is kept of a call for a gateway that comes after the one that sent it.
+#[derive(Debug, Clone)]
+pub struct Left {
+    /// The call.
+    pub sent: SentCall,
+    /// Whether its client was told that it still runs, and does not wait for an answer.
+    pub told: bool,
+    /// Its result, if it has ended.
+    pub result: Option<Arc<RawValue>>,
+}
+
+/// How far a call has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// It was sent, and may have run.
+    Sent,
+    /// Its client was told that it still runs, or is about to be told.
+    RunsOn,
+    /// It has ended, and its client was told so, or is about to be told.
+    Answered,
+    /// It has ended after its client was told that it still runs.
+    Late,
+}
+
 #[derive(Debug, Clone)]
 struct Kept {
     sent: SentCall,
+    stage: Stage,
+    /// What its client is told: first the answer to its request, later the late result.
     result: Option<Arc<RawValue>>,
+    /// Whether the client has the answer to its request.
+    delivered: bool,
     /// When the record was made, as [`CallRecords::apply`] was told.
     at: u64,
 }
@@ -112,20 +151,36 @@ impl CallRecords {
                 {
                     self.calls.remove(&former).into_iter().for_each(|kept| self.bytes -= kept.bytes());
                 }
-                let before = self.calls.insert(sent.call, Kept { sent, result: None, at });
+                let kept = Kept { sent, stage: Stage::Sent, result: None, delivered: false, at };
+                let before = self.calls.insert(kept.sent.call, kept);
                 self.bytes -= before.map_or(0, |kept| kept.bytes());
             }
             Record::Dropped { call } => self.remove(call),
-            Record::Answered { call, result } => {
+            Record::Answered { call, result, runs_on } => {
                 if let Some(kept) = self.calls.get_mut(&call) {
                     self.bytes -= kept.bytes();
+                    kept.stage = match (runs_on, kept.stage) {
+                        (true, _) => Stage::RunsOn,
+                        (false, Stage::RunsOn | Stage::Late) => Stage::Late,
+                        (false, Stage::Sent | Stage::Answered) => Stage::Answered,
+                    };
                     (kept.result, kept.at) = (Some(result.into()), at);
                     self.bytes += kept.bytes();
                 }
             }
+            Record::Told { call } => {
+                if let Some(kept) = self.calls.get_mut(&call) {
+                    kept.stage = if kept.is_open() { Stage::RunsOn } else { Stage::Late };
+                }
+            }
             Record::Delivered(origin) => {
-                if let Some(call) = self.by_origin.get(&origin).copied() {
-                    self.remove(call);
+                if let Some(call) = self.by_origin.remove(&origin)
+                    && let Some(kept) = self.calls.get_mut(&call)
+                {
+                    kept.delivered = true;
+                    if matches!(kept.stage, Stage::Sent | Stage::Answered) {
+                        self.remove(call);
+                    }
                 }
             }
         }
@@ -134,7 +189,9 @@ impl CallRecords {
     fn remove(&mut self, call: CallId) {
         if let Some(kept) = self.calls.remove(&call) {
             self.bytes -= kept.bytes();
-            self.by_origin.remove(&kept.sent.origin);
+            if !kept.delivered {
+                self.by_origin.remove(&kept.sent.origin);
+            }
         }
     }
 
@@ -147,22 +204,42 @@ impl CallRecords {
         })
     }
 
-    /// Whether this call was recorded as sent, and neither answered nor deleted.
+    /// Whether this call was recorded as sent, and has neither ended nor been deleted.
     pub fn is_sent(&self, call: CallId) -> bool {
-        self.calls.get(&call).is_some_and(|kept| kept.result.is_none())
+        self.calls.get(&call).is_some_and(Kept::is_open)
     }
 
-    /// Returns the calls that were sent and not answered.
-    pub fn unanswered(&self) -> Vec<SentCall> {
-        self.calls.values().filter(|kept| kept.result.is_none()).map(|kept| kept.sent.clone()).collect()
+    /// Whether the client of this call may still wait for the answer to its request, as far as the records know.
+    pub fn is_untold(&self, call: CallId) -> bool {
+        self.calls.get(&call).is_some_and(|kept| !kept.is_told())
     }
 
-    /// Deletes answers that were kept since before `at` and never delivered: their session has ended. Returns whether any was.
-    pub fn expire(&mut self, at: u64) -> bool {
-        let old = self.calls.iter().filter(|(_, kept)| kept.result.is_some() && kept.at < at);
-        let old: Vec<CallId> = old.map(|(call, _)| *call).collect();
+    /// Returns all that is kept, for a gateway that comes after this one.
+    pub fn left(&self) -> Vec<Left> {
+        let left = |kept: &Kept| Left {
+            sent: kept.sent.clone(),
+            told: kept.is_told(),
+            result: kept.result.clone().filter(|_| !kept.is_open()),
+        };
+        self.calls.values().map(left).collect()
+    }
+
+    /// Deletes answers that are kept since before `answered`, because their session has ended, and late results that are kept since
+    /// before `late`. Returns whether any was.
+    pub fn expire(&mut self, answered: u64, late: u64) -> bool {
+        let old: Vec<CallId> =
+            self.calls.iter().filter(|(_, kept)| kept.is_older(answered, late)).map(|(call, _)| *call).collect();
         old.iter().for_each(|call| self.remove(*call));
         !old.is_empty()
+    }
+
+    /// Deletes the oldest late results until the results have at most `most` bytes, or no late one is left.
+    pub fn make_room(&mut self, most: usize) {
+        while self.bytes > most {
+            let late = self.calls.iter().filter(|(_, kept)| kept.stage == Stage::Late);
+            let Some(oldest) = late.min_by_key(|(_, kept)| kept.at).map(|(call, _)| *call) else { return };
+            self.remove(oldest);
+        }
     }
 
     /// Whether nothing is kept.
@@ -178,11 +255,19 @@ impl CallRecords {
     /// Returns the lines that say all that is kept.
     pub fn lines(&self) -> impl Iterator<Item = Record> + '_ {
         self.calls.values().flat_map(|kept| {
-            let answered = kept
-                .result
-                .as_ref()
-                .map(|result| Record::Answered { call: kept.sent.call, result: RawValue::to_owned(result) });
-            [Some(Record::Sent(kept.sent.clone())), answered].into_iter().flatten()
+            let answered = |result: &RawValue, runs_on| Record::Answered {
+                call: kept.sent.call,
+                result: RawValue::to_owned(result),
+                runs_on,
+            };
+            [
+                Some(Record::Sent(kept.sent.clone())),
+                kept.is_told().then_some(Record::Told { call: kept.sent.call }),
+                kept.result.as_deref().map(|result| answered(result, kept.stage == Stage::RunsOn)),
+                kept.delivered.then(|| Record::Delivered(kept.sent.origin.clone())),
+            ]
+            .into_iter()
+            .flatten()
         })
     }
 }
@@ -190,6 +275,22 @@ impl CallRecords {
 impl Kept {
     fn bytes(&self) -> usize {
         self.result.as_ref().map_or(0, |result| result.get().len())
+    }
+
+    fn is_older(&self, answered: u64, late: u64) -> bool {
+        match self.stage {
+            Stage::Sent | Stage::RunsOn => false,
+            Stage::Answered => self.at < answered,
+            Stage::Late => self.at < late,
+        }
+    }
+
+    fn is_told(&self) -> bool {
+        matches!(self.stage, Stage::RunsOn | Stage::Late)
+    }
+
+    fn is_open(&self) -> bool {
+        matches!(self.stage, Stage::Sent | Stage::RunsOn)
     }
 }
 
@@ -218,7 +319,39 @@ mod tests {
     }
 
     fn answered(number: u8, result: &str) -> Record {
-        Record::Answered { call: call(number), result: RawValue::from_string(result.to_owned()).unwrap() }
+        Record::Answered {
+            call: call(number),
+            result: RawValue::from_string(result.to_owned()).unwrap(),
+            runs_on: false,
+        }
+    }
+
+    fn runs_on(number: u8) -> Record {
+        Record::Answered {
+            call: call(number),
+            result: RawValue::from_string("[\"runs\"]".to_owned()).unwrap(),
+            runs_on: true,
+        }
+    }
+
+    #[test]
+    fn the_oldest_late_results_make_room_and_nothing_else_does() {
+        let mut records = CallRecords::default();
+        for number in 1..=4 {
+            records.apply(sent(number), number.into());
+            if number != 3 {
+                records.apply(runs_on(number), number.into());
+            }
+            records.apply(answered(number, "[12345678]"), number.into());
+        }
+        records.make_room(20);
+        assert_eq!(told_late(&records), ["3 [12345678]", "4 [12345678]"]);
+        records.make_room(0);
+        assert_eq!(
+            (told_late(&records), records.bytes()),
+            (vec!["3 [12345678]".to_owned()], 10),
+            "its client waits for it"
+        );
     }
 
     fn told(records: &CallRecords, number: u64) -> String {
@@ -229,6 +362,11 @@ mod tests {
         }
     }
 
+    fn told_late(records: &CallRecords) -> Vec<String> {
+        let ended = records.left().into_iter().filter_map(|left| Some((left.sent.origin.number, left.result?)));
+        ended.map(|(number, result)| format!("{number} {}", result.get())).collect()
+    }
+
     #[test]
     fn a_request_is_unsent_sent_answered_and_forgotten() {
         let mut records = CallRecords::default();
@@ -237,7 +375,7 @@ mod tests {
         assert_eq!(told(&records, 1), "sent count");
         records.apply(answered(1, "{\"a\":1}"), 0);
         assert_eq!((told(&records, 1), records.bytes()), ("{\"a\":1}".to_owned(), 7));
-        assert!(records.unanswered().is_empty());
+        assert!(records.left().iter().all(|left| left.result.is_some()));
         records.apply(Record::Delivered(origin(1)), 0);
         assert_eq!(told(&records, 1), "not sent");
         assert!(records.is_empty() && records.bytes() == 0 && records.by_origin.is_empty());
@@ -273,7 +411,53 @@ mod tests {
         for number in 1..=4 {
             assert_eq!(told(&again, number), told(&records, number), "{number}");
         }
-        assert_eq!((again.bytes(), again.unanswered().len()), (records.bytes(), 2));
+        let open = |records: &CallRecords| records.left().iter().filter(|left| left.result.is_none()).count();
+        assert_eq!((again.bytes(), open(&again), open(&records)), (records.bytes(), 2, 2));
+    }
+
+    #[test]
+    fn a_call_that_runs_on_stays_until_its_late_result_is_old_whenever_its_client_has_the_answer() {
+        let written_anew = |records: &CallRecords| {
+            let mut again = CallRecords::default();
+            for line in records.lines() {
+                again.apply(serde_json::from_str(&serde_json::to_string(&line).unwrap()).unwrap(), 5);
+            }
+            again
+        };
+        let delivered = || Record::Delivered(origin(1));
+        // The client has the answer before the late result comes, or after that.
+        for steps in [[runs_on(1), delivered(), answered(1, "[1]")], [runs_on(1), answered(1, "[1]"), delivered()]] {
+            let mut records = CallRecords::default();
+            records.apply(sent(1), 5);
+            for (done, step) in steps.into_iter().enumerate() {
+                records.apply(step, 5);
+                records = written_anew(&records);
+                let left = records.left().pop().unwrap();
+                assert!(left.told, "{done}");
+                match left.result {
+                    None => assert!(records.is_sent(call(1)), "{done}"),
+                    Some(result) => assert_eq!((result.get(), records.is_sent(call(1))), ("[1]", false), "{done}"),
+                }
+            }
+            assert_eq!(told(&records, 1), "not sent", "its request is answered");
+            assert!(!records.expire(9, 5) && records.expire(0, 6));
+            assert!(records.is_empty() && records.bytes() == 0 && records.by_origin.is_empty());
+        }
+        let mut records = CallRecords::default();
+        records.apply(sent(1), 5);
+        records.apply(runs_on(1), 5);
+        assert_eq!(told(&records, 1), "[\"runs\"]", "a client that does not have the answer gets it");
+        records.apply(answered(1, "[1]"), 5);
+        assert_eq!(told(&records, 1), "[1]", "and the result, once that is there");
+        records.apply(Record::Dropped { call: call(1) }, 5);
+        records.apply(sent(1), 5);
+        records.apply(Record::Told { call: call(1) }, 5);
+        assert_eq!(told(&written_anew(&records), 1), "sent count", "a client that comes all the same");
+        records.apply(answered(1, "[1]"), 5);
+        records.apply(delivered(), 5);
+        assert_eq!(told_late(&written_anew(&records)), ["1 [1]"]);
+        records.apply(Record::Dropped { call: call(1) }, 5);
+        assert!(records.is_empty() && records.by_origin.is_empty());
     }
 
     /// A step in the life of a call.
@@ -340,8 +524,8 @@ mod tests {
         records.apply(sent(1), 5);
         records.apply(sent(2), 5);
         records.apply(answered(2, "[2]"), 9);
-        assert!(!records.expire(9));
-        assert!(records.expire(10));
+        assert!(!records.expire(9, 99));
+        assert!(records.expire(10, 0));
         assert_eq!((told(&records, 1).as_str(), told(&records, 2).as_str()), ("sent count", "not sent"));
     }
 }

@@ -177,6 +177,33 @@ pub fn lost_with_the_hub(tool: &str, call: Option<CallId>) -> String {
 pub const TAKEN_OVER: &str = "While this call was open, the session lost its connection to the holdfast hub. The call was taken over, \
                               and this is its answer.";
 
+/// The sentence for a client whose calls an earlier gateway sent and did not answer. `calls`: their tools and ids, at least one.
+pub fn left_by_others(calls: &[(&str, CallId)], audience: Audience) -> String {
+    let named: Vec<String> = calls.iter().map(|(tool, call)| format!("`{}` (call id {call})", clean(tool))).collect();
+    let ask = match audience {
+        Audience::Agent => "holdfast_result",
+        Audience::Person => "`holdfast call holdfast_result`",
+    };
+    format!(
+        "An earlier holdfast process of this project ended after it had sent to Unity: {}. If you have no answer to such a call, it may \
+         have run: {ask} tells what became of it, by its id.",
+        named.join(", ")
+    )
+}
+
+/// The problem that records of calls cannot be written to this file.
+pub fn records_fail(path: &Path, error: &str, is_hub: bool) -> String {
+    let follows = if is_hub {
+        "no call is sent that could not be found again"
+    } else {
+        "calls are sent all the same, but if this holdfast process is killed, the next one cannot tell what became of them"
+    };
+    format!(
+        "The file {} cannot be written ({error}): {follows}. Make room on the disk, or let the file be written.",
+        path.display()
+    )
+}
+
 /// The text for a request that the hub had not answered when the session ended.
 pub const HUB_LEFT: &str = "The session ended before the hub answered this request. If it was a call of a tool, it may have run, or may still \
                             be running: check its effect before you make it again.";

@@ -47,3 +47,15 @@ pub const METRIC_PROJECTS_MAX: usize = LINKS_MAX;
 /// Series that one project's editor adds in a hub: a histogram, a counter of each verdict, the states of its connection, and a few
 /// gauges. A hub of 16 editors then has about as many series as two gateways; without it, there would be 16 gateways.
 pub const PROJECT_SERIES_MAX: usize = 50;
+/// Calls that an earlier gateway did not answer and that a client is told of in one sentence: more would be a page. All of them are
+/// in `holdfast_calls`.
+pub const LEFT_CALLS_TOLD_MAX: usize = 5;
+/// How long a gateway waits after each look for what others left, while others seem to live. A process that was killed a moment ago
+/// may not have ended yet: the system first gives its memory back.
+pub const LEFT_CALLS_PAUSES: [Duration; 5] = [
+    Duration::from_millis(50),
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+    Duration::from_secs(20),
+];

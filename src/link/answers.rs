@@ -11,6 +11,7 @@ use super::ledger::SharedLedger;
 use super::state::Link;
 use super::tools::Tools;
 use crate::client::{Attached, Client};
+use crate::core::call_records::{Origin, SentCall};
 use crate::core::calls::Answer;
 use crate::core::last_compile::{LastCompile, SeenCompile};
 use crate::core::logbook::{self, LogEntry, Logbook};
@@ -18,13 +19,15 @@ use crate::core::requests::Asked;
 use crate::core::user_text;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
+use crate::limits::hub::LEFT_CALLS_TOLD_MAX;
 use crate::limits::{LOGBOOK_BYTES_MAX, RESULT_BEHIND_MAX_BYTES, RESULT_INLINE_MAX_BYTES};
 use crate::protocol::dialect::EditorAnswer;
-use crate::protocol::ids::{CallId, RequestKey};
+use crate::protocol::ids::{CallId, RequestKey, SessionId};
 use crate::protocol::jsonrpc::compact;
 use crate::protocol::mcp::{self, AnswerForm, ClientProfile, ProtocolVersion, ToolResult};
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
+use crate::storage::call_files::CallFile;
 use crate::storage::result_files::{self, ResultFiles};
 
 /// See the module's documentation.
@@ -40,6 +43,16 @@ pub struct Answers {
     last_compile: Mutex<LastCompile>,
     /// The whole result for a client in this process ([`Config::whole_results`](crate::config::Config::whole_results)).
     whole: Mutex<Option<Box<RawValue>>>,
+    /// Calls that earlier gateways did not answer, until their client is told.
+    left: Mutex<Vec<LeftCall>>,
+}
+
+/// A call that an earlier gateway did not answer.
+#[derive(Debug)]
+struct LeftCall {
+    client: String,
+    tool: Arc<str>,
+    call: CallId,
 }
 
 impl Answers {
@@ -51,8 +64,8 @@ impl Answers {
         link: Arc<Link>,
         tools: Arc<Tools>,
     ) -> Self {
-        let (guests, logbook, last_compile, whole) = Default::default();
-        Self { env, attached, ledger, link, tools, guests, logbook, last_compile, whole }
+        let (guests, logbook, last_compile, whole, left) = Default::default();
+        Self { env, attached, ledger, link, tools, guests, logbook, last_compile, whole, left }
     }
 
     /// Runs an operation on the logs.
@@ -81,9 +94,15 @@ impl Answers {
         if answer.taken_over && answer.verdict != Verdict::OutcomeUnknown(Loss::HubEnded) {
             result = result.with_line(user_text::TAKEN_OVER);
         }
+        if let Some(says) = self.tell_left(&answer) {
+            result = result.with_line(&says);
+        }
         let Answer { request, call, tool, profile, form, verdict, project, .. } = answer;
         // A call that still runs is logged when it has ended.
-        let logged = verdict != Verdict::StillRunning && self.log_result(call, &tool, &result, &profile);
+        let runs_on = verdict == Verdict::StillRunning;
+        let logged = !runs_on && self.log_result(call, &tool, &result, &profile);
+        // The client of a call of an earlier gateway asks for the result, if it comes back at all.
+        let kept = logged || request.session == SessionId::RECOVERED;
         if let Some(guest) = guest {
             if logged {
                 self.keep(call, &mcp::tool_result(&result, &profile));
@@ -93,7 +112,7 @@ impl Answers {
             return;
         }
         if let AnswerForm::ResourceText(uri) = form {
-            if let Some(records) = self.env.records.as_ref().filter(|records| records.is_sent(call)) {
+            if let Some(records) = self.env.call_records().filter(|records| records.is_sent(call)) {
                 // A client that comes back reads the resource again, which runs nothing twice that counts.
                 records.dropped(call);
             }
@@ -106,10 +125,10 @@ impl Answers {
         let size = mcp::result_size(&result, &profile);
         self.env.events.result_rendered(size);
         let deliver = move |answers: &Self, result: &ToolResult, size: usize| {
-            if logged {
-                answers.keep(call, &mcp::tool_result(result, &profile));
+            if kept {
+                answers.keep(call, &mcp::tool_result(result, &with_handshake(profile)));
             }
-            answers.deliver(call, request, size, |out| mcp::write_tool_result(out, result, &profile, size));
+            answers.deliver((call, runs_on), request, size, |out| mcp::write_tool_result(out, result, &profile, size));
         };
         let most = self.inline_max(request);
         if size <= most && mcp::fits(&result, &profile) {
@@ -248,13 +267,69 @@ impl Answers {
         self.ledger.with(|ledger, now| ledger.keep_late(call, json, now));
     }
 
-    fn deliver(&self, call: CallId, request: RequestKey, size: usize, write: impl FnOnce(&mut String)) {
-        let recorded = self.env.records.as_ref().filter(|records| records.is_sent(call));
-        let Some(records) = recorded else { return self.deliver_with(call, request, size, write) };
-        let mut result = String::with_capacity(size);
-        write(&mut result);
-        records.answered(call, &result);
-        self.deliver_with(call, request, size, |out| out.push_str(&result));
+    fn deliver(
+        &self,
+        (call, runs_on): (CallId, bool),
+        request: RequestKey,
+        size: usize,
+        write: impl FnOnce(&mut String),
+    ) {
+        let Some(records) = self.env.call_records().filter(|records| records.is_sent(call)) else {
+            return self.deliver_with(call, request, size, write);
+        };
+        let client = self.attached.get(request.session);
+        // The session of a hub says itself when its client has the answer, and until then may ask for it again. A client over
+        // stdin and stdout cannot: once the answer is written, its record has no use.
+        let own = client.as_ref().filter(|_| self.env.records.is_none());
+        let origin = own.and_then(|client| client.origin_of(request));
+        if origin.is_some() && !runs_on {
+            self.deliver_with(call, request, size, write);
+        } else {
+            let mut result = String::with_capacity(size);
+            write(&mut result);
+            records.answered(call, &result, runs_on);
+            self.deliver_with(call, request, size, |out| out.push_str(&result));
+        }
+        if let (Some(client), Some(origin)) = (client, origin) {
+            self.record_delivery(client, Arc::clone(records), origin);
+        }
+    }
+
+    /// Records that a client over stdin and stdout has the answer, once it is written.
+    fn record_delivery(&self, client: Arc<Client>, records: Arc<CallFile>, origin: Origin) {
+        if client.outbox.is_flushed() {
+            return records.delivered(origin);
+        }
+        self.env.health.spawn("delivered", async move {
+            client.outbox.flushed().await;
+            records.delivered(origin);
+        });
+    }
+
+    /// Remembers that earlier gateways ended before these calls were answered. The client that made them is told with its next
+    /// answer.
+    pub(super) fn left_by_others<'s>(&self, calls: impl Iterator<Item = &'s SentCall>) {
+        let told =
+            calls.map(|sent| LeftCall { client: sent.client.0.clone(), tool: Arc::clone(&sent.tool), call: sent.call });
+        let mut left = enter(&self.left);
+        left.extend(told);
+        left.truncate(LEFT_CALLS_TOLD_MAX);
+    }
+
+    /// Returns what the client of this call is told of calls that earlier gateways did not answer, once.
+    fn tell_left(&self, answer: &Answer) -> Option<String> {
+        let mut left = enter(&self.left);
+        if left.is_empty() || answer.form != AnswerForm::ToolResult {
+            return None;
+        }
+        let client = self.attached.get(answer.request.session)?.handshake().name;
+        let told: Vec<LeftCall> = left.extract_if(.., |left| left.client == client).collect();
+        drop(left);
+        for LeftCall { call, .. } in &told {
+            self.env.call_records()?.told(*call);
+        }
+        let named: Vec<(&str, CallId)> = told.iter().map(|left| (&*left.tool, left.call)).collect();
+        (!named.is_empty()).then(|| user_text::left_by_others(&named, answer.profile.audience))
     }
 
     fn deliver_with(&self, call: CallId, request: RequestKey, size: usize, write: impl FnOnce(&mut String)) {
@@ -286,9 +361,11 @@ impl Answers {
                 answers.log_result(call, &tool, &result, &profile);
             }
             let result = answers.fit(call, project, result, profile, RESULT_INLINE_MAX_BYTES).await;
-            // The client that fetches it may use a version with a handshake, where a result may contain less.
-            let version = profile.version.min(ProtocolVersion::LATEST);
-            answers.keep(call, &mcp::tool_result(&result, &ClientProfile { version, ..profile }));
+            let json = mcp::tool_result(&result, &with_handshake(profile));
+            if let Some(records) = answers.env.call_records() {
+                records.answered(call, &json, false);
+            }
+            answers.keep(call, &json);
         });
     }
 
@@ -377,6 +454,12 @@ impl Answers {
         }
         true
     }
+}
+
+/// Returns the profile in which a result is kept. The client that fetches it may use a version with a handshake, where a result may
+/// contain less.
+fn with_handshake(profile: ClientProfile) -> ClientProfile {
+    ClientProfile { version: profile.version.min(ProtocolVersion::LATEST), ..profile }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use super::tools::Tools;
 use crate::client::Attached;
 use crate::core::calls::{Ledger, NewCall, Settlement};
 use crate::core::requests::{Hold, Holder};
+use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::protocol::dialect::{Dialect, Transport};
 use crate::protocol::ids::SessionId;
@@ -109,7 +110,13 @@ impl Calls {
                     self.answers.keep_late(call, project, answer, profile);
                 }
                 Settlement::Noted { call, session, tool, verdict, requester, project } => {
-                    self.record_dropped(call);
+                    // The result of a call that ran on is recorded when it is rendered. What still runs at the end of this process is
+                    // left to the next one.
+                    let goes_on = matches!(verdict, Verdict::Ok | Verdict::ToolError)
+                        || verdict != Verdict::Cancelled && self.env.is_draining();
+                    if !goes_on {
+                        self.record_dropped(call);
+                    }
                     self.answers.noted((call, &tool), project.as_deref(), verdict);
                     self.audit.noted((call, session), &tool, verdict, requester.as_deref(), project.as_deref());
                     self.env.events.call_noted(call, &tool, verdict);

@@ -1,8 +1,10 @@
 //! Decides which project is wanted, from the client's roots and the last survey, and tells all parts of the link at once.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+
+use tokio::time::sleep;
 
 use super::calls::Calls;
 use super::place::Place;
@@ -10,6 +12,7 @@ use super::state::Link;
 use super::tools::Tools;
 use super::whereabouts::Whereabouts;
 use crate::config::Config;
+use crate::limits::hub::LEFT_CALLS_PAUSES;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
@@ -124,8 +127,27 @@ impl Project {
         });
         if let Some(project) = survey.project.as_deref().filter(|_| is_new) {
             self.env.events.project_found(project);
+            self.take_over_left(project);
         }
         true
+    }
+
+    /// Takes over what killed gateways left of calls to this project's editor.
+    fn take_over_left(&self, project: &Path) {
+        if self.env.call_records().is_none() {
+            return;
+        }
+        let (calls, host, project) = (Arc::clone(&self.calls), Arc::clone(&self.env.host), project.to_path_buf());
+        self.env.health.spawn("take_over_left", async move {
+            for pause in LEFT_CALLS_PAUSES {
+                let (calls, project) = (Arc::clone(&calls), project.clone());
+                let looked = crate::platform::host::run(&*host, move || calls.take_over_left(&project));
+                if looked.await != Some(true) {
+                    return;
+                }
+                sleep(pause).await;
+            }
+        });
     }
 
     /// Changes what is known about the wanted project. If that changes which project is wanted, applies it to the ledger, the

@@ -1,4 +1,4 @@
-//! What a hub records of the calls of a link, and what it makes of the records of a predecessor.
+//! What a gateway records of the calls of a link, and what it makes of the records of a predecessor.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 
 use super::calls::Calls;
-use crate::core::call_records::{Known, Origin, SentCall};
+use crate::core::call_records::{Known, Left, Origin, SentCall};
 use crate::core::calls::{HeldCall, RecoveredCall, Terms};
 use crate::core::requests::Asked;
 use crate::core::user_text;
@@ -15,6 +15,7 @@ use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{self, ClientInfo, ProtocolVersion, ToolResult};
 use crate::protocol::policy::Grounds;
+use crate::storage::gateway_calls;
 
 /// What became of a request that an earlier gateway had.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub enum Resumed {
 impl Calls {
     /// Returns what is recorded of a call before it is sent; `None` if no records are kept, or its session has no name.
     pub fn record_of(&self, held: &HeldCall, terms: &Terms, project: Option<&Path>) -> Option<SentCall> {
-        self.env.records.as_ref()?;
+        self.env.call_records()?;
         let client = self.attached.get(held.request.session)?;
         let origin = client.origin_of(held.request)?;
         let journal = match &terms.recovery {
@@ -49,35 +50,74 @@ impl Calls {
     /// Records that a call is about to be sent.
     ///
     /// # Errors
-    /// The record cannot be written: the call must not be sent. The grounds say why.
+    /// The record cannot be written, and this is a hub: the call must not be sent. The grounds say why.
     pub fn record_sending(&self, record: Option<SentCall>) -> Result<(), Grounds> {
-        let (Some(records), Some(record)) = (&self.env.records, record) else { return Ok(()) };
+        let (Some(records), Some(record)) = (self.env.call_records(), record) else { return Ok(()) };
+        let is_hub = self.env.records.is_some();
         let written = records.sent(record);
-        self.env.health.set_problem("records", records.problem());
-        written.map_err(|error| Grounds {
-            rule: None,
-            says: format!(
-                "the hub cannot write down that it sends the call ({error}), and without that a successor could not tell what became \
-                 of it"
-            ),
-        })
+        let problem = records.problem().map(|(path, error)| user_text::records_fail(path, &error, is_hub));
+        self.env.health.set_problem("records", problem);
+        match written {
+            // Without a hub, a user loses nothing by it but what would help after a crash of this process.
+            Ok(()) => Ok(()),
+            Err(_) if !is_hub => Ok(()),
+            Err(error) => Err(Grounds {
+                rule: None,
+                says: format!(
+                    "the hub cannot write down that it sends the call ({error}), and without that a successor could not tell what \
+                     became of it"
+                ),
+            }),
+        }
     }
 
     /// Deletes the record of a call of which no byte was written, or whose client wants no answer.
     pub fn record_dropped(&self, call: CallId) {
-        if let Some(records) = &self.env.records {
+        if let Some(records) = self.env.call_records() {
             records.dropped(call);
         }
     }
 
-    /// Takes over a call that an earlier hub sent and did not answer: its outcome is looked for, or is unknown.
-    pub fn recover(&self, sent: SentCall) {
-        let recovered = self.recovered(sent);
+    /// Takes over what gateways of one client left when they were killed: looks for the outcomes of their calls to this project's
+    /// editor, and keeps the results that they had. Blocks on files. Returns whether other gateways live, or have not quite ended.
+    pub fn take_over_left(&self, project: &Path) -> bool {
+        let (Some(own), Some(state)) = (self.env.call_records(), &self.env.config.state_dir) else { return false };
+        let (left, others_live) = gateway_calls::take_over(state, own, project);
+        if left.is_empty() {
+            return others_live;
+        }
+        let open = left.iter().filter(|left| left.result.is_none()).count();
+        self.env.events.calls_left(left.len(), open);
+        self.answers.left_by_others(left.iter().filter(|left| !left.told).map(|left| &left.sent));
+        for Left { sent, result, .. } in left {
+            match result {
+                Some(result) => self.keep_result(&sent, result.get()),
+                None => self.recover(sent, true),
+            }
+        }
+        others_live
+    }
+
+    /// Keeps the result of a call that an earlier gateway sent, for a client that asks for it by the call's id.
+    pub fn keep_result(&self, sent: &SentCall, result: &str) {
+        #[derive(serde::Deserialize)]
+        struct Shape {
+            #[serde(default, rename = "isError")]
+            is_error: bool,
+        }
+        let is_error = serde_json::from_str::<Shape>(result).is_ok_and(|shape| shape.is_error);
+        self.ledger(|ledger, now| ledger.keep_found((sent.call, &sent.tool), is_error, result.into(), now));
+    }
+
+    /// Takes over a call that an earlier gateway sent and did not answer: its outcome is looked for, or is unknown.
+    /// `of_another_gateway`: whether editors knew that gateway by another name.
+    pub fn recover(&self, sent: SentCall, of_another_gateway: bool) {
+        let recovered = self.recovered(sent, of_another_gateway);
         self.link.want_editor();
         self.decide(|ledger, now| ledger.recover(recovered, now));
     }
 
-    fn recovered(&self, sent: SentCall) -> RecoveredCall {
+    fn recovered(&self, sent: SentCall, of_another_gateway: bool) -> RecoveredCall {
         let SentCall { call, tool, project, journal, client: (name, version), .. } = sent;
         let version = ProtocolVersion::from_label(&version).unwrap_or(ProtocolVersion::LATEST);
         RecoveredCall {
@@ -87,8 +127,7 @@ impl Calls {
             recovery: journal.map_or(Recovery::None, Recovery::Journal),
             profile: self.env.config.profile_of(version, &name),
             requester: Arc::new(ClientInfo { name, ..ClientInfo::default() }),
-            // A hub has its predecessor's name; a session that serves itself does not.
-            of_another_gateway: self.env.records.is_none(),
+            of_another_gateway,
         }
     }
 
@@ -125,7 +164,7 @@ impl Calls {
                 let arguments = Arc::from(arguments.to_owned());
                 // A session that serves itself has taken over nothing yet. It asks the editor's journal too.
                 let recovered = (self.env.records.is_none() && sent.journal.is_some())
-                    .then(|| self.recovered(sent.clone()))
+                    .then(|| self.recovered(sent.clone(), true))
                     .inspect(|_| self.link.want_editor());
                 let (taken_over, adopted) = self.ledger(|ledger, now| {
                     let taken_over = recovered.map(|call| ledger.recover(call, now)).unwrap_or_default();

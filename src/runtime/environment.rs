@@ -17,6 +17,7 @@ use crate::net::Net;
 use crate::platform::host::Host;
 use crate::protocol::ids::{CallId, LinkId, SessionId};
 use crate::storage::call_files::CallFile;
+use crate::storage::gateway_calls::GatewayCalls;
 use crate::telemetry::events::Events;
 
 /// The gateway's environment, with the events of one link or session.
@@ -40,6 +41,8 @@ pub struct Process {
     pub boot: String,
     /// The records of sent calls, if this process is a hub.
     pub records: Option<Arc<CallFile>>,
+    /// The records of sent calls, if this process serves one client by itself and can keep records.
+    pub own: OnceLock<GatewayCalls>,
     /// The records of a hub that served this process's session, if one did.
     pub former: OnceLock<Arc<CallFile>>,
     /// The numbers of calls to editors with a journal are higher than this. They must rise as long as the gateway has its name.
@@ -98,6 +101,7 @@ impl Environment {
             gateway,
             boot,
             records,
+            own: OnceLock::new(),
             former: OnceLock::new(),
             call_numbers_from,
             began: Instant::now(),
@@ -123,6 +127,11 @@ impl Environment {
 }
 
 impl Process {
+    /// Returns the records of sent calls that this process writes.
+    pub fn call_records(&self) -> Option<&Arc<CallFile>> {
+        self.records.as_ref().or_else(|| Some(&self.own.get()?.file))
+    }
+
     /// Returns a new random call id.
     pub fn next_call_id(&self) -> CallId {
         CallId::from_random(enter(&self.random).u128(..).to_ne_bytes())

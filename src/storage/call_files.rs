@@ -1,6 +1,6 @@
 //! The file of [`CallRecords`]: one line for each record, appended before what it records is done.
 //!
-//! Only the hub writes it, while it holds the hub's lock. What a killed process has written stays written: nothing is forced to
+//! Only its process writes it: the hub, while it holds the hub's lock, or a gateway of one client ([`super::gateway_calls`]). What a killed process has written stays written: nothing is forced to
 //! the disk, which would cost milliseconds and helps only against the loss of power, with which the editor is lost too. A last
 //! line that was cut off is dropped.
 
@@ -8,14 +8,15 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde_json::value::RawValue;
 
-use crate::core::call_records::{CallRecords, Known, Origin, Record, SentCall};
+use crate::core::call_records::{CallRecords, Known, Left, Origin, Record, SentCall};
 use crate::limits::hub::{
     CALL_RECORD_MAX_AGE, CALL_RECORDS_FILE_MAX_BYTES, CALL_RECORDS_MAX_BYTES, CALL_RECORDS_SPENT_BYTES,
 };
+use crate::limits::{LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES};
 use crate::platform::host::{Host as _, RealHost, make_private_folder, open_end};
 use crate::protocol::ids::CallId;
 
@@ -78,6 +79,14 @@ impl CallFile {
         Self::parse(path, File::open(path)?, String::new())
     }
 
+    /// Opens the file of a process that does not live any more.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn reopen(path: &Path) -> io::Result<Self> {
+        Self::parse(path, open_end(path)?, String::new())
+    }
+
     fn parse(path: &Path, mut file: File, gateway: String) -> io::Result<Self> {
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
@@ -105,6 +114,11 @@ impl CallFile {
             unwritten: 0,
         };
         Ok(Self { gateway, starts: starts + 1, is_damaged, path: path.to_path_buf(), inner: Mutex::new(inner) })
+    }
+
+    /// Returns where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     fn head(&self) -> Head<'_> {
@@ -137,8 +151,9 @@ impl CallFile {
         self.lock().is_frozen = true;
     }
 
-    /// Records the answer of a call that was recorded as sent. Does nothing for any other call.
-    pub fn answered(&self, call: CallId, result: &str) {
+    /// Records the answer of a call that was recorded as sent; `runs_on`: the answer says that it still runs, and the next one is
+    /// its late result. Does nothing for any other call.
+    pub fn answered(&self, call: CallId, result: &str, runs_on: bool) {
         let mut inner = self.lock();
         if inner.is_frozen
             || !inner.records.is_sent(call)
@@ -147,9 +162,18 @@ impl CallFile {
             return;
         }
         if let Ok(result) = RawValue::from_string(result.to_owned()) {
-            // If this cannot be written, the answer is sent all the same. If the hub is then killed before the client has it, the
-            // outcome is looked for again.
-            let _ = inner.add(&self.head(), Record::Answered { call, result });
+            // If this cannot be written, the answer is sent all the same. If the process is then killed before the client has it,
+            // the outcome is looked for again.
+            let _ = inner.add(&self.head(), Record::Answered { call, result, runs_on });
+            inner.records.make_room(LATE_RESULTS_MAX_BYTES);
+        }
+    }
+
+    /// Records that the client of a call asks for it by its id, if it has no answer.
+    pub fn told(&self, call: CallId) {
+        let mut inner = self.lock();
+        if inner.records.is_untold(call) {
+            let _ = inner.add(&self.head(), Record::Told { call });
         }
     }
 
@@ -171,16 +195,46 @@ impl CallFile {
         self.lock().records.known(origin)
     }
 
-    /// Returns the calls that were sent and not answered.
-    pub fn unanswered(&self) -> Vec<SentCall> {
-        self.lock().records.unanswered()
+    /// Returns all that is kept, for a gateway that comes after the one that wrote it.
+    pub fn left(&self) -> Vec<Left> {
+        self.lock().records.left()
     }
 
-    /// Deletes answers that were kept for [`CALL_RECORD_MAX_AGE`]: the session that asked has ended. Takes what is not needed any more
-    /// off the disk, unless too much else is kept. Called every second.
+    /// Takes in what another gateway left.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn take_in(&self, left: &Left) -> io::Result<()> {
+        let mut inner = self.lock();
+        inner.add(&self.head(), Record::Sent(left.sent.clone()))?;
+        let call = left.sent.call;
+        if left.told {
+            inner.add(&self.head(), Record::Told { call })?;
+        }
+        if let Some(result) = &left.result {
+            inner.add(&self.head(), Record::Answered { call, result: RawValue::to_owned(result), runs_on: false })?;
+            inner.records.make_room(LATE_RESULTS_MAX_BYTES);
+        }
+        Ok(())
+    }
+
+    /// Deletes the record of a call, whatever became of it.
+    pub fn forget(&self, call: CallId) {
+        let _ = self.lock().add(&self.head(), Record::Dropped { call });
+    }
+
+    /// Whether nothing is kept.
+    pub fn is_empty(&self) -> bool {
+        self.lock().records.is_empty()
+    }
+
+    /// Deletes answers that were kept for [`CALL_RECORD_MAX_AGE`], as the session that asked has ended, and late results that were
+    /// kept for [`LATE_RESULT_MAX_AGE`]. Takes what is not needed any more off the disk, unless too much else is kept. Called every
+    /// second.
     pub fn tidy(&self) {
         let mut inner = self.lock();
-        let expired = inner.records.expire(seconds_now().saturating_sub(CALL_RECORD_MAX_AGE.as_secs()));
+        let before = |age: Duration| seconds_now().saturating_sub(age.as_secs());
+        let expired = inner.records.expire(before(CALL_RECORD_MAX_AGE), before(LATE_RESULT_MAX_AGE));
         if !inner.is_frozen && (expired || inner.is_spent && inner.records.bytes() <= CALL_RECORDS_SPENT_BYTES) {
             let _ = inner.rewrite(&self.head());
         }
@@ -191,14 +245,9 @@ impl CallFile {
         self.lock().unwritten
     }
 
-    /// Returns why records cannot be written, with the file's path; `None` if they can be.
-    pub fn problem(&self) -> Option<String> {
-        let failed = self.lock().failed.clone()?;
-        Some(format!(
-            "The file {} cannot be written ({failed}): no call is sent that could not be found again. Make room on the disk, or let \
-             the file be written.",
-            self.path.display()
-        ))
+    /// Returns the file's path and why records cannot be written to it; `None` if they can be.
+    pub fn problem(&self) -> Option<(&Path, String)> {
+        Some((&self.path, self.lock().failed.clone()?))
     }
 }
 
@@ -300,8 +349,8 @@ mod tests {
             first.sent(sent(number)).unwrap();
         }
         first.dropped(call(1));
-        first.answered(call(2), r#"{"text":"two\nlines"}"#);
-        first.answered(call(3), "[3]");
+        first.answered(call(2), r#"{"text":"two\nlines"}"#, false);
+        first.answered(call(3), "[3]", false);
         first.delivered(origin(3));
         drop(first);
         let text = std::fs::read(&path).unwrap();
@@ -314,7 +363,8 @@ mod tests {
             let third = if cut == text.len() { "not sent" } else { "[3]" };
             let expected = ["not sent", r#"{"text":"two\nlines"}"#, third, "sent"];
             assert_eq!([1, 2, 3, 4].map(|number| told(&second, number)), expected, "{cut}");
-            assert_eq!(second.unanswered(), [sent(4)]);
+            let open: Vec<Left> = second.left().into_iter().filter(|left| left.result.is_none()).collect();
+            assert_eq!(open.iter().map(|left| &left.sent).collect::<Vec<_>>(), [&sent(4)]);
         }
     }
 
@@ -326,7 +376,7 @@ mod tests {
         let result = format!("\"{}\"", "x".repeat(CALL_RECORDS_SPENT_BYTES));
         for number in 0..3 {
             file.sent(sent(number)).unwrap();
-            file.answered(call(number), &result);
+            file.answered(call(number), &result, false);
             file.delivered(origin(number));
         }
         assert!(std::fs::metadata(&path).unwrap().len() < 1000);
@@ -343,7 +393,7 @@ mod tests {
         let text = || std::fs::read_to_string(&path).unwrap();
         for number in 0..3 {
             file.sent(sent(number)).unwrap();
-            file.answered(call(number), &format!("\"secret-{number}\""));
+            file.answered(call(number), &format!("\"secret-{number}\""), false);
         }
         file.delivered(origin(0));
         file.tidy();
@@ -377,8 +427,8 @@ mod tests {
         file.lock().file = Some(std::fs::OpenOptions::new().append(true).open("/dev/full").unwrap());
         assert!(file.sent(sent(2)).is_err());
         assert_eq!((told(&file, 1).as_str(), told(&file, 2).as_str()), ("sent", "not sent"));
-        assert!(file.problem().unwrap().contains("calls.jsonl"));
-        file.answered(call(1), "[1]");
+        assert_eq!(file.problem().unwrap().0, path);
+        file.answered(call(1), "[1]", false);
         assert_eq!((told(&file, 1).as_str(), file.unwritten()), ("[1]", 2), "an answer counts too");
         file.lock().file = Some(open_end(&path).unwrap());
         file.sent(sent(2)).unwrap();

@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod call_files;
 pub mod catalogue_file;
+pub mod gateway_calls;
 pub mod http_token;
 pub mod hub_folder;
 pub mod instance_record;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
@@ -13,10 +14,11 @@ use super::several::Several;
 use crate::actors::gateway::Spawn;
 use crate::actors::parts::Parts;
 use crate::client::Arrival;
-use crate::core::call_records::SentCall;
+use crate::core::call_records::{Left, SentCall};
 use crate::core::shutdown::ShutdownReason;
 use crate::limits::hub::{HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_IDLE_MAX, HUB_STRANGERS_MAX};
 use crate::limits::{ACCEPT_PAUSE, DRAIN_MAX, RUNNING_MAX, SESSIONS_MAX};
+use crate::link::LinkParts;
 use crate::platform::local_socket::{self, Connection, Listener};
 use crate::protocol::hub::{self, Hello, Reason, Refusal, Reply, Welcome};
 use crate::protocol::jsonrpc;
@@ -84,23 +86,33 @@ pub async fn ask_to_retire(socket: &Path, session: String) -> io::Result<()> {
 /// Takes over the calls that an earlier hub sent and did not answer. Done before any client comes.
 pub fn recover(parts: &Parts) {
     let Some(records) = &parts.env.records else { return };
-    let unanswered = records.unanswered();
-    if unanswered.is_empty() {
+    let (open, ended): (Vec<Left>, Vec<Left>) = records.left().into_iter().partition(|left| left.result.is_none());
+    for Left { sent, result, .. } in ended {
+        link_of(parts, &sent).calls.keep_result(&sent, result.as_deref().unwrap_or(RawValue::NULL).get());
+    }
+    if open.is_empty() {
         return;
     }
-    let calls = unanswered.len();
-    let (lost, again): (Vec<SentCall>, Vec<SentCall>) =
-        unanswered.into_iter().partition(|sent| !sent.repeatable || sent.journal.is_some());
+    let calls = open.len();
+    // A client that was told that its call still runs does not bring it again.
+    let is_lost = |call: &Left| call.told || !call.sent.repeatable || call.sent.journal.is_some();
+    let (lost, again): (Vec<_>, Vec<_>) = open.into_iter().partition(is_lost);
     parts.env.events.hub_recovering(calls, lost.len());
-    for sent in again {
+    for Left { sent, .. } in again {
         // Its client brings it once more, unless it was cancelled meanwhile. It may be sent again like a new one.
         records.dropped(sent.call);
     }
-    for sent in lost {
-        let link = sent.project.as_deref().and_then(|project| parts.links.to(project).ok());
-        // A call of an unknown project, or of one project too many, cannot be looked for.
-        link.unwrap_or_else(|| Arc::clone(parts.links.first())).calls.recover(sent);
+    for Left { sent, .. } in lost {
+        // A hub has its predecessor's name.
+        link_of(parts, &sent).calls.recover(sent, false);
     }
+}
+
+/// Returns the link to the editor that a call was sent to. A call of an unknown project, or of one project too many, cannot be
+/// looked for, and belongs to the first link.
+fn link_of(parts: &Parts, sent: &SentCall) -> Arc<LinkParts> {
+    let link = sent.project.as_deref().and_then(|project| parts.links.to(project).ok());
+    link.unwrap_or_else(|| Arc::clone(parts.links.first()))
 }
 
 /// Waits for a reason to end that the hub finds itself: it was idle for [`HUB_IDLE_MAX`], if it `leaves` then, or it is not elected

@@ -27,7 +27,10 @@ async fn a_report_has_what_is_needed_and_nothing_of_who_made_it() {
     let place = Place::new();
     let project = place.path("games/Grimwald (Grimco)");
     let unity = Unity::of(&place, &project).await;
-    let log = json!({"event": "x", "why": format!("grim-token-7261 of zoe-grim in {}", project.display())});
+    // A token of the user's own does not look like one.
+    place.write("state/http_token", "grim lets me in over http\n");
+    let why = format!("grim-token-7261 of zoe-grim in {}, grim lets me in over http", project.display());
+    let log = json!({"event": "x", "why": why});
     place.write("state/logs/0000000000001-1.jsonl", format!("{log}\n"));
     place.write("state/hub/hub.log", "{\"password\":\"hubhubhub\"}\nzoe-grim was cut off");
     let earlier = "holdfast_x{project=\"Grimwald _Grimco_\"} 1\nholdfast_x{project=\"GrimLtd/Grimhold\"} 2\n";
@@ -87,6 +90,7 @@ async fn a_report_has_what_is_needed_and_nothing_of_who_made_it() {
         "grim-argument",
         "grim-comment",
         "grim-host",
+        "grim lets me in",
         "hubhubhub",
         "Grimwald",
         "Grimco",

@@ -4,6 +4,7 @@
 //! true of that count.
 
 mod census;
+mod http;
 mod planted;
 mod skewed;
 

@@ -31,7 +31,7 @@ impl Line {
     }
 
     async fn send_held(&self, wire: &mut Wire, held: HeldCall) -> Result<(), Disconnect> {
-        let for_record = self.with.env.records.is_some().then(|| held.clone());
+        let for_record = self.with.env.call_records().is_some().then(|| held.clone());
         let HeldCall { id, request, profile: _, tool, arguments, nth, progress, trace, requester } = held;
         let refused = |cause| self.not_sent(id, Unsendable::Refused(cause));
         let catalogue = Arc::clone(&self.with.tools.published.borrow().catalogue);

@@ -4,10 +4,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::heading::Heading;
 use super::{NewRequest, SessionActor, State};
 use crate::actors::editors;
 use crate::actors::gateway_tools::of_value;
-use crate::core::editors::{Choice, Refusal, Scope, choose, named};
+use crate::core::editors::{Choice, Refusal, choose, named};
 use crate::core::router::{Named, Roots, Route};
 use crate::core::user_text;
 use crate::fsm::cause::Cause;
@@ -19,13 +20,6 @@ use crate::protocol::mcp::{
     Catalogue, ClientProfile, GatewayCall, GatewayTool, Member, ToolResult, editor_name, take_editor,
 };
 use crate::protocol::policy::Grounds;
-
-/// Where a session's requests go, and which editors it may use.
-#[derive(Clone)]
-pub(super) struct Heading {
-    pub(super) route: Route,
-    pub(super) scope: Scope,
-}
 
 /// The tools that a session lists while it is on its link that leads to no project.
 #[derive(Default)]

@@ -7,7 +7,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::editors::Heading;
+use super::heading::Heading;
 use super::{NewRequest, SessionActor, State};
 use crate::actors::editors;
 use crate::actors::gateway_tools::of_value;

@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 
 use tokio::time::{Instant, sleep, timeout};
 
-use super::editors::{Heading, Shown};
+use super::editors::Shown;
+use super::heading::Heading;
 use super::{NewRequest, SessionActor, State};
 use crate::client::Client;
 use crate::config::Config;

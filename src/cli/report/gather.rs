@@ -20,7 +20,7 @@ use crate::limits::{CONFIG_FILE_MAX_BYTES, PROJECT_FILE_MAX_BYTES};
 use crate::net::Tcp;
 use crate::platform::host::{Host as _, RealHost, System, host_name, release};
 use crate::protocol::dialect;
-use crate::storage::instance_record;
+use crate::storage::{http_token, instance_record};
 use crate::telemetry::metrics::labels::OTHER;
 
 /// Everything that goes into a report.
@@ -60,6 +60,9 @@ pub(super) async fn gather(config: &Config, complaints: &[String]) -> Material {
     projects.iter().for_each(|project| redactor.project(project));
     metrics.iter().flat_map(|(_, text)| labelled(text)).for_each(|label| redactor.label(label));
     secrets(&projects, &mut redactor);
+    if let Some(Ok(token)) = state.map(|state| RealHost.read(&http_token::path_in(state), PROJECT_FILE_MAX_BYTES)) {
+        redactor.secret(String::from_utf8_lossy(&token).trim());
+    }
     people(config, &mut redactor);
     Material { about: about(), doctor, status, settings, logs: ends.logs, metrics, redactor }
 }

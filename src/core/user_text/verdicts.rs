@@ -243,7 +243,9 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
             "the client switched to another project, and the previous project's editor was left before it answered"
         }
         Loss::Gateway => "a part of holdfast failed after the call was sent",
-        Loss::HubEnded => "the hub that had sent the call was lost, and nothing was learned of what became of it",
+        Loss::HubEnded => {
+            "the holdfast process that had sent the call was lost, and nothing was learned of what became of it"
+        }
         Loss::Shutdown => "holdfast was shut down before Unity answered",
     };
     let back = match answer.came_back {

@@ -59,6 +59,11 @@ impl Events {
         self.metrics().add(Id::HubCallsTakenOver, [], taken_over as u64);
     }
 
+    /// Earlier gateways of one client ended and left this many calls. The outcomes of `open` of them are looked for.
+    pub fn calls_left(&self, calls: usize, open: usize) {
+        tracing::warn!(event = "calls_left", link = self.link(), calls, open);
+    }
+
     /// A session was opened by this process, of this version.
     pub fn hub_session_opened(&self, pid: u32, version: &str) {
         tracing::info!(event = "hub_session_opened", session = self.session(), client_pid = pid, version = %clean(version));

@@ -1,119 +1,19 @@
 //! MCP over HTTP on the real program: what a hostile or broken client may cost, what leaves the process, and how it ends.
 
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use holdfast::limits::SERVED_TIMEOUT;
 use holdfast::limits::http::HTTP_CONNECTIONS_MAX;
-use holdfast_testkit::http::{Connection, Response, USUAL, post};
+use holdfast_testkit::http::Connection;
+use holdfast_testkit::process::hub::{Era, Hub, asks, call, path};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::room::start;
 use super::unity::Unity;
 use super::{Room, SOON, client, until};
-
-/// A hub that serves MCP over HTTP. Dropping it kills it.
-pub(super) struct Hub {
-    child: Child,
-    log: PathBuf,
-    /// Host and port.
-    pub(super) address: String,
-    pub(super) token: String,
-}
-
-impl Drop for Hub {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
-impl Hub {
-    fn start(room: &Room) -> Self {
-        Self::with(room, &["--http", "127.0.0.1:0"])
-    }
-
-    fn with(room: &Room, arguments: &[&str]) -> Self {
-        let log = room.path().join("hub.log");
-        let mut command = client::command(room);
-        command.args(["hub", "--log", "trace"]).args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
-        let child = start(|| {
-            let file = std::fs::OpenOptions::new().create(true).append(true).open(&log)?;
-            command.stderr(file).spawn()
-        });
-        let mut url = None;
-        until("the hub's address", || {
-            let info = std::fs::read(room.state().join("hub/hub.json")).ok();
-            let info: Option<Value> = info.and_then(|info| serde_json::from_slice(&info).ok());
-            let info = info.filter(|info| info["pid"] == child.id());
-            url = info.and_then(|info| info["http"].as_str().map(str::to_owned));
-            url.is_some()
-        });
-        let address = url.and_then(|url| Some(url.strip_prefix("http://")?.strip_suffix("/mcp")?.to_owned()));
-        let token = std::fs::read_to_string(room.state().join("http_token")).unwrap_or_default().trim().to_owned();
-        Self { child, log, address: address.expect("the URL of the service"), token }
-    }
-
-    fn kill(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-
-    /// Ends it as a service manager does.
-    #[cfg(unix)]
-    fn end(&mut self) {
-        let pid = nix::unistd::Pid::from_raw(self.child.id().try_into().expect("a pid"));
-        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).expect("it runs");
-        assert!(self.child.wait().expect("it ends").success());
-    }
-
-    pub(super) async fn connect(&self) -> Connection<TcpStream> {
-        Connection::over(TcpStream::connect(&self.address).await.expect("it listens"))
-    }
-
-    /// The bytes of a POST of the era with a handshake.
-    fn asks(&self, path: &str, message: &Value) -> String {
-        asks((&self.address, &self.token), Era::Handshake, path, message)
-    }
-
-    /// Sends bytes on a connection of their own. Returns the response.
-    async fn raw(&self, bytes: &str) -> Response {
-        let mut connection = self.connect().await;
-        soon("a response", connection.ask(bytes)).await.unwrap_or_else(|| panic!("no response to {bytes}"))
-    }
-
-    /// Calls a tool, and returns the text of its result.
-    async fn call(&self, path: &str, tool: &str, arguments: Value) -> String {
-        let answer = self.raw(&self.asks(path, &call(tool, arguments))).await.answer();
-        let text = answer["result"]["content"][0]["text"].as_str();
-        text.unwrap_or_else(|| panic!("no text: {answer}")).to_owned()
-    }
-}
-
-/// The two eras of MCP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Era {
-    Handshake,
-    Stateless,
-}
-
-/// The bytes of a POST to the hub at this address, with this token.
-fn asks((address, token): (&str, &str), era: Era, path: &str, message: &Value) -> String {
-    let (bearer, mut message) = (format!("Bearer {token}"), message.clone());
-    let version = if era == Era::Handshake { "2025-11-25" } else { "2026-07-28" };
-    let mut headers = vec![("Host", address), ("Authorization", &bearer), ("MCP-Protocol-Version", version)];
-    headers.extend(USUAL);
-    let method = message["method"].as_str().unwrap_or_default().to_owned();
-    let name = message["params"]["name"].as_str().unwrap_or_default().to_owned();
-    if era == Era::Stateless {
-        let key = |name: &str| format!("io.modelcontextprotocol/{name}");
-        message["params"]["_meta"] = json!({key("protocolVersion"): version, key("clientCapabilities"): {}});
-        headers.extend([("Mcp-Method", &*method), ("Mcp-Name", &*name)]);
-    }
-    post(path, &headers, &message.to_string())
-}
 
 /// As [`until`], for a condition that is awaited.
 async fn until_async(what: &str, mut holds: impl AsyncFnMut() -> bool) {
@@ -127,16 +27,6 @@ async fn until_async(what: &str, mut holds: impl AsyncFnMut() -> bool) {
 
 async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     timeout(SOON, future).await.unwrap_or_else(|_| panic!("{what}: not within {SOON:?}"))
-}
-
-fn call(tool: &str, arguments: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
-}
-
-/// The path of the URL for the room's project.
-fn path(room: &Room) -> String {
-    let project = room.project().display().to_string().replace('\\', "/");
-    format!("/mcp/{}", project.replace('/', "%2F").replace(':', "%3A"))
 }
 
 #[tokio::test]
@@ -511,6 +401,7 @@ async fn kills_of_hub_and_editor_cost_no_call_a_second_run_and_no_answer_its_tru
 /// A hub that a session started makes way for one that a person starts to serve HTTP, and its sessions go on. Any other hub stays,
 /// and the person is told.
 #[cfg(unix)]
+#[expect(clippy::disallowed_types, reason = "a program that has the port is played, from outside")]
 #[test]
 fn a_hub_with_http_replaces_one_that_a_session_started_and_no_other() {
     let room = Room::new();
@@ -524,14 +415,19 @@ fn a_hub_with_http_replaces_one_that_a_session_started_and_no_other() {
     session.initialize();
     session.echoes();
     until("it is on a hub", || session.log().contains("hub_attached"));
-    let hub = Hub::start(&room);
-    session.echoes();
-    let attached = || session.log().matches("hub_attached").count();
-    until("it is on the new hub", || attached() == 2);
     let refused = |arguments: &[&str]| {
         let done = client::command(&room).arg("hub").args(arguments).stdin(Stdio::null()).output().expect("it runs");
         (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
     };
+    // It does not end for one that cannot serve.
+    let attached = |session: &client::Client| session.log().matches("hub_attached").count();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let (code, says) = refused(&["--http", &taken.local_addr().expect("its address").to_string()]);
+    assert!(code == Some(1) && says.contains("Name another port"), "{code:?} {says}");
+    let hub = Hub::start(&room);
+    session.echoes();
+    until("it is on the new hub", || attached(&session) >= 2);
+    assert_eq!(attached(&session), 2, "the one before did not take it");
     let (code, says) = refused(&["--http", "127.0.0.1:0"]);
     assert!(
         code == Some(1) && says.contains(&hub.address) && says.contains(&hub.child.id().to_string()),

@@ -405,3 +405,39 @@ fn a_session_that_finds_no_successor_asks_the_editors_journal_for_its_calls() {
     assert_eq!((answer.verdict(), room.runs("kept")), (Verdict::Ok, 1), "{}", answer.0);
     client.close(&room);
 }
+
+#[test]
+fn a_call_that_was_told_to_be_running_keeps_its_id_and_its_late_result_over_takeovers() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+    let mut hub = Hub::start(&room);
+    let flags = flags(&room, &[]);
+    let mut client = Client::impatient(&room, 6, &flags.iter().map(|flag| &**flag).collect::<Vec<_>>());
+    client.echoes();
+    let call = client.call("count", &json!({"key": "late", "hold": true}));
+    let told = client.answer(call);
+    assert_eq!(told.verdict(), Verdict::StillRunning, "{}", told.0);
+    let text = told.text();
+    let id = text.split(|c: char| !c.is_ascii_hexdigit() && c != '-').find(|word| word.len() >= 32).unwrap();
+    hub.0.kill().unwrap();
+    hub.0.wait().unwrap();
+    let mut killed = hub.0.id();
+    let result = |client: &mut Client| client.done("holdfast_result", &json!({"call_id": id}));
+    let running = result(&mut client).text();
+    assert!(running.contains("count") && !running.contains("no call"), "{running}");
+    unity.order("release");
+    let mut late = None;
+    for _ in 0..2 {
+        until("the late result", || {
+            late = Some(result(&mut client))
+                .filter(|answer| answer.verdict() == Verdict::Ok && !answer.text().contains("not finished"));
+            late.is_some()
+        });
+        let successor = elected(&room);
+        assert_ne!(u32::try_from(successor.as_raw()), Ok(killed));
+        killed = successor.as_raw().unsigned_abs();
+        kill(successor, Signal::SIGKILL).unwrap();
+    }
+    assert_eq!(room.runs("late"), 1);
+    client.close(&room);
+}

@@ -27,6 +27,7 @@ mod losses;
 mod metrics;
 mod openings;
 mod requests;
+mod restart;
 mod secrets;
 #[cfg(unix)]
 mod stdio;

@@ -3,7 +3,8 @@
 //! Everything is observed from outside. [`client`] starts a gateway and is its client. [`unity`] starts a fake editor, which
 //! writes each run of its `count` tool to a file before it replies, so that a call that ran twice leaves two lines. [`proxy`]
 //! cuts, withholds or forges single messages between gateway and editor. [`shaper`] makes the network between them slow.
-//! [`mod@room`] is the folder of one test. [`system`] returns what the operating system reports about a process.
+//! [`hub`] starts a hub that serves MCP over
+//! HTTP. [`mod@room`] is the folder of one test. [`system`] returns what the operating system reports about a process.
 //!
 //! The operating system chooses the ports. Homes and projects are temporary. Tests end only processes that they started.
 
@@ -14,6 +15,7 @@
 )]
 
 pub mod client;
+pub mod hub;
 pub mod proxy;
 pub mod room;
 pub mod shaper;

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::Ledger;
-use crate::core::calls::types::{NewCall, RecoveredCall, Settlement};
-use crate::fsm::call::{Event, State};
+use crate::core::calls::types::{Late, NewCall, Record, RecoveredCall, Settlement};
+use crate::fsm::call::{Event, State, Verdict};
 use crate::fsm::cause::Loss;
 use crate::limits::RECOVERY_MAX;
 use crate::protocol::dialect::Recovery;
@@ -20,6 +20,9 @@ impl Ledger {
     /// says that it did not run, it is held until its client comes back with the arguments.
     pub fn recover(&mut self, call: RecoveredCall, now: Instant) -> Vec<Settlement> {
         let RecoveredCall { id, tool, project, recovery, profile, requester, of_another_gateway } = call;
+        if self.record(id).is_some() {
+            return Vec::new();
+        }
         self.recovered += 1;
         // No client waits yet. One that comes back gets the answer that is recorded then.
         let request = RequestKey::new(SessionId::RECOVERED, self.recovered);
@@ -52,6 +55,26 @@ impl Ledger {
         self.feed(index, &Event::EpochClosed(Loss::HubEnded), None, now, &mut out);
         self.entries.remove_ended();
         out
+    }
+
+    /// Keeps the result that an earlier gateway had of a call, unless the call is known here.
+    pub fn keep_found(&mut self, (id, tool): (CallId, &Arc<str>), is_error: bool, result: Arc<str>, now: Instant) {
+        if self.record(id).is_some() {
+            return;
+        }
+        self.finished.remember(Record {
+            id,
+            tool: Arc::clone(tool),
+            state: State::Answered.into(),
+            verdict: Some(if is_error { Verdict::ToolError } else { Verdict::Ok }),
+            waits_for: None,
+            accepted: now,
+            sent: Some(now),
+            ended: Some(now),
+            unrun: false,
+            late: Late::None,
+        });
+        self.finished.keep_late(id, result, now);
     }
 
     /// Gives a call that is not answered to the client that came back for it and has `waited` so long already. `None` if there is no

@@ -163,7 +163,8 @@ fn each_message_of_a_subscription_names_it_byte_by_byte() {
             let named = format!(r#""io.modelcontextprotocol/subscriptionId":{}}}"#, id.as_json());
             assert!(line.contains(&named), "{line}");
         }
-        assert!(told[0].contains(r#""notifications":{"toolsListChanged":true}"#), "{}", told[0]);
+        let both = r#""notifications":{"toolsListChanged":true,"resourcesListChanged":true}"#;
+        assert!(told[0].contains(both), "{}", told[0]);
         assert!(told[1].contains(r#""notifications":{}"#), "{}", told[1]);
     }
 }

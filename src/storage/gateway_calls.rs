@@ -1,0 +1,105 @@
+//! The records of gateways that serve one client each: `<state>/calls/<name>.jsonl`, and beside it a lock file that shows whether
+//! the process lives. What a killed gateway left there is taken over by the next one that serves the same project.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::call_files::CallFile;
+use crate::core::call_records::Left;
+use crate::limits::hub::{CALL_RECORDS_FILE_MAX_BYTES, CALL_RECORDS_MAX_BYTES};
+use crate::limits::{LATE_RESULT_MAX_AGE, LEFTOVERS_AT_ONCE};
+use crate::platform::host::{Host as _, RealHost, make_private_folder};
+use crate::platform::lock_file;
+
+/// The records of this process, and the lock that shows that it lives.
+#[derive(Debug)]
+pub struct GatewayCalls {
+    /// The records.
+    pub file: Arc<CallFile>,
+    path: PathBuf,
+    _lock: File,
+}
+
+fn folder_of(state: &Path) -> PathBuf {
+    state.join("calls")
+}
+
+fn lock_of(records: &Path) -> PathBuf {
+    records.with_extension("lock")
+}
+
+impl GatewayCalls {
+    /// Creates the records of this process. `name`: a name that no other process has.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn create(state: &Path, name: &str) -> io::Result<Self> {
+        let path = folder_of(state).join(format!("{name}.jsonl"));
+        make_private_folder(&folder_of(state))?;
+        let lock = lock_file::open(&lock_of(&path), true)?;
+        lock.try_lock()?;
+        let file = CallFile::open(&path, name.to_owned())?;
+        Ok(Self { file: Arc::new(file), path, _lock: lock })
+    }
+
+    /// Ends the records at the end of the process. They stay if they have what a later gateway needs.
+    pub fn end(&self) {
+        if self.file.is_empty() {
+            remove(&self.path);
+        }
+    }
+}
+
+/// Removes records and their lock file. The caller must hold the lock.
+fn remove(records: &Path) {
+    let _ = fs::remove_file(records);
+    let _ = fs::remove_file(lock_of(records));
+}
+
+/// Moves what gateways that do not live any more left of calls to this project's editor into `own`, and returns it, and whether
+/// other gateways live. Looks at most into [`LEFTOVERS_AT_ONCE`] files.
+pub fn take_over(state: &Path, own: &CallFile, project: &Path) -> (Vec<Left>, bool) {
+    let files = RealHost.list(&folder_of(state)).unwrap_or_default();
+    let mut records: Vec<(PathBuf, SystemTime)> =
+        files.into_iter().filter(|(path, _)| path.extension().is_some_and(|extension| extension == "jsonl")).collect();
+    records.retain(|(path, _)| path != own.path());
+    records.sort();
+    let (mut taken, mut others_live) = (Vec::new(), false);
+    for (path, changed) in records.into_iter().take(LEFTOVERS_AT_ONCE) {
+        let Some(_lock) = lock_dead(&path) else {
+            others_live = true;
+            continue;
+        };
+        let is_old = RealHost.now().duration_since(changed).is_ok_and(|age| age > LATE_RESULT_MAX_AGE);
+        let is_large = |meta: fs::Metadata| meta.len() > (CALL_RECORDS_FILE_MAX_BYTES + CALL_RECORDS_MAX_BYTES) as u64;
+        if is_old || path.symlink_metadata().is_ok_and(is_large) {
+            remove(&path);
+            continue;
+        }
+        let Ok(file) = CallFile::reopen(&path) else { continue };
+        let is_of_project = |left: &Left| left.sent.project.as_deref() == Some(project);
+        for left in file.left().into_iter().filter(is_of_project) {
+            // What cannot be written to this gateway's own records stays where it is.
+            if own.take_in(&left).is_ok() {
+                file.forget(left.sent.call);
+                taken.push(left);
+            }
+        }
+        if file.is_empty() {
+            drop(file);
+            remove(&path);
+        }
+    }
+    (taken, others_live)
+}
+
+/// Takes the lock of records whose process does not live any more. `None` if it lives, or that cannot be decided.
+fn lock_dead(records: &Path) -> Option<File> {
+    // A missing lock file is created, because records may be removed only while their lock is held.
+    let lock = lock_file::open(&lock_of(records), true).ok()?;
+    lock.try_lock().ok()?;
+    lock_file::is_at(&lock, &lock_of(records)).then_some(lock)
+}

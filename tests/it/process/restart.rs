@@ -1,0 +1,157 @@
+//! A gateway of one client that is killed, or ends, while the editor runs a call: the next gateway says what became of the call.
+
+use serde_json::{Value, json};
+
+use super::client::{Client, Verdict};
+use super::unity::Unity;
+use super::{Room, until};
+
+const PATIENCE: u64 = 6;
+
+fn open(room: &Room) -> Client {
+    Client::open(room, &["--project", &room.project().display().to_string()])
+}
+
+/// Lets the gateway find its project and what earlier gateways left. Returns the text of the answer of a call.
+fn takes_over(client: &mut Client) -> String {
+    client.done("holdfast_wait_ready", &json!({}));
+    until("it is taken over", || client.log().contains("calls_left"));
+    client.done("echo", &json!({})).text()
+}
+
+/// Starts a call that the editor holds.
+fn running(room: &Room, client: &mut Client, key: &str) -> u64 {
+    client.echoes();
+    let call = client.call("count", &json!({"key": key, "hold": true}));
+    until("the call runs", || room.runs(key) == 1);
+    call
+}
+
+/// Returns the id of the call that a text names.
+fn named_in(text: &str) -> &str {
+    let mut words = text.split(|c: char| !c.is_ascii_hexdigit() && c != '-');
+    words.find(|word| word.len() >= 32).unwrap_or_else(|| panic!("no call is named: {text}"))
+}
+
+/// Asks for a call's result until it is neither looked for nor running.
+fn result_of(client: &mut Client, call: &str) -> super::client::Answer {
+    let mut last = None;
+    until("what became of the call", || {
+        let answer = client.done("holdfast_result", &json!({"call_id": call}));
+        let is_open = answer.text().contains("not finished");
+        last = Some(answer);
+        !is_open
+    });
+    last.expect("it was asked")
+}
+
+fn left_records(room: &Room) -> Vec<std::path::PathBuf> {
+    let files = std::fs::read_dir(room.state().join("calls")).into_iter().flatten().flatten();
+    files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect()
+}
+
+#[test]
+fn what_a_killed_gateway_had_sent_is_told_by_the_next_one_and_not_sent_again() {
+    for (dialect, verdict) in [("holdfast", Verdict::Ok), ("uloop", Verdict::Unknown)] {
+        let room = Room::new();
+        let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", dialect]);
+        let mut client = open(&room);
+        running(&room, &mut client, "kept");
+        client.kill();
+        if dialect == "holdfast" {
+            unity.order("release");
+        }
+        // A second kill loses nothing either, and who was told is not told again.
+        for nth in 1..=2 {
+            let mut client = open(&room);
+            let told = takes_over(&mut client);
+            assert_eq!(told.contains("`count`"), nth == 1, "{told}");
+            client.kill();
+        }
+        let mut client = open(&room);
+        takes_over(&mut client);
+        let calls = client.done("holdfast_calls", &json!({}));
+        let id = calls.body()["calls"].as_array().and_then(|calls| {
+            calls
+                .iter()
+                .find(|call| call["tool"] == "count")
+                .map(|call| call["call_id"].as_str().unwrap_or_default().to_owned())
+        });
+        let id = id.unwrap_or_else(|| panic!("{dialect}: {}", calls.0));
+        let found = result_of(&mut client, &id);
+        assert_eq!(found.verdict(), verdict, "{dialect}: {}", found.0);
+        assert_eq!(room.runs("kept"), 1, "{dialect}");
+        client.close(&room);
+    }
+}
+
+#[test]
+fn the_client_whose_call_was_lost_is_told_in_one_sentence_once() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+    let mut client = open(&room);
+    running(&room, &mut client, "kept");
+    client.kill();
+    let mut client = open(&room);
+    let told = takes_over(&mut client);
+    assert!(told.contains("An earlier holdfast process") && told.contains("`count`"), "{told}");
+    named_in(&told);
+    let again = client.done("echo", &json!({})).text();
+    assert!(!again.contains("An earlier holdfast process"), "{again}");
+    client.close(&room);
+}
+
+#[test]
+fn a_call_that_was_told_to_be_running_keeps_its_id_over_a_restart() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+    for (key, ends) in [("killed", false), ("ended", true)] {
+        let mut client = Client::impatient(&room, PATIENCE, &["--project", &room.project().display().to_string()]);
+        let call = running(&room, &mut client, key);
+        let told = client.answer(call);
+        assert_eq!(told.verdict(), Verdict::StillRunning, "{}", told.0);
+        let id = named_in(&told.text()).to_owned();
+        if ends {
+            client.close(&room);
+        } else {
+            client.kill();
+        }
+        unity.order("release");
+        let mut client = open(&room);
+        let text = takes_over(&mut client);
+        assert!(!text.contains("`count`"), "its client was answered: {text}");
+        let found = result_of(&mut client, &id);
+        assert_eq!((found.verdict(), room.runs(key)), (Verdict::Ok, 1), "{}", found.0);
+        // The result is kept for the gateway after that.
+        client.kill();
+        let mut client = open(&room);
+        takes_over(&mut client);
+        assert_eq!(result_of(&mut client, &id).verdict(), Verdict::Ok);
+        client.close(&room);
+    }
+}
+
+#[test]
+fn a_gateway_whose_calls_are_answered_leaves_no_records() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    let mut client = open(&room);
+    client.echoes();
+    assert_eq!(left_records(&room).len(), 1);
+    client.close(&room);
+    assert!(std::fs::read_dir(room.state().join("calls")).is_ok_and(|files| files.count() == 0));
+}
+
+#[test]
+fn a_gateway_that_cannot_keep_records_calls_all_the_same_and_says_so() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    std::fs::create_dir_all(room.state()).expect("the state folder");
+    std::fs::write(room.state().join("calls"), "in the way").expect("a file in its place");
+    let mut client = open(&room);
+    client.echoes();
+    let status: Value = client.done("holdfast_status", &json!({})).body();
+    let problems = status["problems"].to_string();
+    assert!(problems.contains("cannot be written") && problems.contains("calls are sent all the same"), "{problems}");
+    client.close(&room);
+}
