@@ -16,7 +16,14 @@ const SESSIONS: [usize; 4] = [1, 5, 20, 50];
 const EDITORS: [usize; 3] = [1, 5, 15];
 
 /// A hub, which is ended when it is dropped.
-struct Hub(Child);
+pub struct Hub(Child);
+
+impl Hub {
+    /// The process.
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+}
 
 impl Drop for Hub {
     fn drop(&mut self) {
@@ -26,7 +33,7 @@ impl Drop for Hub {
 }
 
 /// Starts a simulated editor of a new project, and waits until it listens.
-fn fake_unity(project: &Path) -> io::Result<Session> {
+pub fn fake_unity(project: &Path) -> io::Result<Session> {
     for part in ["Assets", "ProjectSettings"] {
         std::fs::create_dir_all(project.join(part))?;
     }
@@ -38,9 +45,28 @@ fn fake_unity(project: &Path) -> io::Result<Session> {
 }
 
 impl Bench {
-    fn session(&self, project: &Path, when: &str) -> io::Result<Session> {
+    /// Starts a session of a project. `when`: whether a hub serves it.
+    pub fn session(&self, project: &Path, when: &str) -> io::Result<Session> {
         let project = project.to_string_lossy().into_owned();
         Session::start(Command::new(holdfast()).args(["--hub", when, "--project", &project]).envs(self.environment()))
+    }
+
+    /// Starts a hub, and waits until it serves.
+    pub fn start_hub(&self, flags: &[&str]) -> io::Result<Hub> {
+        let info = self.state.path().join("hub/hub.json");
+        // That of an earlier part.
+        let _ = std::fs::remove_file(&info);
+        let mut command = Command::new(holdfast());
+        command.arg("hub").args(flags).envs(self.environment());
+        let hub = Hub(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+        let began = Instant::now();
+        while !info.exists() {
+            if began.elapsed() > Duration::from_secs(20) {
+                return Err(io::Error::other("the hub does not start"));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(hub)
     }
 
     /// Measures what a hub adds to a start and to a call, and the memory of the hub and its sessions.
@@ -48,17 +74,8 @@ impl Bench {
         let folder = tempfile::tempdir()?;
         let project = folder.path().join("project");
         let _editor = fake_unity(&project)?;
-        let mut command = Command::new(holdfast());
-        command.arg("hub").envs(self.environment());
-        let hub = Hub(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
-        let began = Instant::now();
-        while !self.state.path().join("hub/hub.json").exists() {
-            if began.elapsed() > Duration::from_secs(20) {
-                return Err(io::Error::other("the hub does not start"));
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let idle = resident(hub.0.id())?;
+        let hub = self.start_hub(&[])?;
+        let idle = resident(hub.pid())?;
         self.hub_starts(&project)?;
         self.hub_calls(&project)?;
         self.hub_memory(&project, &hub, idle)?;
@@ -167,7 +184,7 @@ impl Bench {
                 sessions.push(session);
             }
             std::thread::sleep(Duration::from_millis(300));
-            let hub = resident(hub.0.id())?;
+            let hub = resident(hub.pid())?;
             // 10 MiB, and 0.2 MiB for each session.
             self.memory(
                 &format!("resident memory of a hub with {count} sessions, one editor"),
@@ -184,7 +201,7 @@ impl Bench {
 
     /// Reads the memory of the hub with one session for each of several editors.
     fn hub_editors(&mut self, folder: &Path, hub: &Hub) -> io::Result<()> {
-        let before = resident(hub.0.id())?;
+        let before = resident(hub.pid())?;
         let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / MIB as f64);
         let (mut editors, mut sessions): (Vec<Session>, Vec<Session>) = (Vec::new(), Vec::new());
         for count in EDITORS {
@@ -197,7 +214,7 @@ impl Bench {
                 sessions.push(session);
             }
             std::thread::sleep(Duration::from_millis(300));
-            let hub = resident(hub.0.id())?;
+            let hub = resident(hub.pid())?;
             self.table.push(Row {
                 what: format!("the same hub after the 50 sessions, with {count} more editors, one session each"),
                 holdfast: mib(hub),

@@ -11,6 +11,7 @@
     reason = "a bench reads the real clock, and its two peers are blocking programs of their own"
 )]
 
+mod http;
 mod hub;
 mod long;
 mod measures;
@@ -70,7 +71,7 @@ type Part = fn(&mut Bench) -> io::Result<()>;
 fn run(quick: bool, only: Option<&str>) -> io::Result<()> {
     let began = Instant::now();
     let mut bench = Bench::start(if quick { Sizes::QUICK } else { Sizes::FULL })?;
-    let parts: [(&str, Part); 9] = [
+    let parts: [(&str, Part); 10] = [
         ("start", Bench::starts),
         ("latency", Bench::latency),
         ("throughput", Bench::throughput),
@@ -80,6 +81,7 @@ fn run(quick: bool, only: Option<&str>) -> io::Result<()> {
         ("long", Bench::long),
         ("hub", Bench::hub),
         ("records", Bench::records),
+        ("http", Bench::http),
     ];
     for (name, part) in parts {
         if only.is_none_or(|only| only == name) {

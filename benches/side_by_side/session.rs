@@ -147,7 +147,8 @@ impl Session {
     }
 }
 
-fn check(answer: &str, wanted: &str) -> io::Result<()> {
+/// Checks that an answer has this text and is no error.
+pub fn check(answer: &str, wanted: &str) -> io::Result<()> {
     if answer.contains(wanted) && !answer.contains(r#""isError":true"#) {
         return Ok(());
     }

@@ -65,7 +65,8 @@ pub fn editors() -> Vec<CompletionCandidate> {
         .collect()
 }
 
-fn state() -> Option<PathBuf> {
+/// Returns the state folder, as the environment says.
+pub(super) fn state() -> Option<PathBuf> {
     variable("HOLDFAST_STATE_DIR").map(PathBuf::from).or_else(|| state_dir(System::HERE, variable))
 }
 

@@ -2,14 +2,16 @@
 // same as in checks.py; run.sh relies on them) and their order stand here once.
 //
 //     FAKE_UNITY_STEER=FIFO node ts_vN_client.mjs [MODE] -- holdfast --port PORT
+//     FAKE_UNITY_STEER=FIFO HOLDFAST_TOKEN=... node ts_vN_client.mjs [MODE] -- http://127.0.0.1:PORT/mcp
 //
 // FAKE_UNITY_STEER is what the fake Unity reads its orders from (a named pipe at its stdin). PROOF_ONLY=name,name leaves the other
 // checks out, but for the first and the last; PROOF_IMAGES=no says that the editor's protocol carries none. PROOF_EXPECTED=name|name
-// are the checks that a broken server fails: those do not wait long for what will not come.
+// are the checks that a broken server fails: those do not wait long for what will not come. PROOF_SESSIONS=yes says that a server
+// over HTTP has sessions.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
-import { lines, recordChild } from './wire.mjs';
+import { lines, messages, recordChild, recording } from './wire.mjs';
 
 const MIB = 1024 * 1024;
 const DEADLINE_MS = 600_000;
@@ -44,6 +46,7 @@ class Wire {
   open = new Map(); // by id: { method, token, era }
   cancelled = new Set();
   tokens = new Set();
+  ignoresCancels = false; // without sessions nothing proves whose request a notification takes back: the answer comes all the same
 
   stray(what) {
     (this.crossed ?? this.strays).push(what);
@@ -75,7 +78,7 @@ class Wire {
   answered({ id, result }) {
     const request = this.open.get(id);
     if (!request) this.stray(`an answer to nothing open: ${id}`);
-    else if (this.cancelled.has(id) && request.method !== 'subscriptions/listen') this.stray(`an answer to the cancelled ${id}`);
+    else if (this.cancelled.has(id) && request.method !== 'subscriptions/listen' && !this.ignoresCancels) this.stray(`an answer to the cancelled ${id}`);
     this.open.delete(id);
     if (request?.token !== undefined) this.tokens.delete(request.token);
     if (!request?.modern || result === undefined) return;
@@ -100,15 +103,39 @@ class Wire {
   }
 }
 
+// Sends a request for an SDK, and reads both ways beside it.
+async function tapped(url, init, wire, record) {
+  if (init?.body) {
+    record.sent(init.body);
+    wire.sent(init.body);
+  }
+  const response = await fetch(url, init);
+  const read = messages(response.headers.get('content-type'), line => {
+    record.received(line);
+    wire.received(line);
+  });
+  // What is refused before its body is read has no answer.
+  if (!response.body || !init?.body || response.status === 401) return response;
+  const tap = new TransformStream({
+    transform: (chunk, out) => {
+      read.chunk(chunk);
+      out.enqueue(chunk);
+    },
+    flush: read.end,
+  });
+  return new Response(response.body.pipeThrough(tap), { status: response.status, statusText: response.statusText, headers: response.headers });
+}
+
 /** Runs the checks. `make` makes the adapter of an SDK: see ts_v1_client.mjs. `go` counts the sessions, `only` chooses checks. */
 export async function prove(make, go = 1, only = chosen) {
   const steerPath = process.env.FAKE_UNITY_STEER;
   const dashes = process.argv.indexOf('--');
   const [command, ...args] = dashes < 0 ? [] : process.argv.slice(dashes + 1);
   if (!command || !steerPath) {
-    console.error('usage: FAKE_UNITY_STEER=FIFO node CLIENT [MODE] -- SERVER [ARGS...]');
+    console.error('usage: FAKE_UNITY_STEER=FIFO node CLIENT [MODE] -- SERVER [ARGS...]|URL');
     process.exit(64);
   }
+  const overHttp = command.startsWith('http://');
 
   // Every process that the server starts inherits the marker, so a child is found even after its parent is gone.
   const marker = randomUUID();
@@ -132,10 +159,27 @@ export async function prove(make, go = 1, only = chosen) {
         return write.call(this, chunk, ...more);
       };
     },
-    stray: error => wire.stray(error.message),
+    // For a server over HTTP: where it is, and what reads the messages beside the SDK.
+    http: overHttp && {
+      url: new URL(command),
+      requestInit: { headers: { Authorization: `Bearer ${process.env.HOLDFAST_TOKEN}` } },
+      fetch: (url, init) => tapped(url, init, wire, record),
+    },
+    stray: error => {
+      const late = wire.ignoresCancels && error.message.includes('unknown message ID');
+      // An answer with a status of its own is told here and to its caller.
+      const refused = overHttp && error.message.includes('Error POSTing to endpoint: {"jsonrpc"');
+      // Closing a session ends its own stream.
+      const closed = overHttp && error.message.includes('AbortError');
+      if (!late && !refused && !closed) wire.stray(error.message);
+    },
     listChanged: () => { listChanges++; },
   });
+  const record = recording(`${client.name}-http`);
   wire.era = client.era;
+  // Over HTTP the gateway has no sessions: in the era with a handshake it can neither tell of changes nor be told of a cancellation.
+  const noSession = overHttp && client.era === LEGACY && process.env.PROOF_SESSIONS !== 'yes';
+  wire.ignoresCancels = noSession;
   const call = (name, toolArguments, options = {}) => client.call(name, toolArguments, { timeout: patience(10_000), ...options });
   const steer = line => fs.appendFileSync(steerPath, `${line}\n`);
   const names = async () => (await client.tools({ timeout: patience(10_000) })).map(tool => tool.name).sort();
@@ -215,7 +259,7 @@ export async function prove(make, go = 1, only = chosen) {
     const { name, version, listChanged } = client.about();
     assert.equal(name, 'holdfast');
     assert.equal(version, client.era);
-    assert.equal(listChanged, true, 'capabilities.tools.listChanged');
+    assert.equal(listChanged ?? false, !noSession, 'capabilities.tools.listChanged');
   }, true);
 
   await check('tools', async () => {
@@ -274,7 +318,7 @@ export async function prove(make, go = 1, only = chosen) {
       await assert.rejects(running);
       took = since(start);
     });
-    inTime(crossed.length === 0, `when it was cancelled: ${crossed[0]}`);
+    inTime(crossed.length === 0 || noSession, `when it was cancelled: ${crossed[0]}`);
     await echoes();
     await pause(1600); // an answer to the cancelled call would be a stray
     await turns();
@@ -285,7 +329,8 @@ export async function prove(make, go = 1, only = chosen) {
     const before = (await names()).join();
     const changesBefore = listChanges;
     await call('swap', {});
-    await until('notifications/tools/list_changed', patience(5000), () => listChanges > changesBefore);
+    if (noSession) await pause(500);
+    else await until('notifications/tools/list_changed', patience(5000), () => listChanges > changesBefore);
     assert.notEqual((await names()).join(), before, 'the list was announced as changed but is the same');
   });
 
@@ -299,7 +344,9 @@ export async function prove(make, go = 1, only = chosen) {
   await check('unknown-method', async () => {
     // In the era without a handshake `ping` is gone, too: an SDK that still sent it would be told so.
     await assert.rejects(client.request('completion/complete', { timeout: patience(5000) }), error => {
-      assert.equal(error.code, -32601, `code ${error.code}: ${error.message}`);
+      // Over HTTP the stateless era answers this with 404, whose body the SDK passes on as a text.
+      const code = error.data?.status === 404 ? JSON.parse(error.data.text).error.code : error.code;
+      assert.equal(code, -32601, `code ${error.code}: ${error.message}`);
       return true;
     });
   });
@@ -346,8 +393,8 @@ export async function prove(make, go = 1, only = chosen) {
     late = took >= 1900;
     const inVain = late && (expected?.includes('close') || go === GOES);
     assert.ok(!inVain, `took ${took.toFixed(0)} ms: the SDK had to send a signal`);
-    if (!late) assert.equal(server.signalCode, null);
-    if (!late) assert.equal(server.exitCode, 0, `exit code ${server.exitCode}`);
+    if (!late && !overHttp) assert.equal(server.signalCode, null);
+    if (!late && !overHttp) assert.equal(server.exitCode, 0, `exit code ${server.exitCode}`);
     await pause(200);
     await until('the end of what was started', patience(1), () => marked().length === 0);
   }, true);

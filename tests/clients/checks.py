@@ -2,10 +2,12 @@
 checks.mjs; run.sh relies on them) and their order stand here once.
 
     FAKE_UNITY_STEER=FIFO python py_vN_client.py [MODE] -- holdfast --port PORT
+    FAKE_UNITY_STEER=FIFO HOLDFAST_TOKEN=... python py_vN_client.py [MODE] -- http://127.0.0.1:PORT/mcp
 
 FAKE_UNITY_STEER is what the fake Unity reads its orders from (a named pipe at its stdin). PROOF_ONLY=name,name leaves the other
 checks out, but for the first and the last; PROOF_IMAGES=no says that the editor's protocol carries none. PROOF_EXPECTED=name|name are
-the checks that a broken server fails: those do not wait long for what will not come.
+the checks that a broken server fails: those do not wait long for what will not come. PROOF_SESSIONS=yes says that a server over HTTP
+has sessions.
 """
 
 import base64
@@ -108,6 +110,8 @@ class Wire:
         self.open = {}  # by id: method, progress token, whether it is of the stateless era
         self.cancelled = set()
         self.tokens = set()
+        # Without sessions nothing proves whose request a notification takes back: the answer comes all the same.
+        self.ignores_cancels = False
         self.rest = {">": b"", "<": b""}
         folder = os.environ.get("HOLDFAST_WIRE")
         self.file = None
@@ -116,6 +120,8 @@ class Wire:
             self.file = Path(folder) / f"{name}-{os.getpid()}-{uuid.uuid4().hex[:8]}.wire"
 
     def stray(self, what):
+        if self.ignores_cancels and "unknown request ID" in what:
+            return
         (self.strays if self.crossed is None else self.crossed).append(what)
 
     def bytes(self, sign, chunk):
@@ -171,7 +177,7 @@ class Wire:
         if request is None:
             self.stray(f"an answer to nothing open: {id_}")
             return
-        if id_ in self.cancelled and request["method"] != "subscriptions/listen":
+        if id_ in self.cancelled and request["method"] != "subscriptions/listen" and not self.ignores_cancels:
             self.stray(f"an answer to the cancelled {id_}")
         self.tokens.discard(request["token"])
         result = message.get("result")
@@ -239,11 +245,51 @@ class Tap:
         self.stdio._create_platform_compatible_process, self.stdio._terminate_process_tree = self.originals
 
 
+def tapped(httpx, wire):
+    """An HTTP client for an SDK, with the token: reads both ways beside the SDK."""
+
+    class Stream(httpx.AsyncByteStream):
+        def __init__(self, inner, kind):
+            self.inner, self.kind, self.rest = inner, kind, b""
+
+        async def __aiter__(self):
+            async for chunk in self.inner:
+                self.rest += chunk
+                if self.kind == "text/event-stream":
+                    *whole, self.rest = self.rest.split(b"\n")
+                    for line in whole:
+                        if line.startswith(b"data: "):
+                            wire.bytes("<", line.removeprefix(b"data: ") + b"\n")
+                yield chunk
+            if self.kind == "application/json" and self.rest:
+                wire.bytes("<", self.rest + b"\n")
+
+        async def aclose(self):
+            await self.inner.aclose()
+
+    class Transport(httpx.AsyncHTTPTransport):
+        async def handle_async_request(self, request):
+            if request.method == "POST":
+                wire.bytes(">", await request.aread() + b"\n")
+            response = await super().handle_async_request(request)
+            # What is refused before its body is read has no answer.
+            if request.method == "POST" and response.status_code != 401:
+                kind = response.headers.get("content-type", "").split(";")[0]
+                response.stream = Stream(response.stream, kind)
+            return response
+
+    headers = {"Authorization": f"Bearer {os.environ.get('HOLDFAST_TOKEN')}"}
+    return httpx.AsyncClient(headers=headers, transport=Transport(), timeout=httpx.Timeout(30, read=300))
+
+
 class Proof:
     """The checks, run over an adapter: see py_v1_client.py."""
 
-    def __init__(self, client, wire, steer_path):
+    def __init__(self, client, wire, steer_path, over_http):
+        self.over_http = over_http
         self.client, self.wire, self.steer_path = client, wire, steer_path
+        # Over HTTP the gateway has no sessions: in the era with a handshake it can neither tell of changes nor be told of a cancellation.
+        self.no_session = wire.ignores_cancels = over_http and client.era == LEGACY and os.environ.get("PROOF_SESSIONS") != "yes"
         self.current = "initialize"
         self.passed = 0
 
@@ -312,7 +358,7 @@ class Proof:
             name, version, list_changed = await self.client.connect()
         insist(name == "holdfast", f"serverInfo.name is {name}")
         insist(version == self.client.era, f"protocolVersion is {version}")
-        insist(list_changed is True, "capabilities.tools.listChanged is not true")
+        insist(bool(list_changed) != self.no_session, f"capabilities.tools.listChanged is {list_changed}")
 
     async def tools(self):
         names = await self.names()
@@ -352,8 +398,10 @@ class Proof:
         # What comes before the server has read of it, and answered to what it read behind that, is no stray.
         await self.turns()
         self.wire.crossed = None
-        in_time(runs and not crossed, f"answered before it could be cancelled {crossed}")
-        insist(len(self.wire.cancelled) > before, "the server was not told")
+        in_time(runs and (not crossed or self.no_session), f"answered before it could be cancelled {crossed}")
+        # Over HTTP the stateless era tells it by closing the response.
+        closes = self.over_http and not self.no_session
+        insist(closes or len(self.wire.cancelled) > before, "the server was not told")
         await self.echoes()
         await anyio.sleep(1.6)  # an answer to the cancelled call would be a stray
         await self.turns()
@@ -362,7 +410,10 @@ class Proof:
         async with self.client.listening():
             before, changes = await self.names(), self.client.list_changes
             await self.client.call("swap", {}, self.patience(10))
-            await self.until("notifications/tools/list_changed", 5, lambda: self.client.list_changes > changes)
+            if self.no_session:
+                await anyio.sleep(0.5)
+            else:
+                await self.until("notifications/tools/list_changed", 5, lambda: self.client.list_changes > changes)
             insist(await self.names() != before, "the list was announced as changed but is the same")
 
     async def unknown_tool(self):
@@ -408,13 +459,17 @@ class Proof:
         insist("echo" in await self.names(), "no echo after the reload")
 
 
-async def run(make, stdio, name, command, args, steer_path):
-    wire = Wire(name)
-    tap = Tap(stdio, wire)
-    environment = {**stdio.get_default_environment(), MARKER[0]: MARKER[1]}
-    server = stdio.StdioServerParameters(command=command, args=args, env=environment)
-    client = make(stdio.stdio_client(server), wire)
-    proof = Proof(client, wire, steer_path)
+async def run(make, stdio, http, name, command, args, steer_path):
+    over_http = command.startswith("http://")
+    wire = Wire(f"{name}-http" if over_http else name)
+    tap = None if over_http else Tap(stdio, wire)
+    if over_http:
+        transport = http(command, wire)
+    else:
+        environment = {**stdio.get_default_environment(), MARKER[0]: MARKER[1]}
+        transport = stdio.stdio_client(stdio.StdioServerParameters(command=command, args=args, env=environment))
+    client = make(transport, wire)
+    proof = Proof(client, wire, steer_path, over_http)
     wire.era = client.era
     try:
         with anyio.fail_after(DEADLINE_S):
@@ -426,27 +481,30 @@ async def run(make, stdio, name, command, args, steer_path):
         fail("stray" if wire.strays else proof.current, wire.strays[0] if wire.strays else error)
 
     async def close():
+        if over_http:
+            return in_time(took < 1.9, f"took {took:.1f} s")
         insist(tap.children[0].returncode == 0 or tap.signals, f"exit code {tap.children[0].returncode}")
         await anyio.sleep(0.2)
         await proof.until(f"the end of what was started ({marked()})", 0, lambda: marked() == [])
         in_time(not tap.signals and took < 1.9, f"took {took:.1f} s: the SDK had to send a signal")
 
-    tap.away()
+    if tap:
+        tap.away()
     await proof.check("close", close, always=True)
     print(f"  all {proof.passed} checks passed, in {client.era}")
 
 
-def main(make, stdio, name):
-    """`make` makes the adapter of an SDK, `stdio` is its module of that name."""
+def main(make, stdio, http, name):
+    """`make` makes the adapter of an SDK, `stdio` is its module of that name, `http` makes its transport to a URL."""
     steer_path = os.environ.get("FAKE_UNITY_STEER")
     if "--" not in sys.argv or sys.argv[-1] == "--" or not steer_path:
-        print("usage: FAKE_UNITY_STEER=FIFO python CLIENT [MODE] -- SERVER [ARGS...]", file=sys.stderr)
+        print("usage: FAKE_UNITY_STEER=FIFO python CLIENT [MODE] -- SERVER [ARGS...]|URL", file=sys.stderr)
         sys.exit(64)
     command, *args = sys.argv[sys.argv.index("--") + 1 :]
     global ONLY
     for go in range(GOES):
         try:
-            return anyio.run(run, make, stdio, name, command, args, steer_path)
+            return anyio.run(run, make, stdio, http, name, command, args, steer_path)
         except Late as late:
             print(f"  late close: {late}", flush=True)
             fault, ONLY = late, ["close"]  # another session, for its end alone

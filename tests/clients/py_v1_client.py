@@ -4,8 +4,10 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import anyio
+import httpx
 import mcp.client.stdio as stdio
 from mcp import ClientSession, McpError, types
+from mcp.client.streamable_http import streamablehttp_client
 from mcp.types import PromptReference
 from pydantic import AnyUrl
 
@@ -22,7 +24,7 @@ class Adapter:
 
     @asynccontextmanager
     async def session(self):
-        async with self.transport as (read, write):
+        async with self.transport as (read, write, *_):
             async with ClientSession(read, write, message_handler=self.hear) as self.inner:
                 yield
 
@@ -84,4 +86,8 @@ class Adapter:
         yield  # the session hears it anyway
 
 
-checks.main(Adapter, stdio, "py-v1")
+def over_http(url, wire):
+    return streamablehttp_client(url, httpx_client_factory=lambda **_: checks.tapped(httpx, wire))
+
+
+checks.main(Adapter, stdio, over_http, "py-v1")

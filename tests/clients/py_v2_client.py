@@ -5,9 +5,11 @@ import sys
 from contextlib import asynccontextmanager
 
 import anyio
+import httpx2
 import mcp.client.stdio as stdio
 from mcp import MCPError
 from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.types import PromptReference
 
 import checks
@@ -98,4 +100,8 @@ class Adapter:
                 group.cancel_scope.cancel()
 
 
-checks.main(Adapter, stdio, "py-v2")
+def over_http(url, wire):
+    return streamable_http_client(url, http_client=checks.tapped(httpx2, wire))
+
+
+checks.main(Adapter, stdio, over_http, "py-v2")

@@ -54,10 +54,26 @@ client() { # client NAME SERVER...
         ts_v2-*) "$NODE" "$here/ts_v2_client.mjs" "${name#ts_v2-}" -- "$@" ;;
         py_v1) "$PYTHON" "$here/py_v1_client.py" -- "$@" ;;
         py_v2-*) "$PYTHON_V2" "$here/py_v2_client.py" "${name#py_v2-}" -- "$@" ;;
-        # Nobody can reach this one's pipes.
-        rmcp-*) rmcp "${name#rmcp-}" -- "$NODE" "$here/record.mjs" "$name" "$@" ;;
+        rmcp-*) rmcp_recorded "${name#rmcp-}" "$@" ;;
         conformance-*) "$NODE" "$here/conformance.mjs" "$here/conformance_${name#conformance-}.yml" -- "$@" ;;
         inspector-*) inspector "${name#inspector-}" "$@" ;;
+    esac
+}
+
+rmcp_recorded() { # rmcp_recorded ERA SERVER...: nobody can reach this one's pipes and connections
+    local status=0 proxy=
+    case $2 in
+        http://*)
+            # The token is the client's to send.
+            env -u HOLDFAST_TOKEN "$NODE" "$here/http_proxy.mjs" "$2" "rmcp-$1-http" "$room/http" >"$room/proxy" &
+            proxy=$!
+            until [ -s "$room/proxy" ] || ! kill -0 "$proxy"; do sleep 0.1; done
+            HOLDFAST_SOCKET=$room/http rmcp "$1" -- "$2" || status=$?
+            kill "$proxy"
+            rm -f "$room/http" "$room/proxy"
+            return "$status"
+            ;;
+        *) rmcp "$1" -- "$NODE" "$here/record.mjs" "rmcp-$1" "${@:2}" ;;
     esac
 }
 
@@ -79,8 +95,49 @@ inspector() { # inspector ERA SERVER...: calls, lists, and puts load on
 # A home of its own, so that nothing of this machine is found and nothing stays. `room` is a local of the callers.
 in_room() { (cd "$room" && HOME=$room/home TMPDIR=$room/tmp FAKE_UNITY_STEER=$room/steer "$@"); }
 
-against_the_gateway() { # against_the_gateway CLIENT DIALECT: writes what it saw and its verdict to files; runs beside others
-    local name=$1 dialect=$2 room=$work/real-$1-$2 line= unity= status=0 fixtures=()
+# begin_hub FLAG...: starts a hub that serves HTTP in the room; sets hub, url and HOLDFAST_TOKEN.
+begin_hub() {
+    HOME=$room/home TMPDIR=$room/tmp "$HOLDFAST_BIN" hub --http 127.0.0.1:0 --state-dir "$room/state" "$@" >"$room/hub.out" 2>"$room/hub.err" </dev/null 9>&- &
+    hub=$!
+    for _ in $(seq 600); do
+        url=$(sed -n 's/.*"http":"\([^"]*\)".*/\1/p' "$room/state/hub/hub.json" 2>/dev/null)
+        [ -z "$url" ] || break
+        kill -0 "$hub" 2>/dev/null || return 1
+        sleep 0.1
+    done
+    url=$url/$(printf %s "$room/project" | sed 's|/|%2F|g')
+    HOLDFAST_TOKEN=$(cat "$room/state/http_token")
+    export HOLDFAST_TOKEN
+}
+
+over_http() { # over_http CLIENT: the client at a hub's URL, without the token first
+    local name=$1 hub='' url='' status=0 flags=()
+    # The suite reaches the hub through a proxy with a port of its own.
+    case $name in conformance-*) flags=(--http-host '127.0.0.1,localhost') ;; esac
+    begin_hub "${flags[@]}" || { cat "$room/hub.err"; return 1; }
+    case $name in
+        conformance-*) ;;
+        *)
+            (
+                unset HOLDFAST_WIRE
+                HOLDFAST_TOKEN=wrong PROOF_ONLY=initialize PROOF_EXPECTED=initialize in_room client "$name" "$url"
+            ) >"$room/refused" 2>&1 9>&- </dev/null && status=1
+            grep -q '^FAIL initialize' "$room/refused" || status=1
+            if [ "$status" = 0 ]; then
+                echo "  ok without the token nothing is served"
+            else
+                echo "FAIL served without the token: $(tail -n 3 "$room/refused")"
+            fi
+            ;;
+    esac
+    [ "$status" != 0 ] || in_room client "$name" "$url" 9>&- </dev/null || status=$?
+    kill "$hub"
+    wait "$hub" || { echo "FAIL the hub ended with $?: $(tail -n 3 "$room/hub.err")"; status=1; }
+    return "$status"
+}
+
+against_the_gateway() { # against_the_gateway CLIENT DIALECT OVER: writes what it saw and its verdict to files; runs beside others
+    local name=$1 dialect=$2 over=$3 room=$work/real-$1-$2-$3 line='' unity='' status=0 fixtures=()
     mkdir -p "$room/home" "$room/tmp"
     mkfifo "$room/steer"
     exec 9<>"$room/steer" # held open, so that neither side waits for the other or sees an end
@@ -97,18 +154,18 @@ against_the_gateway() { # against_the_gateway CLIENT DIALECT: writes what it saw
         sleep 0.1
     done
     case $line in
-        *'"listening"'*)
+        *'"listening"'*) if [ "$over" = http ]; then over_http "$name" >"$room/out" 2>"$room/err" || status=$?; else
             # It listens for changes, lists once and goes: at its first meeting with an editor it would see our own tools only.
             case $name in inspector-*) in_room "$HOLDFAST_BIN" tools --project "$room/project" --dialect "$dialect" >/dev/null 2>&1 9>&- </dev/null ;; esac
             in_room client "$name" "$HOLDFAST_BIN" --project "$room/project" --dialect "$dialect" >"$room/out" 2>"$room/err" 9>&- </dev/null || status=$?
-            ;;
+            fi ;;
         *) status="no fake Unity: $line" ;;
     esac
     if [ "$status" = 0 ]; then
-        echo "ok   $name against holdfast, with $dialect"
+        echo "ok   $name against holdfast over $over, with $dialect"
     else
         { tail -n 20 "$room/err" && tail -n 5 "$room/unity.out" "$room/unity.err"; } >>"$room/out" 2>&1
-        echo "FAIL $name against holdfast, with $dialect ($status)"
+        echo "FAIL $name against holdfast over $over, with $dialect ($status)"
     fi >"$room/verdict"
     echo quit >&9
     for _ in $(seq 20); do
@@ -119,29 +176,37 @@ against_the_gateway() { # against_the_gateway CLIENT DIALECT: writes what it saw
     wait "$unity" 2>/dev/null
 }
 
-against_a_mode() { # against_a_mode CLIENT MODE CHECK RUNS: the broken server's; writes its verdict to a file
-    local name=$1 mode=$2 expected=$3 runs=$4 room=$work/$1-$2 status=0 got=
+against_a_mode() { # against_a_mode CLIENT MODE CHECK RUNS [http]: the broken server's; writes its verdict to a file
+    local name=$1 mode=$2 expected=$3 runs=$4 over=${5:-stdio} room=$work/$1-$2${5:+-$5} status=0 got='' bridge=''
+    local server=(/usr/bin/env "FAKE_UNITY_STEER=$room/steer" "TMPDIR=$room/tmp" "$NODE" "$here/broken_server.mjs" "$mode")
     mkdir -p "$room/home" "$room/tmp"
     mkfifo "$room/steer"
     exec 9<>"$room/steer"
     unset HOLDFAST_WIRE # these lines are wrong on purpose
     [ "$runs" = all ] || export PROOF_ONLY=$runs
     [ "$expected" = - ] || export PROOF_EXPECTED=$expected
-    in_room client "$name" /usr/bin/env "FAKE_UNITY_STEER=$room/steer" "TMPDIR=$room/tmp" "$NODE" "$here/broken_server.mjs" "$mode" \
-        >"$room/out" 2>"$room/err" 9>&- </dev/null || status=$?
+    if [ "$over" = http ]; then
+        export PROOF_SESSIONS=yes HOLDFAST_TOKEN=any
+        "$NODE" "$here/stdio_http_bridge.mjs" "${server[@]}" >"$room/bridge" 2>"$room/bridge.err" 9>&- </dev/null &
+        bridge=$!
+        until [ -s "$room/bridge" ] || ! kill -0 "$bridge"; do sleep 0.1; done
+        server=("http://127.0.0.1:$(cut -d ' ' -f 2 "$room/bridge")/mcp")
+    fi
+    in_room client "$name" "${server[@]}" >"$room/out" 2>"$room/err" 9>&- </dev/null || status=$?
+    [ -z "$bridge" ] || kill "$bridge"
     got=$(sed -n 's/^FAIL \([a-z-]*\):.*/\1/p' "$room/out" | head -n 1)
     if [ "$expected" = - ]; then
         if [ "$status" = 0 ] && [ -z "$got" ]; then
-            echo "ok   $name passes against a good server"
+            echo "ok   $name passes against a good server over $over"
         else
-            echo "FAIL $name against a good server: $(tail -n 1 "$room/out") $(tail -n 3 "$room/err")"
+            echo "FAIL $name against a good server over $over: $(tail -n 1 "$room/out") $(tail -n 3 "$room/err")"
         fi
     elif [ "$status" = 0 ]; then
-        echo "FAIL $name does not notice: $mode"
+        echo "FAIL $name does not notice over $over: $mode"
     elif [ -n "$got" ] && [[ "|$expected|" == *"|$got|"* ]]; then
-        echo "ok   $name notices: $mode (at $got)"
+        echo "ok   $name notices over $over: $mode (at $got)"
     else
-        echo "FAIL $name against $mode: expected to fail at $expected, got: $(tail -n 1 "$room/out") $(tail -n 3 "$room/err")"
+        echo "FAIL $name over $over against $mode: expected to fail at $expected, got: $(tail -n 1 "$room/out") $(tail -n 3 "$room/err")"
     fi >"$room/verdict"
 }
 
@@ -204,24 +269,29 @@ finished() { # finished: waits, and reads the rooms so far
 rooms=()
 if [ -z "$self_test_only" ]; then
     say "what people run, against holdfast"
-    real() { # real CLIENT DIALECT
-        rooms+=("$work/real-$1-$2")
-        mkdir -p "$work/real-$1-$2" && touch "$work/real-$1-$2/shown"
-        at_once "${CLIENT_JOBS:-3}" against_the_gateway "$1" "$2"
+    real() { # real CLIENT DIALECT [http]
+        local room=$work/real-$1-$2-${3:-stdio}
+        rooms+=("$room")
+        mkdir -p "$room" && touch "$room/shown"
+        at_once "${CLIENT_JOBS:-3}" against_the_gateway "$1" "$2" "${3:-stdio}"
     }
     for entry in $CLIENTS; do real "${entry%:*}" holdfast; done
     for name in ts_v1 py_v1; do real "$name" uloop; done
     for era in legacy auto modern; do real "inspector-$era" holdfast; done
+    finished
+    took "over stdio"
+    for entry in $CLIENTS; do real "${entry%:*}" holdfast http; done
     finished
     # By itself: some of its checks wait for half a second only.
     for dialect in holdfast uloop; do
         real "conformance-$dialect" "$dialect"
         wait
     done
+    real conformance-http holdfast http
     finished
+    took "over HTTP, and conformance"
 fi
-
-took "what people run"
+section=$(date +%s)
 say "the same against broken servers"
 "$NODE" "$here/broken_server.mjs" --list >"$work/modes" || die "broken_server.mjs does not run"
 jobs_at_once=${CLIENT_JOBS:-6}
@@ -243,6 +313,23 @@ while read -r mode eras expected runs; do
         at_once "$jobs_at_once" against_a_mode "$name" "$mode" "$expected" "$runs"
     done
 done <"$work/modes"
+# The checks over HTTP are those over stdio: some of each kind show that their results arrive. The bridge has one process a request
+# in the stateless era, so nothing there outlives a request.
+while read -r mode eras expected runs; do
+    for entry in $CLIENTS; do
+        name=${entry%:*} era=${entry#*:}
+        case $eras:$era:$name in both:* | modern:modern:[tp]*) ;; *) continue ;; esac
+        rooms+=("$work/$name-$mode-http")
+        at_once "$jobs_at_once" against_a_mode "$name" "$mode" "$expected" "$runs" http
+    done
+done <<'MODES'
+good both - tools,echo,image,progress,unknown-tool,unknown-method
+wrong-name both initialize initialize
+wrong-echo both echo echo
+stuck-progress both progress progress
+unknown-wrong-code both unknown-tool unknown-tool
+no-result-type modern stray echo
+MODES
 inspected() { rooms+=("$work/inspector-$1-$2") && at_once "$jobs_at_once" against_a_mode "inspector-$1" "$2" "$3" all; }
 for era in legacy modern; do
     inspected "$era" good -

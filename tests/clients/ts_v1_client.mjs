@@ -1,11 +1,12 @@
 // The official TypeScript SDK v1, which knows the handshake era only. The checks: checks.mjs.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { LEGACY, prove } from './checks.mjs';
 
-await prove(({ command, args, env, stderr, started, stray, listChanged }) => {
+function overStdio({ command, args, env, stderr, started }) {
   const transport = new StdioClientTransport({ command, args, stderr: 'pipe', env: { ...getDefaultEnvironment(), ...env } });
   transport.stderr.on('data', stderr);
   const start = transport.start;
@@ -14,13 +15,22 @@ await prove(({ command, args, env, stderr, started, stray, listChanged }) => {
     started(transport._process); // the SDK tells nobody of it
     return running;
   };
+  return transport;
+}
+
+await prove(({ http, stray, listChanged, ...server }) => {
+  const transport = http ? new StreamableHTTPClientTransport(http.url, http) : overStdio(server);
   const client = new Client({ name: 'ts-v1-client', version: '1.0.0' }, { capabilities: {} });
   // What the SDK cannot place: a second answer, an answer to a cancelled request, a line that is not MCP, late progress.
   client.onerror = stray;
   client.setNotificationHandler(ToolListChangedNotificationSchema, listChanged);
   // The SDK keeps the negotiated version to itself except for this call, which it makes on transports that want it.
   let version;
-  transport.setProtocolVersion = value => { version = value; };
+  const tell = transport.setProtocolVersion;
+  transport.setProtocolVersion = value => {
+    version = value;
+    tell?.call(transport, value);
+  };
   return {
     name: 'ts-v1',
     era: LEGACY,

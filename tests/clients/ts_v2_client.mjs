@@ -1,6 +1,6 @@
 // The official TypeScript SDK v2, which knows both eras: `legacy`, `auto` (asks what the server speaks) or `pin` (the stateless
 // one or nothing). The checks: checks.mjs.
-import { Client } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { z } from 'zod';
 import { LEGACY, MODERN, prove } from './checks.mjs';
@@ -11,7 +11,7 @@ if (!['legacy', 'auto', 'pin'].includes(mode)) {
   process.exit(64);
 }
 
-await prove(({ command, args, env, stderr, started, stray, listChanged }) => {
+function overStdio({ command, args, env, stderr, started }) {
   const transport = new StdioClientTransport({ command, args, stderr: 'pipe', env: { ...getDefaultEnvironment(), ...env } });
   transport.stderr.on('data', stderr);
   const start = transport.start;
@@ -20,6 +20,11 @@ await prove(({ command, args, env, stderr, started, stray, listChanged }) => {
     started(transport._process); // the SDK tells nobody of it
     return running;
   };
+  return transport;
+}
+
+await prove(({ http, stray, listChanged, ...server }) => {
+  const transport = http ? new StreamableHTTPClientTransport(http.url, http) : overStdio(server);
   const client = new Client({ name: 'ts-v2-client', version: '1.0.0' }, {
     capabilities: {},
     versionNegotiation: { mode: mode === 'pin' ? { pin: MODERN } : mode },

@@ -37,6 +37,19 @@ export function lines(each) {
   };
 }
 
+// Reads the messages of a response of Streamable HTTP from its chunks: JSON, or a stream of events.
+export function messages(type, each) {
+  if (type?.startsWith('text/event-stream')) {
+    return { chunk: lines(line => line.startsWith('data: ') && each(line.slice('data: '.length))), end() {} };
+  }
+  const decoder = new TextDecoder();
+  let text = '';
+  return {
+    chunk: chunk => { text += decoder.decode(chunk, { stream: true }); },
+    end: () => { if (type?.startsWith('application/json') && text) each(text); },
+  };
+}
+
 // Records a child process that somebody else talks to: its pipes are listened to and written through as before.
 export function recordChild(child, name) {
   const record = recording(name);

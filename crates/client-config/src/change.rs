@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::clients::Client;
 use crate::edit::{self, EditError};
-use crate::entry::{self, Launch};
+use crate::entry::{self, Aim};
 use crate::file::{Original, ReadError, WriteError, Written};
 use crate::limits::ATTEMPTS_MAX;
 use crate::old_servers::{self, OldServer};
@@ -13,19 +13,19 @@ use crate::places::Places;
 /// The wanted content of a client's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish<'a> {
-    /// The file has our entry, which starts this program.
-    Have(&'a Launch),
+    /// The file has our entry, which is for this.
+    Have(Aim<'a>),
     /// Like `Have`. In addition, the file has no entry that starts the server of a package that holdfast supports.
-    Replace(&'a Launch),
+    Replace(Aim<'a>),
     /// The file has no entry of ours.
     Lack,
 }
 
 impl<'a> Wish<'a> {
-    /// Returns what our entry must start; `None` if the file must not have our entry.
-    pub fn launch(self) -> Option<&'a Launch> {
+    /// Returns what our entry must be for; `None` if the file must not have our entry.
+    pub fn aim(self) -> Option<Aim<'a>> {
         match self {
-            Self::Have(launch) | Self::Replace(launch) => Some(launch),
+            Self::Have(aim) | Self::Replace(aim) => Some(aim),
             Self::Lack => None,
         }
     }
@@ -86,18 +86,28 @@ impl Plan {
         let (format, slot) = (client.format, entry::slot(client));
         let text = original.text();
         match wish {
-            Wish::Have(launch) | Wish::Replace(launch) => {
+            Wish::Have(aim) | Wish::Replace(aim) => {
                 let meaning = edit::meaning(format, text).map_err(refused)?;
                 let there = edit::entry(&meaning, slot);
-                if there.is_some_and(|there| entry::program(&client.shape, there).is_none()) {
+                let is_ours =
+                    |there| entry::program(&client.shape, there).is_some() || entry::url(client, there).is_some();
+                if there.is_some_and(|there| !is_ours(there)) {
                     return Err(refused(EditError::Unusual(format!(
                         "the entry \"{}\" there starts no program, so it is somebody else's; take it out first",
                         slot.name
                     ))));
                 }
-                let fields = entry::fields(&client.shape, launch, there);
                 let old = old_servers::find(client, &meaning);
-                let mut text = edit::put(format, text, slot, &fields).map_err(refused)?;
+                let mut text = match there.filter(|there| entry::turns(client, aim, there)) {
+                    Some(there) => {
+                        let mut fields = entry::fields(client, aim, None);
+                        fields.extend(entry::lasting(client, there));
+                        let bare = edit::take(format, text, slot).map_err(refused)?;
+                        edit::put(format, &bare, slot, &fields)
+                    }
+                    None => edit::put(format, text, slot, &entry::fields(client, aim, there)),
+                }
+                .map_err(refused)?;
                 if matches!(wish, Wish::Replace(_)) {
                     text = old_servers::taken_out(client, text, &old).map_err(refused)?;
                 }
@@ -226,14 +236,18 @@ mod tests {
         let before = "{\n  // mine\n  \"mcpServers\": {\n    \"other\": {\"command\": \"other\"}\n  }\n}\n";
         fs::create_dir_all(former.parent().expect("a folder")).expect("made");
         fs::write(&former, before).expect("written");
-        let launch = Launch { program: "C:\\holdfast.exe".to_owned(), args: Vec::new(), whole: false };
-        assert_eq!(files(client, &places, Wish::Have(&launch)), [former.as_path()]);
-        make(client, &former, &places, Wish::Have(&launch)).expect("it can be written");
+        let launch = crate::Launch { program: "C:\\holdfast.exe".to_owned(), args: Vec::new(), whole: false };
+        assert_eq!(files(client, &places, Wish::Have(Aim::Start(&launch))), [former.as_path()]);
+        make(client, &former, &places, Wish::Have(Aim::Start(&launch))).expect("it can be written");
 
         let package = folder.path().join("Packages/Claude_pzs8sxrjxfjjc");
         fs::create_dir_all(&package).expect("made");
         let read = package.join("LocalCache/Roaming/Claude/claude_desktop_config.json");
-        assert_eq!(files(client, &places, Wish::Have(&launch)), [read.as_path()], "a package sees no other file");
+        assert_eq!(
+            files(client, &places, Wish::Have(Aim::Start(&launch))),
+            [read.as_path()],
+            "a package sees no other file"
+        );
         assert_eq!(files(client, &places, Wish::Lack), [read.as_path(), former.as_path()]);
         let (_, done) = make(client, &former, &places, Wish::Lack).expect("it can be written");
         assert_eq!((done, fs::read_to_string(&former).expect("there").as_str()), (Done::Restored, before));

@@ -94,6 +94,71 @@ pub struct Shape {
 const PLAIN: Shape = Shape { command: "command", args: Some("args"), before: &[], after: &[] };
 const STDIO: Shape = Shape { before: &[("type", Given::Text("stdio"))], ..PLAIN };
 
+/// How a client takes a server over HTTP.
+#[derive(Debug, Clone, Copy)]
+pub enum Http {
+    /// By an entry with a URL and a token.
+    Takes(Remote),
+    /// Not by its file. Says why, in words that follow the client's name.
+    Lacks(&'static str),
+}
+
+/// What an entry looks like that connects to a server over HTTP.
+#[derive(Debug, Clone, Copy)]
+pub struct Remote {
+    /// The field with the URL.
+    pub url: &'static str,
+    /// The fields before the URL.
+    pub before: &'static [(&'static str, Given)],
+    /// Where the token is.
+    pub token: TokenPlace,
+    /// The fields at the end.
+    pub after: &'static [(&'static str, Given)],
+    /// The source of these facts.
+    pub source: &'static str,
+}
+
+/// Where an entry has the token.
+#[derive(Debug, Clone, Copy)]
+pub enum TokenPlace {
+    /// In the header `Authorization`, in the map of headers at this path of fields.
+    Header {
+        /// The path of fields from the entry to the map.
+        at: &'static [&'static str],
+        /// What is before and after the name of an environment variable whose value the client puts there; `None` if the client
+        /// is not known to do so.
+        variable: Option<(&'static str, &'static str)>,
+    },
+    /// In an environment variable, which this field names.
+    Variable(&'static str),
+}
+
+impl Remote {
+    /// Whether the client takes the token from an environment variable.
+    pub fn reads_variables(&self) -> bool {
+        !matches!(self.token, TokenPlace::Header { variable: None, .. })
+    }
+}
+
+const fn header(variable: Option<(&'static str, &'static str)>) -> TokenPlace {
+    TokenPlace::Header { at: &["headers"], variable }
+}
+
+/// `${NAME}`.
+const DOLLAR: Option<(&str, &str)> = Some(("${", "}"));
+/// `${env:NAME}`, as VS Code and its relatives write it.
+const ENV: Option<(&str, &str)> = Some(("${env:", "}"));
+
+const fn remote(token: TokenPlace, source: &'static str) -> Remote {
+    Remote { url: "url", before: &[], token, after: &[], source }
+}
+
+const fn typed(kind: &'static [(&'static str, Given)], remote: Remote) -> Remote {
+    Remote { before: kind, ..remote }
+}
+
+const HTTP: &[(&str, Given)] = &[("type", Given::Text("http"))];
+
 /// A client.
 #[derive(Debug, Clone, Copy)]
 pub struct Client {
@@ -111,6 +176,8 @@ pub struct Client {
     pub keys: &'static [&'static str],
     /// The layout of an entry.
     pub shape: Shape,
+    /// The layout of an entry that connects over HTTP.
+    pub http: Http,
     /// Files and folders that exist if the client is installed.
     pub signs: &'static [Spot],
     /// The client's programs, as they are named on PATH.
@@ -140,6 +207,13 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         keys: &["mcpServers"],
         shape: STDIO,
+        http: Http::Takes(typed(
+            HTTP,
+            remote(
+                header(DOLLAR),
+                "code.claude.com/docs/en/mcp, expansion of variables, which it describes for .mcp.json",
+            ),
+        )),
         signs: &[all(Base::ClaudeConfig, ".claude.json"), all(Base::Home, ".claude")],
         programs: &["claude"],
         afterwards: "start a new session; `/mcp` there shows the server (a project's entry has to be approved once)",
@@ -157,6 +231,9 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         keys: &["mcpServers"],
         shape: PLAIN,
+        http: Http::Lacks(
+            "starts programs only; the connectors of its settings are reached from its maker's servers, which see no hub of this machine",
+        ),
         signs: &[package("Packages/Claude_pzs8sxrjxfjjc"), all(Base::AppData, "Claude")],
         programs: &[],
         afterwards: "quit Claude Desktop and open it again",
@@ -172,6 +249,7 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         keys: &["mcpServers"],
         shape: STDIO,
+        http: Http::Takes(remote(header(ENV), "cursor.com/docs/context/mcp, remote servers and interpolation")),
         signs: &[all(Base::Home, ".cursor")],
         programs: &["cursor", "cursor-agent"],
         afterwards: "switch the server on in Cursor Settings > MCP if it is off",
@@ -186,6 +264,13 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         keys: &["servers"],
         shape: STDIO,
+        http: Http::Takes(typed(
+            HTTP,
+            remote(
+                header(ENV),
+                "code.visualstudio.com/docs/copilot/reference/mcp-configuration, and its variables reference",
+            ),
+        )),
         signs: &[all(Base::AppData, "Code/User")],
         programs: &["code"],
         afterwards: "`MCP: List Servers` in the command palette shows it; the first start asks whether you trust it",
@@ -200,6 +285,14 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         keys: &["mcpServers"],
         shape: Shape { before: &[("type", Given::Text("local"))], after: &[("tools", Given::List("*"))], ..PLAIN },
+        http: Http::Takes(Remote {
+            before: HTTP,
+            after: &[("tools", Given::List("*"))],
+            ..remote(
+                header(None),
+                "docs.github.com/en/copilot, use Copilot CLI; whether it reads variables there is not known",
+            )
+        }),
         signs: &[all(Base::Home, ".copilot")],
         programs: &["copilot"],
         afterwards: "start a new session; `/mcp show` there shows the server",
@@ -214,6 +307,7 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Toml,
         keys: &["mcp_servers"],
         shape: PLAIN,
+        http: Http::Takes(remote(TokenPlace::Variable("bearer_token_env_var"), "developers.openai.com/codex/mcp")),
         signs: &[all(Base::CodexHome, "")],
         programs: &["codex"],
         afterwards: "start a new session; `codex mcp list` shows the server (a project's file counts only if Codex trusts the \
@@ -229,6 +323,10 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         keys: &["mcpServers"],
         shape: PLAIN,
+        http: Http::Takes(Remote {
+            url: "httpUrl",
+            ..remote(header(DOLLAR), "geminicli.com/docs/tools/mcp-server, and docs/cli/configuration for variables")
+        }),
         signs: &[all(Base::Home, ".gemini")],
         programs: &["gemini"],
         afterwards: "start a new session in a trusted folder; `/mcp` there shows the server",
@@ -243,6 +341,7 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         keys: &["mcpServers"],
         shape: PLAIN,
+        http: Http::Takes(Remote { url: "serverUrl", ..remote(header(ENV), "docs.windsurf.com/windsurf/cascade/mcp") }),
         signs: &[all(Base::Home, ".codeium/windsurf"), all(Base::Home, ".codeium/mcp_config.json")],
         programs: &["windsurf"],
         afterwards: "press Refresh in Windsurf's MCP settings, or restart it",
@@ -261,6 +360,11 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         keys: &["mcpServers"],
         shape: Shape { after: &[("disabled", Given::Switch(false))], ..STDIO },
+        http: Http::Takes(Remote {
+            before: &[("type", Given::Text("streamableHttp"))],
+            after: &[("disabled", Given::Switch(false))],
+            ..remote(header(None), "docs.cline.bot/mcp, remote servers; it reads no variables there")
+        }),
         signs: &[all(Base::Home, ".cline"), all(Base::AppData, "Code/User/globalStorage/saoudrizwan.claude-dev")],
         programs: &["cline"],
         afterwards: "Cline sees the change by itself; its MCP Servers page shows the server",
@@ -275,6 +379,7 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         keys: &["context_servers"],
         shape: PLAIN,
+        http: Http::Takes(remote(header(None), "zed.dev/docs/ai/mcp; it names no variables")),
         signs: &[unix(Base::DotConfig, "zed"), windows(Base::AppData, "Zed")],
         programs: &["zed", "zeditor"],
         afterwards: "Zed sees the change by itself; a green dot in the Agent Panel's settings shows the server",
@@ -299,6 +404,11 @@ pub const CLIENTS: &[Client] = &[
             before: &[("type", Given::Text("local"))],
             after: &[("enabled", Given::Switch(true))],
         },
+        http: Http::Takes(Remote {
+            before: &[("type", Given::Text("remote"))],
+            after: &[("enabled", Given::Switch(true))],
+            ..remote(header(Some(("{env:", "}"))), "opencode.ai/docs/mcp-servers")
+        }),
         signs: &[all(Base::Config, "opencode")],
         programs: &["opencode"],
         afterwards: "start opencode anew; `opencode mcp list` shows the server",
@@ -322,6 +432,16 @@ pub const CLIENTS: &[Client] = &[
             ],
             after: &[("timeout", Given::Number(300))],
         },
+        http: Http::Takes(Remote {
+            url: "uri",
+            before: &[
+                ("name", Given::Text("holdfast")),
+                ("type", Given::Text("streamable_http")),
+                ("enabled", Given::Switch(true)),
+            ],
+            after: &[("timeout", Given::Number(300))],
+            ..remote(header(None), "block.github.io/goose/docs, config.yaml; how it reads variables there is not known")
+        }),
         signs: &[unix(Base::Config, "goose"), windows(Base::AppData, "Block/goose")],
         programs: &["goose"],
         afterwards: "start a new Goose session",
@@ -336,6 +456,10 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         keys: &["amp.mcpServers"],
         shape: PLAIN,
+        http: Http::Takes(remote(
+            header(None),
+            "ampcode.com/manual, as other projects cite it; whether it reads variables is not known",
+        )),
         signs: &[all(Base::Home, ".config/amp")],
         programs: &["amp"],
         afterwards: "start a new session; a project's entry has to be approved (`amp mcp approve holdfast`)",
@@ -350,6 +474,7 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         keys: &["mcpServers"],
         shape: PLAIN,
+        http: Http::Lacks("is not known to take a URL with a header"),
         signs: &[all(Base::Home, ".junie")],
         programs: &["junie"],
         afterwards: "open the IDE's Settings > Tools > Junie > MCP Settings; AI Assistant has a list of its own, in Settings > \
@@ -366,6 +491,10 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         keys: &["mcpServers"],
         shape: Shape { after: &[("disabled", Given::Switch(false))], ..PLAIN },
+        http: Http::Takes(Remote {
+            after: &[("disabled", Given::Switch(false))],
+            ..remote(header(DOLLAR), "kiro.dev/docs/mcp/configuration; it asks once whether the variable may be read")
+        }),
         signs: &[all(Base::Home, ".kiro")],
         programs: &["kiro", "kiro-cli"],
         afterwards: "Kiro sees the change by itself; its MCP Servers view shows the server",
@@ -383,6 +512,10 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Json,
         keys: &["servers"],
         shape: STDIO,
+        http: Http::Takes(remote(
+            TokenPlace::Header { at: &["requestInit", "headers"], variable: None },
+            "docs.github.com/en/copilot, extend Copilot Chat with MCP in JetBrains IDEs",
+        )),
         signs: &[unix(Base::Config, "github-copilot/intellij"), windows(Base::LocalAppData, "github-copilot/intellij")],
         programs: &[],
         afterwards: "start a new chat in Copilot's agent mode; for Junie in Rider use `holdfast setup junie`, and into AI \

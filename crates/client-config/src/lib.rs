@@ -10,11 +10,11 @@
 //! until the entry is removed. A file that cannot be parsed is never written.
 //!
 //! ```
-//! use holdfast_client_config::{Launch, named, snippet};
+//! use holdfast_client_config::{Aim, Launch, named, snippet};
 //!
 //! let codex = named("codex").expect("a client of the table");
 //! let launch = Launch { program: "/usr/bin/holdfast".to_owned(), args: Vec::new(), whole: false };
-//! let text = snippet(codex, &launch);
+//! let text = snippet(codex, Aim::Start(&launch));
 //! assert_eq!(text, "[mcp_servers.holdfast]\ncommand = \"/usr/bin/holdfast\"\nargs = []\n");
 //! ```
 
@@ -31,10 +31,10 @@ mod places;
 mod standing;
 
 pub use change::{ChangeError, Done, Plan, Wish, files, make};
-pub use clients::{Base, CLIENTS, Client, Given, On, Shape, Spot, named};
+pub use clients::{Base, CLIENTS, Client, Given, Http, On, Remote, Shape, Spot, TokenPlace, named};
 pub use disk::Disk;
 pub use edit::{EditError, Format};
-pub use entry::{ENTRY_NAME, Launch, common_snippet, snippet};
+pub use entry::{Aim, ENTRY_NAME, Endpoint, Launch, Token, common_snippet, snippet};
 pub use file::{ReadError, WriteError, Written};
 pub use old_servers::OldServer;
 pub use owner::Owner;

@@ -16,6 +16,11 @@ use crate::places::Places;
 pub enum State {
     /// The entry starts the given program, or our package by a package runner.
     Configured,
+    /// The entry connects to a service over HTTP.
+    Connects {
+        /// Its URL.
+        url: String,
+    },
     /// There is no entry.
     NotConfigured,
     /// The entry starts a program that does not exist.
@@ -28,7 +33,7 @@ pub enum State {
         /// The canonical path of that program.
         program: PathBuf,
     },
-    /// The entry exists but starts no program, so it was not written by us.
+    /// The entry exists but starts no program and connects to nothing, so it was not written by us.
     NoProgram,
     /// The file cannot be read or parsed.
     Broken(BrokenError),
@@ -79,9 +84,9 @@ impl Standing {
         Some(Self { client, sign: places.sign(client), file, project, state, old })
     }
 
-    /// Whether our entry starts the given program.
+    /// Whether our entry starts the given program, or connects to a service over HTTP.
     pub fn is_configured(&self) -> bool {
-        matches!(self.state, State::Configured)
+        matches!(self.state, State::Configured | State::Connects { .. })
     }
 }
 
@@ -93,7 +98,10 @@ fn meaning(client: &Client, file: &Path, places: &Places) -> Result<Value, Broke
 
 fn state(client: &Client, meaning: &Value, places: &Places, wanted: &Path) -> State {
     let Some(ours) = edit::entry(meaning, entry::slot(client)) else { return State::NotConfigured };
-    let Some(program) = entry::program(&client.shape, ours) else { return State::NoProgram };
+    let Some(program) = entry::program(&client.shape, ours) else {
+        let url = entry::url(client, ours).map(str::to_owned);
+        return url.map_or(State::NoProgram, |url| State::Connects { url });
+    };
     // A bare name is looked up on PATH, as the client does.
     let named = Path::new(program);
     let bare = named.components().count() == 1 && !named.is_absolute();

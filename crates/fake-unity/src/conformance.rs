@@ -17,8 +17,14 @@ pub(crate) const WAV: &str = "UklGRigAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZG
 /// A schema with keywords of JSON Schema 2020-12 that a server must pass on.
 pub(crate) const SCHEMA: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}"##;
 
+/// A schema with a parameter that clients over HTTP also send in a header.
+pub(crate) const HEADER_SCHEMA: &str =
+    r#"{"type":"object","properties":{"scene":{"type":"string","x-mcp-header":"Scene"}},"additionalProperties":false}"#;
+
 /// The tool whose input schema is [`SCHEMA`].
 pub(crate) const SCHEMA_TOOL: &str = "json_schema_2020_12_tool";
+/// The tool whose input schema is [`HEADER_SCHEMA`].
+pub(crate) const HEADER_TOOL: &str = "test_parameter_in_header";
 /// The tool that reports progress.
 pub(crate) const PROGRESS_TOOL: &str = "test_tool_with_progress";
 /// The tool that changes the tool list.
@@ -34,7 +40,7 @@ const fn fixture(name: &'static str, about: &'static str) -> ToolSpec {
 }
 
 /// All tools of the conformance suite.
-pub(crate) static FIXTURES: [ToolSpec; 11] = [
+pub(crate) static FIXTURES: [ToolSpec; 12] = [
     fixture("test_simple_text", "Returns a text."),
     fixture("test_image_content", "Returns an image."),
     fixture("test_audio_content", "Returns a sound."),
@@ -43,6 +49,7 @@ pub(crate) static FIXTURES: [ToolSpec; 11] = [
     fixture(ERROR_TOOL, "Reports that it failed."),
     fixture(PROGRESS_TOOL, "Tells its progress three times."),
     fixture(SCHEMA_TOOL, "Has an input schema that only a full JSON Schema can say."),
+    fixture(HEADER_TOOL, "Has a parameter that is in a header too."),
     fixture(SWAP_TOOL, "Adds the tool swapped, or removes it."),
     fixture("test_logging_tool", "Runs, and says nothing beside its result."),
     fixture("test_streaming_elicitation", "Runs, and asks its caller nothing."),
@@ -58,7 +65,7 @@ pub(crate) fn text(name: &str) -> Option<&'static str> {
         "test_multiple_content_types" => "Multiple content types test:",
         ERROR_TOOL => "This tool intentionally returns an error for testing",
         PROGRESS_TOOL => "Told 0, 50 and 100 of 100",
-        SCHEMA_TOOL => "Took its arguments",
+        SCHEMA_TOOL | HEADER_TOOL => "Took its arguments",
         "test_logging_tool" => "Nothing to log",
         "test_streaming_elicitation" => "Nothing to ask",
         _ => return None,

@@ -13,6 +13,7 @@ use super::unity_package::unity_package;
 use super::wsl::wsl;
 use crate::cli::look::{self, Look, Port, Standing};
 use crate::cli::one_shot::OneShot;
+use crate::cli::setup::http::TOKEN_VARIABLE;
 use crate::cli::variables::profile_folders;
 use crate::config;
 use crate::config::file::PROJECT_FILE;
@@ -114,7 +115,7 @@ fn project(config: &Config, look: &Look) -> Finding {
 }
 
 /// The environment variables that change what a gateway does, and what each one does.
-pub(super) const VARIABLES: [(&str, &str); 32] = [
+pub(super) const VARIABLES: [(&str, &str); 33] = [
     ("HOLDFAST_PROJECT", "names the project, like --project"),
     ("HOLDFAST_EDITOR", "names the editor, like --editor"),
     ("HOLDFAST_HUB", "says whether a hub serves the session, like --hub"),
@@ -140,6 +141,7 @@ pub(super) const VARIABLES: [(&str, &str); 32] = [
     ("HOLDFAST_HIDE_DENIED", "does not list the tools that rules refuse, like --hide-denied"),
     ("HOLDFAST_HTTP", "is where a hub serves MCP over HTTP, like --http"),
     ("HOLDFAST_HTTP_TOKEN_FILE", "is the file with the token of MCP over HTTP, like --http-token-file"),
+    (TOKEN_VARIABLE, "is what clients send to a hub over HTTP; a hub does not read it"),
     ("HOLDFAST_HTTP_HOST", "names hosts by which MCP over HTTP is known, like --http-host"),
     ("HOLDFAST_LOGGER", "takes the logs that the editor of TSavo/Unity-MCP posts, like --logger"),
     ("HOLDFAST_DOCUMENTED_HOP", "serves the HTTP API of the documents of TSavo/Unity-MCP, like --documented-hop"),
@@ -152,7 +154,8 @@ pub(super) const VARIABLES: [(&str, &str); 32] = [
 fn environment() -> Vec<Finding> {
     let known = VARIABLES.iter().filter_map(|(name, effect)| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
-        Some(Finding::note("environment", format!("{name}=\"{}\" {effect}", clean(&value.to_string_lossy()))))
+        let shown = if *name == TOKEN_VARIABLE { "(a secret)".to_owned() } else { clean(&value.to_string_lossy()) };
+        Some(Finding::note("environment", format!("{name}=\"{shown}\" {effect}")))
     });
     let unknown = std::env::vars_os().filter_map(|(name, _)| {
         let name = name.to_string_lossy().into_owned();

@@ -43,6 +43,19 @@ pub struct SetupArgs {
         conflicts_with_all = ["list", "remove"]
     )]
     pub shared: Option<Shared>,
+    /// Connect to a hub over HTTP instead of starting a program
+    ///
+    /// To the hub of this machine that serves HTTP, or to this URL. The client takes the token from the environment variable
+    /// HOLDFAST_HTTP_TOKEN if it can; else the token is written into your own file, never into one of a project. With --project the URL
+    /// names the project. For clients that take a URL with a header. See docs/http.md.
+    #[arg(
+        long,
+        value_name = "URL",
+        num_args = 0..=1,
+        require_equals = true,
+        conflicts_with_all = ["list", "remove"]
+    )]
+    pub http: Option<Option<String>>,
     /// Show the change as a unified diff, and write nothing
     #[arg(long, conflicts_with = "list")]
     pub dry_run: bool,

@@ -44,7 +44,7 @@ pub(super) fn show(places: &Places, launch: &Launch, as_json_text: bool) {
 /// Returns the word for a client's state, and its tone.
 pub(super) fn word(standing: &Standing) -> (&'static str, Tone) {
     match standing.state {
-        State::Configured => ("set up", Tone::Good),
+        State::Configured | State::Connects { .. } => ("set up", Tone::Good),
         State::NotConfigured => ("not set up", Tone::Plain),
         State::Stale { .. } => ("stale", Tone::Bad),
         State::Other { .. } | State::NoProgram => ("another", Tone::Plain),

@@ -1,6 +1,7 @@
 //! `holdfast setup`: writes an entry for this program into an AI client's configuration, or takes it out again.
 
 mod arguments;
+pub mod http;
 mod list;
 #[cfg(test)]
 mod pages;
@@ -13,13 +14,16 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use holdfast_client_config::{CLIENTS, Client, Launch, Places, Standing, State, Wish, common_snippet, named};
+use holdfast_client_config::{
+    Aim, CLIENTS, Client, Http, Launch, Places, Standing, State, Wish, common_snippet, named,
+};
 
 use super::{Exit, output};
 use crate::config;
 use crate::protocol::text::{clean, nearest};
 pub use arguments::SetupArgs;
 use arguments::complain;
+use http::OverHttp;
 use picker::Picked;
 use program::{DISK, this_program};
 use task::Task;
@@ -58,24 +62,32 @@ fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
         Chosen::These(clients) => clients,
         Chosen::Ended(exit) => return Ok(exit),
     };
+    let over_http = (arguments.http.as_ref())
+        .map(|url| OverHttp::of(url.as_deref(), unity_project.as_deref(), arguments.shared))
+        .transpose()?;
     let launch = match arguments.shared {
         Some(shared) => shared.launch(),
         None => {
             Launch { args: unity_project.map(|project| named_in(&project)).transpose()?.unwrap_or_default(), ..here }
         }
     };
-    let wish = match (arguments.remove, arguments.replace) {
-        (true, _) => Wish::Lack,
-        (false, true) => Wish::Replace(&launch),
-        (false, false) => Wish::Have(&launch),
+    let run = |client: &'static Client| {
+        let (places, over_http) = (&places, over_http.as_ref());
+        let endpoint = over_http.map(|http| http.endpoint(client, places.of_project(client))).transpose()?;
+        let aim = endpoint.as_ref().map_or(Aim::Start(&launch), Aim::Connect);
+        let wish = match (arguments.remove, arguments.replace) {
+            (true, _) => Wish::Lack,
+            (false, true) => Wish::Replace(aim),
+            (false, false) => Wish::Have(aim),
+        };
+        Task { client, places, launch: &launch, wish, over_http, shared: arguments.shared }.run(arguments)
     };
     let mut worst = Exit::Ok;
-    for (at, client) in clients.iter().enumerate() {
+    for (at, client) in clients.into_iter().enumerate() {
         if at > 0 {
             output::line("");
         }
-        let task = Task { client, places: &places, launch: &launch, wish, shared: arguments.shared };
-        let exit = task.run(arguments).unwrap_or_else(|(exit, why)| complain(exit, &why));
+        let exit = run(client).unwrap_or_else(|(exit, why)| complain(exit, &why));
         worst = if worst == Exit::Ok { exit } else { worst };
     }
     Ok(worst)
@@ -93,7 +105,10 @@ fn chosen(arguments: &SetupArgs, places: &Places, launch: &Launch) -> Result<Cho
     // What there is to choose from: the clients that are here, or those that start holdfast.
     let meant = |standing: &Standing| match arguments.remove {
         true => !matches!(standing.state, State::NotConfigured | State::Broken(_)),
-        false => standing.sign.is_some() && (arguments.shared.is_none() || standing.project.is_some()),
+        false => {
+            let takes = arguments.http.is_none() || matches!(standing.client.http, Http::Takes(_));
+            standing.sign.is_some() && takes && (arguments.shared.is_none() || standing.project.is_some())
+        }
     };
     if arguments.all {
         let clients: Vec<_> = all().into_iter().filter(|one| meant(one)).map(|one| one.client).collect();

@@ -8,10 +8,13 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use holdfast_client_config::{Base, CLIENTS, Client as Place, Format, Launch, On, Spot, common_snippet, snippet};
+use holdfast_client_config::{
+    Aim, Base, CLIENTS, Client as Place, Endpoint, Format, Http, Launch, On, Spot, Token, common_snippet, snippet,
+};
 
 use everyday::{EVERYDAY, Told};
 
+use super::http::TOKEN_VARIABLE;
 use super::standing::title;
 use crate::cli::client_facts::{assumes, facts, names, treatment, unknown_means};
 use crate::limits::PATIENCE_MAX;
@@ -147,9 +150,51 @@ fn install(page: &mut String, client: &Client) {
         page,
         "\nWhat it adds, if you would rather paste it:\n\n```{}\n{}\n```\n\n",
         language(place.format),
-        snippet(place, &launch(!place.tells_project)).trim_end()
+        snippet(place, Aim::Start(&launch(!place.tells_project))).trim_end()
     );
     let _ = writeln!(page, "{}", folded(&format!("Known from: {}.", place.source)));
+    page.push_str("\n### Over HTTP\n\n");
+    let remote = match &place.http {
+        Http::Takes(remote) => remote,
+        Http::Lacks(why) => {
+            let _ = writeln!(page, "{}", folded(&format!("{} {why}. So `--http` refuses it.", client.title)));
+            return;
+        }
+    };
+    let own_only = place.project.is_empty();
+    let (token, says) = match (remote.reads_variables(), own_only) {
+        (true, false) => (
+            Token::Variable(TOKEN_VARIABLE.to_owned()),
+            "It takes the token from the environment variable `HOLDFAST_HTTP_TOKEN`, so the file has no secret, and a team can share it (`--shared`).",
+        ),
+        (true, true) => (
+            Token::Variable(TOKEN_VARIABLE.to_owned()),
+            "It takes the token from the environment variable `HOLDFAST_HTTP_TOKEN`, so the file has no secret.",
+        ),
+        (false, false) => (
+            Token::Text("TOKEN".to_owned()),
+            "It is not known to take the token from an environment variable, so your own file has the token itself, and a file of the project \
+             (`--project`, `--shared`) is refused.",
+        ),
+        (false, true) => (
+            Token::Text("TOKEN".to_owned()),
+            "It is not known to take the token from an environment variable, so the file has the token itself.",
+        ),
+    };
+    let _ = write!(
+        page,
+        "To connect it to [a hub over HTTP](../http.md) instead:\n\n```\nholdfast setup {} --http\n```\n\n",
+        place.name
+    );
+    let endpoint = Endpoint { url: "http://127.0.0.1:8787/mcp".to_owned(), token };
+    let _ = write!(
+        page,
+        "{}\n\n```{}\n{}\n```\n\n",
+        folded(says),
+        language(place.format),
+        snippet(place, Aim::Connect(&endpoint)).trim_end()
+    );
+    let _ = writeln!(page, "{}", folded(&format!("Known from: {}.", remote.source)));
 }
 
 /// What a person does with the client every day, each with its source.

@@ -29,7 +29,7 @@ pub(super) fn pick(standings: &[Standing], remove: bool) -> Picked {
         title: title(standing.client),
         says: word(standing).0,
         // A broken file cannot be changed.
-        chosen: !remove && !matches!(standing.state, State::Configured | State::Broken(_)),
+        chosen: !remove && !standing.is_configured() && !matches!(standing.state, State::Broken(_)),
     });
     let asked = if remove { "Take holdfast out of which clients?" } else { "Set up which clients?" };
     let picker = Picker { asked, rows: rows.collect(), at: 0 };

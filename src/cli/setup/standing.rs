@@ -32,7 +32,7 @@ pub fn title(client: &Client) -> &'static str {
 /// Returns the fix of a client's entry: a command, or the advice to correct a broken file by hand. `None` if the entry is right.
 pub fn fix(standing: &Standing) -> Option<String> {
     match standing.state {
-        State::Configured => None,
+        State::Configured | State::Connects { .. } => None,
         State::Broken(_) => Some(format!("correct {} by hand", standing.file.display())),
         // A bare name stands in a file that a team shares, which must not get a path of this machine.
         State::Stale { ref program } if !program.contains(['/', '\\']) => Some(format!(
@@ -75,6 +75,7 @@ pub fn of_old(standing: &Standing, ours: bool) -> impl Iterator<Item = (String, 
 pub fn why(standing: &Standing) -> Option<String> {
     match &standing.state {
         State::Configured | State::NotConfigured => None,
+        State::Connects { url } => Some(format!("it connects to {url}")),
         State::Stale { program } => Some(format!("it starts {program}, which does not exist")),
         State::Other { program } => Some(format!("it starts {}", program.display())),
         State::NoProgram => Some(format!("the entry \"{ENTRY_NAME}\" there starts no program")),
@@ -85,7 +86,7 @@ pub fn why(standing: &Standing) -> Option<String> {
 /// Returns the word for a state in JSON.
 fn word(state: &State) -> &'static str {
     match state {
-        State::Configured => "configured",
+        State::Configured | State::Connects { .. } => "configured",
         State::NotConfigured => "not_configured",
         State::Stale { .. } => "stale",
         State::Other { .. } | State::NoProgram => "other",
@@ -103,6 +104,10 @@ pub fn as_json(standing: &Standing) -> Value {
         "scope": if standing.project.is_some() { "project" } else { "user" },
         "file": standing.file.display().to_string(),
         "state": word(&standing.state),
+        "url": match &standing.state {
+            State::Connects { url } => Some(url),
+            _ => None,
+        },
         "why": why(standing),
         "mend": fix(standing),
         "old_servers": standing.old.iter().map(|old| json!({

@@ -3,16 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use holdfast_client_config::{
-    ChangeError, Client, Done, ENTRY_NAME, Launch, Places, Plan, Standing, State, Wish, Written, files, make, snippet,
+    Aim, ChangeError, Client, Done, ENTRY_NAME, Endpoint, Launch, Places, Plan, Standing, State, Token, Wish, Written,
+    files, make, snippet,
 };
 
 use super::arguments::{SetupArgs, Shared, complain};
+use super::http::OverHttp;
 use super::program::passing;
 use super::standing::{self, fix_of_old, of_old, says_of_old, title};
 use crate::cli::output::{Tone, row, toned};
 use crate::cli::{Exit, output};
 use crate::config;
 use crate::core::user_text::quoted;
+use crate::platform::filesystem;
 use crate::protocol::text::clean;
 
 /// The change of one client's configuration.
@@ -21,6 +24,8 @@ pub(super) struct Task<'a> {
     pub places: &'a Places,
     pub launch: &'a Launch,
     pub wish: Wish<'a>,
+    /// What the entry connects to, if it is to start nothing.
+    pub over_http: Option<&'a OverHttp>,
     /// How the entry is for everybody who works on the project; `None` if it is for this machine.
     pub shared: Option<Shared>,
 }
@@ -42,7 +47,7 @@ impl Task<'_> {
             return Err((Exit::Failed, why));
         }
         let absent = file.symlink_metadata().is_err() && self.places.sign(client).is_none();
-        if absent && !of_project && !arguments.create && self.wish.launch().is_some() {
+        if absent && !of_project && !arguments.create && self.wish.aim().is_some() {
             let why = format!(
                 "{} is not found here ({} does not exist). Start it once, or create the file anyway with --create",
                 title(client),
@@ -50,7 +55,9 @@ impl Task<'_> {
             );
             return Err((Exit::Failed, why));
         }
-        if let (Some(_), Some(passing), None) = (self.wish.launch(), passing(&self.launch.program), self.shared) {
+        if let (Some(Aim::Start(_)), Some(passing), None) =
+            (self.wish.aim(), passing(&self.launch.program), self.shared)
+        {
             output::complain(&format!(
                 "holdfast setup: this program lies {} ({}): when it is gone, {} cannot start it. {}, and run this again from there.",
                 passing.lies,
@@ -69,7 +76,7 @@ impl Task<'_> {
     fn show(&self, file: &Path) -> Result<Exit, ChangeError> {
         let plan = Plan::of(self.client, file, self.places, self.wish)?;
         if plan.changes() {
-            output::bytes(diff(&plan).as_bytes());
+            output::bytes(self.without_token(&diff(&plan)).as_bytes());
         } else {
             output::hung("", &self.already(plan.path()));
         }
@@ -98,7 +105,9 @@ impl Task<'_> {
     /// Names the entries of old servers that remain: in this file, and in the client's file of the project around the working
     /// directory.
     fn tell_of_old(&self, plan: &Plan) {
-        let Some(launch) = self.wish.launch() else { return };
+        if self.wish.aim().is_none() {
+            return;
+        }
         let own = self.places.project.as_ref().filter(|_| self.places.of_project(self.client));
         let option = own.map(|project| format!(" --project {}", quoted(project))).unwrap_or_default();
         if let Wish::Have(_) = self.wish {
@@ -111,7 +120,7 @@ impl Task<'_> {
         }
         let around = std::env::current_dir().ok().and_then(|here| config::named_project(&here).ok());
         let Some(project) = around.filter(|_| own.is_none()) else { return };
-        let beside = standing::of_project(&project, self.places.clone(), Path::new(&launch.program));
+        let beside = standing::of_project(&project, self.places.clone(), Path::new(&self.launch.program));
         for standing in beside.iter().filter(|one| one.client.name == self.client.name) {
             for (says, fix) in of_old(standing, true) {
                 row("note", &clean(&format!("{says}; `{fix}` takes it out")));
@@ -141,12 +150,20 @@ impl Task<'_> {
     /// Prints why nothing was done, and the entry that the user can paste.
     fn refused(&self, refusal: &ChangeError) -> Exit {
         complain(Exit::Failed, &refusal.to_string());
-        if self.wish.launch().is_some() {
+        if let Some(aim) = self.wish.aim() {
             let keys = self.client.keys.join(".");
             output::complain(&format!("Add this to the file by hand, and keep what is already under {keys}:"));
-            output::bytes(snippet(self.client, self.launch).as_bytes());
+            output::bytes(self.without_token(&snippet(self.client, aim)).as_bytes());
         }
         Exit::Failed
+    }
+
+    /// Returns a text that people may pass on.
+    fn without_token(&self, text: &str) -> String {
+        match self.wish.aim() {
+            Some(Aim::Connect(Endpoint { token: Token::Text(token), .. })) => text.replace(token.as_str(), "TOKEN"),
+            _ => text.to_owned(),
+        }
     }
 
     fn already(&self, path: &Path) -> String {
@@ -162,11 +179,16 @@ impl Task<'_> {
         let (title, path) = (title(self.client), file.display());
         match (self.wish, done) {
             (_, Done::Already) => output::hung("", &self.already(file)),
-            (Wish::Have(launch) | Wish::Replace(launch), _) => {
+            (Wish::Have(aim) | Wish::Replace(aim), _) => {
                 output::line(&toned(&format!("{title} is set up."), Tone::Good));
-                let words: Vec<&str> =
-                    std::iter::once(&launch.program).chain(&launch.args).map(String::as_str).collect();
-                row("starts", &words.join(" "));
+                match aim {
+                    Aim::Start(launch) => {
+                        let words: Vec<&str> =
+                            std::iter::once(&launch.program).chain(&launch.args).map(String::as_str).collect();
+                        row("starts", &words.join(" "));
+                    }
+                    Aim::Connect(endpoint) => row("asks", &endpoint.url),
+                }
                 row("file", &format!("{path}, entry \"{ENTRY_NAME}\""));
             }
             (Wish::Lack, Done::Restored) => {
@@ -187,47 +209,78 @@ impl Task<'_> {
             Done::Wrote(Written::New) => row("before", "there was no file"),
             Done::Already | Done::Restored | Done::Deleted => {}
         }
-        if let (Some(launch), true) = (self.wish.launch(), *done != Done::Already) {
-            row("next", self.client.afterwards);
-            if let Some(shared) = self.shared {
-                row("team", "the entry names no path of this machine: commit the file");
-                row("needs", shared.needs());
-                if !self.client.tells_project {
-                    row("note", &format!("{title} may not tell its servers which project is open"));
-                }
-            } else if self.places.of_project(self.client) {
-                row(
-                    "note",
-                    &format!(
-                        "the entry holds paths of this machine: do not commit it; `holdfast setup {} --shared` writes one for a team",
-                        self.client.name
-                    ),
-                );
+        match self.wish.aim() {
+            Some(_) if *done == Done::Already => {}
+            Some(Aim::Start(launch)) => self.say_what_follows(launch),
+            Some(Aim::Connect(endpoint)) => self.say_what_follows_over_http(file, endpoint),
+            None => {}
+        }
+    }
+
+    fn say_what_follows_over_http(&self, file: &Path, endpoint: &Endpoint) {
+        if let Some(over_http) = self.over_http {
+            row("token", &over_http.how(&endpoint.token));
+        }
+        row("next", self.client.afterwards);
+        if self.shared.is_some() {
+            row("team", "the entry has no token and names no path of this machine: commit the file");
+            row(
+                "needs",
+                "everybody needs a hub at this address (`holdfast hub --http`), and its token in the variable",
+            );
+        } else if self.places.of_project(self.client) {
+            row(
+                "note",
+                &format!(
+                    "the URL may name a path of this machine; `holdfast setup {} --http --shared` writes an entry for a team",
+                    self.client.name
+                ),
+            );
+        }
+        if matches!(endpoint.token, Token::Text(_)) && filesystem::others_may_read(file) {
+            row("note", &format!("other users of this machine may read the token: chmod 600 {}", quoted(file)));
+        }
+    }
+
+    fn say_what_follows(&self, launch: &Launch) {
+        let title = title(self.client);
+        row("next", self.client.afterwards);
+        if let Some(shared) = self.shared {
+            row("team", "the entry names no path of this machine: commit the file");
+            row("needs", shared.needs());
+            if !self.client.tells_project {
+                row("note", &format!("{title} may not tell its servers which project is open"));
             }
-            if self.shared.is_some() {
-                return;
-            }
-            if self.places.project.is_some() && !self.places.of_project(self.client) {
-                row(
-                    "note",
-                    &format!(
-                        "{title} has no file for one project: this entry is for every window, and names this project"
-                    ),
-                );
-            } else if self.places.project.is_some() && launch.args.is_empty() {
-                row(
-                    "note",
-                    "the folder is in no Unity project, so the entry names none: the client has to tell which one is open",
-                );
-            } else if !self.client.tells_project && launch.args.is_empty() {
-                row(
-                    "note",
-                    &format!(
-                        "{title} may not tell its servers which project is open; if no tools of Unity appear, name it: `holdfast setup {} --project DIR`",
-                        self.client.name
-                    ),
-                );
-            }
+        } else if self.places.of_project(self.client) {
+            row(
+                "note",
+                &format!(
+                    "the entry holds paths of this machine: do not commit it; `holdfast setup {} --shared` writes one for a team",
+                    self.client.name
+                ),
+            );
+        }
+        if self.shared.is_some() {
+            return;
+        }
+        if self.places.project.is_some() && !self.places.of_project(self.client) {
+            row(
+                "note",
+                &format!("{title} has no file for one project: this entry is for every window, and names this project"),
+            );
+        } else if self.places.project.is_some() && launch.args.is_empty() {
+            row(
+                "note",
+                "the folder is in no Unity project, so the entry names none: the client has to tell which one is open",
+            );
+        } else if !self.client.tells_project && launch.args.is_empty() {
+            row(
+                "note",
+                &format!(
+                    "{title} may not tell its servers which project is open; if no tools of Unity appear, name it: `holdfast setup {} --project DIR`",
+                    self.client.name
+                ),
+            );
         }
     }
 }
@@ -264,7 +317,7 @@ mod tests {
         }
         let launch = Launch { program: "/opt/holdfast".to_owned(), args: Vec::new(), whole: false };
         let arguments = |dry_run| SetupArgs { dry_run, remove: true, ..SetupArgs::default() };
-        let task = Task { client, places: &places, launch: &launch, wish: Wish::Lack, shared: None };
+        let task = Task { client, places: &places, launch: &launch, wish: Wish::Lack, over_http: None, shared: None };
         const TEXT: &str = r#"{"mcpServers": {"other": {"command": "other"}ENTRY}}"#;
         for there in [&[&former][..], &[&former, &read]] {
             let held = |expected: &str| there.iter().all(|file| std::fs::read_to_string(file).unwrap() == expected);

@@ -93,10 +93,11 @@ pub(super) async fn answer<S: Service>(shared: Arc<Shared<Arc<S>>>, stream: BoxS
 /// Passes the request that hyper has read to the service.
 async fn respond<S: Service>(
     shared: Arc<Shared<Arc<S>>>,
-    request: hyper::Request<Incoming>,
+    mut request: hyper::Request<Incoming>,
     progress: Arc<Progress>,
 ) -> Result<Response<Watched>, NoAnswer> {
     progress.enter(Stage::Body);
+    request::to_path(&mut request);
     let service = &*shared.service;
     // A proxy that understands the length of such a body otherwise must not have its next request read as a part of this one.
     let mut closes = progress.kept().is_none() || request.headers().contains_key(header::TRANSFER_ENCODING);

@@ -115,6 +115,18 @@ impl<'a> Head<'a> {
     }
 }
 
+/// Takes the host out of a target that has one (`http://localhost/logs`), if the `Host` header names the same: the checks look at
+/// that header only. Some clients send such a target always (RFC 9112, section 3.2.2).
+pub(super) fn to_path<B>(request: &mut hyper::Request<B>) {
+    let target = request.uri();
+    let (Some("http"), Some(authority)) = (target.scheme_str(), target.authority()) else { return };
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let is_named = hosts.next().is_some_and(|host| host.as_bytes().eq_ignore_ascii_case(authority.as_str().as_bytes()));
+    if let (true, None, Some(path)) = (is_named, hosts.next(), target.path_and_query().cloned()) {
+        *request.uri_mut() = path.into();
+    }
+}
+
 fn path_of(target: &Uri) -> Result<&str, Refused> {
     let path = target.path();
     if target.authority().is_some() || !path.starts_with('/') {

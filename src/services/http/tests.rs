@@ -219,7 +219,11 @@ async fn what_is_not_a_request_of_this_machines_programs_is_refused() {
         ("GET /logs HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\n\r\n", Refused::FromAPage),
         ("GET /logs HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost:3030\r\n\r\n", Refused::FromAPage),
         ("DELETE /logs HTTP/1.1\r\nHost: localhost\r\n\r\n", Refused::BadMethod),
-        ("GET http://localhost/logs HTTP/1.1\r\nHost: localhost\r\n\r\n", Refused::NotHttp),
+        ("GET http://localhost/logs HTTP/1.1\r\nHost: localhost:3030\r\n\r\n", Refused::NotHttp),
+        ("GET http://localhost/logs HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", Refused::BadHost),
+        ("GET http://evil.example/logs HTTP/1.1\r\nHost: localhost\r\n\r\n", Refused::NotHttp),
+        ("GET http://evil.example/logs HTTP/1.1\r\nHost: evil.example\r\n\r\n", Refused::BadHost),
+        ("GET https://localhost/logs HTTP/1.1\r\nHost: localhost\r\n\r\n", Refused::NotHttp),
         ("OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", Refused::NotHttp),
         ("CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n", Refused::NotHttp),
         ("GET /logs/%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", Refused::NotHttp),
@@ -256,6 +260,19 @@ async fn what_is_not_a_request_of_this_machines_programs_is_refused() {
         assert_eq!(text.matches("HTTP/1.").count(), 1, "hyper's own words are not heard: {text}");
     }
     assert_eq!(stage.asked(), []);
+}
+
+/// RFC 9112, section 3.2.2: a server takes a target that names its host, which some clients send always.
+#[tokio::test(start_paused = true)]
+async fn a_target_may_name_the_host_that_the_header_names() {
+    let stage = Stage::new(POSTS);
+    for (target, parts) in
+        [("http://localhost/logs/a%2Fb", "logs|a/b"), ("http://LOCALHOST", ""), ("HTTP://localhost/", "")]
+    {
+        let text = stage.says(&format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n")).await;
+        assert_eq!(body(&text), format!("GET {parts} 0"), "{target}");
+    }
+    assert_eq!(stage.refusals(), []);
 }
 
 #[tokio::test(start_paused = true)]

@@ -62,6 +62,11 @@ fn split(host: &str) -> Option<(&str, Option<u16>)> {
     }
 }
 
+/// Whether a host of a URL, with a port or without, is this machine.
+pub fn is_loopback(host: &str) -> bool {
+    split(host).is_some_and(|(name, _)| is_loopback_host(name, 0))
+}
+
 /// Who may use the service.
 pub struct Guard {
     hosts: Vec<HostName>,

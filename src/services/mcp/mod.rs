@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use self::answer::Post;
-pub use self::guard::{Guard, HostName};
+pub use self::guard::{Guard, HostName, is_loopback};
 pub use self::hub::Hub;
 use super::http;
 use super::keeper::{self, Keeper, Life};

@@ -97,7 +97,10 @@ async fn nothing_is_smuggled_in_behind_another_request() {
         (with("", ""), Some(411)),
         // Another protocol.
         (format!("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n{hidden}"), Some(400)),
-        (whole.replacen(&path, &format!("http://{}{path}", hub.address), 1), Some(400)),
+        (whole.replacen(&path, &format!("http://evil.example{path}"), 1), Some(400)),
+        (whole.replacen(&path, &format!("https://{}{path}", hub.address), 1), Some(400)),
+        // One request, whose target names the host that its header names.
+        (whole.replacen(&path, &format!("http://{}{path}", hub.address), 1), Some(200)),
         (whole.replacen("POST", "CONNECT", 1), Some(405)),
     ];
     for (bytes, status) in attempts {

@@ -2,6 +2,7 @@
 //! that are not the program's own.
 
 mod beside;
+mod http;
 mod odd;
 mod reading;
 mod several;

@@ -109,6 +109,7 @@ static TRAITS: &[Traits] = &[
     Traits::of("off-main", "Off the main thread").reads().off_main_thread(),
     Traits { schema: Some(PLACE), ..Traits::of("place", "Place objects") },
     Traits { schema: Some(conformance::SCHEMA), ..Traits::of(conformance::SCHEMA_TOOL, "Contact").reads() },
+    Traits { schema: Some(conformance::HEADER_SCHEMA), ..Traits::of(conformance::HEADER_TOOL, "Scene").reads() },
 ];
 
 /// A schema that [`Param`] cannot express.

@@ -1,10 +1,16 @@
-//! The official Rust SDK drives a server over its child-process transport and asserts; exits non-zero at the first broken promise.
+//! The official Rust SDK drives a server over its child-process transport, or over HTTP, and asserts; exits non-zero at the first
+//! broken promise.
 //!
 //! ```text
 //! FAKE_UNITY_STEER=FIFO rmcp-client legacy|modern -- holdfast --port PORT
+//! FAKE_UNITY_STEER=FIFO HOLDFAST_TOKEN=... HOLDFAST_SOCKET=PATH rmcp-client legacy|modern -- http://127.0.0.1:PORT/mcp
 //! ```
 //!
-//! The checks have the names of those in `../checks.mjs`, and `PROOF_ONLY`, `PROOF_EXPECTED` and `PROOF_IMAGES` mean the same. This SDK tells nobody
+//! Over HTTP it connects to the Unix socket at HOLDFAST_SOCKET, which `../http_proxy.mjs` joins with the server: the SDK's client for
+//! TCP brings fifty more crates.
+//!
+//! The checks have the names of those in `../checks.mjs`, and `PROOF_ONLY`, `PROOF_EXPECTED`, `PROOF_IMAGES` and
+//! `PROOF_SESSIONS` mean the same. This SDK tells nobody
 //! how its child ended: the exit code is the other clients' to check.
 
 use std::io::Write as _;
@@ -19,7 +25,8 @@ use rmcp::model::{
     ResourceContents, ServerResult, SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, PeerRequestOptions, RequestHandle, RunningService, ServiceError};
-use rmcp::transport::TokioChildProcess;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess, UnixSocketHttpClient};
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
@@ -74,6 +81,8 @@ struct Proof {
     handler: Handler,
     client: RunningService<RoleClient, Handler>,
     passed: usize,
+    /// Whether the server has no sessions, and tells of no change: over HTTP in the era with a handshake.
+    no_session: bool,
     /// Whether the server is known to break what is being checked.
     breaks: bool,
 }
@@ -135,7 +144,7 @@ impl Proof {
         let wanted = if self.modern { ProtocolVersion::V_2026_07_28 } else { ProtocolVersion::V_2025_11_25 };
         insist(info.protocol_version == wanted, || format!("protocolVersion is {}", info.protocol_version))?;
         let changes = info.capabilities.tools.as_ref().and_then(|tools| tools.list_changed);
-        insist(changes == Some(true), || "capabilities.tools.listChanged is not true".to_owned())
+        insist(changes.unwrap_or_default() != self.no_session, || format!("capabilities.tools.listChanged is {changes:?}"))
     }
 
     async fn tools(&self) -> Outcome {
@@ -197,7 +206,10 @@ impl Proof {
             let changes = self.handler.list_changes.load(Ordering::SeqCst);
             self.call("swap", json!({})).await?;
             let start = Instant::now();
-            while self.handler.list_changes.load(Ordering::SeqCst) == changes {
+            if self.no_session {
+                sleep(Duration::from_millis(500)).await;
+            }
+            while !self.no_session && self.handler.list_changes.load(Ordering::SeqCst) == changes {
                 insist(start.elapsed() < wait, || "notifications/tools/list_changed did not come".to_owned())?;
                 sleep(Duration::from_millis(10)).await;
             }
@@ -337,10 +349,6 @@ async fn prove(
     info.client_info = Implementation::new("rmcp-client", "1.0.0");
     info.protocol_version = ProtocolVersion::V_2025_11_25;
     let handler = Handler { info, list_changes: Arc::default(), progress: Arc::default() };
-    let mut server = tokio::process::Command::new(command);
-    server.args(words).env("HOLDFAST_PROOF", marker);
-    let (transport, _) =
-        TokioChildProcess::builder(server).stderr(Stdio::null()).spawn().map_err(said).map_err(at("initialize"))?;
     let lifecycle = if modern {
         ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }
     } else {
@@ -348,11 +356,26 @@ async fn prove(
     };
     let fails = |name: &str| expected().iter().any(|one| one == name);
     let wait = if fails("initialize") { Duration::from_secs(5) } else { PATIENCE };
-    let opened = timeout(wait, handler.clone().serve_with_lifecycle(transport, lifecycle)).await;
+    let over_http = command.starts_with("http://");
+    let opened = if over_http {
+        let variable = |name| std::env::var(name).map_err(said).map_err(at("initialize"));
+        let client = UnixSocketHttpClient::new(&variable("HOLDFAST_SOCKET")?, command);
+        let config =
+            StreamableHttpClientTransportConfig::with_uri(command).auth_header(variable("HOLDFAST_TOKEN")?);
+        let transport = StreamableHttpClientTransport::with_client(client, config);
+        timeout(wait, handler.clone().serve_with_lifecycle(transport, lifecycle)).await
+    } else {
+        let mut server = tokio::process::Command::new(command);
+        server.args(words).env("HOLDFAST_PROOF", marker);
+        let (transport, _) =
+            TokioChildProcess::builder(server).stderr(Stdio::null()).spawn().map_err(said).map_err(at("initialize"))?;
+        timeout(wait, handler.clone().serve_with_lifecycle(transport, lifecycle)).await
+    };
     let client = opened.map_err(said).and_then(|opened| opened.map_err(said)).map_err(at("initialize"))?;
 
     let images = std::env::var("PROOF_IMAGES").is_ok_and(|images| images == "no").then_some(false).unwrap_or(true);
-    let mut proof = Proof { modern, images, only, steer, handler, client, passed: 0, breaks: false };
+    let no_session = over_http && !modern && std::env::var("PROOF_SESSIONS").is_err();
+    let mut proof = Proof { modern, images, only, steer, handler, client, passed: 0, no_session, breaks: false };
     proof.check("initialize", Proof::initialize).await?;
     proof.check("tools", Proof::tools).await?;
     proof.check("echo", Proof::echo).await?;
