@@ -21,6 +21,7 @@ use crate::actors::instance_keeper::RunRecord;
 use crate::actors::parts::Parts;
 use crate::core::shutdown::ShutdownReason;
 use crate::core::user_text;
+use crate::limits::hub::OWN_RECORDS_TIDIED_EVERY;
 use crate::limits::{FLUSH_MAX, PARENT_WATCH_EVERY};
 use crate::net::Tcp;
 use crate::platform::filesystem;
@@ -147,7 +148,14 @@ fn keep_records(parts: &Parts) {
     match created {
         Ok(own) => {
             parts.client.be_named(|| parts.env.fresh().into());
+            let file = Arc::clone(&own.file);
             let _ = parts.env.own.set(own);
+            parts.env.health.spawn("records", async move {
+                loop {
+                    tokio::time::sleep(OWN_RECORDS_TIDIED_EVERY).await;
+                    file.tidy();
+                }
+            });
         }
         Err(error) => {
             let problem = user_text::records_fail(&state.join("calls"), &error, false);

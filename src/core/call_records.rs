@@ -75,6 +75,12 @@ pub enum Record {
         /// Whether the answer says that the call still runs.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         runs_on: bool,
+        /// Whether the answer says that the outcome is unknown.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unknown: bool,
+        /// When the result came, in seconds since 1970; `None` for now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<u64>,
     },
     /// The client of a call does not wait for an answer to its request any more, but may ask for the result by the call's id.
     Told {
@@ -103,6 +109,10 @@ pub struct Left {
     pub told: bool,
     /// Its result, if it has ended.
     pub result: Option<Arc<RawValue>>,
+    /// Whether the result says that the outcome is unknown.
+    pub unknown: bool,
+    /// When the result came, in seconds since 1970.
+    pub at: u64,
 }
 
 /// How far a call has come.
@@ -124,6 +134,8 @@ struct Kept {
     stage: Stage,
     /// What its client is told: first the answer to its request, later the late result.
     result: Option<Arc<RawValue>>,
+    /// Whether that says that the outcome is unknown.
+    unknown: bool,
     /// Whether the client has the answer to its request.
     delivered: bool,
     /// When the record was made, as [`CallRecords::apply`] was told.
@@ -140,8 +152,8 @@ pub struct CallRecords {
 }
 
 impl CallRecords {
-    /// Applies a line. `at`: the time, in seconds from any fixed point.
-    pub fn apply(&mut self, record: Record, at: u64) {
+    /// Applies a line. `now`: the time, in seconds since 1970.
+    pub fn apply(&mut self, record: Record, now: u64) {
         match record {
             Record::Gateway { .. } => {}
             Record::Sent(sent) => {
@@ -151,12 +163,12 @@ impl CallRecords {
                 {
                     self.calls.remove(&former).into_iter().for_each(|kept| self.bytes -= kept.bytes());
                 }
-                let kept = Kept { sent, stage: Stage::Sent, result: None, delivered: false, at };
+                let kept = Kept { sent, stage: Stage::Sent, result: None, unknown: false, delivered: false, at: now };
                 let before = self.calls.insert(kept.sent.call, kept);
                 self.bytes -= before.map_or(0, |kept| kept.bytes());
             }
             Record::Dropped { call } => self.remove(call),
-            Record::Answered { call, result, runs_on } => {
+            Record::Answered { call, result, runs_on, unknown, at } => {
                 if let Some(kept) = self.calls.get_mut(&call) {
                     self.bytes -= kept.bytes();
                     kept.stage = match (runs_on, kept.stage) {
@@ -164,7 +176,8 @@ impl CallRecords {
                         (false, Stage::RunsOn | Stage::Late) => Stage::Late,
                         (false, Stage::Sent | Stage::Answered) => Stage::Answered,
                     };
-                    (kept.result, kept.at) = (Some(result.into()), at);
+                    // A time to come is that of a clock that was wrong.
+                    (kept.result, kept.unknown, kept.at) = (Some(result.into()), unknown, at.unwrap_or(now).min(now));
                     self.bytes += kept.bytes();
                 }
             }
@@ -220,6 +233,8 @@ impl CallRecords {
             sent: kept.sent.clone(),
             told: kept.is_told(),
             result: kept.result.clone().filter(|_| !kept.is_open()),
+            unknown: kept.unknown,
+            at: kept.at,
         };
         self.calls.values().map(left).collect()
     }
@@ -259,6 +274,8 @@ impl CallRecords {
                 call: kept.sent.call,
                 result: RawValue::to_owned(result),
                 runs_on,
+                unknown: kept.unknown,
+                at: Some(kept.at),
             };
             [
                 Some(Record::Sent(kept.sent.clone())),
@@ -323,6 +340,8 @@ mod tests {
             call: call(number),
             result: RawValue::from_string(result.to_owned()).unwrap(),
             runs_on: false,
+            unknown: false,
+            at: None,
         }
     }
 
@@ -331,6 +350,8 @@ mod tests {
             call: call(number),
             result: RawValue::from_string("[\"runs\"]".to_owned()).unwrap(),
             runs_on: true,
+            unknown: false,
+            at: None,
         }
     }
 

@@ -20,7 +20,7 @@ use crate::core::user_text;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::limits::hub::LEFT_CALLS_TOLD_MAX;
-use crate::limits::{LOGBOOK_BYTES_MAX, RESULT_BEHIND_MAX_BYTES, RESULT_INLINE_MAX_BYTES};
+use crate::limits::{FINISHED_CALLS_MAX, LOGBOOK_BYTES_MAX, RESULT_BEHIND_MAX_BYTES, RESULT_INLINE_MAX_BYTES};
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, RequestKey, SessionId};
 use crate::protocol::jsonrpc::compact;
@@ -128,7 +128,7 @@ impl Answers {
             if kept {
                 answers.keep(call, &mcp::tool_result(result, &with_handshake(profile)));
             }
-            answers.deliver((call, runs_on), request, size, |out| mcp::write_tool_result(out, result, &profile, size));
+            answers.deliver((call, verdict), request, size, |out| mcp::write_tool_result(out, result, &profile, size));
         };
         let most = self.inline_max(request);
         if size <= most && mcp::fits(&result, &profile) {
@@ -269,7 +269,7 @@ impl Answers {
 
     fn deliver(
         &self,
-        (call, runs_on): (CallId, bool),
+        (call, verdict): (CallId, Verdict),
         request: RequestKey,
         size: usize,
         write: impl FnOnce(&mut String),
@@ -282,12 +282,21 @@ impl Answers {
         // stdin and stdout cannot: once the answer is written, its record has no use.
         let own = client.as_ref().filter(|_| self.env.records.is_none());
         let origin = own.and_then(|client| client.origin_of(request));
+        let (runs_on, unknown) = (verdict == Verdict::StillRunning, matches!(verdict, Verdict::OutcomeUnknown(_)));
+        if unknown && self.env.records.is_none() && self.env.is_draining() {
+            // What is not known at the end of this process can still be learned by the next one.
+            self.deliver_with(call, request, size, write);
+            if client.is_some_and(|client| client.outbox.is_flushed() && !client.outbox.is_broken()) {
+                records.told(call);
+            }
+            return;
+        }
         if origin.is_some() && !runs_on {
             self.deliver_with(call, request, size, write);
         } else {
             let mut result = String::with_capacity(size);
             write(&mut result);
-            records.answered(call, &result, runs_on);
+            records.answered(call, &result, (runs_on, unknown));
             self.deliver_with(call, request, size, |out| out.push_str(&result));
         }
         if let (Some(client), Some(origin)) = (client, origin) {
@@ -297,12 +306,16 @@ impl Answers {
 
     /// Records that a client over stdin and stdout has the answer, once it is written.
     fn record_delivery(&self, client: Arc<Client>, records: Arc<CallFile>, origin: Origin) {
-        if client.outbox.is_flushed() {
+        // An answer that cannot be written reaches nobody.
+        let is_written = |client: &Client| client.outbox.is_flushed() && !client.outbox.is_broken();
+        if is_written(&client) {
             return records.delivered(origin);
         }
         self.env.health.spawn("delivered", async move {
             client.outbox.flushed().await;
-            records.delivered(origin);
+            if is_written(&client) {
+                records.delivered(origin);
+            }
         });
     }
 
@@ -312,8 +325,7 @@ impl Answers {
         let told =
             calls.map(|sent| LeftCall { client: sent.client.0.clone(), tool: Arc::clone(&sent.tool), call: sent.call });
         let mut left = enter(&self.left);
-        left.extend(told);
-        left.truncate(LEFT_CALLS_TOLD_MAX);
+        left.extend(told.take(FINISHED_CALLS_MAX));
     }
 
     /// Returns what the client of this call is told of calls that earlier gateways did not answer, once.
@@ -328,7 +340,8 @@ impl Answers {
         for LeftCall { call, .. } in &told {
             self.env.call_records()?.told(*call);
         }
-        let named: Vec<(&str, CallId)> = told.iter().map(|left| (&*left.tool, left.call)).collect();
+        let named: Vec<(&str, CallId)> =
+            told.iter().take(LEFT_CALLS_TOLD_MAX).map(|left| (&*left.tool, left.call)).collect();
         (!named.is_empty()).then(|| user_text::left_by_others(&named))
     }
 
@@ -363,7 +376,7 @@ impl Answers {
             let result = answers.fit(call, project, result, profile, RESULT_INLINE_MAX_BYTES).await;
             let json = mcp::tool_result(&result, &with_handshake(profile));
             if let Some(records) = answers.env.call_records() {
-                records.answered(call, &json, false);
+                records.answered(call, &json, (false, false));
             }
             answers.keep(call, &json);
         });

@@ -11,8 +11,10 @@ use crate::core::call_records::{Known, Left, Origin, SentCall};
 use crate::core::calls::{HeldCall, RecoveredCall, Terms};
 use crate::core::requests::Asked;
 use crate::core::user_text;
+use crate::fsm::call::Verdict;
+use crate::fsm::cause::Loss;
 use crate::protocol::dialect::Recovery;
-use crate::protocol::ids::CallId;
+use crate::protocol::ids::{CallId, SessionId};
 use crate::protocol::mcp::{self, ClientInfo, ProtocolVersion, ToolResult};
 use crate::protocol::policy::Grounds;
 use crate::storage::gateway_calls;
@@ -82,31 +84,41 @@ impl Calls {
     /// editor, and keeps the results that they had. Blocks on files. Returns whether other gateways live, or have not quite ended.
     pub fn take_over_left(&self, project: &Path) -> bool {
         let (Some(own), Some(state)) = (self.env.call_records(), &self.env.config.state_dir) else { return false };
-        let (left, others_live) = gateway_calls::take_over(state, own, project);
+        // A hub serves all clients.
+        let client = self.env.own.get().and_then(|_| Some(self.attached.get(SessionId::STDIO)?.handshake().name));
+        let (left, others_live) = gateway_calls::take_over(state, own, project, client.as_deref());
         if left.is_empty() {
             return others_live;
         }
         let open = left.iter().filter(|left| left.result.is_none()).count();
         self.env.events.calls_left(left.len(), open);
         self.answers.left_by_others(left.iter().filter(|left| !left.told).map(|left| &left.sent));
-        for Left { sent, result, .. } in left {
-            match result {
-                Some(result) => self.keep_result(&sent, result.get()),
-                None => self.recover(sent, true),
+        for left in left {
+            if left.result.is_some() {
+                self.keep_result(&left);
+            } else {
+                self.recover(left.sent, true);
             }
         }
         others_live
     }
 
     /// Keeps the result of a call that an earlier gateway sent, for a client that asks for it by the call's id.
-    pub fn keep_result(&self, sent: &SentCall, result: &str) {
+    pub fn keep_result(&self, left: &Left) {
         #[derive(serde::Deserialize)]
         struct Shape {
             #[serde(default, rename = "isError")]
             is_error: bool,
         }
+        let Some(result) = left.result.as_deref().map(RawValue::get) else { return };
         let is_error = serde_json::from_str::<Shape>(result).is_ok_and(|shape| shape.is_error);
-        self.ledger(|ledger, now| ledger.keep_found((sent.call, &sent.tool), is_error, result.into(), now));
+        let verdict = match (left.unknown, is_error) {
+            (true, _) => Verdict::OutcomeUnknown(Loss::HubEnded),
+            (false, true) => Verdict::ToolError,
+            (false, false) => Verdict::Ok,
+        };
+        let (call, tool) = (left.sent.call, &left.sent.tool);
+        self.ledger(|ledger, now| ledger.keep_found((call, tool), verdict, result.into(), now));
     }
 
     /// Takes over a call that an earlier gateway sent and did not answer: its outcome is looked for, or is unknown.

@@ -433,6 +433,11 @@ impl Outbox {
         self.has_flushed(&self.lock())
     }
 
+    /// Whether stdout has failed.
+    pub fn is_broken(&self) -> bool {
+        self.lock().is_broken()
+    }
+
     fn has_flushed(&self, requests: &Requests) -> bool {
         requests.is_broken() || requests.is_empty() && !self.writing.load(Ordering::SeqCst)
     }

@@ -152,8 +152,8 @@ impl CallFile {
     }
 
     /// Records the answer of a call that was recorded as sent; `runs_on`: the answer says that it still runs, and the next one is
-    /// its late result. Does nothing for any other call.
-    pub fn answered(&self, call: CallId, result: &str, runs_on: bool) {
+    /// its late result; `unknown`: it says that the outcome is unknown. Does nothing for any other call.
+    pub fn answered(&self, call: CallId, result: &str, (runs_on, unknown): (bool, bool)) {
         let mut inner = self.lock();
         if inner.is_frozen
             || !inner.records.is_sent(call)
@@ -164,7 +164,8 @@ impl CallFile {
         if let Ok(result) = RawValue::from_string(result.to_owned()) {
             // If this cannot be written, the answer is sent all the same. If the process is then killed before the client has it,
             // the outcome is looked for again.
-            let _ = inner.add(&self.head(), Record::Answered { call, result, runs_on });
+            let _ =
+                inner.add(&self.head(), Record::Answered { call, result, runs_on, unknown, at: Some(seconds_now()) });
             inner.records.make_room(LATE_RESULTS_MAX_BYTES);
         }
     }
@@ -212,7 +213,8 @@ impl CallFile {
             inner.add(&self.head(), Record::Told { call })?;
         }
         if let Some(result) = &left.result {
-            inner.add(&self.head(), Record::Answered { call, result: RawValue::to_owned(result), runs_on: false })?;
+            let (result, unknown, at) = (RawValue::to_owned(result), left.unknown, Some(left.at));
+            inner.add(&self.head(), Record::Answered { call, result, runs_on: false, unknown, at })?;
             inner.records.make_room(LATE_RESULTS_MAX_BYTES);
         }
         Ok(())
@@ -349,8 +351,8 @@ mod tests {
             first.sent(sent(number)).unwrap();
         }
         first.dropped(call(1));
-        first.answered(call(2), r#"{"text":"two\nlines"}"#, false);
-        first.answered(call(3), "[3]", false);
+        first.answered(call(2), r#"{"text":"two\nlines"}"#, (false, false));
+        first.answered(call(3), "[3]", (false, false));
         first.delivered(origin(3));
         drop(first);
         let text = std::fs::read(&path).unwrap();
@@ -369,6 +371,32 @@ mod tests {
     }
 
     #[test]
+    fn a_late_result_gets_no_younger_when_its_file_is_read_again_or_another_gateway_takes_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["a.jsonl", "b.jsonl"].map(|name| folder.path().join(name));
+        let first = CallFile::open(&path, "one".to_owned()).unwrap();
+        let long_ago = seconds_now() - LATE_RESULT_MAX_AGE.as_secs() - 10;
+        for (number, at) in [(1, long_ago), (2, seconds_now())] {
+            let result = RawValue::from_string("[1]".to_owned()).unwrap();
+            let left = Left { sent: sent(number), told: true, result: Some(result.into()), unknown: true, at };
+            first.take_in(&left).unwrap();
+        }
+        drop(first);
+        let again = CallFile::reopen(&path).unwrap();
+        let second = CallFile::open(&other, "two".to_owned()).unwrap();
+        for left in again.left() {
+            assert!(left.told && left.unknown && left.result.is_some());
+            second.take_in(&left).unwrap();
+        }
+        for file in [again, second] {
+            assert_eq!(file.left().len(), 2);
+            file.tidy();
+            let kept: Vec<CallId> = file.left().iter().map(|left| left.sent.call).collect();
+            assert_eq!(kept, [call(2)]);
+        }
+    }
+
+    #[test]
     fn the_file_shrinks_once_everything_is_delivered() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("calls.jsonl");
@@ -376,7 +404,7 @@ mod tests {
         let result = format!("\"{}\"", "x".repeat(CALL_RECORDS_SPENT_BYTES));
         for number in 0..3 {
             file.sent(sent(number)).unwrap();
-            file.answered(call(number), &result, false);
+            file.answered(call(number), &result, (false, false));
             file.delivered(origin(number));
         }
         assert!(std::fs::metadata(&path).unwrap().len() < 1000);
@@ -393,7 +421,7 @@ mod tests {
         let text = || std::fs::read_to_string(&path).unwrap();
         for number in 0..3 {
             file.sent(sent(number)).unwrap();
-            file.answered(call(number), &format!("\"secret-{number}\""), false);
+            file.answered(call(number), &format!("\"secret-{number}\""), (false, false));
         }
         file.delivered(origin(0));
         file.tidy();
@@ -428,7 +456,7 @@ mod tests {
         assert!(file.sent(sent(2)).is_err());
         assert_eq!((told(&file, 1).as_str(), told(&file, 2).as_str()), ("sent", "not sent"));
         assert_eq!(file.problem().unwrap().0, path);
-        file.answered(call(1), "[1]", false);
+        file.answered(call(1), "[1]", (false, false));
         assert_eq!((told(&file, 1).as_str(), file.unwritten()), ("[1]", 2), "an answer counts too");
         file.lock().file = Some(open_end(&path).unwrap());
         file.sent(sent(2)).unwrap();

@@ -9,8 +9,10 @@ use std::time::SystemTime;
 
 use super::call_files::CallFile;
 use crate::core::call_records::Left;
-use crate::limits::hub::{CALL_RECORDS_FILE_MAX_BYTES, CALL_RECORDS_MAX_BYTES};
-use crate::limits::{LATE_RESULT_MAX_AGE, LEFTOVERS_AT_ONCE};
+use crate::limits::LEFTOVERS_AT_ONCE;
+use crate::limits::hub::{
+    CALL_RECORDS_FILE_MAX_BYTES, CALL_RECORDS_MAX_BYTES, LEFT_CALLS_MAX_AGE, LEFT_CALLS_OF_OTHERS_AFTER,
+};
 use crate::platform::host::{Host as _, RealHost, make_private_folder};
 use crate::platform::lock_file;
 
@@ -60,8 +62,9 @@ fn remove(records: &Path) {
 }
 
 /// Moves what gateways that do not live any more left of calls to this project's editor into `own`, and returns it, and whether
-/// other gateways live. Looks at most into [`LEFTOVERS_AT_ONCE`] files.
-pub fn take_over(state: &Path, own: &CallFile, project: &Path) -> (Vec<Left>, bool) {
+/// other gateways live. Takes the calls of this `client` only, until [`LEFT_CALLS_OF_OTHERS_AFTER`]: the clients of others are told by
+/// their own next gateway. Looks at most into [`LEFTOVERS_AT_ONCE`] files.
+pub fn take_over(state: &Path, own: &CallFile, project: &Path, client: Option<&str>) -> (Vec<Left>, bool) {
     let files = RealHost.list(&folder_of(state)).unwrap_or_default();
     let mut records: Vec<(PathBuf, SystemTime)> =
         files.into_iter().filter(|(path, _)| path.extension().is_some_and(|extension| extension == "jsonl")).collect();
@@ -73,15 +76,19 @@ pub fn take_over(state: &Path, own: &CallFile, project: &Path) -> (Vec<Left>, bo
             others_live = true;
             continue;
         };
-        let is_old = RealHost.now().duration_since(changed).is_ok_and(|age| age > LATE_RESULT_MAX_AGE);
+        let age = RealHost.now().duration_since(changed).unwrap_or_default();
         let is_large = |meta: fs::Metadata| meta.len() > (CALL_RECORDS_FILE_MAX_BYTES + CALL_RECORDS_MAX_BYTES) as u64;
-        if is_old || path.symlink_metadata().is_ok_and(is_large) {
+        if age > LEFT_CALLS_MAX_AGE || path.symlink_metadata().is_ok_and(|meta| is_large(meta)) {
             remove(&path);
             continue;
         }
         let Ok(file) = CallFile::reopen(&path) else { continue };
-        let is_of_project = |left: &Left| left.sent.project.as_deref() == Some(project);
-        for left in file.left().into_iter().filter(is_of_project) {
+        file.tidy();
+        let is_wanted = |left: &Left| {
+            let is_client = client.is_none_or(|client| left.sent.client.0 == client);
+            left.sent.project.as_deref() == Some(project) && (is_client || age > LEFT_CALLS_OF_OTHERS_AFTER)
+        };
+        for left in file.left().into_iter().filter(is_wanted) {
             // What cannot be written to this gateway's own records stays where it is.
             if own.take_in(&left).is_ok() {
                 file.forget(left.sent.call);

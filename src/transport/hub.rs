@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
@@ -87,8 +86,8 @@ pub async fn ask_to_retire(socket: &Path, session: String) -> io::Result<()> {
 pub fn recover(parts: &Parts) {
     let Some(records) = &parts.env.records else { return };
     let (open, ended): (Vec<Left>, Vec<Left>) = records.left().into_iter().partition(|left| left.result.is_none());
-    for Left { sent, result, .. } in ended {
-        link_of(parts, &sent).calls.keep_result(&sent, result.as_deref().unwrap_or(RawValue::NULL).get());
+    for left in ended {
+        link_of(parts, &left.sent).calls.keep_result(&left);
     }
     if open.is_empty() {
         return;

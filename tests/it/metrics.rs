@@ -220,7 +220,9 @@ async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
     let (status, text) = ask(&gateway, "GET /metrics HTTP/1.1\r\nHost: evil.example:9464\r\n\r\n").await;
     assert!(status == 421 && !text.contains("holdfast_"), "{text}");
     assert_eq!(ask(&gateway, "POST /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n").await.0, 421);
-    assert_eq!(ask(&gateway, "GET http://localhost/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").await.0, 400);
+    // A target that names its host is served if the head names the same (RFC 9112, 3.2.2).
+    assert_eq!(ask(&gateway, "GET http://localhost/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").await.0, 200);
+    assert_eq!(ask(&gateway, "GET http://evil.example/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").await.0, 400);
     assert_eq!(ask(&gateway, "SSH-2.0-x\r\n\r\n").await.0, 400);
     let large = format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(SERVED_HEAD_MAX_BYTES));
     assert_eq!(ask(&gateway, &large).await.0, 431);

@@ -249,7 +249,7 @@ async fn what_is_no_log_entry_is_refused_and_leaves_nothing() {
     for (request, status) in [
         ("POST /logs/a HTTP/1.1\r\nHost: localhost\r\n\r\n{}", 411),
         ("POST /logs/a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 411),
-        ("GET http://localhost/logs HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        ("GET http://evil.example/logs HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
         ("GET /logs/%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
         ("nonsense\r\n\r\n", 400),
     ] {

@@ -68,7 +68,7 @@ impl Records {
         if self.records.is_sent(seam::id(call))
             && let Ok(result) = RawValue::from_string((word as u8).to_string())
         {
-            self.apply(Record::Answered { call: seam::id(call), result, runs_on: false });
+            self.apply(Record::Answered { call: seam::id(call), result, runs_on: false, unknown: false, at: None });
         }
     }
 }

@@ -80,6 +80,8 @@ fn what_a_killed_gateway_had_sent_is_told_by_the_next_one_and_not_sent_again() {
         let id = id.unwrap_or_else(|| panic!("{dialect}: {}", calls.0));
         let found = result_of(&mut client, &id);
         assert_eq!(found.verdict(), verdict, "{dialect}: {}", found.0);
+        let calls = client.done("holdfast_calls", &json!({})).body().to_string();
+        assert_eq!(calls.contains("outcome_unknown"), verdict == Verdict::Unknown, "{dialect}: {calls}");
         assert_eq!(room.runs("kept"), 1, "{dialect}");
         client.close(&room);
     }
@@ -129,6 +131,72 @@ fn a_call_that_was_told_to_be_running_keeps_its_id_over_a_restart() {
         assert_eq!(result_of(&mut client, &id).verdict(), Verdict::Ok);
         client.close(&room);
     }
+}
+
+#[test]
+fn a_gateway_that_ends_while_a_call_is_looked_for_leaves_it_to_the_next_one() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+    let mut client = open(&room);
+    running(&room, &mut client, "kept");
+    client.kill();
+    let mut client = open(&room);
+    let id = named_in(&takes_over(&mut client)).to_owned();
+    client.close(&room);
+    unity.order("release");
+    let mut client = open(&room);
+    takes_over(&mut client);
+    let found = result_of(&mut client, &id);
+    assert_eq!((found.verdict(), room.runs("kept")), (Verdict::Ok, 1), "{}", found.0);
+    client.close(&room);
+}
+
+/// Ends the session in each way in which a client ends while its call runs.
+#[test]
+fn a_call_whose_client_went_away_is_known_to_the_next_gateway() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+    for (key, reads) in [("reads", true), ("gone", false)] {
+        let mut client = open(&room);
+        running(&room, &mut client, key);
+        if !reads {
+            drop(client.take_stdout());
+        }
+        client.close_stdin();
+        client.ended_within(super::SOON);
+        unity.order("release");
+        let mut client = open(&room);
+        let told = takes_over(&mut client);
+        assert!(reads || told.contains("`count`"), "{told}");
+        let calls = client.done("holdfast_calls", &json!({})).body();
+        let calls = calls["calls"].as_array().cloned().unwrap_or_default();
+        let call = calls.iter().find(|call| call["tool"] == "count").map(|call| call["call_id"].to_string());
+        let call = call.unwrap_or_else(|| panic!("{key}: {calls:?}"));
+        let found = result_of(&mut client, call.trim_matches('"'));
+        assert_eq!((found.verdict(), room.runs(key)), (Verdict::Ok, 1), "{key}: {}", found.0);
+        client.kill();
+        std::fs::remove_dir_all(room.state().join("calls")).expect("the records of this round");
+    }
+}
+
+#[test]
+fn what_a_client_lost_waits_for_that_client() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+    let mut client = open(&room);
+    running(&room, &mut client, "kept");
+    client.kill();
+    let mut command = super::client::command(&room);
+    command.args(["--project", &room.project().display().to_string()]);
+    let mut other = Client::spawn(&room, command);
+    other.open_as("another client", "2025-11-25", json!({}));
+    other.done("echo", &json!({}));
+    let mut client = open(&room);
+    assert!(takes_over(&mut client).contains("`count`"));
+    let told = other.done("echo", &json!({})).text();
+    assert!(!told.contains("`count`"), "{told}");
+    client.close(&room);
+    other.close(&room);
 }
 
 #[test]

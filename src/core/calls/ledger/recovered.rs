@@ -58,7 +58,7 @@ impl Ledger {
     }
 
     /// Keeps the result that an earlier gateway had of a call, unless the call is known here.
-    pub fn keep_found(&mut self, (id, tool): (CallId, &Arc<str>), is_error: bool, result: Arc<str>, now: Instant) {
+    pub fn keep_found(&mut self, (id, tool): (CallId, &Arc<str>), verdict: Verdict, result: Arc<str>, now: Instant) {
         if self.record(id).is_some() {
             return;
         }
@@ -66,7 +66,7 @@ impl Ledger {
             id,
             tool: Arc::clone(tool),
             state: State::Answered.into(),
-            verdict: Some(if is_error { Verdict::ToolError } else { Verdict::Ok }),
+            verdict: Some(verdict),
             waits_for: None,
             accepted: now,
             sent: Some(now),
