@@ -168,7 +168,11 @@ impl Tools {
         let Some(project) = &survey.project else { return false };
         let rules = Some((project.clone(), survey.rules.policy.clone()));
         let before = std::mem::replace(&mut *enter(&self.rules), rules.clone());
-        before != rules
+        // Which project it is makes a difference only to rules, and to choices for a project.
+        let mut own = self.attached.all().into_iter().map(|client| Arc::clone(&client.config));
+        let has_choices = self.env.config.policy.has_choices() || own.any(|config| config.policy.has_choices());
+        let has_rules = [&before, &rules].into_iter().flatten().any(|(_, policy)| *policy != Policy::default());
+        before != rules && (has_choices || has_rules)
     }
 
     /// Tells the sessions that other rules hold: they may list other tools now.
