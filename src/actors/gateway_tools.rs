@@ -131,7 +131,7 @@ impl GatewayTools {
             "tools": {
                 "count": visible.catalogue.entries().len(),
                 "from": source_label(published.source),
-                "hidden": of_hidden(&visible.hidden),
+                "hidden": of_hidden(&[(None, visible.hidden)]),
             },
             // `policy`: the rules that forbid tools, with their source. `audit`: the file in which calls are recorded.
             "policy": self.tools.policy_lines(self.client.id),
@@ -377,11 +377,21 @@ fn of_outage(outage: &Outage) -> Value {
     })
 }
 
-/// Returns how many tools are hidden from the client, and the first of them with the reasons.
-fn of_hidden(hidden: &[(String, String)]) -> Value {
-    let shown = hidden.iter().take(HIDDEN_TOOLS_SHOWN_MAX);
-    let shown = shown.map(|(tool, why)| json!({"tool": clean(tool), "why": clean(why)})).collect::<Vec<Value>>();
-    json!({"count": hidden.len(), "first": shown})
+/// Returns how many tools are hidden from the client, and the first of them with the reasons. `of` has the hidden tools of each
+/// editor, with the editor's name if there are several. The first tools of each editor come before the next ones of any.
+pub(super) fn of_hidden(of: &[(Option<String>, Vec<(String, String)>)]) -> Value {
+    let each =
+        of.iter().flat_map(|(editor, hidden)| hidden.iter().enumerate().map(move |(nth, tool)| (nth, editor, tool)));
+    let mut all: Vec<_> = each.collect();
+    all.sort_by_key(|(nth, ..)| *nth);
+    let shown = all.iter().take(HIDDEN_TOOLS_SHOWN_MAX).map(|(_, editor, (tool, why))| {
+        let mut told = json!({"tool": clean(tool), "why": clean(why)});
+        if let Some(editor) = editor {
+            told["editor"] = json!(editor);
+        }
+        told
+    });
+    json!({"count": all.len(), "first": shown.collect::<Vec<Value>>()})
 }
 
 fn source_label(source: Source) -> &'static str {
