@@ -126,10 +126,10 @@ pub fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Value {
     // What the rules hide in each project never comes into the union, so the link of the union cannot tell of it. What that link
     // hides itself belongs to no single editor.
     let nowhere = seat.links.nowhere_of(&seat.client);
-    let of_each = open.into_iter().map(|(name, link)| (Some(name), link.tools.visible(seat.client.id).hidden));
-    let hidden: Vec<_> = of_each.chain([(None, nowhere.tools.visible(seat.client.id).hidden)]).collect();
+    let of_each = open.into_iter().map(|(name, link)| (Some(name), link.tools.visible(seat.client.id)));
+    let visible: Vec<_> = of_each.chain([(None, nowhere.tools.visible(seat.client.id))]).collect();
     let mut status = own.status();
-    status["tools"]["hidden"] = of_hidden(&hidden);
+    status["tools"]["hidden"] = of_hidden(&visible);
     if let Value::Object(members) = &mut status {
         members.insert("summary".to_owned(), json!(user_text::several_editors(&states)));
         members.insert("editors".to_owned(), json!(states.iter().map(|(name, _)| name).collect::<Vec<_>>()));
