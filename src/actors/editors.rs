@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::gateway_tools::{CALLS_LISTED, GatewayTools, not_on_record, of_record, of_value};
+use super::gateway_tools::{CALLS_LISTED, GatewayTools, not_on_record, of_hidden, of_record, of_value};
 use super::seat::Seat;
 use crate::core::editors::{Scope, named, names};
 use crate::core::requests::Asked;
@@ -117,15 +117,19 @@ pub(super) fn usable(seat: &Seat, scope: &Scope) -> Vec<(String, Arc<LinkParts>)
 
 /// Returns the answer of `holdfast_status` for a session that may use several editors, if the call names none.
 pub fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Value {
-    let open = usable(seat, scope).into_iter().filter(|(_, link)| link.is_open());
-    let states: Vec<(String, String)> = open
-        .map(|(name, link)| {
-            let availability = link.link.view.borrow().availability;
-            let state = availability.cause().map_or_else(|| "ready".to_owned(), user_text::cause);
-            (name, state)
-        })
-        .collect();
+    let open: Vec<_> = usable(seat, scope).into_iter().filter(|(_, link)| link.is_open()).collect();
+    let state = |(name, link): &(String, Arc<LinkParts>)| {
+        let availability = link.link.view.borrow().availability;
+        (name.clone(), availability.cause().map_or_else(|| "ready".to_owned(), user_text::cause))
+    };
+    let states: Vec<(String, String)> = open.iter().map(state).collect();
+    // What the rules hide in each project never comes into the union, so the link of the union cannot tell of it. What that link
+    // hides itself belongs to no single editor.
+    let nowhere = seat.links.nowhere_of(&seat.client);
+    let of_each = open.into_iter().map(|(name, link)| (Some(name), link.tools.visible(seat.client.id)));
+    let visible: Vec<_> = of_each.chain([(None, nowhere.tools.visible(seat.client.id))]).collect();
     let mut status = own.status();
+    status["tools"]["hidden"] = of_hidden(&visible);
     if let Value::Object(members) = &mut status {
         members.insert("summary".to_owned(), json!(user_text::several_editors(&states)));
         members.insert("editors".to_owned(), json!(states.iter().map(|(name, _)| name).collect::<Vec<_>>()));

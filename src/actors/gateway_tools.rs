@@ -21,7 +21,7 @@ use crate::limits::{
     FINISHED_CALLS_MAX, HIDDEN_TOOLS_SHOWN_MAX, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, READY_LOOK_EVERY,
     WAIT_READY_MAX,
 };
-use crate::link::{Calls, Link, LinkView, Links, Tools};
+use crate::link::{Calls, Link, LinkView, Links, Tools, Visible};
 use crate::protocol::dialect::Heartbeat;
 use crate::protocol::ids::{CallId, SessionId};
 use crate::protocol::mcp::{Audience, GatewayCall, GatewayTool, ToolResult};
@@ -131,7 +131,7 @@ impl GatewayTools {
             "tools": {
                 "count": visible.catalogue.entries().len(),
                 "from": source_label(published.source),
-                "hidden": of_hidden(&visible.hidden),
+                "hidden": of_hidden(&[(None, visible)]),
             },
             // `policy`: the rules that forbid tools, with their source. `audit`: the file in which calls are recorded.
             "policy": self.tools.policy_lines(self.client.id),
@@ -377,11 +377,22 @@ fn of_outage(outage: &Outage) -> Value {
     })
 }
 
-/// Returns how many tools are hidden from the client, and the first of them with the reasons.
-fn of_hidden(hidden: &[(String, String)]) -> Value {
-    let shown = hidden.iter().take(HIDDEN_TOOLS_SHOWN_MAX);
-    let shown = shown.map(|(tool, why)| json!({"tool": clean(tool), "why": clean(why)})).collect::<Vec<Value>>();
-    json!({"count": hidden.len(), "first": shown})
+/// Returns how many tools are hidden from the client, and the first of them with the reasons. `of` has what the client sees of each
+/// editor, with the editor's name if there are several. The first tools of each editor come before the next ones of any.
+pub(super) fn of_hidden(of: &[(Option<String>, Visible)]) -> Value {
+    let each = of
+        .iter()
+        .flat_map(|(editor, shown)| shown.hidden.iter().enumerate().map(move |(nth, tool)| (nth, editor, tool)));
+    let mut all: Vec<_> = each.collect();
+    all.sort_by_key(|(nth, ..)| *nth);
+    let shown = all.iter().take(HIDDEN_TOOLS_SHOWN_MAX).map(|(_, editor, (tool, why))| {
+        let mut told = json!({"tool": clean(tool), "why": clean(why)});
+        if let Some(editor) = editor {
+            told["editor"] = json!(editor);
+        }
+        told
+    });
+    json!({"count": all.len(), "first": shown.collect::<Vec<Value>>()})
 }
 
 fn source_label(source: Source) -> &'static str {

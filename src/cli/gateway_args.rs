@@ -339,20 +339,12 @@ impl GatewayArgs {
             Err(complaint) => (None, Some(complaint)),
         };
         complaints.extend(complaint.clone());
-        let given = self.metrics_records.as_ref().or(config.metrics_records.as_ref());
-        let missing = given.filter(|folder| !folder.is_dir()).map(|folder| {
-            format!(
-                "--metrics-records: there is no folder {}; create it, so that the users who are to read the records may enter it",
-                clean(&folder.display().to_string())
-            )
-        });
-        complaints.extend(missing.clone());
         let records =
             self.metrics_records.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
         let config = Config {
             documented_hop: self.documented_hop.and_then(|hop| hop.0),
             logger: logger.filter(|_| self.logger),
-            complaints: config.complaints.into_iter().chain(complaint).chain(missing).collect(),
+            complaints: config.complaints.into_iter().chain(complaint).collect(),
             push: !self.no_push,
             patience: self.patience.map(Duration::from_secs),
             list_changed: self.list_changed,

@@ -57,6 +57,10 @@ impl Shown for Parts {
         self.env.config.metrics_records.clone()
     }
 
+    fn set_record_problem(&self, part: &'static str, what: Option<String>) {
+        self.env.health.set_problem(part, what);
+    }
+
     fn metrics_address(&self) -> Option<SocketAddr> {
         self.env.config.metrics
     }

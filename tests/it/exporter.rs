@@ -18,6 +18,7 @@ use crate::support::{Setup, until, within};
 use holdfast::actors::parts::Parts;
 use holdfast::config::Config;
 use holdfast::core::shutdown::ShutdownReason;
+use holdfast::limits::METRICS_RECORD_RETRY;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::platform::host::Host as _;
 use holdfast::services::metrics::Exporter;
@@ -210,6 +211,32 @@ async fn late_timers_and_a_clock_that_jumps_are_counted() {
     scrape.is("holdfast_clock_jumps_total", &[("direction", "forward")], 1.0);
     scrape.is("holdfast_clock_jumps_total", &[("direction", "backward")], 1.0);
     stage.exporter.end(&stage.parts, ShutdownReason::Signal).await;
+}
+
+/// A folder that exists and cannot be written is as good as none: the status says so until a try has worked.
+#[tokio::test(start_paused = true)]
+async fn a_record_that_cannot_be_written_is_a_problem_until_it_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = holdfast::storage::locked_record::path_in(folder.path());
+    let obstacle = record.with_extension("lock");
+    std::fs::create_dir(&obstacle).unwrap();
+    let config = Config { metrics_records: Some(folder.path().to_path_buf()), ..counted() };
+    let Setup { net, host, .. } = Setup::default();
+    let parts = Parts::new(config, net, host.clone());
+    let exporter = Exporter::start(&parts);
+    let problems = || parts.env.health.problems();
+    until("it is told", || !problems().is_empty()).await;
+    let [problem] = &problems()[..] else { panic!("{:?}", problems()) };
+    let named = folder.path().display().to_string();
+    assert!(problem.starts_with("metrics_records: ") && problem.contains(&named), "{problem}");
+    assert!(problem.contains("let the gateway's user write there"), "{problem}");
+    // It stays, since a try without success changes nothing.
+    sleep(METRICS_RECORD_RETRY * 3).await;
+    assert_eq!((problems().len(), host.exists(&record)), (1, false));
+    std::fs::remove_dir(&obstacle).unwrap();
+    sleep(METRICS_RECORD_RETRY * 2).await;
+    assert_eq!((problems(), host.exists(&record)), (Vec::new(), true));
+    exporter.end(&parts, ShutdownReason::Signal).await;
 }
 
 #[tokio::test(start_paused = true)]

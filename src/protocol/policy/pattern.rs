@@ -100,17 +100,16 @@ impl Pattern {
             return Err(BadPattern::Odd(shown()));
         }
         let (holds, rest) = text.strip_prefix('!').map_or((true, text), |rest| (false, rest));
-        let what = match rest.strip_prefix('@') {
-            Some(label) if label.strip_prefix(GROUP).is_some_and(|name| !name.is_empty()) => {
-                What::Group { name: label.trim_start_matches(GROUP).to_owned(), holds }
-            }
-            Some(label) => {
+        let label = rest.strip_prefix('@');
+        let what = match (label, label.and_then(|label| label.strip_prefix(GROUP))) {
+            (_, Some(name)) if !name.is_empty() => What::Group { name: name.to_owned(), holds },
+            (Some(label), _) => {
                 let known = <Hint as strum::VariantArray>::VARIANTS.iter().find(|hint| <&str>::from(**hint) == label);
                 let hint = *known.ok_or_else(|| BadPattern::NoAnnotation(shown()))?;
                 What::Annotation { hint, holds }
             }
-            None if !holds => return Err(BadPattern::NegatedName(shown())),
-            None => What::Name(text.chars().collect()),
+            (None, _) if !holds => return Err(BadPattern::NegatedName(shown())),
+            (None, _) => What::Name(text.chars().collect()),
         };
         Ok(Self { text: text.to_owned(), what })
     }

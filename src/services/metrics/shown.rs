@@ -18,6 +18,8 @@ pub trait Shown: Gateway {
     fn metrics_address(&self) -> Option<SocketAddr>;
     /// Returns the folder in which other users can read the records of the exporter; `None` if there is none.
     fn metrics_records(&self) -> Option<PathBuf>;
+    /// Records the problem that keeps a record from being written, with its fix; `None` if the record is written.
+    fn set_record_problem(&self, part: &'static str, what: Option<String>);
     /// Returns the state folder; `None` if nothing is kept on disk.
     fn state_dir(&self) -> Option<PathBuf>;
     /// Returns the name that a hub has from its predecessor; `None` in any other gateway.

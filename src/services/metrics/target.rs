@@ -13,6 +13,7 @@ use tokio::time::sleep;
 use super::shown::Shown;
 use crate::limits::METRICS_RECORD_RETRY;
 use crate::platform::host::Host;
+use crate::protocol::text::clean;
 use crate::storage::instance_record::METRICS_FOLDER;
 use crate::storage::locked_record::{self, Readers, StateRecord};
 use crate::telemetry::metrics::project_label;
@@ -41,19 +42,21 @@ pub(super) async fn keep(shown: Arc<impl Shown>, address: SocketAddr) {
 /// Keeps the record in one folder. What cannot be written is tried again.
 async fn keep_in(shown: &impl Shown, address: SocketAddr, folder: PathBuf, readers: Readers) {
     let host = shown.host();
-    let mut is_told = false;
-    let mut problem = |error: &io::Error| {
-        if !std::mem::replace(&mut is_told, true) {
-            shown.events().exporter_trouble(&format!(
-                "Prometheus is not told where to scrape: {}: {error}. It is tried again",
-                folder.display()
-            ));
+    let mut told = None;
+    // Each try sets the problem or clears it. The log has a line only if the problem is a new one.
+    let mut tried = |error: Option<&io::Error>| {
+        let problem = error.map(|error| problem(&folder, readers, error));
+        if let Some(problem) = problem.as_ref().filter(|problem| told.as_ref() != Some(*problem)) {
+            shown.events().exporter_trouble(&format!("{problem}. It is tried again"));
         }
+        let part = if readers == Readers::All { "metrics_records" } else { "metrics_record" };
+        shown.set_record_problem(part, problem.clone());
+        told = problem;
     };
     let record = loop {
         match claim(host, &folder, readers).await {
             Ok(record) => break record,
-            Err(error) => problem(&error),
+            Err(error) => tried(Some(&error)),
         }
         sleep(METRICS_RECORD_RETRY).await;
     };
@@ -63,13 +66,9 @@ async fn keep_in(shown: &impl Shown, address: SocketAddr, folder: PathBuf, reade
         let project = survey.borrow_and_update().as_ref().and_then(|survey| survey.project.clone());
         if written.as_ref() != Some(&project) {
             let text = describe(address, std::process::id(), project.as_deref(), shown.hub()).to_string();
-            written = match record.write_for(host, readers, text.into_bytes()).await {
-                Ok(()) => Some(project),
-                Err(error) => {
-                    problem(&error);
-                    None
-                }
-            };
+            let outcome = record.write_for(host, readers, text.into_bytes()).await;
+            tried(outcome.as_ref().err());
+            written = outcome.is_ok().then_some(project);
         }
         tokio::select! {
             changed = survey.changed() => {
@@ -95,6 +94,24 @@ async fn claim(host: &Arc<dyn Host>, folder: &Path, readers: Readers) -> io::Res
     });
     swept.await.unwrap_or(Ok(()))?;
     StateRecord::claim(host, locked_record::path_in(folder)).await
+}
+
+/// Says why a folder has no record, and what to do.
+fn problem(folder: &Path, readers: Readers, error: &io::Error) -> String {
+    let folder = clean(&folder.display().to_string());
+    match readers {
+        Readers::All if error.kind() == io::ErrorKind::NotFound => format!(
+            "metrics_records: there is no folder {folder}; create it, so that the users who are to read the records may enter it"
+        ),
+        Readers::All => format!(
+            "metrics_records: other users do not find the metrics, because the record cannot be written in {folder}: {error}; let \
+             the gateway's user write there, or name another folder"
+        ),
+        Readers::Owner => format!(
+            "Prometheus does not find the metrics, because the record cannot be written in {folder}: {error}; let the gateway's \
+             user write there"
+        ),
+    }
 }
 
 fn describe(address: SocketAddr, pid: u32, project: Option<&Path>, hub: Option<&str>) -> Value {

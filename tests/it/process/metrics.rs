@@ -182,7 +182,7 @@ fn readable_by_all(path: &std::path::Path) {
 
 /// The records are a convenience: a folder that is missing costs no call, is told, and is used once it is there.
 #[test]
-fn a_folder_for_records_that_is_missing_is_told_and_costs_nothing() {
+fn a_folder_for_records_that_is_missing_is_told_costs_nothing_and_is_used_once_it_is_there() {
     let room = Room::new();
     let _unity = Unity::of_project(&room, &[]);
     let project = room.project().display().to_string();
@@ -192,15 +192,40 @@ fn a_folder_for_records_that_is_missing_is_told_and_costs_nothing() {
     let mut client = Client::open(&room, &arguments);
     client.echoes();
     target(&room, &client);
-    let id = client.call("holdfast_status", &json!({}));
-    let status = client.answer(id).text();
-    assert!(status.contains("--metrics-records: there is no folder") && status.contains("create it"), "{status}");
-    client.close(&room);
+    let told = |client: &mut Client| {
+        let id = client.call("holdfast_status", &json!({}));
+        let status: Value = serde_json::from_str(&client.answer(id).text()).expect("JSON");
+        let problems = status["problems"].as_array().expect("a list").iter();
+        let of_records = problems.filter_map(Value::as_str).filter(|problem| problem.contains("metrics_records"));
+        of_records.map(str::to_owned).collect::<Vec<_>>()
+    };
+    until("it is told", || !told(&mut client).is_empty());
+    let problems = told(&mut client);
+    let [problem] = problems.as_slice() else { panic!("{problems:?}") };
+    assert!(problem.contains("there is no folder") && problem.contains("create it"), "{problem}");
     assert!(!missing.exists(), "nobody else could read it");
-    assert!(
-        room.state().join("metrics/holdfast_last_exit.prom").exists(),
-        "what is not public is written all the same"
-    );
+
+    std::fs::create_dir(&missing).expect("a folder");
+    let copy = missing.join(format!("{}.json", client.pid()));
+    until("the record", || copy.exists());
+    until("it is told no longer", || told(&mut client).is_empty());
+    let text = std::fs::read(&copy).expect("it is there");
+    assert_eq!(serde_json::from_slice::<Value>(&text).ok(), record(&room, &client));
+    client.echoes();
+    client.close(&room);
+    assert!(!copy.exists(), "it goes with its gateway");
+    readable_by_all(&missing.join("holdfast_last_exit.prom"));
+}
+
+/// What is not public is written all the same.
+#[test]
+fn the_last_words_are_kept_without_the_folder_for_records() {
+    let room = Room::new();
+    let missing = room.path().join("missing");
+    let client = Client::open(&room, &["--metrics", "--metrics-records", &missing.display().to_string()]);
+    target(&room, &client);
+    client.close(&room);
+    assert!(!missing.exists() && room.state().join("metrics/holdfast_last_exit.prom").exists());
 }
 
 #[test]

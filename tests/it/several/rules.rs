@@ -155,6 +155,24 @@ async fn the_union_of_several_editors_leaves_out_what_is_hidden_in_each_project(
     };
     assert_eq!((editors_of("echo"), editors_of("count")), (Some([true; 2]), Some([false, true])), "{list}");
     assert_eq!(of("get-logs"), None);
+    // The status names what each editor has and the session does not list.
+    let mut hidden = async |arguments: Value| {
+        let status: Value = serde_json::from_str(&caller.client.ok("holdfast_status", arguments).await).unwrap();
+        status["tools"]["hidden"].clone()
+    };
+    let all = hidden(json!({})).await;
+    let named = |editor: &str, tool: &str| {
+        let mut first = all["first"].as_array().unwrap().iter();
+        first.any(|hidden| hidden["editor"] == editor && hidden["tool"] == tool && hidden["why"].is_string())
+    };
+    assert!(named("Castle", "compile") && named("Forest", "get-logs") && !named("Forest", "compile"), "{all:#}");
+    let mut count = 0;
+    for editor in ["Castle", "Forest"] {
+        let own = hidden(json!({"holdfast_editor": editor})).await;
+        assert!(own["first"][0]["editor"].is_null(), "{own:#}");
+        count += own["count"].as_u64().unwrap();
+    }
+    assert_eq!(all["count"], count);
     assert_eq!((editors[0].runs("castle"), editors[1].runs("forest")), (0, 1));
     assert_eq!(caller.close().await, ShutdownReason::InputEnded);
     stage.end().await;
