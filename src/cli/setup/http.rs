@@ -84,7 +84,7 @@ impl OverHttp {
 
     fn token(&self, title: &str) -> Result<String, (Exit, String)> {
         if let Some(token) = variable(TOKEN_VARIABLE) {
-            return Ok(token);
+            return http_token::usable(&token, &TOKEN_VARIABLE).map_err(|why| (Exit::Failed, why));
         }
         let needs = format!(
             "{title} is not known to take the token from an environment variable, so its file needs the token itself. Set \
