@@ -94,7 +94,7 @@ impl Plan {
                     |there| entry::program(&client.shape, there).is_some() || entry::url(client, there).is_some();
                 if there.is_some_and(|there| !is_ours(there)) {
                     return Err(refused(EditError::Unusual(format!(
-                        "the entry \"{}\" there starts no program, so it is somebody else's; take it out first",
+                        "the entry \"{}\" there starts no program and connects to no hub, so it is somebody else's; take it out first",
                         slot.name
                     ))));
                 }

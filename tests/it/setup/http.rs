@@ -1,13 +1,15 @@
 //! `holdfast setup CLIENT --http`: what an entry says that connects to a hub, and that no token lands where others read it.
 
 use std::collections::BTreeMap;
+use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::reading::read;
 use super::table::{CASES, Case, row};
 use super::{files, layouts, text};
-use crate::binary::{Done, Place, finish};
+use crate::binary::{Done, Place, finish, within};
 
 const URL: &str = "http://127.0.0.1:8787/mcp";
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
@@ -278,6 +280,47 @@ async fn a_file_with_the_token_is_its_owners_alone_and_so_is_a_copy_of_it() {
         assert_eq!(mode(&place.path("other-name")), 0o600, "{}", case.client);
         assert!(holds_token(&std::fs::read(place.path("other-name")).expect("there")), "{}", case.client);
     }
+}
+
+/// A hub that serves other machines too, with a token of the user's.
+#[tokio::test]
+async fn a_hub_is_found_with_its_own_token_file_at_an_address_that_can_be_reached() {
+    const OWN: &str = "a-token-of-the-user-0123456789";
+    let case = CASES.iter().find(|case| case.client == "zed").expect("a case");
+    let place = place(case, case.content);
+    place.write(".cursor/mcp.json", "{}");
+    let own = place.write("elsewhere/own", OWN);
+    #[cfg(unix)]
+    std::fs::set_permissions(&own, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("it is ours");
+    let mut hub =
+        place.command(["hub", "--http", "0.0.0.0:0", "--http-allow-remote", "--http-host", "mcp.example.com"]);
+    let _hub = hub.args(["--http-token-file", "own"]).stderr(Stdio::null()).spawn().expect("it starts");
+    let info = place.path("state/hub/hub.json");
+    let published = async {
+        loop {
+            let read = std::fs::read(&info).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+            match read {
+                Some(read) => return read["http"].as_str().expect("a URL").to_owned(),
+                None => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    };
+    let url = within("a hub", published).await;
+    assert!(url.starts_with("http://127.0.0.1:"), "{url}");
+    let done = run(&place, &["setup", "zed", "--http"]).await;
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let is = read(case.file, text_of(&place, case));
+    let headers = json!({"Authorization": format!("Bearer {OWN}")});
+    assert_eq!(case.entry(&is), Some(&json!({"url": url, "headers": headers})));
+    let done = run(&place, &["setup", "cursor", &format!("--http={}", url.replace("127.0.0.1", "localhost"))]).await;
+    let said = done.out.split_whitespace().collect::<Vec<_>>().concat();
+    assert!(said.contains(&own.display().to_string().replace(' ', "")) && !said.contains("http_token"), "{done:?}");
+    let told = run(&place, &["doctor", "-v"]).await;
+    assert_eq!(
+        told.out.split_whitespace().collect::<Vec<_>>().join(" ").matches(", where a hub serves").count(),
+        2,
+        "{told:?}"
+    );
 }
 
 #[tokio::test]
