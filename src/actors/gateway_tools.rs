@@ -171,7 +171,7 @@ impl GatewayTools {
         Some(json!({
             "name": self.env.boot,
             "clients": clients.collect::<Vec<Value>>(),
-            "http": self.env.http().map(|address| format!("http://{address}/mcp")),
+            "http": self.env.http_url(),
             "starts": records.starts,
             "calls_taken_over": recovered,
         }))

@@ -92,6 +92,12 @@ impl HttpArgs {
 }
 
 impl HttpSettings {
+    /// Returns the absolute path of the file with the token; `None` if it cannot be written down.
+    pub fn token_file(&self, state: &Path) -> Option<PathBuf> {
+        let file = self.token_file.clone().unwrap_or_else(|| http_token::path_in(state));
+        std::path::absolute(file).ok().filter(|file| file.to_str().is_some())
+    }
+
     /// Checks that it can be served.
     ///
     /// # Errors

@@ -213,11 +213,12 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         let several = Arc::new(Several::start(Arc::clone(&parts), OnWorkers(workers.handle().clone())));
         hub::recover(&parts);
         // Before sessions can come: a hub that cannot serve what it was told to serve does not start.
+        let token_file = http.as_ref().and_then(|http| http.token_file(&state));
         let http = match http {
             Some(http) => Some(http.serve(&parts, &several, &state).await?),
             None => None,
         };
-        let listener = listen(&parts, &folder, &elected, arguments.leave_when_idle)?;
+        let listener = listen(&parts, &folder, &elected, arguments.leave_when_idle, token_file)?;
         drop(starting);
         let (quit, quitting) = mpsc::channel(4);
         parts.env.health.spawn("signals", watch_signals(quit));
@@ -315,7 +316,13 @@ fn take_over(folder: &HubFolder, http: &HttpSettings) -> Result<(Elected, File),
 }
 
 /// Binds the hub's socket, and writes where it is.
-fn listen(parts: &Parts, folder: &HubFolder, elected: &Elected, leaves: bool) -> Result<Listener, String> {
+fn listen(
+    parts: &Parts,
+    folder: &HubFolder,
+    elected: &Elected,
+    leaves: bool,
+    http_token_file: Option<PathBuf>,
+) -> Result<Listener, String> {
     let socket = folder.socket();
     let listener = Listener::bind(&socket)
         .map_err(|error| format!("the hub's socket {} cannot be opened: {error}", socket.display()))?;
@@ -326,7 +333,9 @@ fn listen(parts: &Parts, folder: &HubFolder, elected: &Elected, leaves: bool) ->
         started: seconds(RealHost.now()),
         protocol: NEWEST,
         socket: socket.clone(),
-        http: parts.env.http().map(|address| format!("http://{address}/mcp")),
+        http: parts.env.http_url(),
+        http_at: parts.env.http(),
+        http_token_file,
         leaves,
     };
     if let Err(error) = elected.publish(&info) {

@@ -1,6 +1,6 @@
 //! What a gateway is given at its start, and its state that does not belong to a client or an editor.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -160,6 +160,18 @@ impl Process {
     /// Returns where MCP is served over HTTP; `None` if it is not.
     pub fn http(&self) -> Option<SocketAddr> {
         self.http.get().copied()
+    }
+
+    /// Returns the URL at which programs of this machine reach MCP over HTTP; `None` if it is not served. An address that stands
+    /// for every one of the machine is no address to connect to.
+    pub fn http_url(&self) -> Option<String> {
+        let address = self.http()?;
+        let ip = match address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            ip => ip,
+        };
+        Some(format!("http://{}/mcp", SocketAddr::new(ip, address.port())))
     }
 
     /// Marks the gateway as shutting down.

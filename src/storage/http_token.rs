@@ -44,13 +44,20 @@ pub fn read(host: &dyn Host, path: &Path) -> Result<String, String> {
     let bytes = host
         .read(path, HTTP_TOKEN_MAX_BYTES + 2)
         .map_err(|error| format!("the token for HTTP in {shown} cannot be read: {error}"))?;
-    let text = String::from_utf8(bytes).unwrap_or_default();
+    usable(&String::from_utf8(bytes).unwrap_or_default(), &shown)
+}
+
+/// Returns the token that a text is. `of`: where the text comes from.
+///
+/// # Errors
+/// Why it is none, with the fix. The error has nothing of the text.
+pub fn usable(text: &str, of: &dyn std::fmt::Display) -> Result<String, String> {
     let token = text.trim_end_matches(['\r', '\n']);
     let is_usable = (HTTP_TOKEN_MIN_BYTES..=HTTP_TOKEN_MAX_BYTES).contains(&token.len())
         && token.bytes().all(|byte| byte.is_ascii_graphic());
     if !is_usable {
         return Err(format!(
-            "{shown} has no usable token for HTTP: it must be one line of {HTTP_TOKEN_MIN_BYTES} to {HTTP_TOKEN_MAX_BYTES} visible \
+            "{of} has no usable token for HTTP: it must be one line of {HTTP_TOKEN_MIN_BYTES} to {HTTP_TOKEN_MAX_BYTES} visible \
              ASCII characters, as from openssl rand -hex 32"
         ));
     }

@@ -6,6 +6,7 @@
 
 use std::fs::{File, TryLockError};
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -13,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::platform::host::{Host as _, RealHost, make_private_folder};
 use crate::platform::{local_socket, lock_file};
 
-/// The largest `hub.json` that is read, in bytes. It has a few short fields.
-const INFO_MAX_BYTES: usize = 4096;
+/// The largest `hub.json` that is read, in bytes. It has two paths, of up to 4 KiB each on Linux, and a few short fields.
+const INFO_MAX_BYTES: usize = 16 * 1024;
 
 /// The folder of the hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,12 +38,49 @@ pub struct HubInfo {
     pub protocol: u32,
     /// Where it is reached.
     pub socket: PathBuf,
-    /// Where it serves MCP over HTTP, if it does.
+    /// The URL at which programs of this machine reach it over HTTP, if it serves that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<String>,
+    /// The address at which it listens for HTTP. It may stand for every address of the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http_at: Option<SocketAddr>,
+    /// The file with the token for HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http_token_file: Option<PathBuf>,
     /// Whether a session started it, for as long as sessions need it.
     #[serde(default)]
     pub leaves: bool,
+}
+
+impl HubInfo {
+    /// Whether a URL leads to this hub, without a proxy.
+    pub fn serves(&self, url: &str) -> bool {
+        let (Some(own), Some((ip, port))) = (self.http_at, place_of(url)) else { return false };
+        let is_everywhere = own.ip().is_unspecified();
+        let is_own = match ip {
+            None => own.ip().is_loopback() || is_everywhere,
+            // On Windows a socket of IPv6 does not take connections of IPv4.
+            Some(ip) if is_everywhere => {
+                ip.is_loopback() && (ip.is_ipv4() == own.is_ipv4() || cfg!(unix) && own.is_ipv6())
+            }
+            Some(ip) => ip == own.ip(),
+        };
+        port == own.port() && is_own
+    }
+}
+
+/// Returns the address (`None` for `localhost`) and the port of a URL of HTTP; `None` if it names no address.
+pub fn place_of(url: &str) -> Option<(Option<IpAddr>, u16)> {
+    let host = url.strip_prefix("http://")?.split('/').next()?;
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') => (name, port.parse().ok()?),
+        _ => (host, 80),
+    };
+    if name.eq_ignore_ascii_case("localhost") {
+        return Some((None, port));
+    }
+    let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    Some((Some(name.parse().ok()?), port))
 }
 
 /// The proof that this process is the hub. Dropping it lets another process become the hub.
@@ -143,7 +181,44 @@ mod tests {
 
     fn info(pid: u32) -> HubInfo {
         let (version, hub) = ("0.1.0".to_owned(), "a".repeat(32));
-        HubInfo { pid, version, hub, started: 7.5, protocol: 1, socket: "/x".into(), http: None, leaves: false }
+        let (http, http_at, http_token_file) = (None, None, None);
+        let socket = "/x".into();
+        HubInfo { pid, version, hub, started: 7.5, protocol: 1, socket, http, http_at, http_token_file, leaves: false }
+    }
+
+    #[test]
+    fn a_url_is_a_hubs_if_it_names_its_address_and_its_port() {
+        let own = |at: &str| HubInfo { http_at: Some(at.parse().unwrap()), ..info(7) };
+        for (at, url, serves) in [
+            ("127.0.0.1:80", "http://127.0.0.1/mcp", true),
+            ("127.0.0.1:8787", "http://127.0.0.1:8787/mcp/Castle", true),
+            ("127.0.0.1:8787", "http://LocalHost:8787", true),
+            ("127.0.0.1:8787", "http://127.0.0.1:8788/mcp", false),
+            ("127.0.0.1:8787", "http://127.0.0.2:8787/mcp", false),
+            ("127.0.0.1:8787", "http://[::1]:8787/mcp", false),
+            ("127.0.0.1:8787", "https://127.0.0.1:8787/mcp", false),
+            ("[::1]:8787", "http://[::1]:8787/mcp", true),
+            ("[::1]:8787", "http://localhost:8787/mcp", true),
+            ("[::1]:8787", "http://127.0.0.1:8787/mcp", false),
+            ("0.0.0.0:8787", "http://127.0.0.2:8787/mcp", true),
+            ("0.0.0.0:8787", "http://localhost:8787/mcp", true),
+            ("0.0.0.0:8787", "http://[::1]:8787/mcp", false),
+            ("0.0.0.0:8787", "http://192.0.2.1:8787/mcp", false),
+            ("[::]:8787", "http://127.0.0.1:8787/mcp", cfg!(unix)),
+            ("192.0.2.1:8787", "http://localhost:8787/mcp", false),
+            ("192.0.2.1:8787", "http://192.0.2.1:8787/mcp", true),
+            ("127.0.0.1:8787", "http://mcp.example.com:8787/mcp", false),
+        ] {
+            assert_eq!(own(at).serves(url), serves, "{at} {url}");
+        }
+        assert!(!info(7).serves("http://127.0.0.1:8787/mcp"), "it serves no HTTP");
+    }
+
+    #[test]
+    fn the_file_of_an_older_hub_is_read() {
+        let json = r#"{"pid":7,"version":"0.1.0","hub":"a","started":7.5,"protocol":1,"socket":"/x","http":"http://127.0.0.1:1/mcp"}"#;
+        let older: HubInfo = serde_json::from_str(json).unwrap();
+        assert_eq!((older.http.as_deref(), older.http_token_file), (Some("http://127.0.0.1:1/mcp"), None));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::file::{Original, ReadError, WriteError, Written};
 use crate::limits::ATTEMPTS_MAX;
 use crate::old_servers::{self, OldServer};
 use crate::places::Places;
+use crate::tokens;
 
 /// The wanted content of a client's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +94,7 @@ impl Plan {
                     |there| entry::program(&client.shape, there).is_some() || entry::url(client, there).is_some();
                 if there.is_some_and(|there| !is_ours(there)) {
                     return Err(refused(EditError::Unusual(format!(
-                        "the entry \"{}\" there starts no program, so it is somebody else's; take it out first",
+                        "the entry \"{}\" there starts no program and connects to no hub, so it is somebody else's; take it out first",
                         slot.name
                     ))));
                 }
@@ -165,7 +166,7 @@ impl Plan {
     }
 
     /// Makes the change.
-    fn make(&self) -> Result<Done, WriteError> {
+    fn make(&self, client: &Client) -> Result<Done, WriteError> {
         if !self.changes() {
             return Ok(Done::Already);
         }
@@ -173,7 +174,7 @@ impl Plan {
             self.original.delete()?;
             return Ok(Done::Deleted);
         };
-        let written = self.original.replace(text)?;
+        let written = self.original.replace(text, |text| tokens::token(client, text).is_some())?;
         match self.original.backup() {
             Some(backup) if self.backup_done && backup.text() == text => {
                 // The file now has the same content. A copy that cannot be deleted does no harm.
@@ -208,7 +209,7 @@ pub fn make(client: &Client, file: &Path, places: &Places, wish: Wish<'_>) -> Re
     let mut attempt = 1;
     loop {
         let plan = Plan::of(client, file, places, wish)?;
-        match plan.make() {
+        match plan.make(client) {
             Ok(done) => return Ok((plan, done)),
             Err(WriteError::Changed(_)) if attempt < ATTEMPTS_MAX => attempt += 1,
             Err(error) => return Err(error.into()),

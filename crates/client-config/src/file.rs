@@ -125,10 +125,15 @@ impl Original {
     }
 
     /// Replaces the file's text, unless the file has changed since it was read. The first time, keeps a copy of the old content.
+    /// A text that is secret, and a copy of one, are written so that only the owner can read them.
     ///
     /// # Errors
     /// Returns [`WriteError`].
-    pub fn replace(&self, text: &str) -> Result<Written, WriteError> {
+    pub fn replace(&self, text: &str, is_secret: impl Fn(&str) -> bool) -> Result<Written, WriteError> {
+        let permissions = |text: &str| {
+            let own = self.permissions.clone();
+            if is_secret(text) { own.map(private) } else { own }
+        };
         if self.permissions.as_ref().is_some_and(Permissions::readonly) {
             return Err(WriteError::ReadOnly(self.path.clone()));
         }
@@ -141,25 +146,37 @@ impl Original {
             None => Written::New,
             Some(bytes) => {
                 let backup = self.backup_path();
-                match create(&backup, bytes, self.permissions.as_ref()) {
+                match create(&backup, bytes, permissions(self.text()).as_ref()) {
                     Ok(()) => {
                         // If the copy cannot be given to the file's owner, its content is still saved.
                         let _ = owner.give(&backup);
                         Written::BackedUp(backup)
                     }
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Written::EarlierBackup(backup),
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                        if let Some(earlier) = self.backup().filter(|earlier| is_secret(earlier.text())) {
+                            // Who wrote it may be another user. Then it stays as it is.
+                            let _ = earlier.permissions.map(private).map(|wanted| fs::set_permissions(&backup, wanted));
+                        }
+                        Written::EarlierBackup(backup)
+                    }
                     Err(error) => return Err(WriteError::Refused { path: backup, error }),
                 }
             }
         };
         let temporary = folder.join(format!(".holdfast-{}-{:08x}.tmp", std::process::id(), fastrand::u32(..)));
         let bytes = self.bytes_of(text);
-        let made = create(&temporary, &bytes, self.permissions.as_ref());
+        let wanted = permissions(text);
+        let made = create(&temporary, &bytes, wanted.as_ref());
         // A rename would remove the file's other hard links, or make us its owner. In these cases the file is written in place.
         let in_place = self.exists() && made.is_ok() && (owner.other_names || owner.give(&temporary).is_err());
         let done = made.map_err(refused).and_then(|()| self.unchanged()).and_then(|()| {
-            let done =
-                if in_place { overwrite(&self.path, &bytes) } else { (self.disk.rename)(&temporary, &self.path) };
+            let done = if in_place {
+                // Before the text is there. Another user's file keeps its mode.
+                let _ = wanted.filter(|_| is_secret(text)).map(|wanted| fs::set_permissions(&self.path, wanted));
+                overwrite(&self.path, &bytes)
+            } else {
+                (self.disk.rename)(&temporary, &self.path)
+            };
             done.map_err(refused)
         });
         if done.is_err() || in_place {
@@ -256,6 +273,16 @@ fn bounded(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     fs::File::open(path)?.take(FILE_MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() <= FILE_MAX_BYTES).then_some(bytes))
+}
+
+/// Returns the permissions without those of other users.
+fn private(permissions: Permissions) -> Permissions {
+    #[cfg(unix)]
+    let permissions = {
+        use std::os::unix::fs::PermissionsExt as _;
+        Permissions::from_mode(permissions.mode() & 0o700)
+    };
+    permissions
 }
 
 /// Creates a file with these bytes. It gets the permissions of the old file; without one, only its owner can read it.

@@ -6,7 +6,8 @@
 //! is a planned change of one file, which can be shown; [`make`] carries it out. [`Standing`] is the setup state of a client.
 //!
 //! Before an edit is written, its result is parsed and checked. A file is replaced as a whole, or written in place if a
-//! replacement would lose its owner or its other hard links. It also keeps its mode. A copy of its first state stays next to it
+//! replacement would lose its owner or its other hard links. It also keeps its mode, but only
+//! its owner can read it once it has a token. A copy of its first state stays next to it
 //! until the entry is removed. A file that cannot be parsed is never written.
 //!
 //! ```
@@ -29,6 +30,7 @@ mod old_servers;
 mod owner;
 mod places;
 mod standing;
+mod tokens;
 
 pub use change::{ChangeError, Done, Plan, Wish, files, make};
 pub use clients::{Base, CLIENTS, Client, Given, Http, On, Remote, Shape, Spot, TokenPlace, named};
@@ -40,3 +42,4 @@ pub use old_servers::OldServer;
 pub use owner::Owner;
 pub use places::{Places, System};
 pub use standing::{BrokenError, Standing, State};
+pub use tokens::without_tokens;

@@ -7,3 +7,7 @@ pub const FILE_MAX_BYTES: usize = 64 * 1024 * 1024;
 pub const DEPTH_MAX: usize = 64;
 /// The number of attempts to change a file that another program keeps changing at the same time.
 pub const ATTEMPTS_MAX: usize = 5;
+
+/// The shortest token that is sought in a text, in bytes. A hub takes none of less than 16; a shorter word may also mean something
+/// else.
+pub const TOKEN_MIN_BYTES: usize = 8;

@@ -1,6 +1,7 @@
 //! Checks the AI clients on this machine: whether each starts this program.
 
 use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use holdfast_client_config::{Standing, State};
@@ -12,8 +13,7 @@ use crate::config::Config;
 use crate::core::user_text;
 use crate::protocol::mcp::clients::{a_name_of, labelled};
 use crate::protocol::text::clean;
-use crate::services::mcp::is_loopback;
-use crate::storage::hub_folder::HubFolder;
+use crate::storage::hub_folder::{HubFolder, HubInfo, place_of};
 
 /// Returns a finding for each client that is installed or has an entry, one for each entry of an old server, and one for each
 /// client that shows fewer tools than holdfast lists. `listed`: the tools that holdfast lists, if known.
@@ -26,8 +26,8 @@ pub(super) fn clients(config: &Config, project: Option<&Path>, listed: Option<&L
     let in_project = |one: &Standing| own.iter().any(|other| other.client.name == one.client.name && has_entry(other));
     let there = |standing: &&Standing| has_entry(standing) || (standing.sign.is_some() && !in_project(standing));
     let of_project = own.iter().filter(|standing| has_entry(standing));
-    let hub = config.state_dir.as_deref().and_then(|state| HubFolder::of(state).running()).and_then(|hub| hub.http);
-    let of_client = |standing| of_client(standing, hub.as_deref());
+    let hub = config.state_dir.as_deref().and_then(|state| HubFolder::of(state).running());
+    let of_client = |standing| of_client(standing, hub.as_ref());
     let mut findings: Vec<Finding> = standings.iter().filter(there).chain(of_project).map(of_client).collect();
     let starts_us = |one: &Standing| {
         let same = |other: &&Standing| other.client.name == one.client.name && other.is_configured();
@@ -56,8 +56,8 @@ pub(super) fn clients(config: &Config, project: Option<&Path>, listed: Option<&L
     findings.into_iter().chain([none]).collect()
 }
 
-/// Returns the finding about a client. `hub`: where the hub of this machine serves HTTP, if it does.
-fn of_client(standing: &Standing, hub: Option<&str>) -> Finding {
+/// Returns the finding about a client. `hub`: the hub of this machine, if one runs.
+fn of_client(standing: &Standing, hub: Option<&HubInfo>) -> Finding {
     let (title, file) = (title(standing.client), standing.file.display());
     let (why, fix) = (clean(&why(standing).unwrap_or_default()), fix(standing).unwrap_or_default());
     match &standing.state {
@@ -66,13 +66,13 @@ fn of_client(standing: &Standing, hub: Option<&str>) -> Finding {
             let says = format!("{title} connects to {} ({file})", clean(url));
             match at_this_machine(url) {
                 None => Finding::ok("client", format!("{says}; whether a hub serves there is not checked")),
-                Some(port) if hub.and_then(at_this_machine) == Some(port) => {
+                Some(_) if hub.is_some_and(|hub| hub.serves(url)) => {
                     Finding::ok("client", format!("{says}, where a hub serves"))
                 }
-                Some(port) => Finding::problem(
+                Some(address) => Finding::problem(
                     "client",
                     format!("{says}, where no hub serves"),
-                    format!("holdfast hub --http 127.0.0.1:{port}"),
+                    format!("holdfast hub --http {address}"),
                 ),
             }
         }
@@ -87,9 +87,8 @@ fn of_client(standing: &Standing, hub: Option<&str>) -> Finding {
     }
 }
 
-/// Returns the port of a URL of this machine; `None` if it is of another one.
-fn at_this_machine(url: &str) -> Option<u16> {
-    let host = url.strip_prefix("http://")?.split('/').next()?;
-    let port = host.rsplit_once(':').filter(|(_, port)| !port.contains(']')).map_or(Ok(80), |(_, port)| port.parse());
-    port.ok().filter(|_| is_loopback(host))
+/// Returns the address of a URL of this machine; `None` if it is of another one.
+fn at_this_machine(url: &str) -> Option<SocketAddr> {
+    let (ip, port) = place_of(url)?;
+    Some(SocketAddr::new(ip.unwrap_or(Ipv4Addr::LOCALHOST.into()), port)).filter(|address| address.ip().is_loopback())
 }

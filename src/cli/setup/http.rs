@@ -33,14 +33,17 @@ impl OverHttp {
             return Err((Exit::Usage, "--http starts no program: use --shared without npx and uvx".to_owned()));
         }
         let state = complete::state();
-        let served = || state.as_deref().and_then(|state| HubFolder::of(state).running())?.http;
+        let hub = state.as_deref().and_then(|state| HubFolder::of(state).running());
+        let served = || hub.as_ref()?.http.clone();
         let url = named.map(str::to_owned).or_else(served).ok_or_else(|| {
             let why = "no hub serves HTTP here. Start one, as in `holdfast hub --http 127.0.0.1:8787`, or name its URL, as in \
                        --http=http://127.0.0.1:8787";
             (Exit::Failed, why.to_owned())
         })?;
         let url = Url::of(&url).map_err(|why| (Exit::Usage, why))?;
-        let token_file = state.filter(|_| is_loopback(url.host)).map(|state| http_token::path_in(&state));
+        let of_hub = hub.filter(|hub| hub.serves(url.origin)).and_then(|hub| hub.http_token_file);
+        let of_state = || state.filter(|_| is_loopback(url.host)).map(|state| http_token::path_in(&state));
+        let token_file = of_hub.or_else(of_state);
         let whose = match (project, shared) {
             // A path of this machine is nothing for a team.
             (Some(project), Some(_)) => project.file_name().map(|name| name.to_string_lossy().into_owned()),
@@ -84,7 +87,7 @@ impl OverHttp {
 
     fn token(&self, title: &str) -> Result<String, (Exit, String)> {
         if let Some(token) = variable(TOKEN_VARIABLE) {
-            return Ok(token);
+            return http_token::usable(&token, &TOKEN_VARIABLE).map_err(|why| (Exit::Failed, why));
         }
         let needs = format!(
             "{title} is not known to take the token from an environment variable, so its file needs the token itself. Set \

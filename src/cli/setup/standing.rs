@@ -78,7 +78,7 @@ pub fn why(standing: &Standing) -> Option<String> {
         State::Connects { url } => Some(format!("it connects to {url}")),
         State::Stale { program } => Some(format!("it starts {program}, which does not exist")),
         State::Other { program } => Some(format!("it starts {}", program.display())),
-        State::NoProgram => Some(format!("the entry \"{ENTRY_NAME}\" there starts no program")),
+        State::NoProgram => Some(format!("the entry \"{ENTRY_NAME}\" there starts no program and connects to no hub")),
         State::Broken(error) => Some(error.to_string()),
     }
 }

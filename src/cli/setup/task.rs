@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use holdfast_client_config::{
     Aim, ChangeError, Client, Done, ENTRY_NAME, Endpoint, Launch, Places, Plan, Standing, State, Token, Wish, Written,
-    files, make, snippet,
+    files, make, snippet, without_tokens,
 };
 
 use super::arguments::{SetupArgs, Shared, complain};
@@ -76,7 +76,8 @@ impl Task<'_> {
     fn show(&self, file: &Path) -> Result<Exit, ChangeError> {
         let plan = Plan::of(self.client, file, self.places, self.wish)?;
         if plan.changes() {
-            output::bytes(self.without_token(&diff(&plan)).as_bytes());
+            let files = [plan.before().unwrap_or_default(), plan.after().unwrap_or_default()];
+            output::bytes(without_tokens(self.client, &diff(&plan), &files).as_bytes());
         } else {
             output::hung("", &self.already(plan.path()));
         }
@@ -153,17 +154,10 @@ impl Task<'_> {
         if let Some(aim) = self.wish.aim() {
             let keys = self.client.keys.join(".");
             output::complain(&format!("Add this to the file by hand, and keep what is already under {keys}:"));
-            output::bytes(self.without_token(&snippet(self.client, aim)).as_bytes());
+            let snippet = snippet(self.client, aim);
+            output::bytes(without_tokens(self.client, &snippet, &[&snippet]).as_bytes());
         }
         Exit::Failed
-    }
-
-    /// Returns a text that people may pass on.
-    fn without_token(&self, text: &str) -> String {
-        match self.wish.aim() {
-            Some(Aim::Connect(Endpoint { token: Token::Text(token), .. })) => text.replace(token.as_str(), "TOKEN"),
-            _ => text.to_owned(),
-        }
     }
 
     fn already(&self, path: &Path) -> String {
@@ -210,7 +204,7 @@ impl Task<'_> {
             Done::Already | Done::Restored | Done::Deleted => {}
         }
         match self.wish.aim() {
-            Some(_) if *done == Done::Already => {}
+            Some(aim) if *done == Done::Already => self.tell_who_may_read(file, aim),
             Some(Aim::Start(launch)) => self.say_what_follows(launch),
             Some(Aim::Connect(endpoint)) => self.say_what_follows_over_http(file, endpoint),
             None => {}
@@ -237,7 +231,12 @@ impl Task<'_> {
                 ),
             );
         }
-        if matches!(endpoint.token, Token::Text(_)) && filesystem::others_may_read(file) {
+        self.tell_who_may_read(file, Aim::Connect(endpoint));
+    }
+
+    /// Says if others may read the token in a file. It is written as private, but may be older, or another user's.
+    fn tell_who_may_read(&self, file: &Path, aim: Aim<'_>) {
+        if matches!(aim, Aim::Connect(Endpoint { token: Token::Text(_), .. })) && filesystem::others_may_read(file) {
             row("note", &format!("other users of this machine may read the token: chmod 600 {}", quoted(file)));
         }
     }

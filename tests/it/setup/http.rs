@@ -1,13 +1,15 @@
 //! `holdfast setup CLIENT --http`: what an entry says that connects to a hub, and that no token lands where others read it.
 
 use std::collections::BTreeMap;
+use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::reading::read;
 use super::table::{CASES, Case, row};
 use super::{files, layouts, text};
-use crate::binary::{Done, Place, finish};
+use crate::binary::{Done, Place, finish, within};
 
 const URL: &str = "http://127.0.0.1:8787/mcp";
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
@@ -192,6 +194,133 @@ async fn what_cannot_be_is_refused_with_the_fix_and_a_dry_run_shows_no_token() {
     let shown = run(&place, &["setup", "zed", "--http=http://127.0.0.1:1", "--dry-run"]).await;
     assert!(shown.out.contains("Bearer TOKEN") && !shown.out.contains(TOKEN), "{shown:?}");
     assert_eq!(of_clients(&place), before);
+}
+
+#[tokio::test]
+async fn a_dry_run_shows_no_token_that_the_file_has_already() {
+    let (url, other) = (format!("--http={URL}"), "fedcba9876543210\"fedc\\ba98'7654");
+    for case in CASES.iter().filter(|case| expected(case.client, URL).is_some_and(|is| is.to_string().contains(TOKEN)))
+    {
+        let place = place(case, case.content);
+        let with = |token: &str, words: &[&str]| {
+            let mut command = place.command(["setup", case.client].into_iter().chain(words.iter().copied()));
+            command.env("HOLDFAST_HTTP_TOKEN", token);
+            command
+        };
+        for token in [TOKEN, other] {
+            assert_eq!(finish(with(token, &[&url]), b"").await.code, Some(0), "{}", case.client);
+            let before = of_clients(&place);
+            let shows = [
+                with(token, &["--remove", "--dry-run"]),
+                with(token, &["--dry-run"]),
+                with("a-new-token-\"of\"-the-hub", &[&url, "--dry-run"]),
+            ];
+            for (at, command) in shows.into_iter().enumerate() {
+                let shown = finish(command, b"").await;
+                let what = format!("{} {at} {token}: {shown:?}", case.client);
+                assert!(shown.code == Some(0) && shown.out.contains("Bearer TOKEN"), "{what}");
+                let leaks = ["0123456789", "fedc", "ba98", "7654", "a-new-token", "of", "-the-hub"];
+                let leaked = |line: &str| leaks.iter().any(|part| line.contains(part));
+                let of_header = |line: &&str| line.contains("Authorization");
+                assert!(shown.out.lines().filter(of_header).count() > 0, "{what}");
+                assert!(!shown.out.lines().filter(of_header).any(leaked), "{what}");
+                assert!(!shown.out.contains("0123456789") && !shown.out.contains("fedcba"), "{what}");
+            }
+            assert_eq!(of_clients(&place), before, "{}", case.client);
+        }
+        for unusable in ["short", "a token with blanks in it", "one-line-and-then\nanother"] {
+            let refused = finish(with(unusable, &[&url]), b"").await;
+            assert!(
+                refused.code == Some(1) && refused.err.contains("HOLDFAST_HTTP_TOKEN has no usable"),
+                "{refused:?}"
+            );
+            assert!(!refused.err.contains(unusable), "{refused:?}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_with_the_token_is_its_owners_alone_and_so_is_a_copy_of_it() {
+    use std::fs::{Permissions, hard_link, remove_file, set_permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = |path: &std::path::Path| path.metadata().expect("there").permissions().mode() & 0o777;
+    let url = format!("--http={URL}");
+    for case in CASES {
+        let Some(entry) = expected(case.client, URL) else { continue };
+        let place = place(case, case.content);
+        let (file, backup) = (place.path(case.file), place.path(&format!("{}.holdfast-backup", case.file)));
+        let open = |path: &std::path::Path| set_permissions(path, Permissions::from_mode(0o644)).expect("ours");
+        open(&file);
+        let done = run(&place, &["setup", case.client, &url]).await;
+        if !entry.to_string().contains(TOKEN) {
+            assert_eq!((mode(&file), mode(&backup)), (0o644, 0o644), "{}: no token: {done:?}", case.client);
+            continue;
+        }
+        assert_eq!((mode(&file), mode(&backup)), (0o600, 0o644), "{}: {done:?}", case.client);
+        assert!(!done.out.contains("chmod"), "{done:?}");
+
+        // Somebody opens it.
+        open(&file);
+        let again = run(&place, &["setup", case.client, &url]).await;
+        assert!(again.out.contains("already set up") && again.out.contains("chmod 600"), "{again:?}");
+        remove_file(&backup).expect("there");
+        run(&place, &["setup", case.client]).await;
+        assert_eq!((mode(&file), mode(&backup)), (0o644, 0o600), "{}: the copy has the token", case.client);
+        open(&backup);
+        run(&place, &["setup", case.client, &url]).await;
+        assert_eq!((mode(&file), mode(&backup)), (0o600, 0o600), "{}: an earlier copy", case.client);
+
+        // A file with another name is written in place.
+        run(&place, &["setup", case.client]).await;
+        hard_link(&file, place.path("other-name")).expect("made");
+        open(&file);
+        let done = run(&place, &["setup", case.client, &url]).await;
+        assert!(done.code == Some(0) && !done.out.contains("chmod"), "{done:?}");
+        assert_eq!(mode(&place.path("other-name")), 0o600, "{}", case.client);
+        assert!(holds_token(&std::fs::read(place.path("other-name")).expect("there")), "{}", case.client);
+    }
+}
+
+/// A hub that serves other machines too, with a token of the user's.
+#[tokio::test]
+async fn a_hub_is_found_with_its_own_token_file_at_an_address_that_can_be_reached() {
+    const OWN: &str = "a-token-of-the-user-0123456789";
+    let case = CASES.iter().find(|case| case.client == "zed").expect("a case");
+    let place = place(case, case.content);
+    place.write(".cursor/mcp.json", "{}");
+    let own = place.write("elsewhere/own", OWN);
+    #[cfg(unix)]
+    std::fs::set_permissions(&own, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("it is ours");
+    let mut hub =
+        place.command(["hub", "--http", "0.0.0.0:0", "--http-allow-remote", "--http-host", "mcp.example.com"]);
+    let _hub = hub.args(["--http-token-file", "own"]).stderr(Stdio::null()).spawn().expect("it starts");
+    let info = place.path("state/hub/hub.json");
+    let published = async {
+        loop {
+            let read = std::fs::read(&info).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+            match read {
+                Some(read) => return read["http"].as_str().expect("a URL").to_owned(),
+                None => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    };
+    let url = within("a hub", published).await;
+    assert!(url.starts_with("http://127.0.0.1:"), "{url}");
+    let done = run(&place, &["setup", "zed", "--http"]).await;
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let is = read(case.file, text_of(&place, case));
+    let headers = json!({"Authorization": format!("Bearer {OWN}")});
+    assert_eq!(case.entry(&is), Some(&json!({"url": url, "headers": headers})));
+    let done = run(&place, &["setup", "cursor", &format!("--http={}", url.replace("127.0.0.1", "localhost"))]).await;
+    let said = done.out.split_whitespace().collect::<Vec<_>>().concat();
+    assert!(said.contains(&own.display().to_string().replace(' ', "")) && !said.contains("http_token"), "{done:?}");
+    let told = run(&place, &["doctor", "-v"]).await;
+    assert_eq!(
+        told.out.split_whitespace().collect::<Vec<_>>().join(" ").matches(", where a hub serves").count(),
+        2,
+        "{told:?}"
+    );
 }
 
 #[tokio::test]

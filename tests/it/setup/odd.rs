@@ -44,7 +44,10 @@ async fn a_sound_file_of_another_shape_is_refused_with_the_reason() {
         ("[]", "not an object"),
         ("{\"mcpServers\": []}", "not an object"),
         ("{\"mcpServers\": {}, \"mcpServers\": {}}", "twice"),
-        ("{\"mcpServers\": {\"holdfast\": {\"url\": \"http://127.0.0.1:1/\"}}}", "starts no program"),
+        (
+            "{\"mcpServers\": {\"holdfast\": {\"url\": \"http://127.0.0.1:1/\"}}}",
+            "starts no program and connects to no hub",
+        ),
         ("{\"mcpServers\": {\"holdfast\": 1}}", "starts no program"),
     ];
     for (content, why) in odd {

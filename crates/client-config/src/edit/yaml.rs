@@ -253,7 +253,7 @@ pub(super) fn set(text: &str, slot: Slot<'_>, field: &str, value: &Value) -> Res
             let replaceable = match &old.kind {
                 Kind::Scalar(..) => true,
                 Kind::List(_) => text[old.span.start..].starts_with('['),
-                Kind::Map { .. } => false,
+                Kind::Map { block, .. } => !block,
             };
             if !(on_one_line && replaceable) {
                 return Err(EditError::Unusual(format!("\"{field}\" is not a value on one line")));
