@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::de::value::Error as ProbeError;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer as _, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
-use toml_edit::{ImDocument, Item, Key};
+use toml_edit::{ImDocument, Item, Key, Value};
 
 use crate::config::MetricsChoice;
 use crate::limits::{CLIENT_SETTINGS_MAX, CONFIG_FILE_MAX_BYTES, PROJECT_SETTINGS_MAX};
@@ -348,7 +348,13 @@ impl Reader {
     fn projects(&mut self, places: &Places) -> Vec<(String, ProjectSection)> {
         let mut said = Vec::new();
         for (name, line, settings) in self.named::<ProjectSection>(PROJECT_SETTINGS_MAX) {
-            if !name.contains(['/', '\\']) {
+            // No folder has such a name: the choice would hold nowhere.
+            if name.contains('*') || name.trim().is_empty() {
+                let says = format!("[projects.\"{}\"] names no project", clean(&name));
+                self.told.add(true, line, &says, "write the whole name of the project's folder, or its whole path");
+                continue;
+            }
+            if !name.contains(['/', '\\']) && !matches!(name.as_str(), "." | ".." | "~") {
                 said.push((name, settings));
                 continue;
             }
@@ -392,13 +398,13 @@ impl Reader {
         read.collect()
     }
 
-    /// Reports a section as wrong, if the file has it. `grave`: every call is refused for it; a section with the keys of
-    /// `[policy]` is always grave.
+    /// Reports a section as wrong, if the file has it. `grave`: every call is refused for it; a section that
+    /// [`forbids`] something is always grave.
     fn refuse(&mut self, name: &'static str, grave: bool, says: &str, fix: &str) {
         self.taken.push(name);
         let Self { document: Some(document), told, .. } = self else { return };
         if let Some((key, item)) = document.get_key_value(name) {
-            let grave = grave || holds_rules(item);
+            let grave = grave || forbids(name, item);
             told.add(grave, place_of(document.raw(), key, item), says, fix);
         }
     }
@@ -413,16 +419,16 @@ impl Reader {
             let document = document.as_ref();
             let key = document.and_then(|document| document.get_key_value(name));
             let line = key.and_then(|(key, item)| place_of(document?.raw(), key, item));
-            // Keys of `[policy]` outside of a known section: somebody meant to forbid something.
-            let rules = keys_of::<PolicySection>();
-            let meant = if holds_rules(item) || rules.contains(&name) {
-                Some(PolicySection::NAME)
-            } else {
-                nearest(name, SECTIONS.iter().copied())
-            };
-            let grave = meant.is_some_and(|section| GUARDS.contains(&section));
+            let meant = meant_section(name, item);
+            let grave = meant.is_some_and(|section| GUARDS.contains(&section)) || forbids(name, item);
             let fix = match meant {
+                Some(section @ (ClientSettings::NAME | ProjectSection::NAME)) => {
+                    format!("write [{section}.NAME] on a line of its own if that is what you mean, or remove it")
+                }
                 Some(section) => format!("write [{section}] if that is what you mean, or remove it"),
+                None if chooses_tools(name) => {
+                    "write it below [clients.NAME] or [projects.NAME] if you choose tools, or remove it".to_owned()
+                }
                 None => format!("remove it: there are [{}]", SECTIONS.join("], [")),
             };
             told.add(grave, line, &format!("there is no section [{}]", clean(name)), &fix);
@@ -436,22 +442,23 @@ fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, i
     let fix = format!("write it as in: {}", T::EXAMPLE);
     let (Some(table), Ok(value)) = (item.as_table_like(), item.clone().into_value()) else {
         let says = format!("{title} must be a section with keys");
-        let guards = T::GUARDS || T::RULES.contains(&key.get());
+        // It may be a choice of tools, written in another form.
+        let guards = T::GUARDS || !T::RULES.is_empty() || forbids(T::NAME, item);
         told.add(guards, place_of(text, key, item), &says, &format!("write {title} on a line of its own"));
         return None;
     };
     let keys = keys_of::<T>();
     let mut whole = true;
-    for (name, _) in table.iter().filter(|(name, _)| !keys.contains(name)) {
+    for (name, item) in table.iter().filter(|(name, _)| !keys.contains(name)) {
         let line = table.get_key_value(name).and_then(|(key, item)| place_of(text, key, item));
         let fix = match nearest(name, keys.iter().copied()) {
             Some(key) => format!("write {key} if that is what you mean, or remove it"),
             None => format!("remove it: its keys are {}", keys.join(", ")),
         };
-        // A key of `[policy]` under another header, or a misspelt one that chooses tools: somebody meant to forbid something.
+        // A rule under another header, or a misspelt key that chooses tools: somebody meant to forbid something.
         let chooses = nearest(name, keys.iter().copied()).is_some_and(|key| T::RULES.contains(&key));
         let chosen = T::RULES.iter().any(|key| table.contains_key(key));
-        let grave = T::GUARDS || chooses || chosen || keys_of::<PolicySection>().contains(&name);
+        let grave = T::GUARDS || chooses || chosen || forbids(name, item);
         told.add(grave, line, &format!("{title} has no key \"{}\"", clean(name)), &fix);
         whole = false;
     }
@@ -473,14 +480,42 @@ fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, i
     }
 }
 
-/// Whether a table has keys of `[policy]`, or a section in it chooses tools.
-fn holds_rules(item: &Item) -> bool {
+/// The section that a name at the top of the file probably means.
+fn meant_section(name: &str, item: &Item) -> Option<&'static str> {
     let rules = keys_of::<PolicySection>();
-    let holds = |item: &Item, keys: &[&str]| {
-        item.as_table_like().is_some_and(|table| keys.iter().any(|key| table.contains_key(key)))
-    };
-    let chooses = |item: &Item| holds(item, ProjectSection::RULES);
-    holds(item, rules) || item.as_table_like().is_some_and(|table| table.iter().any(|(_, item)| chooses(item)))
+    let denies = item.as_table_like().is_some_and(|table| rules.iter().any(|key| table.contains_key(key)));
+    if denies || rules.contains(&name) {
+        return Some(PolicySection::NAME);
+    }
+    // A name in quotes may have the dots of a header in it.
+    nearest(name.split('.').next().unwrap_or(name), SECTIONS.iter().copied())
+}
+
+/// Whether a key is `tools`, or looks more like it than like any other key.
+fn chooses_tools(name: &str) -> bool {
+    let keys = [keys_of::<ClientSettings>(), keys_of::<GatewaySection>(), keys_of::<AuditSection>(), SECTIONS];
+    nearest(name, keys.concat()).is_some_and(|key| ProjectSection::RULES.contains(&key))
+}
+
+/// Whether somebody probably meant to forbid something with a part of the file that is not read: with a rule at any depth of it,
+/// or with a section for clients or projects that has another form than `[clients.NAME]`.
+fn forbids(name: &str, item: &Item) -> bool {
+    fn forbids(name: &str, value: &Value) -> bool {
+        let is_section = |value: &Value| value.is_inline_table();
+        let meant = nearest(name.split('.').next().unwrap_or(name), SECTIONS.iter().copied());
+        let is_named = matches!(meant, Some(ClientSettings::NAME | ProjectSection::NAME));
+        let misformed = match value {
+            Value::InlineTable(table) if !name.contains('.') => !table.iter().all(|(_, value)| is_section(value)),
+            value => !is_section(value),
+        };
+        let within = match value {
+            Value::InlineTable(table) => table.iter().any(|(name, value)| forbids(name, value)),
+            Value::Array(values) => values.iter().any(|value| forbids("", value)),
+            _ => false,
+        };
+        keys_of::<PolicySection>().contains(&name) || chooses_tools(name) || is_named && misformed || within
+    }
+    item.clone().into_value().is_ok_and(|value| forbids(name, &value))
 }
 
 /// Returns the line of a key in the file, beginning with 1.

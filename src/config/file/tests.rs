@@ -58,6 +58,9 @@ fn what_is_wrong_is_told_with_file_line_key_and_fix() {
         ("[gateway]\nmetrics = 'on'\ndeny = ['x']\n", "FILE, line 3: [gateway] has no key \"deny\"", true),
         ("[clients.codex]\ndeny = ['x']\n", "FILE, line 2: [clients.codex] has no key \"deny\"", true),
         ("[audit]\nfile = 1\n", "FILE, line 2: [audit] file: invalid type", true),
+        ("tools = ['x']\n", "FILE, line 1: there is no section [tools]; write it below [clients.NAME] or", true),
+        ("['clients.x']\n", "FILE, line 1: there is no section [clients.x]; write [clients.NAME] on a line", false),
+        ("[projects.'*']\n", "FILE, line 1: [projects.\"*\"] names no project; write the whole name of", true),
         (
             "[audit]\nfile = 'a.jsonl'\n",
             "FILE, line 1: [audit] file \"a.jsonl\" would be another file in each folder; write its",
@@ -222,16 +225,56 @@ fn tools_can_be_chosen_for_clients_and_projects_and_a_mistake_there_refuses_ever
         "[projects]\ntools = ['a']\n",
         "[projects.'games/Castle']\ntools = ['a']\n",
         "[project.Castle]\ntools = ['a']\n",
+        "[[projects]]\ntools = ['a']\n",
+        "projects = ['a']\n",
+        "[[projects.Castle]]\ntools = ['a']\n",
+        "[projects]\nCastle = ['a']\n",
+        "projects.Castle = 'a'\n",
+        "[projects.My.Castle]\ntools = ['a']\n",
+        "[projects.'Cast*']\ntools = ['a']\n",
+        "[projects.'*']\ntools = ['a']\n",
+        "[projects.'/x/*']\ntools = ['a']\n",
+        "[projects.'']\ntools = ['a']\n",
+        "[projects.'.']\ntools = ['a']\n",
+        "[project]\nCastle = ['a']\n",
+        "[['projects.Castle']]\ntools = ['a']\n",
+        "[[clients.codex]]\ntools = ['a']\n",
+        "[clients]\ncodex = ['a']\n",
+        "[clients.my.editor]\ntools = ['a']\n",
+        "[clients.'*']\ntools = ['a']\n",
+        "['clients.codex']\ntools = ['a']\n",
+        "'clients.codex' = ['a']\n",
+        "[gateway.clients.codex]\ntools = ['a']\n",
+        "[[gateway.clients.codex]]\ntools = ['a']\n",
+        "[gateway.clients]\ncodex = ['a']\n",
+        "[gateway]\nclients = ['a']\n",
+        "[[gateway]]\nclients.codex.tools = ['a']\n",
+        "[gateway]\ntools = ['a']\n",
+        "[gateway.policy]\ndeny = ['a']\n",
+        "[settings.here.clients.codex]\ntools = ['a']\n",
+        "tools = ['a']\n",
+        "tool = ['a']\n",
     ] {
         let file = user(wrong);
         assert_eq!((file.complaints.len(), file.grave.len()), (1, 1), "{wrong}: {:?}", file.complaints);
+        assert!(file.projects.is_empty() && file.clients.tools().next().is_none(), "{wrong}");
     }
-    for (wrong, grave) in [("[clients.codex]\ntools_mx = 3\n", 0), ("[clients.codex]\npatience = 2\n", 0)] {
+    for wrong in [
+        "[clients.codex]\ntools_mx = 3\n",
+        "[clients.codex]\npatience = 2\n",
+        "[client.codex]\npatience = 300\n",
+        "[gateway]\npatience = 300\n",
+        "[gateway.clients.codex]\npatience = 300\n",
+    ] {
         let file = user(wrong);
-        assert_eq!((file.complaints.len(), file.grave.len()), (1, grave), "{wrong}: {:?}", file.complaints);
+        assert_eq!((file.complaints.len(), file.grave.len()), (1, 0), "{wrong}: {:?}", file.complaints);
     }
-    let rules = project("[clients.codex]\ntools = ['a']\n");
-    assert!(rules.policy.refusal_of_all().is_some(), "it chooses tools, and does not do so there");
+    for choice in
+        ["[clients.codex]\ntools = ['a']\n", "[[clients.codex]]\ntools = ['a']\n", "[projects]\nCastle = ['a']\n"]
+    {
+        let rules = project(choice);
+        assert!(rules.policy.refusal_of_all().is_some(), "it chooses tools, and does not do so there: {choice}");
+    }
     let rules = project("[policy]\ndeny = ['a']\nhide_denied = true\n");
     assert!(rules.policy.hides_denied() && rules.complaints.is_empty());
 }
