@@ -270,7 +270,7 @@ pub struct GatewayArgs {
     pub metrics: Option<MetricsChoice>,
     /// Write the records of the metrics into this folder too, for other users
     ///
-    /// Where Prometheus finds this gateway (PID.json), and the last counts of the one that ended last (holdfast_last_exit.prom).
+    /// Where Prometheus finds this gateway (holdfast-PID.json), and the last counts of the one that ended last (holdfast_last_exit.prom).
     /// Everybody on this machine can read them: a service such as Grafana Alloy or node_exporter. The folder must exist.
     #[arg(
         long,

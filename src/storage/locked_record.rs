@@ -135,11 +135,12 @@ fn judge(record: &Path, lock: io::Result<File>) -> Option<bool> {
 
 /// Returns the sorted paths of the records in a folder, of living and of dead processes. Includes the path that belongs to a lock
 /// file without a record.
-fn records(host: &dyn Host, folder: &Path) -> Vec<PathBuf> {
+fn records(host: &dyn Host, folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let files = host.list(folder).unwrap_or_default();
     // A lock file without a record belongs to a process that is just starting, or was left behind.
     let is_ours = |path: &PathBuf| {
-        let numbered = path.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| stem.parse::<u32>().is_ok());
+        let number = path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.strip_prefix(prefix));
+        let numbered = number.is_some_and(|number| number.parse::<u32>().is_ok());
         numbered && path.extension().is_some_and(|extension| extension == "json" || extension == "lock")
     };
     let mut records: Vec<PathBuf> =
@@ -151,14 +152,22 @@ fn records(host: &dyn Host, folder: &Path) -> Vec<PathBuf> {
 
 /// Returns the sorted records of living processes. Removes the records of dead ones.
 pub fn living(host: &dyn Host, folder: &Path) -> Vec<PathBuf> {
-    records(host, folder).into_iter().filter(|record| lives(record) == Some(true) && host.exists(record)).collect()
+    living_with(host, folder, "")
+}
+
+/// As [`living`], for records whose names begin with `prefix`: in a folder that is not of holdfast alone, other files stay.
+pub fn living_with(host: &dyn Host, folder: &Path, prefix: &str) -> Vec<PathBuf> {
+    records(host, folder, prefix)
+        .into_iter()
+        .filter(|record| lives(record) == Some(true) && host.exists(record))
+        .collect()
 }
 
 /// Removes what killed processes left in the state folder: at most [`LEFTOVERS_AT_ONCE`] files of each kind in each of its
 /// folders.
 pub fn reap(host: &dyn Host, state: &Path) {
     for name in ["run", "metrics"] {
-        let records = records(host, &state.join(name)).into_iter();
+        let records = records(host, &state.join(name), "").into_iter();
         records.filter(|record| lives(record) == Some(false)).take(LEFTOVERS_AT_ONCE).for_each(drop);
     }
     for name in ["run", "metrics", "catalogues", "results"] {

@@ -217,7 +217,7 @@ async fn late_timers_and_a_clock_that_jumps_are_counted() {
 #[tokio::test(start_paused = true)]
 async fn a_record_that_cannot_be_written_is_a_problem_until_it_is_written() {
     let folder = tempfile::tempdir().unwrap();
-    let record = holdfast::storage::locked_record::path_in(folder.path());
+    let record = folder.path().join(format!("holdfast-{}.json", std::process::id()));
     let obstacle = record.with_extension("lock");
     std::fs::create_dir(&obstacle).unwrap();
     let config = Config { metrics_records: Some(folder.path().to_path_buf()), ..counted() };

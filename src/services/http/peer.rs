@@ -217,7 +217,9 @@ impl Progress {
             if self.kept.is_some() {
                 self.enter(Stage::Idle);
             }
-            if let Some(delivered) = delivered {
+            // The system takes the answer for a client that is gone too. One that only closed its sending side has it, and its result is
+            // kept for nobody.
+            if let Some(delivered) = delivered.filter(|_| !*self.hung_up.borrow()) {
                 delivered();
             }
         } else if was_blocked {

@@ -20,6 +20,8 @@ use crate::telemetry::metrics::project_label;
 
 /// The label that tells Prometheus which hubs follow each other: they have the same name, each with its own pid and port.
 const HUB_LABEL: &str = "__meta_holdfast_hub";
+/// How the names of records begin in a folder that the user names. It may have files of other programs, which must stay.
+const SHARED_PREFIX: &str = "holdfast-";
 /// How much of a hub's name stands in the label. The whole name is for editors only, which recognise the hub by it.
 const HUB_NAME_LENGTH: usize = 8;
 
@@ -85,15 +87,16 @@ async fn keep_in(shown: &impl Shown, address: SocketAddr, folder: PathBuf, reade
 /// one that is made here could be read by nobody else.
 async fn claim(host: &Arc<dyn Host>, folder: &Path, readers: Readers) -> io::Result<StateRecord> {
     let (there, below) = (Arc::clone(host), folder.to_path_buf());
+    let prefix = if readers == Readers::All { SHARED_PREFIX } else { "" };
     let swept = crate::platform::host::run(&**host, move || {
         if readers == Readers::All {
             std::fs::metadata(&below)?;
         }
-        locked_record::living(&*there, &below);
+        locked_record::living_with(&*there, &below, prefix);
         Ok::<(), io::Error>(())
     });
     swept.await.unwrap_or(Ok(()))?;
-    StateRecord::claim(host, locked_record::path_in(folder)).await
+    StateRecord::claim(host, folder.join(format!("{prefix}{}.json", std::process::id()))).await
 }
 
 /// Says why a folder has no record, and what to do.

@@ -55,6 +55,31 @@ async fn a_kept_connection_serves_one_request_after_the_other_and_a_half_closed_
     assert_eq!(room.runs("half"), 1);
 }
 
+/// A client that gives up closes its connection in good order, and the system still takes an answer for it.
+#[tokio::test]
+async fn the_result_of_a_call_whose_client_gave_up_waits_under_its_id() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet"]);
+    let hub = Hub::start(&room);
+    let path = path(&room);
+    hub.call(&path, "echo", json!({})).await;
+    let mut gives_up = hub.connect().await;
+    gives_up.send(&hub.asks(&path, &call("count", json!({"key": "left", "hold": true})))).await;
+    until_async("the call runs", async || room.runs("left") == 1).await;
+    gives_up.hang_up().await;
+    drop(gives_up);
+    unity.order("release");
+    let mut told = String::new();
+    until_async("its result", async || {
+        let calls = hub.call(&path, "holdfast_calls", json!({"limit": 5})).await.to_string();
+        let id = calls.split(|c: char| !c.is_ascii_hexdigit() && c != '-').find(|word| word.len() == 36);
+        told = hub.call(&path, "holdfast_result", json!({"call_id": id.expect("a call")})).await.to_string();
+        !told.contains("not finished")
+    })
+    .await;
+    assert!(told.contains("Runs"), "{told}");
+}
+
 /// What two programs on the way could read as different requests is refused, or ends the connection behind the first one.
 #[tokio::test]
 async fn nothing_is_smuggled_in_behind_another_request() {

@@ -143,7 +143,7 @@ fn another_user_finds_the_basic_metrics_in_a_folder_that_everybody_may_read() {
     let arguments = ["--metrics=basic", "--metrics-records", &folder, "--project", &project];
     let mut client = Client::open(&room, &arguments);
     client.echoes();
-    let copy = shared.join(format!("{}.json", client.pid()));
+    let copy = shared.join(format!("holdfast-{}.json", client.pid()));
     let named =
         |path: &PathBuf| std::fs::read_to_string(path).is_ok_and(|text| text.contains("\"project\":\"project\""));
     until("the record", || named(&copy));
@@ -206,7 +206,7 @@ fn a_folder_for_records_that_is_missing_is_told_costs_nothing_and_is_used_once_i
     assert!(!missing.exists(), "nobody else could read it");
 
     std::fs::create_dir(&missing).expect("a folder");
-    let copy = missing.join(format!("{}.json", client.pid()));
+    let copy = missing.join(format!("holdfast-{}.json", client.pid()));
     until("the record", || copy.exists());
     until("it is told no longer", || told(&mut client).is_empty());
     let text = std::fs::read(&copy).expect("it is there");

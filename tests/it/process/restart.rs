@@ -151,32 +151,24 @@ fn a_gateway_that_ends_while_a_call_is_looked_for_leaves_it_to_the_next_one() {
     client.close(&room);
 }
 
-/// Ends the session in each way in which a client ends while its call runs.
 #[test]
-fn a_call_whose_client_went_away_is_known_to_the_next_gateway() {
+fn a_call_that_ran_when_its_client_ended_the_session_is_known_to_the_next_gateway() {
     let room = Room::new();
     let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
-    for (key, reads) in [("reads", true), ("gone", false)] {
-        let mut client = open(&room);
-        running(&room, &mut client, key);
-        if !reads {
-            drop(client.take_stdout());
-        }
-        client.close_stdin();
-        client.ended_within(super::SOON);
-        unity.order("release");
-        let mut client = open(&room);
-        let told = takes_over(&mut client);
-        assert!(reads || told.contains("`count`"), "{told}");
-        let calls = client.done("holdfast_calls", &json!({})).body();
-        let calls = calls["calls"].as_array().cloned().unwrap_or_default();
-        let call = calls.iter().find(|call| call["tool"] == "count").map(|call| call["call_id"].to_string());
-        let call = call.unwrap_or_else(|| panic!("{key}: {calls:?}"));
-        let found = result_of(&mut client, call.trim_matches('"'));
-        assert_eq!((found.verdict(), room.runs(key)), (Verdict::Ok, 1), "{key}: {}", found.0);
-        client.kill();
-        std::fs::remove_dir_all(room.state().join("calls")).expect("the records of this round");
-    }
+    let mut client = open(&room);
+    let call = running(&room, &mut client, "kept");
+    client.close_stdin();
+    client.ended_within(super::SOON);
+    let told = client.answer(call);
+    assert_eq!(told.verdict(), Verdict::Unknown, "{}", told.0);
+    let id = named_in(&told.text()).to_owned();
+    unity.order("release");
+    let mut client = open(&room);
+    let text = takes_over(&mut client);
+    assert!(!text.contains("`count`"), "its client has an answer: {text}");
+    let found = result_of(&mut client, &id);
+    assert_eq!((found.verdict(), room.runs("kept")), (Verdict::Ok, 1), "{}", found.0);
+    client.close(&room);
 }
 
 #[test]
