@@ -139,6 +139,8 @@ fn another_user_finds_the_basic_metrics_in_a_folder_that_everybody_may_read() {
     let project = room.project().display().to_string();
     let shared = room.path().join("shared");
     std::fs::create_dir(&shared).expect("a folder");
+    let of_others = ["2024.json", "7.lock"].map(|name| shared.join(name));
+    of_others.iter().for_each(|file| std::fs::write(file, "[]").expect("a file of another program"));
     let folder = shared.display().to_string();
     let arguments = ["--metrics=basic", "--metrics-records", &folder, "--project", &project];
     let mut client = Client::open(&room, &arguments);
@@ -162,6 +164,7 @@ fn another_user_finds_the_basic_metrics_in_a_folder_that_everybody_may_read() {
     client.echoes();
     client.close(&room);
     assert!(!copy.exists(), "it goes with its gateway");
+    assert!(of_others.iter().all(|file| file.exists()));
     let words = shared.join("holdfast_last_exit.prom");
     let text = std::fs::read_to_string(&words).expect("last words");
     assert!(has(&text, "holdfast_last_exit_tool_calls{verdict=\"ok\",cause=\"\"} 2"), "{text}");
@@ -214,6 +217,7 @@ fn a_folder_for_records_that_is_missing_is_told_costs_nothing_and_is_used_once_i
     client.echoes();
     client.close(&room);
     assert!(!copy.exists(), "it goes with its gateway");
+    assert!(of_others.iter().all(|file| file.exists()));
     readable_by_all(&missing.join("holdfast_last_exit.prom"));
 }
 
