@@ -78,7 +78,7 @@ pub fn take_over(state: &Path, own: &CallFile, project: &Path, client: Option<&s
         };
         let age = RealHost.now().duration_since(changed).unwrap_or_default();
         let is_large = |meta: fs::Metadata| meta.len() > (CALL_RECORDS_FILE_MAX_BYTES + CALL_RECORDS_MAX_BYTES) as u64;
-        if age > LEFT_CALLS_MAX_AGE || path.symlink_metadata().is_ok_and(|meta| is_large(meta)) {
+        if age > LEFT_CALLS_MAX_AGE || path.symlink_metadata().is_ok_and(is_large) {
             remove(&path);
             continue;
         }
