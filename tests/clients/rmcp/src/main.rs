@@ -144,7 +144,9 @@ impl Proof {
         let wanted = if self.modern { ProtocolVersion::V_2026_07_28 } else { ProtocolVersion::V_2025_11_25 };
         insist(info.protocol_version == wanted, || format!("protocolVersion is {}", info.protocol_version))?;
         let changes = info.capabilities.tools.as_ref().and_then(|tools| tools.list_changed);
-        insist(changes.unwrap_or_default() != self.no_session, || format!("capabilities.tools.listChanged is {changes:?}"))
+        insist(changes.unwrap_or_default() != self.no_session, || {
+            format!("capabilities.tools.listChanged is {changes:?}")
+        })
     }
 
     async fn tools(&self) -> Outcome {
@@ -360,8 +362,7 @@ async fn prove(
     let opened = if over_http {
         let variable = |name| std::env::var(name).map_err(said).map_err(at("initialize"));
         let client = UnixSocketHttpClient::new(&variable("HOLDFAST_SOCKET")?, command);
-        let config =
-            StreamableHttpClientTransportConfig::with_uri(command).auth_header(variable("HOLDFAST_TOKEN")?);
+        let config = StreamableHttpClientTransportConfig::with_uri(command).auth_header(variable("HOLDFAST_TOKEN")?);
         let transport = StreamableHttpClientTransport::with_client(client, config);
         timeout(wait, handler.clone().serve_with_lifecycle(transport, lifecycle)).await
     } else {
