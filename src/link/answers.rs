@@ -325,7 +325,8 @@ impl Answers {
         let told =
             calls.map(|sent| LeftCall { client: sent.client.0.clone(), tool: Arc::clone(&sent.tool), call: sent.call });
         let mut left = enter(&self.left);
-        left.extend(told.take(FINISHED_CALLS_MAX));
+        left.extend(told);
+        left.truncate(FINISHED_CALLS_MAX);
     }
 
     /// Returns what the client of this call is told of calls that earlier gateways did not answer, once.

@@ -79,12 +79,19 @@ impl CallFile {
         Self::parse(path, File::open(path)?, String::new())
     }
 
-    /// Opens the file of a process that does not live any more.
+    /// Opens the file of a process that does not live any more. A last line that was cut off is removed: the next line must not be
+    /// joined to it.
     ///
     /// # Errors
     /// The system's error.
     pub fn reopen(path: &Path) -> io::Result<Self> {
-        Self::parse(path, open_end(path)?, String::new())
+        let this = Self::parse(path, open_end(path)?, String::new())?;
+        let whole = this.lock().bytes as u64;
+        if std::fs::metadata(path)?.len() > whole {
+            // Windows does not shorten a file through a handle that can only append.
+            File::options().write(true).open(path)?.set_len(whole)?;
+        }
+        Ok(this)
     }
 
     fn parse(path: &Path, mut file: File, gateway: String) -> io::Result<Self> {
@@ -106,7 +113,7 @@ impl CallFile {
         let gateway = known.unwrap_or(gateway);
         let inner = Inner {
             file: Some(file),
-            bytes: text.len(),
+            bytes: whole,
             records,
             is_spent: false,
             is_frozen: false,
@@ -368,6 +375,22 @@ mod tests {
             let open: Vec<Left> = second.left().into_iter().filter(|left| left.result.is_none()).collect();
             assert_eq!(open.iter().map(|left| &left.sent).collect::<Vec<_>>(), [&sent(4)]);
         }
+    }
+
+    #[test]
+    fn what_is_forgotten_behind_a_line_that_was_cut_off_stays_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls.jsonl");
+        let killed = CallFile::open(&path, "one".to_owned()).unwrap();
+        killed.sent(sent(1)).unwrap();
+        killed.sent(sent(2)).unwrap();
+        drop(killed);
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, format!("{text}{{\"sent\":{{\"ori")).unwrap();
+        CallFile::reopen(&path).unwrap().forget(call(1));
+        let next = CallFile::reopen(&path).unwrap();
+        assert!(!next.is_damaged);
+        assert_eq!(next.left().iter().map(|left| left.sent.call).collect::<Vec<_>>(), [call(2)]);
     }
 
     #[test]
