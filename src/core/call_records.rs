@@ -222,9 +222,9 @@ impl CallRecords {
         self.calls.get(&call).is_some_and(Kept::is_open)
     }
 
-    /// Whether the client of this call may still wait for the answer to its request, as far as the records know.
-    pub fn is_untold(&self, call: CallId) -> bool {
-        self.calls.get(&call).is_some_and(|kept| !kept.is_told())
+    /// Returns the request of this call if its client may still wait for the answer, as far as the records know.
+    pub fn untold(&self, call: CallId) -> Option<Origin> {
+        self.calls.get(&call).filter(|kept| !kept.is_told()).map(|kept| kept.sent.origin.clone())
     }
 
     /// Returns all that is kept, for a gateway that comes after this one.
@@ -248,10 +248,11 @@ impl CallRecords {
         !old.is_empty()
     }
 
-    /// Deletes the oldest late results until the results have at most `most` bytes, or no late one is left.
+    /// Deletes the oldest late results until the results have at most `most` bytes, or none is left whose client has the answer to
+    /// its request. A client without that answer may still bring the request, and without the record its call would be sent again.
     pub fn make_room(&mut self, most: usize) {
         while self.bytes > most {
-            let late = self.calls.iter().filter(|(_, kept)| kept.stage == Stage::Late);
+            let late = self.calls.iter().filter(|(_, kept)| kept.stage == Stage::Late && kept.delivered);
             let Some(oldest) = late.min_by_key(|(_, kept)| kept.at).map(|(call, _)| *call) else { return };
             self.remove(oldest);
         }
@@ -363,16 +364,19 @@ mod tests {
             if number != 3 {
                 records.apply(runs_on(number), number.into());
             }
-            records.apply(answered(number, "[12345678]"), number.into());
+            if number != 2 {
+                records.apply(answered(number, "[12345678]"), number.into());
+            }
+            if number == 1 || number == 4 {
+                records.apply(Record::Delivered(origin(number.into())), number.into());
+            }
         }
-        records.make_room(20);
-        assert_eq!(told_late(&records), ["3 [12345678]", "4 [12345678]"]);
+        // Its client has not heard that it runs on.
+        records.apply(answered(2, "[12345678]"), 2);
+        records.make_room(30);
+        assert_eq!(told_late(&records), ["2 [12345678]", "3 [12345678]", "4 [12345678]"]);
         records.make_room(0);
-        assert_eq!(
-            (told_late(&records), records.bytes()),
-            (vec!["3 [12345678]".to_owned()], 10),
-            "its client waits for it"
-        );
+        assert_eq!(told_late(&records), ["2 [12345678]", "3 [12345678]"], "their clients may bring the requests");
     }
 
     fn told(records: &CallRecords, number: u64) -> String {

@@ -180,8 +180,10 @@ impl CallFile {
     /// Records that the client of a call asks for it by its id, if it has no answer.
     pub fn told(&self, call: CallId) {
         let mut inner = self.lock();
-        if inner.records.is_untold(call) {
-            let _ = inner.add(&self.head(), Record::Told { call });
+        if let Some(origin) = inner.records.untold(call) {
+            for record in [Record::Told { call }, Record::Delivered(origin)] {
+                let _ = inner.add(&self.head(), record);
+            }
         }
     }
 
@@ -217,7 +219,10 @@ impl CallFile {
         inner.add(&self.head(), Record::Sent(left.sent.clone()))?;
         let call = left.sent.call;
         if left.told {
-            inner.add(&self.head(), Record::Told { call })?;
+            // No session brings its request: that has ended with its gateway.
+            for record in [Record::Told { call }, Record::Delivered(left.sent.origin.clone())] {
+                inner.add(&self.head(), record)?;
+            }
         }
         if let Some(result) = &left.result {
             let (result, unknown, at) = (RawValue::to_owned(result), left.unknown, Some(left.at));
