@@ -153,7 +153,7 @@ fn keep_records(parts: &Parts) {
             parts.env.health.spawn("records", async move {
                 loop {
                     tokio::time::sleep(OWN_RECORDS_TIDIED_EVERY).await;
-                    file.tidy();
+                    file.tidy(OWN_RECORDS_TIDIED_EVERY);
                 }
             });
         }

@@ -140,6 +140,8 @@ struct Kept {
     delivered: bool,
     /// When the record was made, as [`CallRecords::apply`] was told.
     at: u64,
+    /// For how many seconds the result has waited for its client.
+    waited: u64,
 }
 
 /// All records that are not deleted.
@@ -163,7 +165,15 @@ impl CallRecords {
                 {
                     self.calls.remove(&former).into_iter().for_each(|kept| self.bytes -= kept.bytes());
                 }
-                let kept = Kept { sent, stage: Stage::Sent, result: None, unknown: false, delivered: false, at: now };
+                let kept = Kept {
+                    sent,
+                    stage: Stage::Sent,
+                    result: None,
+                    unknown: false,
+                    delivered: false,
+                    at: now,
+                    waited: 0,
+                };
                 let before = self.calls.insert(kept.sent.call, kept);
                 self.bytes -= before.map_or(0, |kept| kept.bytes());
             }
@@ -239,13 +249,22 @@ impl CallRecords {
         self.calls.values().map(left).collect()
     }
 
-    /// Deletes answers that are kept since before `answered`, because their session has ended, and late results that are kept since
-    /// before `late`. Returns whether any was.
-    pub fn expire(&mut self, answered: u64, late: u64) -> bool {
-        let old: Vec<CallId> =
-            self.calls.iter().filter(|(_, kept)| kept.is_older(answered, late)).map(|(call, _)| *call).collect();
-        old.iter().for_each(|call| self.remove(*call));
-        !old.is_empty()
+    /// Deletes late results that came before `late`, and results that have waited `most` seconds for their client to bring its request,
+    /// because its session has ended. `passed`: the seconds since the last time. They are counted, and not taken from a clock: a clock
+    /// that is set, or a machine that slept, must not delete a record that a session is about to ask for. Returns whether any was
+    /// deleted.
+    pub fn expire(&mut self, late: u64, passed: u64, most: u64) -> bool {
+        let before = self.calls.len();
+        let mut old = Vec::new();
+        for (call, kept) in self.calls.iter_mut().filter(|(_, kept)| !kept.is_open()) {
+            kept.waited += passed;
+            let is_old = if kept.delivered { kept.at < late } else { kept.waited >= most };
+            if is_old {
+                old.push(*call);
+            }
+        }
+        old.into_iter().for_each(|call| self.remove(call));
+        self.calls.len() < before
     }
 
     /// Deletes the oldest late results until the results have at most `most` bytes, or none is left whose client has the answer to
@@ -293,14 +312,6 @@ impl CallRecords {
 impl Kept {
     fn bytes(&self) -> usize {
         self.result.as_ref().map_or(0, |result| result.get().len())
-    }
-
-    fn is_older(&self, answered: u64, late: u64) -> bool {
-        match self.stage {
-            Stage::Sent | Stage::RunsOn => false,
-            Stage::Answered => self.at < answered,
-            Stage::Late => self.at < late,
-        }
     }
 
     fn is_told(&self) -> bool {
@@ -465,7 +476,7 @@ mod tests {
                 }
             }
             assert_eq!(told(&records, 1), "not sent", "its request is answered");
-            assert!(!records.expire(9, 5) && records.expire(0, 6));
+            assert!(!records.expire(5, 99, 9) && records.expire(6, 0, 9));
             assert!(records.is_empty() && records.bytes() == 0 && records.by_origin.is_empty());
         }
         let mut records = CallRecords::default();
@@ -549,8 +560,8 @@ mod tests {
         records.apply(sent(1), 5);
         records.apply(sent(2), 5);
         records.apply(answered(2, "[2]"), 9);
-        assert!(!records.expire(9, 99));
-        assert!(records.expire(10, 0));
+        assert!(!records.expire(99, 5, 9));
+        assert!(records.expire(0, 4, 9));
         assert_eq!((told(&records, 1).as_str(), told(&records, 2).as_str()), ("sent count", "not sent"));
     }
 }

@@ -242,13 +242,13 @@ impl CallFile {
         self.lock().records.is_empty()
     }
 
-    /// Deletes answers that were kept for [`CALL_RECORD_MAX_AGE`], as the session that asked has ended, and late results that were
-    /// kept for [`LATE_RESULT_MAX_AGE`]. Takes what is not needed any more off the disk, unless too much else is kept. Called every
-    /// second.
-    pub fn tidy(&self) {
+    /// Deletes answers that have waited for [`CALL_RECORD_MAX_AGE`], as the session that asked has ended, and late results that were
+    /// kept for [`LATE_RESULT_MAX_AGE`]. Takes what is not needed any more off the disk, unless too much else is kept. Called again and
+    /// again; `passed`: the time since the last call.
+    pub fn tidy(&self, passed: Duration) {
         let mut inner = self.lock();
-        let before = |age: Duration| seconds_now().saturating_sub(age.as_secs());
-        let expired = inner.records.expire(before(CALL_RECORD_MAX_AGE), before(LATE_RESULT_MAX_AGE));
+        let late = seconds_now().saturating_sub(LATE_RESULT_MAX_AGE.as_secs());
+        let expired = inner.records.expire(late, passed.as_secs(), CALL_RECORD_MAX_AGE.as_secs());
         if !inner.is_frozen && (expired || inner.is_spent && inner.records.bytes() <= CALL_RECORDS_SPENT_BYTES) {
             let _ = inner.rewrite(&self.head());
         }
@@ -418,7 +418,7 @@ mod tests {
         }
         for file in [again, second] {
             assert_eq!(file.left().len(), 2);
-            file.tidy();
+            file.tidy(Duration::ZERO);
             let kept: Vec<CallId> = file.left().iter().map(|left| left.sent.call).collect();
             assert_eq!(kept, [call(2)]);
         }
@@ -452,7 +452,7 @@ mod tests {
             file.answered(call(number), &format!("\"secret-{number}\""), (false, false));
         }
         file.delivered(origin(0));
-        file.tidy();
+        file.tidy(Duration::ZERO);
         assert!(
             !text().contains("secret-0") && text().contains("secret-1") && text().contains("secret-2"),
             "{}",
@@ -463,10 +463,10 @@ mod tests {
         file.delivered(origin(1));
         file.dropped(call(2));
         file.delivered(origin(2));
-        file.tidy();
+        file.tidy(Duration::ZERO);
         assert!(!text().contains("secret"), "{}", text());
         let size = text().len();
-        file.tidy();
+        file.tidy(Duration::ZERO);
         assert_eq!(text().len(), size);
         drop(file);
         assert_eq!(told(&CallFile::open(&path, "two".to_owned()).unwrap(), 9), "sent");

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::call_files::CallFile;
 use crate::core::call_records::Left;
@@ -83,7 +83,7 @@ pub fn take_over(state: &Path, own: &CallFile, project: &Path, client: Option<&s
             continue;
         }
         let Ok(file) = CallFile::reopen(&path) else { continue };
-        file.tidy();
+        file.tidy(Duration::ZERO);
         let is_wanted = |left: &Left| {
             let is_client = client.is_none_or(|client| left.sent.client.0 == client);
             left.sent.project.as_deref() == Some(project) && (is_client || age > LEFT_CALLS_OF_OTHERS_AFTER)

@@ -124,7 +124,7 @@ async fn own_end(parts: &Parts, leaves: bool, is_elected: impl Fn() -> bool) -> 
             return ShutdownReason::Retired;
         }
         if let Some(records) = &parts.env.records {
-            records.tidy();
+            records.tidy(LOOK_EVERY);
         }
         let is_used = !parts.sessions.local().is_empty()
             || parts.links.all().iter().any(|link| link.calls.ledger(|ledger, _| ledger.counts()) != (0, 0));
