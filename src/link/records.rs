@@ -13,6 +13,7 @@ use crate::core::requests::Asked;
 use crate::core::user_text;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Loss;
+use crate::limits::hub::CALL_RECORD_MAX_AGE;
 use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::{CallId, SessionId};
 use crate::protocol::mcp::{self, ClientInfo, ProtocolVersion, ToolResult};
@@ -162,7 +163,8 @@ impl Calls {
             return Resumed::Settled;
         };
         match records.known(origin) {
-            None if client.has_lost_records() || records.is_damaged => {
+            // After that time its answer may have been deleted: the process of its session stood still.
+            None if client.has_lost_records() || records.is_damaged || waited >= CALL_RECORD_MAX_AGE => {
                 unknown(None);
                 Resumed::Settled
             }

@@ -11,7 +11,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use holdfast::limits::PATIENCE_MARGIN;
-use holdfast::limits::hub::{HUB_LOOK_EVERY, HUB_QUESTIONS_MAX, HUB_VERDICTS_MAX};
+use holdfast::limits::hub::{CALL_RECORD_MAX_AGE, HUB_LOOK_EVERY, HUB_QUESTIONS_MAX, HUB_VERDICTS_MAX};
+use holdfast::protocol::hub::{Hello, NEWEST, OLDEST, OpenRequest, SessionRules};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -440,4 +441,43 @@ fn a_call_that_was_told_to_be_running_keeps_its_id_and_its_late_result_over_take
     }
     assert_eq!(room.runs("late"), 1);
     client.close(&room);
+}
+
+/// The hub deletes an answer that nobody comes for. A session that comes after that was stopped meanwhile.
+#[test]
+fn of_a_call_whose_record_may_be_too_old_nothing_is_denied() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    let _hub = Hub::start(&room);
+    open(&room, &[]).echoes();
+    for (waited, runs) in [(Duration::ZERO, 1), (CALL_RECORD_MAX_AGE, 0)] {
+        let key = format!("waited-{}", waited.as_secs());
+        let attach = |records: Option<String>| {
+            let open = OpenRequest { request: 1, sent: true, waited_ms: waited.as_millis().try_into().unwrap() };
+            let rules = SessionRules { project: Some(room.project()), ..SessionRules::default() };
+            let session = format!("{:032}", waited.as_secs());
+            let build = env!("CARGO_PKG_VERSION").to_owned();
+            let pid = std::process::id();
+            let hello = Hello { oldest: OLDEST, newest: NEWEST, build, pid, session, open: vec![open], records, rules };
+            let mut stream = UnixStream::connect(room.state().join("hub/socket")).unwrap();
+            writeln!(stream, "{}", serde_json::to_string(&hello).unwrap()).unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let mut line = String::new();
+            reader.read_line(&mut line).unwrap();
+            (stream, reader, serde_json::from_str::<Value>(&line).unwrap())
+        };
+        // The name of the records, which a session has from the hub that it lost.
+        let records = attach(None).2["welcome"]["records"].as_str().unwrap().to_owned();
+        let (mut stream, reader, _) = attach(Some(records));
+        let client = json!({"name": "back", "version": "1"});
+        let handshake = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+        let call = json!({"name": "count", "arguments": {"key": key}});
+        for (id, method, params) in [(2, "initialize", handshake), (1, "tools/call", call)] {
+            writeln!(stream, "{}", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).unwrap();
+        }
+        let mut answers = reader.lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+        let answer = answers.find(|answer| answer["id"] == 1).unwrap();
+        assert_eq!(room.runs(&key), runs, "{answer}");
+        assert_eq!(answer.to_string().contains("Outcome unknown"), runs == 0, "{answer}");
+    }
 }
