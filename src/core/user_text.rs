@@ -177,12 +177,14 @@ pub fn lost_with_the_hub(tool: &str, call: Option<CallId>) -> String {
 pub const TAKEN_OVER: &str = "While this call was open, the session lost its connection to the holdfast hub. The call was taken over, \
                               and this is its answer.";
 
-/// The sentence for a client whose calls an earlier gateway sent and did not answer. `calls`: their tools and ids, at least one.
-pub fn left_by_others(calls: &[(&str, CallId)]) -> String {
+/// The sentence for a client whose calls an earlier gateway sent and did not answer. `calls`: the tools and ids of some of them, at
+/// least one; `more`: how many others there are.
+pub fn left_by_others(calls: &[(&str, CallId)], more: usize) -> String {
     let named: Vec<String> = calls.iter().map(|(tool, call)| format!("`{}` (call id {call})", clean(tool))).collect();
+    let more = if more > 0 { format!(" (and {more} more: holdfast_calls lists them)") } else { String::new() };
     format!(
-        "An earlier holdfast process of this project ended after it had sent to Unity: {}. If you have no answer to such a call, it may \
-         have run: holdfast_result tells what became of it, by its id.",
+        "An earlier holdfast process of this project ended after it had sent to Unity: {}{more}. If you have no answer to such a call, \
+         it may have run: holdfast_result tells what became of it, by its id.",
         named.join(", ")
     )
 }

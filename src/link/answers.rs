@@ -343,7 +343,7 @@ impl Answers {
         }
         let named: Vec<(&str, CallId)> =
             told.iter().take(LEFT_CALLS_TOLD_MAX).map(|left| (&*left.tool, left.call)).collect();
-        (!named.is_empty()).then(|| user_text::left_by_others(&named))
+        (!named.is_empty()).then(|| user_text::left_by_others(&named, told.len() - named.len()))
     }
 
     fn deliver_with(&self, call: CallId, request: RequestKey, size: usize, write: impl FnOnce(&mut String)) {

@@ -30,9 +30,14 @@ pub enum Resumed {
 }
 
 impl Calls {
-    /// Returns what is recorded of a call before it is sent; `None` if no records are kept, or its session has no name.
+    /// Returns what is recorded of a call before it is sent; `None` if no records are kept, if its session has no name, or if a gateway
+    /// of one client does not know its project.
     pub fn record_of(&self, held: &HeldCall, terms: &Terms, project: Option<&Path>) -> Option<SentCall> {
         self.env.call_records()?;
+        if project.is_none() && self.env.records.is_none() {
+            // No later gateway could know that it serves the same editor.
+            return None;
+        }
         let client = self.attached.get(held.request.session)?;
         let origin = client.origin_of(held.request)?;
         let journal = match &terms.recovery {

@@ -203,6 +203,18 @@ fn a_gateway_whose_calls_are_answered_leaves_no_records() {
 }
 
 #[test]
+fn a_gateway_that_does_not_know_its_project_records_nothing_that_nobody_could_take_over() {
+    let room = Room::new();
+    let unity = Unity::start(&room, &["--quiet"]);
+    let mut client = Client::open(&room, &["--port", &unity.port.to_string()]);
+    running(&room, &mut client, "kept");
+    client.kill();
+    let records: Vec<String> =
+        left_records(&room).iter().map(|path| std::fs::read_to_string(path).unwrap_or_default()).collect();
+    assert_eq!((records.len(), records.concat().matches("sent").count()), (1, 0), "{records:?}");
+}
+
+#[test]
 fn a_gateway_that_cannot_keep_records_calls_all_the_same_and_says_so() {
     let room = Room::new();
     let _unity = Unity::of_project(&room, &["--quiet"]);
