@@ -172,6 +172,14 @@ pub fn lost_with_the_hub(tool: &str, call: Option<CallId>) -> String {
     )
 }
 
+/// Returns the text for a call over HTTP that Unity has while its hub ends. The next hub looks for its outcome.
+pub fn hub_ends_under(tool: &str, call: CallId) -> String {
+    format!(
+        "Outcome unknown: the hub is ending, and Unity has not answered `{tool}`. It may have run, and holdfast does not send it again. When a \
+         hub serves here again, holdfast_result tells what is known of it; ask that before you repeat it. Call id {call}."
+    )
+}
+
 /// The last text of the answer to a call whose session lost its hub meanwhile. That the hub ended is not known: it may only have closed
 /// the connection.
 pub const TAKEN_OVER: &str = "While this call was open, the session lost its connection to the holdfast hub. The call was taken over, \

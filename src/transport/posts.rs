@@ -217,13 +217,13 @@ impl Post {
                 let tool = link.and_then(|link| {
                     link.calls.ledger(|ledger, _| ledger.record(call).map(|record| Arc::clone(&record.tool)))
                 });
-                let lost = user_text::lost_with_the_hub(tool.as_deref().unwrap_or("the tool"), Some(call));
+                let lost = user_text::hub_ends_under(tool.as_deref().unwrap_or("the tool"), call);
                 // Of a call that has its answer, this does nothing.
                 self.client.outbox.answer(request, &mcp::tool_result(&ToolResult::error(lost), &profile));
             }
-            // Resources whose text a call of a tool gives.
+            // Resources whose text a call of a tool gives. That call may have been sent.
             for request in self.client.outbox.requests_with_call() {
-                self.client.outbox.answer_error(request, &RpcError::internal(user_text::SHUT_DOWN));
+                self.client.outbox.answer_error(request, &RpcError::internal(user_text::HUB_LEFT));
             }
         }
         conclude(&self.parts, &self.client, ShutdownReason::Signal).await;

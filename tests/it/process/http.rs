@@ -80,6 +80,33 @@ async fn the_result_of_a_call_whose_client_gave_up_waits_under_its_id() {
     assert!(told.contains("Runs"), "{told}");
 }
 
+/// The next hub looks for the call, so its client is told to ask that one.
+#[tokio::test]
+async fn a_hub_that_is_told_to_end_names_the_call_that_runs_and_the_next_one_gives_its_result() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+    let mut hub = Hub::start(&room);
+    let path = path(&room);
+    hub.call(&path, "echo", json!({})).await;
+    let mut waits = hub.connect().await;
+    let asks = hub.asks(&path, &call("count", json!({"key": "left", "hold": true})));
+    waits.send(&asks).await;
+    until_async("the call runs", async || room.runs("left") == 1).await;
+    hub.end();
+    let text = soon("the last answer", waits.rest()).await;
+    assert!(text.contains("Outcome unknown: the hub is ending") && text.contains("holdfast_result"), "{text}");
+    let id = text.split(|c: char| !c.is_ascii_hexdigit() && c != '-').find(|word| word.len() == 36).expect("an id");
+    let next = Hub::start(&room);
+    unity.order("release");
+    let mut told = String::new();
+    until_async("its result", async || {
+        told = next.call(&path, "holdfast_result", json!({"call_id": id})).await;
+        !told.contains("not finished")
+    })
+    .await;
+    assert!(told.contains("Runs") && room.runs("left") == 1, "{told}");
+}
+
 /// What two programs on the way could read as different requests is refused, or ends the connection behind the first one.
 #[tokio::test]
 async fn nothing_is_smuggled_in_behind_another_request() {
