@@ -156,7 +156,11 @@ fn a_gateway_killed_during_a_compile_takes_its_client_with_it_and_doubles_nothin
         stage.client.ended_within(SOON);
         stage.client = stage::gateway(&stage.room, &[]);
         stage.unity.hear(heard, |event| event["event"] == "listening");
-        stage.client.echoes();
+        let told = stage.client.done("echo", &json!({"text": "hello"}));
+        assert_eq!((told.verdict(), &told.body()["Echo"]), (Verdict::Ok, &json!("hello")), "{}", told.0);
+        // The next gateway of this client says once what the killed one had sent. Its client had cancelled `held`.
+        assert!(told.text().contains("had sent to Unity") && told.text().contains("`compile` (call id "), "{}", told.0);
+        assert!(!told.text().contains("`count`"), "{}", told.0);
         assert_eq!(reloads(&mut stage), 2, "one compilation, one reload");
         // Nobody awaits the answers to the dead gateway's calls any more, whether the calls had begun or not.
         assert_eq!(stage.client.done("count", &json!({"key": "after"})).verdict(), Verdict::Ok);

@@ -88,10 +88,11 @@ impl Answer {
         texts(&self.0).collect::<Vec<_>>().join("\n")
     }
 
-    /// Returns the editor's own result: the text parsed as JSON, or null if it is not JSON.
+    /// Returns the editor's own result: the first text parsed as JSON, or null if it is not JSON. What holdfast itself has to say comes
+    /// in texts behind it.
     #[must_use]
     pub fn body(&self) -> Value {
-        serde_json::from_str(&self.text()).unwrap_or(Value::Null)
+        texts(&self.0).next().and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null)
     }
 
     /// Returns how the call ended.

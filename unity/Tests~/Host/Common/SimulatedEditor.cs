@@ -41,6 +41,9 @@ namespace EditorHost
     /// </summary>
     public sealed class SimulatedEditor
     {
+        /// <summary>How often the host looks for the bridge, in milliseconds.</summary>
+        private const int LookMs = 20;
+
         private static readonly string[] Usage =
         {
             "reload MS", "move MS", "compile MS", "down", "up", "forward PORT", "freeze [MS]", "thaw", "changed", "addtool NAME", "compile-error on|off",
@@ -109,12 +112,24 @@ namespace EditorHost
                 if (runs) Play();
                 if (runs) Frame();
                 LookForBridge();
-                due = native.WaitFrame(native.Flag("isFocused") ? options.TickMs : options.UnfocusedMs);
+                due = WaitFrame(native.Flag("isFocused") ? options.TickMs : options.UnfocusedMs);
             }
             domain.Quit();
             domain.Unload();
             Tell(Lines.Of("quit"));
             return 0;
+        }
+
+        // The bridge begins to listen on a thread of its own, and needs no frame for it. So the host looks for it between frames:
+        // without focus, the next frame may be an hour away.
+        private bool WaitFrame(int milliseconds)
+        {
+            for (; !announced && milliseconds > LookMs; milliseconds -= LookMs)
+            {
+                if (!native.WaitFrame(LookMs)) return false;
+                LookForBridge();
+            }
+            return native.WaitFrame(milliseconds);
         }
 
         private void Frame()
