@@ -1,8 +1,8 @@
 //! The file of [`CallRecords`]: one line for each record, appended before what it records is done.
 //!
-//! Only its process writes it: the hub, while it holds the hub's lock, or a gateway of one client ([`super::gateway_calls`]). What a killed process has written stays written: nothing is forced to
-//! the disk, which would cost milliseconds and helps only against the loss of power, with which the editor is lost too. A last
-//! line that was cut off is dropped.
+//! Only its process writes it: the hub, while it holds the hub's lock, or a gateway of one client ([`super::gateway_calls`]). What a
+//! killed process has written stays written: nothing is forced to the disk, which would cost milliseconds and helps only against the
+//! loss of power, with which the editor is lost too. A last line that was cut off is dropped.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
