@@ -138,7 +138,8 @@ fn fitting(lines: &[u8], room: usize) -> usize {
 fn prune(ours: &LogFile) {
     let mut others = in_folder(&ours.folder);
     others.retain(|log| log.name != ours.name);
-    others.sort_by_key(|log| std::cmp::Reverse(log.changed()));
+    // Each time is read once: their gateways go on writing, and a sort whose keys change panics.
+    others.sort_by_cached_key(|log| std::cmp::Reverse(log.changed()));
     for log in others.into_iter().skip(LOG_GATEWAYS_MAX - 1) {
         let _ = std::fs::remove_file(log.path_before());
         let _ = std::fs::remove_file(log.path());

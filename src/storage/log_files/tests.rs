@@ -81,6 +81,33 @@ fn only_so_many_logs_are_kept_those_written_to_last() {
 }
 
 #[test]
+fn logs_that_are_written_to_while_they_are_compared_stop_nobody() {
+    let state = tempfile::tempdir().unwrap();
+    let others: Vec<LogRing> = (0..LOG_GATEWAYS_MAX * 4)
+        .map(|pid| {
+            let mut log = ring(state.path(), 1, u32::try_from(pid).unwrap());
+            log.write_all(line(1, 100).as_bytes()).unwrap();
+            log
+        })
+        .collect();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            // One log after the other, in an order without a pattern.
+            for turn in 0..10_000_u64 {
+                let log = &others[usize::try_from(turn * 31 % 79).unwrap()].log;
+                let file = File::options().create(true).append(true).open(log.path()).unwrap();
+                file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(turn * 7919 % 1009)).unwrap();
+            }
+        });
+        while !writer.is_finished() {
+            prune(&others[0].log);
+        }
+    });
+    prune(&others[0].log);
+    assert_eq!(all(state.path()).len(), LOG_GATEWAYS_MAX);
+}
+
+#[test]
 fn a_log_that_was_removed_begins_again_and_still_says_whose_it_is() {
     let state = tempfile::tempdir().unwrap();
     let mut log = ring(state.path(), 1, 7);
