@@ -178,7 +178,9 @@ impl<S: Spawn> Served<S> {
     async fn look(self: Arc<Self>) {
         let (env, links) = (Arc::clone(&self.parts.env), Arc::clone(&self.parts.links));
         let host = Arc::clone(&env.host);
-        let linked: Vec<PathBuf> = links.known().into_iter().map(|known| known.project).collect();
+        // A link may have been opened for kept results alone, without its editor.
+        let sought = links.all().into_iter().filter(|link| link.link.is_wanted());
+        let sought: Vec<PathBuf> = sought.filter_map(|link| link.leads_to().map(Path::to_path_buf)).collect();
         let look = move || {
             let state = env.config.state_dir.clone();
             let heads = state.map(|state| catalogue_file::heads(&*env.host, &state)).unwrap_or_default();
@@ -186,18 +188,27 @@ impl<S: Spawn> Served<S> {
                 heads.into_iter().map(|head| head.project).filter(|project| config::is_project(project)).collect();
             let runs = |project: &&PathBuf| {
                 let config = Config { project: Some((*project).clone()), ..Config::clone(&env.config) };
-                !linked.contains(project) && !survey::survey(&*env.host, &config, &[], None).targets.is_empty()
+                !sought.contains(project) && !survey::survey(&*env.host, &config, &[], None).targets.is_empty()
             };
             let running: Vec<PathBuf> = projects.iter().filter(runs).take(EDITORS_SOUGHT_MAX).cloned().collect();
             (projects, running)
         };
         let (projects, running) = host::run(&*host, look).await.unwrap_or_default();
+        let mut opened = Vec::new();
         for project in running {
             // With too many links some of these editors are not reached.
             if let Ok(link) = links.to(&project) {
                 link.link.want_editor();
+                opened.push(link);
             }
         }
+        // Before that, an editor that runs would count as closed.
+        let settled = async {
+            for link in &opened {
+                link.settled().await;
+            }
+        };
+        let _ = timeout(HTTP_LOOK_MAX, settled).await;
         *enter(&self.looking) = false;
         self.looked.send_replace(Some((Instant::now(), projects)));
     }
@@ -244,7 +255,7 @@ impl<S: Spawn> Hub for Served<S> {
         match choose(&Route::Nobody(Vec::new()), &Scope::All, &self.known(), &[name.to_owned()]) {
             // Calls to a closed editor say so themselves.
             Choice::Editor(project) | Choice::Refused(Refusal::Closed { project, .. }) => Ok(project),
-            Choice::Refused(refusal) => Err(user_text::editor_refused(&refusal)),
+            Choice::Refused(refusal) => Err(user_text::url_refused(&refusal)),
             Choice::Routed => Err("the URL names no editor".to_owned()),
         }
     }
@@ -254,7 +265,10 @@ impl<S: Spawn> Hub for Served<S> {
         if is_due && !std::mem::replace(&mut *enter(&self.looking), true) {
             self.parts.env.health.spawn("look", Arc::clone(self).look());
         }
-        let _ = timeout(HTTP_LOOK_MAX, self.looked.subscribe().wait_for(Option::is_some)).await;
+        // While an editor runs, a later look can only add another one: nobody waits for that.
+        let is_known =
+            |looked: &Option<_>| looked.is_some() && (!*enter(&self.looking) || !self.parts.links.running().is_empty());
+        let _ = timeout(HTTP_LOOK_MAX, self.looked.subscribe().wait_for(is_known)).await;
     }
 
     fn schema(&self, project: Option<&Path>, tool: &str) -> Option<Box<RawValue>> {

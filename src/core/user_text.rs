@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-pub use self::editors::{editor_refused, several_editors};
+pub use self::editors::{editor_refused, several_editors, url_refused};
 pub use self::offers::{PromptFacts, no_compile_seen, prompt, seen_compile};
 pub use self::span::seconds;
 pub use self::verdicts::{reloaded, still_reloading, verdict};

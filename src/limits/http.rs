@@ -36,5 +36,6 @@ pub const HTTP_TOKEN_MAX_BYTES: usize = 512;
 pub const HTTP_TOKEN_MIN_BYTES: usize = 16;
 /// How old the knowledge of which projects have a running editor may be when a message comes that may use all editors.
 pub const HTTP_LOOK_EVERY: Duration = Duration::from_secs(5);
-/// How long the first such message waits for that knowledge.
+/// How long such a message waits for that knowledge if no editor is known to run, and how long a look waits for the editors that it
+/// found to answer.
 pub const HTTP_LOOK_MAX: Duration = Duration::from_secs(2);

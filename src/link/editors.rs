@@ -57,6 +57,20 @@ impl LinkParts {
         view.undecided || source != Source::Live && !matches!(view.availability, Availability::Absent(_))
     }
 
+    /// Waits until the link is not settling.
+    pub async fn settled(&self) {
+        let (mut view, mut published) = (self.link.view.subscribe(), self.tools.published.subscribe());
+        while self.is_settling() {
+            let changed = tokio::select! {
+                changed = view.changed() => changed,
+                changed = published.changed() => changed,
+            };
+            if changed.is_err() {
+                return;
+            }
+        }
+    }
+
     /// Tells every session that may use several editors when something changes that matters to it: whether this link's editor
     /// runs, or which tools it has. Never returns.
     pub async fn report_changes(&self, sessions: &Sessions) {

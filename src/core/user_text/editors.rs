@@ -58,6 +58,29 @@ pub fn editor_refused(refusal: &Refusal) -> String {
     }
 }
 
+/// Says why a URL leads to no project, and what to do.
+pub fn url_refused(refusal: &Refusal) -> String {
+    const BY_PATH: &str = "its whole path, percent-encoded, as in /mcp/%2Fhome%2Fme%2FCastle";
+    match refusal {
+        Refusal::Unknown { name, meant, editors } => {
+            let meant = meant.as_ref().map(|meant| format!(" Did you mean `{meant}`?")).unwrap_or_default();
+            let open = match editors.as_slice() {
+                [] => String::new(),
+                _ => format!(" Open are: {}.", alternatives(editors)),
+            };
+            format!(
+                "the URL names the project `{name}`, and none is known here by that name.{meant}{open} Behind /mcp/ the URL must have the name \
+                 of a project that was used here before, or {BY_PATH}. Nothing was executed"
+            )
+        }
+        Refusal::Ambiguous { name, fits } => format!(
+            "the name `{name}` in the URL fits several Unity projects: {}. Use {BY_PATH}. Nothing was executed",
+            alternatives(fits)
+        ),
+        other => editor_refused(other),
+    }
+}
+
 /// Says what runs, for the status of a session that has several editors and no project of its own. `editors`: each name, with the
 /// state of its editor.
 pub fn several_editors(editors: &[(String, String)]) -> String {

@@ -55,8 +55,10 @@ pub enum Post {
 pub struct Asks {
     /// The version of a request whose handshake was an earlier POST. `None` in the stateless era, and for `initialize`.
     pub opened: Option<ProtocolVersion>,
-    /// The request that is cancelled when the client closes the response: in the stateless era.
-    pub cancels: Option<RequestId>,
+    /// The request. `None` for a batch.
+    pub request: Option<RequestId>,
+    /// Whether the request is of the stateless era, in which it is cancelled when the client closes the response.
+    pub is_stateless: bool,
     /// Whether other messages may come before the answer, so that the response is a stream.
     pub streams: bool,
 }
@@ -154,7 +156,7 @@ fn batch(body: &[u8], said: Header<'_>) -> Result<Post, Rejected> {
     if !is_owed {
         return Ok(Post::Unanswered);
     }
-    Ok(Post::Asks(Asks { opened: Some(version), cancels: None, streams: false }))
+    Ok(Post::Asks(Asks { opened: Some(version), request: None, is_stateless: false, streams: false }))
 }
 
 fn asks<'h>(
@@ -172,7 +174,7 @@ fn asks<'h>(
     let names_stateless = said == Header::Text(ProtocolVersion::STATELESS.label()) && method != "initialize";
     if matches!(client, Ok(None)) && !names_stateless {
         let opened = if method == "initialize" { None } else { Some(handshake_version(said)?) };
-        return Ok(Asks { opened, cancels: None, streams });
+        return Ok(Asks { opened, request: Some(id.clone()), is_stateless: false, streams });
     }
     if let Some(version) = params::text(meta.version) {
         mirrors("MCP-Protocol-Version", said, &version)?;
@@ -194,7 +196,7 @@ fn asks<'h>(
             parameters(&schema, mirrored.arguments, header)?;
         }
     }
-    Ok(Asks { opened: None, cancels: Some(id.clone()), streams })
+    Ok(Asks { opened: None, request: Some(id.clone()), is_stateless: true, streams })
 }
 
 /// Returns the version of a message whose handshake was an earlier POST.

@@ -79,17 +79,11 @@ impl<H: Hub> http::Service for Post<H> {
         let project = match name.as_str() {
             "" => {
                 self.hub.look_around().await;
-                None
+                Ok(None)
             }
-            name => match self.hub.project(name).await {
-                Ok(project) => Some(project),
-                Err(why) => {
-                    let error = RpcError::invalid_params(why);
-                    return Ok(self.rejected(StatusCode::NOT_FOUND, None, &error).into());
-                }
-            },
+            name => self.hub.project(name).await.map(Some),
         };
-        let schema = |tool: &str| self.hub.schema(project.as_deref(), tool);
+        let schema = |tool: &str| self.hub.schema(project.as_ref().ok()?.as_deref(), tool);
         let asks = match rules::read(&request.body, |name| value_of(&request.headers, name), schema) {
             Ok(rules::Post::Unanswered) => {
                 return Ok(self.reply(None, Reply::new(StatusCode::ACCEPTED, "", "")).into());
@@ -99,8 +93,15 @@ impl<H: Hub> http::Service for Post<H> {
                 return Ok(self.rejected(StatusCode::BAD_REQUEST, id.as_ref(), &error).into());
             }
         };
-        let Asks { opened, cancels, streams } = asks;
-        let era = if cancels.is_some() { HttpEra::Stateless } else { HttpEra::Handshake };
+        let Asks { opened, request: id, is_stateless, streams } = asks;
+        let project = match project {
+            Ok(project) => project,
+            Err(why) => {
+                return Ok(self.rejected(StatusCode::NOT_FOUND, id.as_ref(), &RpcError::invalid_params(why)).into());
+            }
+        };
+        let era = if is_stateless { HttpEra::Stateless } else { HttpEra::Handshake };
+        let cancels = id.filter(|_| is_stateless);
         // A line break in JSON is white space only.
         let line = if request.body.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
             let line: Vec<u8> =

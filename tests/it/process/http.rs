@@ -105,6 +105,39 @@ async fn a_hub_that_is_told_to_end_names_the_call_that_runs_and_the_next_one_giv
     })
     .await;
     assert!(told.contains("Runs") && room.runs("left") == 1, "{told}");
+    // The third one has the result of that call before it has its editor.
+    drop(next);
+    let third = Hub::start(&room);
+    assert!(third.call("/mcp", "echo", json!({"text": "hello"})).await.contains("hello"));
+    assert!(third.call("/mcp", "holdfast_result", json!({"call_id": id})).await.contains("Runs"));
+}
+
+#[tokio::test]
+async fn the_first_message_for_all_editors_waits_until_those_that_run_are_found() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    Hub::start(&room).call(&path(&room), "echo", json!({"text": "known"})).await;
+    for _ in 0..5 {
+        let hub = Hub::start(&room);
+        assert!(hub.call("/mcp", "echo", json!({"text": "first"})).await.contains("first"));
+    }
+    for _ in 0..5 {
+        let hub = Hub::start(&room);
+        let status = hub.call("/mcp", "holdfast_status", json!({})).await;
+        assert!(!status.contains("not reachable"), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_url_of_a_project_that_is_not_known_is_a_mistake_in_the_url() {
+    let room = Room::new();
+    let hub = Hub::start(&room);
+    let mut asks = call("echo", json!({}));
+    asks["id"] = json!("seven");
+    let told = hub.raw(&hub.asks("/mcp/Castle", &asks)).await.answer();
+    assert_eq!(told["id"], "seven");
+    let text = told["error"]["message"].as_str().unwrap_or_default();
+    assert!(text.contains("the URL names the project `Castle`") && text.contains("percent-encoded"), "{told}");
 }
 
 /// What two programs on the way could read as different requests is refused, or ends the connection behind the first one.
