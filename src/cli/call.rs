@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::gateway_args::EditorArgs;
+use super::gateway_args::{EditorArgs, seconds};
 use super::one_shot::{self, GatewayGone, OneShot};
 use super::{Exit, complete, output};
 use crate::config::Config;
@@ -36,7 +36,7 @@ pub struct CallArgs {
     /// Longest wait for the answer, in seconds
     ///
     /// A call that was sent is waited for two minutes at the most, or as long as its own TimeoutSeconds says.
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value_t = CALL_TIMEOUT.as_secs(), value_parser = clap::value_parser!(u64).range(1..=CALL_TIMEOUT_MAX.as_secs()))]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value_t = CALL_TIMEOUT.as_secs(), value_parser = |text: &str| seconds(text, 1..=CALL_TIMEOUT_MAX.as_secs()))]
     pub timeout: u64,
     /// Which editor.
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! The flags of all commands that talk to an editor, and the configuration that follows from them.
 
 use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use std::time::Duration;
@@ -236,7 +237,7 @@ pub struct GatewayArgs {
         long,
         value_name = "SECONDS",
         env = "HOLDFAST_PATIENCE",
-        value_parser = clap::value_parser!(u64).range(6..=PATIENCE_MAX.as_secs()),
+        value_parser = |text: &str| seconds(text, 6..=PATIENCE_MAX.as_secs()),
         hide_short_help = true,
         help_heading = CLIENT
     )]
@@ -498,6 +499,12 @@ pub fn bad_project(config: &Config) -> Option<BadProject> {
 /// Parses one rule of a flag or a variable.
 pub(super) fn rule(text: &str) -> Result<Pattern, BadPattern> {
     Pattern::parse(text.trim())
+}
+
+/// Parses a number of seconds of a flag.
+pub(super) fn seconds(text: &str, bounds: RangeInclusive<u64>) -> Result<u64, String> {
+    let parsed = text.trim().parse::<u64>().ok().filter(|seconds| bounds.contains(seconds));
+    parsed.ok_or_else(|| format!("a number of seconds is meant, from {} to {}", bounds.start(), bounds.end()))
 }
 
 /// Parses the port of a flag.

@@ -38,7 +38,7 @@ pub struct HttpArgs {
     ///
     /// Such as 127.0.0.1:8787; port 0 is a free one, which `holdfast status` shows. Clients need the token, which is made in the
     /// state folder (http_token). See docs/http.md.
-    #[arg(long, value_name = "ADDR:PORT", env = "HOLDFAST_HTTP")]
+    #[arg(long, value_name = "ADDR:PORT", env = "HOLDFAST_HTTP", value_parser = address)]
     pub http: Option<SocketAddr>,
     /// Take the token from this file
     ///
@@ -132,6 +132,10 @@ impl HttpSettings {
         let guard = Guard::new(&token, hosts, parts.env.host.random());
         Ok(Server::start(&Arc::new(Served::new(Arc::clone(parts), posts)), guard, listener))
     }
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.trim().parse().map_err(|_| "an address in numbers and a port are meant, such as 127.0.0.1:8787".to_owned())
 }
 
 async fn listener(net: &dyn Net, address: SocketAddr) -> Result<Arc<dyn Listener>, String> {

@@ -35,7 +35,7 @@ async fn a_report_has_what_is_needed_and_nothing_of_who_made_it() {
     place.write("state/hub/hub.log", "{\"password\":\"hubhubhub\"}\nzoe-grim was cut off");
     let earlier = "holdfast_x{project=\"Grimwald _Grimco_\"} 1\nholdfast_x{project=\"GrimLtd/Grimhold\"} 2\n";
     place.write("state/metrics/holdfast_last_exit.prom", earlier);
-    let config = place.write("config.toml", "# grim-comment\n[policy]\ndeny = [\"zoe-grim-*\"]\n");
+    let config = place.write("config.toml", "# grim-comment\n[policy]\ndeny = [\"zoe-grim-*\"]\n[projects.Grimfold]\ntools = [\"echo\"]\n[projects.\"/srv/Grimkeep\"]\ntools = [\"echo\"]\n");
     let mut server = Server::start(&place, &["--metrics", "--project", text(&project)]).await;
     server.status_that("the editor", |status| status["editor"]["ready"] == true).await;
     server.call("echo", json!({"text": "grim-argument"})).await;

@@ -1,10 +1,11 @@
 //! The checks of `holdfast doctor`. Each check returns its findings.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::clients::clients;
 use super::finding::{Finding, Level};
@@ -21,7 +22,8 @@ use crate::config::{Config, PortSource};
 use crate::core::user_text;
 use crate::fsm::bridge::ConnectFailure;
 use crate::fsm::cause::{Availability, Cause};
-use crate::limits::{DOCTOR_WAIT, LOCK_FILE_OLD};
+use crate::limits::{DOCTOR_WAIT, FRAME_OLD, LIVENESS_EVERY, LOCK_FILE_OLD};
+use crate::link::LinkView;
 use crate::platform::filesystem;
 use crate::platform::host::{Host as _, Liveness, RealHost, System};
 use crate::protocol::dialect::Dialect;
@@ -256,7 +258,8 @@ fn configuration(config: &Config, look: &Look, right: bool) -> Vec<Finding> {
     let rules = config.policy.lines(None).into_iter().chain(look.survey.rules.policy.lines(None));
     findings.extend(rules.map(|rules| Finding::note("policy", clean(&rules))));
     findings.extend(config.audit.as_ref().map(|path| {
-        match RealHost.append_line(path, "") {
+        // A file that is not there is not made: this command changes nothing.
+        match if path.exists() { RealHost.append_line(path, "") } else { has_folder(path) } {
             Ok(()) => unguarded(System::HERE, &profile_folders(), "audit", path)
                 .unwrap_or_else(|| Finding::ok("audit", format!("calls are recorded in {}", path.display()))),
             Err(error) => Finding::problem(
@@ -267,6 +270,17 @@ fn configuration(config: &Config, look: &Look, right: bool) -> Vec<Finding> {
         }
     }));
     findings
+}
+
+/// Whether a file can be made at this path, as far as that is known without making it.
+fn has_folder(path: &Path) -> io::Result<()> {
+    let nearest = path.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or_else(|| Path::new("."));
+    let meta = nearest.metadata()?;
+    match (meta.is_dir(), meta.permissions().readonly()) {
+        (true, false) => Ok(()),
+        (true, true) => Err(io::ErrorKind::PermissionDenied.into()),
+        (false, _) => Err(io::ErrorKind::NotADirectory.into()),
+    }
 }
 
 fn age(path: &Path) -> Option<Duration> {
@@ -337,7 +351,14 @@ async fn greet(config: &Config) -> (bool, Finding) {
     };
     let wait = format!(r#"{{"timeout_seconds":{}}}"#, DOCTOR_WAIT.as_secs());
     let _ = one_shot.call("holdfast_wait_ready", &wait, None).await;
-    let link = one_shot.parts.link.view.borrow().clone();
+    let mut view = one_shot.parts.link.view.subscribe();
+    let sends_heartbeats = |link: &LinkView| {
+        let target = link.target.as_ref().filter(|_| link.availability == Availability::Open);
+        target.is_some_and(|target| target.dialect.properties().heartbeat)
+    };
+    let is_seen = |link: &LinkView| link.heartbeat.is_some() || !sends_heartbeats(link);
+    let _ = timeout(LIVENESS_EVERY + DOCTOR_WAIT, view.wait_for(is_seen)).await;
+    let link = view.borrow().clone();
     one_shot.close().await;
     let port = link.target.as_ref().map(|target| format!(" on port {}", target.port)).unwrap_or_default();
     let met = link
@@ -346,8 +367,23 @@ async fn greet(config: &Config) -> (bool, Finding) {
         .map(|met| format!(". {}", user_text::foreign_peer(met, Instant::now())))
         .unwrap_or_default();
     let finding = match link.availability {
+        Availability::Open
+            if let Some((heartbeat, at)) =
+                link.heartbeat.filter(|(heartbeat, _)| heartbeat.stands_still(FRAME_OLD)) =>
+        {
+            let says = user_text::heartbeat(heartbeat, at.elapsed());
+            let still = Finding::problem(
+                "connection",
+                format!("the editor{port} answered the greeting, but {says}"),
+                "look at the Unity window, and close the dialog; calls wait until then",
+            );
+            return (true, still.likely());
+        }
         Availability::Open => {
-            return (true, Finding::ok("connection", format!("the editor{port} answered the greeting; tools can be called")));
+            return (
+                true,
+                Finding::ok("connection", format!("the editor{port} answered the greeting; tools can be called")),
+            );
         }
         Availability::Coming(cause) | Availability::Absent(cause) => match cause {
             Cause::WrongPeer => Finding::problem(
@@ -357,13 +393,20 @@ async fn greet(config: &Config) -> (bool, Finding) {
             ),
             _ if link.state == "greeting" => Finding::problem(
                 "connection",
-                format!("something accepts connections, but did not answer the greeting within {} s{met}", DOCTOR_WAIT.as_secs()),
-                "look at the Unity window: an import or a dialog holds it; if Unity is idle, another program uses the port",
+                format!(
+                    "something accepts connections, but did not answer the greeting within {} s{met}",
+                    DOCTOR_WAIT.as_secs()
+                ),
+                "look at the Unity window: an import or a dialog holds it",
             )
             .likely(),
             cause => Finding::problem(
                 "connection",
-                format!("the editor did not get ready within {} s: {}", DOCTOR_WAIT.as_secs(), <&str>::from(cause).replace('_', " ")),
+                format!(
+                    "the editor did not get ready within {} s: {}",
+                    DOCTOR_WAIT.as_secs(),
+                    <&str>::from(cause).replace('_', " ")
+                ),
                 "look at the Unity window, then run this again",
             )
             .likely(),

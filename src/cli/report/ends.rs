@@ -42,15 +42,15 @@ pub(super) fn read(state: &Path, project: Option<&Path>) -> Ends {
     Ends { logs, projects }
 }
 
-/// Returns the projects that a line proposes: holdfast's own texts name them as `--project PATH`.
+/// Returns the projects that a line names in holdfast's own texts: as `--project PATH`, or as the name after `--editor` that was not found.
 fn proposed(line: &str) -> Vec<String> {
-    const FLAG: &str = "--project ";
-    if !line.contains(FLAG) {
+    const PROJECT: &str = "--project ";
+    const EDITOR: &str = "--editor ";
+    if !line.contains(PROJECT) && !line.contains(EDITOR) {
         return Vec::new();
     }
     let Ok(Value::Object(members)) = serde_json::from_str(line) else { return Vec::new() };
-    let texts = members.values().filter_map(Value::as_str);
-    let after = texts.flat_map(|text| text.split(FLAG).skip(1));
+    let texts = || members.values().filter_map(Value::as_str);
     let path = |after: &str| match after.strip_prefix('"') {
         Some(quoted) => quoted.split('"').next().unwrap_or_default().to_owned(),
         None => {
@@ -58,7 +58,13 @@ fn proposed(line: &str) -> Vec<String> {
             word.trim_end_matches(['.', ',', ';', ':', '`', ')']).to_owned()
         }
     };
-    after.map(path).filter(|path| path.contains(['/', '\\'])).collect()
+    let name = |after: &str| {
+        let ends = [": no editor is known", " fits several projects"];
+        ends.iter().find_map(|end| after.split_once(end)).map(|(name, _)| name.to_owned())
+    };
+    let paths = texts().flat_map(|text| text.split(PROJECT).skip(1)).map(path);
+    let names = texts().flat_map(|text| text.split(EDITOR).skip(1)).filter_map(name);
+    paths.filter(|path| path.contains(['/', '\\'])).chain(names).collect()
 }
 
 /// Keeps the last lines.
@@ -118,6 +124,12 @@ mod tests {
     fn projects_that_a_line_proposes_are_known() {
         let line = r#"{"event":"project_problem","problem":"One of these: --project /srv/One or --project \"/srv/T wo\" or --project C:\\Three."}"#;
         assert_eq!(proposed(line), ["/srv/One", "/srv/T wo", "C:\\Three"]);
+        for (text, name) in [
+            ("--editor Keep: no editor is known by that name", "Keep"),
+            ("--editor A B fits several projects; x", "A B"),
+        ] {
+            assert_eq!(proposed(&serde_json::json!({"problem": text}).to_string()), [name]);
+        }
         for none in ["--project /srv/One", r#"{"says":"name it with --project"}"#, r#"{"says":"--project Castle"}"#] {
             assert_eq!(proposed(none), Vec::<String>::new(), "{none}");
         }

@@ -41,7 +41,8 @@ pub(super) async fn gather(config: &Config, complaints: &[String]) -> Material {
     let status = Status::now(config).await.as_json();
     let doctor = doctor::examined(config, complaints).await;
     let project = status.pointer("/here/project").and_then(Value::as_str).map(PathBuf::from);
-    let settings = settings(config, project.as_deref());
+    let mut settings = settings(config, project.as_deref());
+    let chosen = take_project_names(&mut settings);
     let state = config.state_dir.as_deref();
     let ends = state.map(|state| ends::read(state, project.as_deref())).unwrap_or_default();
     let metrics = match state {
@@ -55,6 +56,7 @@ pub(super) async fn gather(config: &Config, complaints: &[String]) -> Material {
         .extend(state.map(named_editor::known).unwrap_or_default().into_iter().map(|known| display(&known.project)));
     projects.extend(config.project.as_deref().map(display));
     projects.extend(ends.projects);
+    projects.extend(chosen);
     // Also if there is no such project or editor.
     projects.extend(["HOLDFAST_PROJECT", "HOLDFAST_EDITOR"].into_iter().filter_map(variable));
     projects.iter().for_each(|project| redactor.project(project));
@@ -106,6 +108,15 @@ fn settings(config: &Config, project: Option<&Path>) -> Value {
         "metrics": config.metrics.map(|address| address.to_string()),
         "state_folder": config.state_dir.as_deref().map(display),
     })
+}
+
+/// Returns the names of the sections `[projects.NAME]`, and writes each into its section: the names of members are not replaced.
+fn take_project_names(settings: &mut Value) -> Vec<String> {
+    let Some(projects) = settings.pointer_mut("/user/settings/projects") else { return Vec::new() };
+    let Value::Object(sections) = std::mem::take(projects) else { return Vec::new() };
+    let names = sections.keys().cloned().collect();
+    *projects = sections.into_iter().map(|(name, section)| json!({"name": name, "settings": section})).collect();
+    names
 }
 
 /// The metrics of running gateways, and the last words of the one that ended last.

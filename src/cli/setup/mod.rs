@@ -117,7 +117,7 @@ fn chosen(arguments: &SetupArgs, places: &Places, launch: &Launch) -> Result<Cho
             (true, true) => Err((Exit::Ok, "no client starts holdfast".to_owned())),
             (true, false) => Err((
                 Exit::Failed,
-                "no AI client that holdfast knows is found here; `holdfast setup --list` shows where it looked"
+                "no AI client that holdfast knows is found here; `holdfast setup --list --json` names the files that it looked for"
                     .to_owned(),
             )),
         };

@@ -59,7 +59,7 @@ impl Task<'_> {
             (self.wish.aim(), passing(&self.launch.program), self.shared)
         {
             output::complain(&format!(
-                "holdfast setup: this program lies {} ({}): when it is gone, {} cannot start it. {}, and run this again from there.",
+                "holdfast setup: warning: this program lies {} ({}): when it is gone, {} cannot start it. {}, and run this again from there.",
                 passing.lies,
                 self.launch.program,
                 title(client),

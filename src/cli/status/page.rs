@@ -21,10 +21,11 @@ pub(super) fn open(gateways: &[Value], project: Option<&Path>) -> Exit {
     output::line(page);
     match open::that_detached_with_timeout(page, BROWSER_START_MAX) {
         Ok(()) => Exit::Ok,
-        Err(error) => {
-            output::complain(&format!(
-                "holdfast status: no browser could be started ({error}). Open the address yourself, on this machine."
-            ));
+        // Of a program that failed only its exit code is known, which says nothing.
+        Err(_) => {
+            output::complain(
+                "holdfast status: no browser could be started. Open the address yourself, on this machine.",
+            );
             Exit::Failed
         }
     }

@@ -124,6 +124,14 @@ pub struct Heartbeat {
     pub running: u32,
 }
 
+impl Heartbeat {
+    /// Whether the main thread has had no frame for this long and nothing that is known keeps it busy: no call, no import, no compile.
+    pub fn stands_still(&self, old: Duration) -> bool {
+        let is_quiet = matches!(self.state, EditorState::Ready | EditorState::Playing | EditorState::Unknown);
+        is_quiet && self.frame_age >= old && !self.importing && self.running == 0
+    }
+}
+
 /// What the replies to the greeting mean so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Greeted {
