@@ -96,6 +96,8 @@ async fn a_report_has_what_is_needed_and_nothing_of_who_made_it() {
         "Grimco",
         "GrimLtd",
         "Grimhold",
+        "Grimfold",
+        "Grimkeep",
         home.trim_end_matches(['/', '\\']),
     ];
     for (name, content) in &files {

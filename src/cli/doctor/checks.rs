@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::clients::clients;
 use super::finding::{Finding, Level};
@@ -22,7 +22,7 @@ use crate::config::{Config, PortSource};
 use crate::core::user_text;
 use crate::fsm::bridge::ConnectFailure;
 use crate::fsm::cause::{Availability, Cause};
-use crate::limits::{DOCTOR_WAIT, FRAME_OLD, LIVENESS_EVERY, LOCK_FILE_OLD};
+use crate::limits::{DOCTOR_WAIT, FRAME_OLD, LIVENESS_EVERY, LOCK_FILE_OLD, READY_LOOK_EVERY};
 use crate::link::LinkView;
 use crate::platform::filesystem;
 use crate::platform::host::{Host as _, Liveness, RealHost, System};
@@ -351,13 +351,18 @@ async fn greet(config: &Config) -> (bool, Finding) {
     };
     let wait = format!(r#"{{"timeout_seconds":{}}}"#, DOCTOR_WAIT.as_secs());
     let _ = one_shot.call("holdfast_wait_ready", &wait, None).await;
-    let mut view = one_shot.parts.link.view.subscribe();
+    let view = &one_shot.parts.link.view;
     let sends_heartbeats = |link: &LinkView| {
         let target = link.target.as_ref().filter(|_| link.availability == Availability::Open);
         target.is_some_and(|target| target.dialect.properties().heartbeat)
     };
     let is_seen = |link: &LinkView| link.heartbeat.is_some() || !sends_heartbeats(link);
-    let _ = timeout(LIVENESS_EVERY + DOCTOR_WAIT, view.wait_for(is_seen)).await;
+    let seen = async {
+        while !is_seen(&view.borrow()) {
+            sleep(READY_LOOK_EVERY).await;
+        }
+    };
+    let _ = timeout(LIVENESS_EVERY + DOCTOR_WAIT, seen).await;
     let link = view.borrow().clone();
     one_shot.close().await;
     let port = link.target.as_ref().map(|target| format!(" on port {}", target.port)).unwrap_or_default();

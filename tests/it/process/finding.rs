@@ -2,11 +2,12 @@
 //! to a call.
 
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::client::{Client, Verdict};
+use super::client::{self, Client, Verdict};
 use super::proxy::{Act, Proxy};
 use super::unity::Unity;
 use super::{Room, once_within, until};
@@ -250,4 +251,25 @@ fn catalogues(room: &Room) -> usize {
     let named = |path: &Path| path.extension().is_some_and(|extension| extension == "json");
     let below = folders.filter(|entry| entry.file_name() != "run").flat_map(|entry| std::fs::read_dir(entry.path()));
     below.flatten().flatten().filter(|entry| named(&entry.path())).count()
+}
+
+/// The most common reason for a silent Unity, which the port and the greeting do not show.
+#[test]
+fn doctor_says_that_a_dialog_stops_the_editor_and_makes_no_file() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+    let audit = room.path().join("audit/calls.jsonl");
+    let doctor = || {
+        let mut command = client::command(&room);
+        command.arg("doctor").arg("--project").arg(room.project()).env("HOLDFAST_AUDIT", &audit);
+        let done = command.stdin(Stdio::null()).output().expect("it runs");
+        String::from_utf8_lossy(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let sound = doctor();
+    assert!(!sound.contains("stood still"), "{sound}");
+    unity.order("modal on");
+    until("the dialog is told", || doctor().contains("most likely a dialog is open"));
+    unity.order("modal off");
+    until("it is gone", || !doctor().contains("stood still"));
+    assert!(!audit.exists() && !room.path().join("audit").exists());
 }
