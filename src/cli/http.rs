@@ -18,6 +18,7 @@ use crate::core::editors::{Choice, Known, Presence, Refusal, Scope, choose};
 use crate::core::router::Route;
 use crate::core::user_text;
 use crate::limits::EDITORS_SOUGHT_MAX;
+use crate::limits::SURVEY_MAX;
 use crate::limits::http::{HTTP_LOOK_EVERY, HTTP_LOOK_MAX};
 use crate::net::{Listener, Net, Tcp};
 use crate::platform::host::{self, Host, RealHost};
@@ -197,7 +198,12 @@ impl<S: Spawn> Served<S> {
             let running: Vec<PathBuf> = projects.iter().filter(runs).take(EDITORS_SOUGHT_MAX).cloned().collect();
             (projects, running)
         };
-        let (projects, running) = host::run(&*host, look).await.unwrap_or_default();
+        let found = timeout(SURVEY_MAX, host::run(&*host, look)).await.ok().flatten();
+        // If a disk hangs, what was known stays.
+        let before = || self.looked.borrow().as_ref().map(|(_, projects)| projects.clone()).unwrap_or_default();
+        let (projects, running) = found.unwrap_or_else(|| (before(), Vec::new()));
+        // The names are known at once: an editor of another project may take long to answer.
+        self.looked.send_replace(Some((Instant::now(), projects)));
         let mut opened = Vec::new();
         for project in running {
             // With too many links some of these editors are not reached.
@@ -213,8 +219,7 @@ impl<S: Spawn> Served<S> {
             }
         };
         let _ = timeout(HTTP_LOOK_MAX, settled).await;
-        *enter(&self.looking) = false;
-        self.looked.send_replace(Some((Instant::now(), projects)));
+        self.looked.send_modify(|_| *enter(&self.looking) = false);
     }
 }
 

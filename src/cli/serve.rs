@@ -21,7 +21,7 @@ use crate::actors::instance_keeper::RunRecord;
 use crate::actors::parts::Parts;
 use crate::core::shutdown::ShutdownReason;
 use crate::core::user_text;
-use crate::limits::hub::OWN_RECORDS_TIDIED_EVERY;
+use crate::limits::hub::{LEFT_CALLS_MAX_AGE, OWN_RECORDS_TIDIED_EVERY};
 use crate::limits::{FLUSH_MAX, PARENT_WATCH_EVERY};
 use crate::net::Tcp;
 use crate::platform::filesystem;
@@ -153,7 +153,8 @@ fn keep_records(parts: &Parts) {
             parts.env.health.spawn("records", async move {
                 loop {
                     tokio::time::sleep(OWN_RECORDS_TIDIED_EVERY).await;
-                    file.tidy(OWN_RECORDS_TIDIED_EVERY);
+                    // What an earlier gateway left is kept as long as in its own file: nobody brings these requests again.
+                    file.tidy(OWN_RECORDS_TIDIED_EVERY, LEFT_CALLS_MAX_AGE);
                 }
             });
         }

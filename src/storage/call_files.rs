@@ -13,9 +13,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::value::RawValue;
 
 use crate::core::call_records::{CallRecords, Known, Left, Origin, Record, SentCall};
-use crate::limits::hub::{
-    CALL_RECORD_MAX_AGE, CALL_RECORDS_FILE_MAX_BYTES, CALL_RECORDS_MAX_BYTES, CALL_RECORDS_SPENT_BYTES,
-};
+use crate::limits::hub::{CALL_RECORDS_FILE_MAX_BYTES, CALL_RECORDS_MAX_BYTES, CALL_RECORDS_SPENT_BYTES};
 use crate::limits::{LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES};
 use crate::platform::host::{Host as _, RealHost, make_private_folder, open_end};
 use crate::protocol::ids::CallId;
@@ -242,13 +240,13 @@ impl CallFile {
         self.lock().records.is_empty()
     }
 
-    /// Deletes answers that have waited for [`CALL_RECORD_MAX_AGE`], as the session that asked has ended, and late results that were
-    /// kept for [`LATE_RESULT_MAX_AGE`]. Takes what is not needed any more off the disk, unless too much else is kept. Called again and
+    /// Deletes answers that have waited for `most`, as the session that asked has ended, and late results that were kept for
+    /// [`LATE_RESULT_MAX_AGE`]. Takes what is not needed any more off the disk, unless too much else is kept. Called again and
     /// again; `passed`: the time since the last call.
-    pub fn tidy(&self, passed: Duration) {
+    pub fn tidy(&self, passed: Duration, most: Duration) {
         let mut inner = self.lock();
         let late = seconds_now().saturating_sub(LATE_RESULT_MAX_AGE.as_secs());
-        let expired = inner.records.expire(late, passed.as_secs(), CALL_RECORD_MAX_AGE.as_secs());
+        let expired = inner.records.expire(late, passed.as_secs(), most.as_secs());
         if !inner.is_frozen && (expired || inner.is_spent && inner.records.bytes() <= CALL_RECORDS_SPENT_BYTES) {
             let _ = inner.rewrite(&self.head());
         }
@@ -418,7 +416,7 @@ mod tests {
         }
         for file in [again, second] {
             assert_eq!(file.left().len(), 2);
-            file.tidy(Duration::ZERO);
+            file.tidy(Duration::ZERO, Duration::MAX);
             let kept: Vec<CallId> = file.left().iter().map(|left| left.sent.call).collect();
             assert_eq!(kept, [call(2)]);
         }
@@ -452,7 +450,7 @@ mod tests {
             file.answered(call(number), &format!("\"secret-{number}\""), (false, false));
         }
         file.delivered(origin(0));
-        file.tidy(Duration::ZERO);
+        file.tidy(Duration::ZERO, Duration::MAX);
         assert!(
             !text().contains("secret-0") && text().contains("secret-1") && text().contains("secret-2"),
             "{}",
@@ -463,10 +461,10 @@ mod tests {
         file.delivered(origin(1));
         file.dropped(call(2));
         file.delivered(origin(2));
-        file.tidy(Duration::ZERO);
+        file.tidy(Duration::ZERO, Duration::MAX);
         assert!(!text().contains("secret"), "{}", text());
         let size = text().len();
-        file.tidy(Duration::ZERO);
+        file.tidy(Duration::ZERO, Duration::MAX);
         assert_eq!(text().len(), size);
         drop(file);
         assert_eq!(told(&CallFile::open(&path, "two".to_owned()).unwrap(), 9), "sent");

@@ -83,10 +83,12 @@ pub fn take_over(state: &Path, own: &CallFile, project: &Path, client: Option<&s
             continue;
         }
         let Ok(file) = CallFile::reopen(&path) else { continue };
-        file.tidy(Duration::ZERO);
+        file.tidy(Duration::ZERO, LEFT_CALLS_MAX_AGE);
         let is_wanted = |left: &Left| {
             let is_client = client.is_none_or(|client| left.sent.client.0 == client);
-            left.sent.project.as_deref() == Some(project) && (is_client || age > LEFT_CALLS_OF_OTHERS_AFTER)
+            // What a client was told to ask for stays for that client.
+            let is_late = age > LEFT_CALLS_OF_OTHERS_AFTER && !left.told;
+            left.sent.project.as_deref() == Some(project) && (is_client || is_late)
         };
         for left in file.left().into_iter().filter(is_wanted) {
             // What cannot be written to this gateway's own records stays where it is.
@@ -109,4 +111,61 @@ fn lock_dead(records: &Path) -> Option<File> {
     let lock = lock_file::open(&lock_of(records), true).ok()?;
     lock.try_lock().ok()?;
     lock_file::is_at(&lock, &lock_of(records)).then_some(lock)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::core::call_records::{Origin, SentCall};
+    use crate::protocol::ids::CallId;
+
+    /// Leaves the records of a gateway of client A that was killed so long ago. `told`: which of its calls A asks for by their ids.
+    fn left(state: &Path, ago: Duration, told: [bool; 2]) {
+        let killed = GatewayCalls::create(state, "killed").unwrap();
+        for (number, told) in (1..).zip(told) {
+            let call = CallId::from_random([number; 16]);
+            let origin = Origin { session: "s".into(), number: number.into() };
+            let (tool, project) = (Arc::from("count"), Some(Path::new("/Castle").into()));
+            let client = ("A".into(), "1".into());
+            let sent = SentCall { origin, call, tool, project, journal: None, repeatable: false, client };
+            killed.file.sent(sent).unwrap();
+            if told {
+                killed.file.told(call);
+            }
+        }
+        File::options().write(true).open(&killed.path).unwrap().set_modified(SystemTime::now() - ago).unwrap();
+    }
+
+    fn taken(state: &Path, client: &str) -> Vec<bool> {
+        let own = GatewayCalls::create(state, client).unwrap();
+        let (taken, _) = take_over(state, &own.file, Path::new("/Castle"), Some(client));
+        own.end();
+        taken.iter().map(|left| left.told).collect()
+    }
+
+    #[test]
+    fn what_a_client_was_told_to_ask_for_stays_for_that_client() {
+        let state = tempfile::tempdir().unwrap();
+        left(state.path(), Duration::from_secs(60), [true, false]);
+        assert!(taken(state.path(), "B").is_empty(), "A comes back most likely");
+        left(state.path(), LEFT_CALLS_OF_OTHERS_AFTER * 2, [true, false]);
+        assert_eq!(taken(state.path(), "B"), [false]);
+        // B has ended too, and left what it took.
+        assert_eq!(taken(state.path(), "A"), [false, true]);
+    }
+
+    #[test]
+    fn an_answer_that_nobody_got_is_kept_while_its_gateway_lives() {
+        let state = tempfile::tempdir().unwrap();
+        let own = GatewayCalls::create(state.path(), "own").unwrap();
+        left(state.path(), Duration::from_secs(1), [false, false]);
+        let (taken, _) = take_over(state.path(), &own.file, Path::new("/Castle"), Some("A"));
+        own.file.answered(taken[0].sent.call, "[]", (false, false));
+        own.file.tidy(Duration::from_secs(3600), LEFT_CALLS_MAX_AGE);
+        assert_eq!(own.file.left().len(), 2);
+        own.file.tidy(LEFT_CALLS_MAX_AGE, LEFT_CALLS_MAX_AGE);
+        assert_eq!(own.file.left().len(), 1, "what is open stays");
+    }
 }

@@ -15,7 +15,7 @@ use crate::actors::parts::Parts;
 use crate::client::Arrival;
 use crate::core::call_records::{Left, SentCall};
 use crate::core::shutdown::ShutdownReason;
-use crate::limits::hub::{HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_IDLE_MAX, HUB_STRANGERS_MAX};
+use crate::limits::hub::{CALL_RECORD_MAX_AGE, HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_IDLE_MAX, HUB_STRANGERS_MAX};
 use crate::limits::{ACCEPT_PAUSE, DRAIN_MAX, RUNNING_MAX, SESSIONS_MAX};
 use crate::link::LinkParts;
 use crate::platform::local_socket::{self, Connection, Listener};
@@ -124,7 +124,7 @@ async fn own_end(parts: &Parts, leaves: bool, is_elected: impl Fn() -> bool) -> 
             return ShutdownReason::Retired;
         }
         if let Some(records) = &parts.env.records {
-            records.tidy(LOOK_EVERY);
+            records.tidy(LOOK_EVERY, CALL_RECORD_MAX_AGE);
         }
         let is_used = !parts.sessions.local().is_empty()
             || parts.links.all().iter().any(|link| link.calls.ledger(|ledger, _| ledger.counts()) != (0, 0));

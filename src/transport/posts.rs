@@ -207,10 +207,15 @@ impl Post {
         let how = *self.stop.borrow();
         if let Some(Stop::Leave(patience)) = how {
             self.client.outbox.end_subscriptions();
-            for link in self.parts.links.all() {
-                link.calls.decide(|ledger, now| ledger.refuse_held_of(self.client.id, Cause::ShuttingDown, now));
-            }
+            let refuse_held = || {
+                for link in self.parts.links.all() {
+                    link.calls.decide(|ledger, now| ledger.refuse_held_of(self.client.id, Cause::ShuttingDown, now));
+                }
+            };
+            refuse_held();
             let _ = timeout(patience.max(Duration::from_millis(1)), self.client.outbox.calls_answered()).await;
+            // A call that came meanwhile and still waits was not sent.
+            refuse_held();
             let profile = self.client.handshake().profile_by_handshake();
             for (request, _, call) in self.client.noted_calls() {
                 let link = self.parts.links.of_call(call);

@@ -26,7 +26,7 @@ use crate::limits::{DOCTOR_WAIT, FRAME_OLD, LIVENESS_EVERY, LOCK_FILE_OLD, READY
 use crate::link::LinkView;
 use crate::platform::filesystem;
 use crate::platform::host::{Host as _, Liveness, RealHost, System};
-use crate::protocol::dialect::Dialect;
+use crate::protocol::dialect::{self, Dialect};
 use crate::protocol::text::clean;
 use crate::storage::catalogue_file::{self, Unusable};
 use crate::storage::hub_folder::HubFolder;
@@ -276,11 +276,12 @@ fn configuration(config: &Config, look: &Look, right: bool) -> Vec<Finding> {
 fn has_folder(path: &Path) -> io::Result<()> {
     let nearest = path.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or_else(|| Path::new("."));
     let meta = nearest.metadata()?;
-    match (meta.is_dir(), meta.permissions().readonly()) {
-        (true, false) => Ok(()),
-        (true, true) => Err(io::ErrorKind::PermissionDenied.into()),
-        (false, _) => Err(io::ErrorKind::NotADirectory.into()),
+    if !meta.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
     }
+    #[cfg(unix)]
+    rustix::fs::access(nearest, rustix::fs::Access::WRITE_OK)?;
+    Ok(())
 }
 
 fn age(path: &Path) -> Option<Duration> {
@@ -352,9 +353,10 @@ async fn greet(config: &Config) -> (bool, Finding) {
     let wait = format!(r#"{{"timeout_seconds":{}}}"#, DOCTOR_WAIT.as_secs());
     let _ = one_shot.call("holdfast_wait_ready", &wait, None).await;
     let view = &one_shot.parts.link.view;
+    // Only our own package says in a heartbeat how the main thread is.
     let sends_heartbeats = |link: &LinkView| {
         let target = link.target.as_ref().filter(|_| link.availability == Availability::Open);
-        target.is_some_and(|target| target.dialect.properties().heartbeat)
+        target.is_some_and(|target| dialect::HOLDFAST.iter().any(|own| own.name() == target.dialect.name()))
     };
     let is_seen = |link: &LinkView| link.heartbeat.is_some() || !sends_heartbeats(link);
     let seen = async {

@@ -261,13 +261,9 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
         Audience::Agent => " (with a tool that reads the console or the scene, or by reading the files it changes)",
         Audience::Person => " in Unity or in the files it changes",
     };
-    let later = match (loss, answer.profile.audience) {
-        (Loss::Shutdown, Audience::Agent) => " When holdfast runs again, holdfast_result tells what is known of it.",
-        _ => "",
-    };
     format!(
         "Outcome unknown: {happened}.{back} `{tool}` was sent and may have run, so it was not sent again. Before you repeat it, \
-         check whether its effect is there{how}.{later} Call id {call}."
+         check whether its effect is there{how}. Call id {call}."
     )
 }
 
