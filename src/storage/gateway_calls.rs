@@ -135,7 +135,7 @@ mod tests {
                 killed.file.told(call);
             }
         }
-        File::options().write(true).open(&killed.path).unwrap().set_modified(SystemTime::now() - ago).unwrap();
+        File::options().write(true).open(&killed.path).unwrap().set_modified(RealHost.now() - ago).unwrap();
     }
 
     fn taken(state: &Path, client: &str) -> Vec<bool> {
