@@ -17,9 +17,8 @@ use crate::config::{self, Config};
 use crate::core::editors::{Choice, Known, Presence, Refusal, Scope, choose};
 use crate::core::router::Route;
 use crate::core::user_text;
-use crate::limits::EDITORS_SOUGHT_MAX;
-use crate::limits::SURVEY_MAX;
 use crate::limits::http::{HTTP_LOOK_EVERY, HTTP_LOOK_MAX};
+use crate::limits::{EDITORS_SOUGHT_MAX, SURVEY_MAX};
 use crate::net::{Listener, Net, Tcp};
 use crate::platform::host::{self, Host, RealHost};
 use crate::runtime::enter;
@@ -135,6 +134,7 @@ impl HttpSettings {
     }
 }
 
+/// Parses the address of a flag.
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.trim().parse().map_err(|_| "an address in numbers and a port are meant, such as 127.0.0.1:8787".to_owned())
 }

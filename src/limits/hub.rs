@@ -59,10 +59,7 @@ pub const LEFT_CALLS_PAUSES: [Duration; 5] = [
     Duration::from_secs(5),
     Duration::from_secs(20),
 ];
-/// How long the next gateway of the same client has to take over what a killed one left, before that of another client does: a client
-/// starts a server again within seconds, or when its user comes back to it.
-pub const LEFT_CALLS_OF_OTHERS_AFTER: Duration = Duration::from_secs(600);
-/// Age at which what a killed gateway left is removed, if no gateway of its project came: after a weekend people still know what they
+/// Age at which what a killed gateway left is removed, if no gateway of its client and project came: after a weekend people still know what they
 /// had asked for.
 pub const LEFT_CALLS_MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 /// How often a gateway of one client removes old late results from its records.

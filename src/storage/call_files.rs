@@ -222,7 +222,9 @@ impl CallFile {
                 inner.add(&self.head(), record)?;
             }
         }
-        if let Some(result) = &left.result {
+        let room = CALL_RECORDS_MAX_BYTES.saturating_sub(inner.records.bytes());
+        // Without its result the call counts as open, and its outcome is looked for again.
+        if let Some(result) = left.result.as_ref().filter(|result| result.get().len() <= room) {
             let (result, unknown, at) = (RawValue::to_owned(result), left.unknown, Some(left.at));
             inner.add(&self.head(), Record::Answered { call, result, runs_on: false, unknown, at })?;
             inner.records.make_room(LATE_RESULTS_MAX_BYTES);

@@ -10,9 +10,7 @@ use std::time::{Duration, SystemTime};
 use super::call_files::CallFile;
 use crate::core::call_records::Left;
 use crate::limits::LEFTOVERS_AT_ONCE;
-use crate::limits::hub::{
-    CALL_RECORDS_FILE_MAX_BYTES, CALL_RECORDS_MAX_BYTES, LEFT_CALLS_MAX_AGE, LEFT_CALLS_OF_OTHERS_AFTER,
-};
+use crate::limits::hub::{CALL_RECORDS_FILE_MAX_BYTES, CALL_RECORDS_MAX_BYTES, LEFT_CALLS_MAX_AGE};
 use crate::platform::host::{Host as _, RealHost, make_private_folder};
 use crate::platform::lock_file;
 
@@ -62,8 +60,8 @@ fn remove(records: &Path) {
 }
 
 /// Moves what gateways that do not live any more left of calls to this project's editor into `own`, and returns it, and whether
-/// other gateways live. Takes the calls of this `client` only, until [`LEFT_CALLS_OF_OTHERS_AFTER`]: the clients of others are told by
-/// their own next gateway. Looks at most into [`LEFTOVERS_AT_ONCE`] files.
+/// other gateways live. Takes the calls of this `client` only: the clients of others are told by their own next
+/// gateway, and only they know the ids. Looks at most into [`LEFTOVERS_AT_ONCE`] files.
 pub fn take_over(state: &Path, own: &CallFile, project: &Path, client: Option<&str>) -> (Vec<Left>, bool) {
     let files = RealHost.list(&folder_of(state)).unwrap_or_default();
     let mut records: Vec<(PathBuf, SystemTime)> =
@@ -85,10 +83,7 @@ pub fn take_over(state: &Path, own: &CallFile, project: &Path, client: Option<&s
         let Ok(file) = CallFile::reopen(&path) else { continue };
         file.tidy(Duration::ZERO, LEFT_CALLS_MAX_AGE);
         let is_wanted = |left: &Left| {
-            let is_client = client.is_none_or(|client| left.sent.client.0 == client);
-            // What a client was told to ask for stays for that client.
-            let is_late = age > LEFT_CALLS_OF_OTHERS_AFTER && !left.told;
-            left.sent.project.as_deref() == Some(project) && (is_client || is_late)
+            left.sent.project.as_deref() == Some(project) && client.is_none_or(|client| left.sent.client.0 == client)
         };
         for left in file.left().into_iter().filter(is_wanted) {
             // What cannot be written to this gateway's own records stays where it is.
@@ -146,14 +141,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_was_told_to_ask_for_stays_for_that_client() {
+    fn what_a_client_left_stays_for_that_client() {
         let state = tempfile::tempdir().unwrap();
         left(state.path(), Duration::from_secs(60), [true, false]);
-        assert!(taken(state.path(), "B").is_empty(), "A comes back most likely");
-        left(state.path(), LEFT_CALLS_OF_OTHERS_AFTER * 2, [true, false]);
-        assert_eq!(taken(state.path(), "B"), [false]);
-        // B has ended too, and left what it took.
-        assert_eq!(taken(state.path(), "A"), [false, true]);
+        assert!(taken(state.path(), "B").is_empty());
+        left(state.path(), LEFT_CALLS_MAX_AGE / 2, [true, false]);
+        assert!(taken(state.path(), "B").is_empty(), "A may come back after a weekend");
+        assert_eq!(taken(state.path(), "A"), [true, false]);
     }
 
     #[test]

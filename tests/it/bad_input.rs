@@ -16,13 +16,15 @@ use tokio::task::JoinHandle;
 #[tokio::test]
 async fn wrong_flags_exit_2_and_name_the_fix() {
     let place = Place::new();
-    let wrong: [(&[&str], &str); 10] = [
+    let wrong: [(&[&str], &str); 12] = [
         (&["--prot", "8700"], "--port"),
         (&["serve", "--port", "0"], "1 to 65535"),
         (&["serve", "--port", "abc"], "1 to 65535"),
         (&["serve", "--port", "65536"], "1 to 65535"),
         (&["serve", "--patience", "1"], "6 to 1800"),
         (&["call"], "<TOOL>"),
+        (&["serve", "--patience", "abc"], "6 to 1800"),
+        (&["call", "echo", "--timeout", "0"], "1 to 1795"),
         (&["call", "echo", "--timeout", "1h"], "1 to 1795"),
         (&["tools", "--jsno"], "--json"),
         (&["doctr"], "doctor"),

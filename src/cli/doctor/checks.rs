@@ -404,7 +404,11 @@ async fn greet(config: &Config) -> (bool, Finding) {
                     "something accepts connections, but did not answer the greeting within {} s{met}",
                     DOCTOR_WAIT.as_secs()
                 ),
-                "look at the Unity window: an import or a dialog holds it",
+                if config.ports.is_empty() {
+                    "look at the Unity window: an import or a dialog holds it"
+                } else {
+                    "look at the Unity window: an import or a dialog holds it; if Unity is idle, another program uses the port"
+                },
             )
             .likely(),
             cause => Finding::problem(

@@ -42,14 +42,11 @@ impl<'a> Listed<'a> {
     pub(super) fn finding(&self) -> Option<Finding> {
         self.policies.iter().any(|policy| policy.hides_denied() || policy.has_choices()).then(|| {
             let (hidden, all) = (self.hidden_from(""), self.catalogue.entries().len());
-            let says = if hidden == 0 {
-                "some clients see fewer tools. `holdfast tools --client NAME` names those that are hidden, with the reasons".to_owned()
-            } else {
-                format!(
-                "{hidden} of the {all} tools of the last list are hidden from every AI client in this project, and some clients may see \
-                 fewer still. `holdfast tools --client NAME` names them with the reasons"
-            )
-            };
+            let from_all = format!("{hidden} of the {all} tools of the last list are hidden from every AI client in this project. ");
+            let says = format!(
+                "{}Some clients may see fewer tools. `holdfast tools --client NAME` names the hidden ones, with the reasons",
+                if hidden > 0 { from_all } else { String::new() }
+            );
             Finding::note(HIDDEN, says)
         })
     }
