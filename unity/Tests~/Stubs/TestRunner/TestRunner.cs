@@ -100,7 +100,7 @@ namespace UnityEditor.TestTools.TestRunner.Api
 
         public string Execute(ExecutionSettings executionSettings)
         {
-            Native.Current.SetSession("testRun", executionSettings.filters[0].testMode + ":0");
+            Native.Current.SetSession("testRun", executionSettings.filters[0].testMode + ":0:" + string.Join("|", executionSettings.filters[0].testNames ?? Array.Empty<string>()));
             Follow();
             return "run-1";
         }
@@ -168,32 +168,36 @@ namespace UnityEditor.TestTools.TestRunner.Api
 
         private static void Step()
         {
-            string[] run = (Native.Current.GetSession("testRun") ?? "none:9").Split(':');
+            string[] run = (Native.Current.GetSession("testRun") ?? "none:9:").Split(':');
             int step = int.Parse(run[1]);
-            Native.Current.SetSession("testRun", step >= 4 ? null : run[0] + ":" + (step + 1));
+            Native.Current.SetSession("testRun", step >= 4 ? null : run[0] + ":" + (step + 1) + ":" + run[2]);
+            // A run by names runs these alone.
+            int walks = Wanted(run[2], "Game.Tests.Walks"), jumps = Wanted(run[2], "Game.Tests.Jumps");
             switch (step)
             {
                 case 0:
-                    Each(c => c.RunStarted(new Result(2)));
+                    Each(c => c.RunStarted(new Result(walks + jumps)));
                     break;
-                case 1:
+                case 1 when walks > 0:
                     Each(c => c.TestFinished(new Result(0) { FullName = "Game.Tests.Walks", PassCount = 1, TestStatus = TestStatus.Passed }));
                     break;
                 case 2 when run[0] == "PlayMode":
                     EditorUtility.RequestScriptReload();
                     break;
-                case 3:
+                case 3 when jumps > 0:
                     Each(c => c.TestFinished(new Result(0) { FullName = "Game.Tests.Jumps", FailCount = 1, TestStatus = TestStatus.Failed, Message = "Expected: 2" }));
                     break;
                 case 4:
                     Stop();
-                    Each(c => c.RunFinished(new Result(2) { FullName = "Game", PassCount = 1, FailCount = 1, TestStatus = TestStatus.Failed }));
+                    Each(c => c.RunFinished(new Result(walks + jumps) { FullName = "Game", PassCount = walks, FailCount = jumps, TestStatus = jumps > 0 ? TestStatus.Failed : TestStatus.Passed }));
                     break;
                 case 9:
                     Stop();
                     break;
             }
         }
+
+        private static int Wanted(string names, string test) => names.Length == 0 || Array.IndexOf(names.Split('|'), test) >= 0 ? 1 : 0;
 
         private static void Each(Action<ICallbacks> call)
         {
