@@ -104,7 +104,7 @@ impl Bench {
 
     /// Measures the time from the start to the `initialize` answer, and the resident memory of an idle gateway.
     pub fn starts(&mut self) -> io::Result<()> {
-        let nobody = unused_port()?;
+        let nobody = holdfast_fake_unity::OwnPort::take()?;
         let (mut without, mut with, mut floor, mut idle) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for _ in 0..self.sizes.starts {
             let first = |began: Instant, session: io::Result<Session>| {
@@ -112,7 +112,7 @@ impl Bench {
                 session.initialize()?;
                 Ok::<_, io::Error>((began.elapsed(), session))
             };
-            without.push(first(Instant::now(), self.gateway(nobody))?.0);
+            without.push(first(Instant::now(), self.gateway(nobody.number()))?.0);
             let (took, gateway) = first(Instant::now(), self.gateway(self.port))?;
             with.push(took);
             floor.push(first(Instant::now(), self.relay())?.0);
@@ -392,9 +392,4 @@ fn listening(events: &mpsc::Receiver<(Instant, String)>) -> io::Result<Instant> 
 pub fn difference(ours: Duration, floor: Duration) -> String {
     let (more, sign) = if ours >= floor { (ours - floor, "+") } else { (floor - ours, "-") };
     format!("{sign}{}", ms(more))
-}
-
-fn unused_port() -> io::Result<u16> {
-    let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
-    Ok(listener.local_addr()?.port())
 }

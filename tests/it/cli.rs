@@ -369,7 +369,8 @@ async fn every_subcommand_explains_itself_with_examples() {
 async fn what_unity_posts_to_its_logger_is_in_the_session_and_the_documents_api_executes() {
     let place = Place::new();
     let unity = Unity::start(&place, &["--dialect", "unity-mcp"]).await;
-    let [logger, hop] = free_ports().await;
+    let own = [(); 2].map(|()| holdfast_fake_unity::OwnPort::take().expect("a free port"));
+    let [logger, hop] = own.each_ref().map(holdfast_fake_unity::OwnPort::number);
     let words = ["serve", "--dialect", "unity-mcp", "--port", &unity.at(), "--logger"];
     let mut command = place.command(words);
     command.env("AI_LOGGER_URL", format!("http://localhost:{logger}/")).env("HOLDFAST_DOCUMENTED_HOP", hop.to_string());
@@ -394,12 +395,6 @@ async fn what_unity_posts_to_its_logger_is_in_the_session_and_the_documents_api_
     assert!(problems.contains("AI_LOGGER_URL") && problems.contains("takes no logs"), "{problems}");
     assert_eq!(server.end().await.0, Some(0));
     unity.quit().await;
-}
-
-/// Two ports that were free a moment ago.
-async fn free_ports() -> [u16; 2] {
-    let bind = async || tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    [bind().await, bind().await].map(|listener| listener.local_addr().expect("bound").port())
 }
 
 /// Posts JSON and returns the JSON of the answer.

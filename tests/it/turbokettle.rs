@@ -10,7 +10,6 @@ use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
-use holdfast::net::Tcp;
 use holdfast::protocol::dialect::turbokettle::Turbokettle;
 use holdfast::protocol::dialect::{
     AnswerBody, Dialect as _, EditorTool, FileState, Greeted, Hello, Inbound, ListStep, Order, ProjectFacts, Reply,
@@ -82,7 +81,7 @@ async fn the_dialect_finds_greets_lists_and_calls_the_face() {
         tick: Duration::ZERO,
         ..FakeUnityConfig::default()
     };
-    let unity = FakeUnity::start(config, Arc::new(Tcp)).await.unwrap();
+    let unity = FakeUnity::start(config, Arc::new(AbortiveTcp::default())).await.unwrap();
     let read = facts(folder.path());
     assert_eq!((read.port, read.editor_pid), (Some((unity.port().unwrap(), INSTANCE)), Some(4242)));
     assert_eq!((read.installed, read.other_pid, read.problems), (true, None, Vec::new()));

@@ -12,6 +12,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use holdfast_fake_unity::OwnPort;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::json;
@@ -138,7 +139,7 @@ impl Fault {
 /// How long a session or an editor stands still.
 const STILL: Duration = Duration::from_millis(100);
 /// The port of an editor of Unity-MCP: no file names it, and a hub takes no port from a session.
-const UNITY_MCP_PORT: &str = "8082";
+const UNITY_MCP_PORT: u16 = 8082;
 
 /// Several sessions over one hub, with their editor.
 struct Storm<'r> {
@@ -169,7 +170,7 @@ impl<'r> Storm<'r> {
     }
 
     fn unity(room: &Room, dialect: &str) -> Unity {
-        let port = if dialect == "unity-mcp" { UNITY_MCP_PORT } else { "0" };
+        let port = if dialect == "unity-mcp" { &UNITY_MCP_PORT.to_string() } else { "0" };
         Unity::of_project(room, &["--quiet", "--dialect", dialect, "--port", port])
     }
 
@@ -319,6 +320,11 @@ fn a_hub_of_a_umcp_editor_is_killed_again_and_again() {
 
 #[test]
 fn a_hub_of_a_unity_mcp_editor_is_killed_again_and_again() {
+    let mut own = None;
+    until("no other test plays an editor of Unity-MCP", || {
+        own = OwnPort::of(UNITY_MCP_PORT).ok();
+        own.is_some()
+    });
     storm("unity-mcp", 10);
 }
 

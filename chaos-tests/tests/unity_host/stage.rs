@@ -206,6 +206,9 @@ fn editor_command(runtime: Runtime, room: &Room, flags: &[&str]) -> Command {
     // Without this variable, .NET opens its own diagnostics socket.
     command.env("DOTNET_EnableDiagnostics", "0").env("TMPDIR", room.path());
     command.arg("--project").arg(room.project()).args(flags);
+    if !flags.contains(&"--port") {
+        command.arg("--port").arg(room.port().to_string());
+    }
     command
 }
 

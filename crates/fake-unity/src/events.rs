@@ -108,6 +108,13 @@ pub enum Event {
     Frozen,
     /// The main thread and the sockets run again.
     Thawed,
+    /// Another program has the port. What the bridge does then is the package's: it may wait, or listen on another port.
+    PortTaken {
+        /// The port.
+        port: u16,
+        /// The system's error message.
+        error: String,
+    },
     /// The port cannot be bound. The bridge stays stopped until [`FakeUnity::up`](super::FakeUnity::up).
     BindFailed {
         /// The port.

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use super::model::{Editor, Note};
 use super::project::{OwnFile, Project};
 use super::spec::Tool;
+use crate::limits::BIND_WAIT;
 
 /// Maximum number of bytes of one read from a socket.
 const READ_BYTES: usize = 64 * 1024;
@@ -32,6 +33,25 @@ pub(crate) enum Moment {
     Push { kind: String },
     /// Play mode began or ended.
     StateChanged,
+}
+
+/// What a bridge does after a reload if another program has its port. It then says so ([`Event::PortTaken`]), and
+/// [`Event::BindFailed`](super::events::Event::BindFailed) if it gives up.
+///
+/// [`Event::PortTaken`]: super::events::Event::PortTaken
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IfTaken {
+    /// How long it tries this port, before it does anything else.
+    pub(crate) waits: Duration,
+    /// How many of the ports behind it are tried then.
+    pub(crate) behind: u16,
+    /// Whether any port does if these are taken too. If not, the bridge stays down until its next start.
+    pub(crate) then_any: bool,
+}
+
+impl IfTaken {
+    /// Tries this port only, for a short time.
+    pub(crate) const WAITS: Self = Self { waits: BIND_WAIT, behind: 0, then_any: false };
 }
 
 /// One package's wire protocol, from the editor's side.
@@ -67,6 +87,10 @@ pub(crate) trait Face: Send + Sync + 'static {
     /// is removed at the end of the domain. A crash leaves the file.
     fn keeps_port(&self) -> bool {
         true
+    }
+    /// What the bridge does after a reload if its port is taken.
+    fn if_taken(&self) -> IfTaken {
+        IfTaken::WAITS
     }
 }
 

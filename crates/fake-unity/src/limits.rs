@@ -4,6 +4,7 @@
 //! The numbers come from the packages or from the tests. They are not copies of the gateway's limits. Where one must exceed a
 //! limit of the gateway, a test in the gateway's `limits` module checks that.
 
+use std::ops::Range;
 use std::time::Duration;
 
 /// One mebibyte.
@@ -33,10 +34,22 @@ pub const BIG_MAX_BYTES: usize = 128 * MIB;
 pub const HTTP_HEAD_MAX_BYTES: usize = 16 * 1024;
 /// How long a fake editor, before it leaves, waits for its last messages to be written to peers that do not read.
 pub const GOODBYE_MAX: Duration = Duration::from_millis(200);
-/// Attempts of a fake editor to bind its port again after a reload (uLoop's own number), with [`BIND_RETRY`] between them.
-pub const BIND_ATTEMPTS_MAX: usize = 3;
-/// Pause between the attempts to bind (see [`BIND_ATTEMPTS_MAX`]), and after an accept that failed.
+/// Ports that are used for fake editors and in tests: above those that are well known, and below those of Unity-MCP's servers
+/// (20000 to 29999) and those that Linux (32768), macOS and Windows ([`HANDED_OUT_FROM`]) hand out.
+pub const OWN_PORTS: Range<u16> = 10_240..20_000;
+/// Distance of two such ports: more than [`PORTS_BEHIND`].
+pub const PORTS_EACH: usize = 16;
+/// The first port that macOS and Windows hand out.
+pub const HANDED_OUT_FROM: u16 = 49_152;
+/// How long a fake editor tries to listen on its port at its start, and one of uLoop before v2.0 after a reload: its three attempts,
+/// [`BIND_RETRY`] apart.
+pub const BIND_WAIT: Duration = Duration::from_millis(200);
+/// Pause between the attempts to bind (see [`BIND_WAIT`]), and after an accept that failed.
 pub const BIND_RETRY: Duration = Duration::from_millis(100);
+/// Ports behind its own one that a fake uLoop or holdfast bridge tries (the packages' own number).
+pub const PORTS_BEHIND: u16 = 9;
+/// How long a fake bridge of holdfast's own package tries to get its port back after a reload (the package's own number).
+pub const PORT_WAIT: Duration = Duration::from_secs(3);
 /// When a fake uLoop or uMCP bridge stops, its listener closes this long after its connections. In the real package it took at
 /// least 4 ms.
 pub const LISTENER_OUTLIVES: Duration = Duration::from_millis(5);

@@ -3,13 +3,15 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use holdfast_net::{BoxFuture, BoxStream, Listener, Net, Tcp};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
+
+use super::ports::OwnPort;
 
 /// While this switch is on, connections that [`AbortiveTcp`] accepted end with a reset when they are dropped.
 #[derive(Debug, Clone, Default)]
@@ -22,16 +24,26 @@ impl ResetSwitch {
 }
 
 /// [`Tcp`] with a [`ResetSwitch`]: an accepted connection can end with a reset (`SO_LINGER` 0), such as the kernel of a killed
-/// peer or a middlebox sends. [`Net`] has no such method, because the product never needs one.
+/// peer or a middlebox sends. [`Net`] has no such method, because the product never needs one. Any port is an [`OwnPort`].
 #[derive(Debug, Clone, Default)]
 pub struct AbortiveTcp {
     switch: ResetSwitch,
+    /// The port that was chosen last, so that it is still there after a reload.
+    own: Arc<Mutex<Option<OwnPort>>>,
 }
 
 impl AbortiveTcp {
     /// Returns the switch, for [`FakeUnityConfig::reset`](super::FakeUnityConfig::reset).
     pub fn switch(&self) -> ResetSwitch {
         self.switch.clone()
+    }
+
+    /// Chooses a port that nobody else gets until the next one is chosen.
+    fn choose(&self) -> io::Result<u16> {
+        let own = OwnPort::take()?;
+        let number = own.number();
+        *self.own.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
+        Ok(number)
     }
 }
 
@@ -42,6 +54,7 @@ impl Net for AbortiveTcp {
 
     fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
         Box::pin(async move {
+            let port = if port == 0 { self.choose()? } else { port };
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
             let addr = listener.local_addr()?;
             Ok(Arc::new(Bound { listener, addr, switch: self.switch.clone() }) as Arc<dyn Listener>)

@@ -11,11 +11,11 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::events::Event;
-use super::face::{Face, Link, Moment};
+use super::face::{Face, IfTaken, Link, Moment};
 use super::main_thread;
 use super::model::{Editor, Request};
 use super::work::{NextPort, Order};
-use crate::limits::{BIND_ATTEMPTS_MAX, BIND_RETRY, CONNECTIONS_MAX, NOTES_MAX, QUEUE_MAX};
+use crate::limits::{BIND_RETRY, CONNECTIONS_MAX, NOTES_MAX, PORTS_BEHIND, QUEUE_MAX};
 
 /// The lock file that exists during a domain reload.
 const RELOAD_LOCK: &str = "Temp/domainreload.lock";
@@ -44,7 +44,7 @@ impl<T> Part<T> {
 
 /// The next step of the runtime if it gets no order.
 enum Next {
-    /// Listen on this port again, after a reload.
+    /// Listen on this port again, after a reload; 0: on another one.
     Return { port: u16 },
     /// Notify the peers that the bridge is back, one tick after it began to listen.
     Back,
@@ -124,7 +124,7 @@ impl Runtime {
                 self.editor.event(Event::ReloadBegun { silence_ms: ms });
                 let port = match port {
                     NextPort::Same if self.face.keeps_port() => self.last_port,
-                    NextPort::Same | NextPort::New => self.other_port().await?,
+                    NextPort::Same | NextPort::New => 0,
                 };
                 self.next = Some((Instant::now() + silence, Next::Return { port }));
             }
@@ -205,14 +205,7 @@ impl Runtime {
         if !self.editor.config.listen_delay.is_zero() {
             tokio::time::sleep(self.editor.config.listen_delay).await;
         }
-        let mut bound = self.bind(port).await;
-        if self.editor.config.moves_port {
-            for next in port.saturating_add(1)..=port.saturating_add(9) {
-                if bound.is_err() {
-                    bound = self.editor.net.bind(next).await;
-                }
-            }
-        }
+        let bound = self.bind(port, again).await;
         self.lock(RELOAD_LOCK, false);
         self.lock(START_LOCK, false);
         let listener = bound?;
@@ -252,27 +245,45 @@ impl Runtime {
         }
     }
 
-    async fn bind(&self, port: u16) -> io::Result<Arc<dyn Listener>> {
-        let mut attempt = 1;
-        loop {
-            match self.editor.net.bind(port).await {
-                Err(_) if attempt < BIND_ATTEMPTS_MAX => {
-                    attempt += 1;
-                    tokio::time::sleep(BIND_RETRY).await;
-                }
-                result => return result,
+    /// Listens on the port, or does what the package does if that is taken. After a reload the port was its own, at a start it is
+    /// the user's choice. Port 0 means any other than the last.
+    async fn bind(&self, port: u16, again: bool) -> io::Result<Arc<dyn Listener>> {
+        let mut taken = if again { self.face.if_taken() } else { IfTaken::WAITS };
+        if self.editor.config.moves_port {
+            taken.behind = taken.behind.max(PORTS_BEHIND);
+        }
+        let began = Instant::now();
+        let mut told = false;
+        let error = loop {
+            let error = match self.open_port(port).await {
+                Ok(listener) => return Ok(listener),
+                Err(error) => error,
+            };
+            if !std::mem::replace(&mut told, true) {
+                self.editor.event(Event::PortTaken { port, error: error.to_string() });
+            }
+            if began.elapsed() >= taken.waits {
+                break error;
+            }
+            tokio::time::sleep(BIND_RETRY).await;
+        };
+        for next in 1..=taken.behind {
+            if let Ok(listener) = self.editor.net.bind(port.saturating_add(next)).await {
+                return Ok(listener);
             }
         }
+        if taken.then_any { self.open_port(0).await } else { Err(error) }
     }
 
-    /// Returns a free port other than the last one. The port is released again, because the bridge binds it only after the
-    /// reload's silence. So another program may take it in the meantime, as with a real editor.
-    async fn other_port(&self) -> io::Result<u16> {
+    async fn open_port(&self, port: u16) -> io::Result<Arc<dyn Listener>> {
+        // Held until another is found, so that the system does not give it again.
+        let mut last = None;
         loop {
-            let port = self.editor.net.bind(0).await?.local_addr().port();
-            if port != self.last_port {
-                return Ok(port);
+            let listener = self.editor.net.bind(port).await?;
+            if port != 0 || listener.local_addr().port() != self.last_port || last.is_some() {
+                return Ok(listener);
             }
+            last = Some(listener);
         }
     }
 

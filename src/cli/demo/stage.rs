@@ -7,7 +7,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use clap::ValueEnum as _;
-use holdfast_fake_unity::FakeDialect;
+use holdfast_fake_unity::{FakeDialect, OwnPort};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
@@ -101,7 +101,7 @@ pub struct Stage {
     program: PathBuf,
     dialect: FakeDialect,
     /// The port that the editor and the gateway get as `--port`; `None` if a file of the project names the port.
-    pub port: Option<u64>,
+    pub port: Option<OwnPort>,
     sender: mpsc::Sender<News>,
     /// The editor, while it runs.
     pub unity: Option<Process>,
@@ -160,8 +160,8 @@ impl Stage {
         }
         command.arg("--compile-ms").arg(times.compile.as_millis().to_string());
         command.arg("--compile-reload-ms").arg(times.compile_reload.as_millis().to_string());
-        if let Some(port) = self.port {
-            command.arg("--port").arg(port.to_string());
+        if let Some(port) = &self.port {
+            command.arg("--port").arg(port.number().to_string());
         }
         self.unity = Some(self.start(command, Source::Unity)?);
         Ok(())
@@ -179,8 +179,8 @@ impl Stage {
         let config = self.folder.join("config.toml");
         File::options().create(true).append(true).open(&config)?;
         command.arg("--config").arg(config);
-        if let Some(port) = self.port {
-            command.arg("--port").arg(port.to_string());
+        if let Some(port) = &self.port {
+            command.arg("--port").arg(port.number().to_string());
         }
         self.gateway = Some(self.start(command, Source::Gateway)?);
         Ok(())

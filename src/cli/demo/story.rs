@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use holdfast_fake_unity::OwnPort;
 use holdfast_timeline::{Phase, Tone, Verdict};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -47,12 +48,13 @@ pub async fn play(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopp
 
 async fn begins(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
     scene.act("A session begins");
-    scene.stage.start_unity(pace.unity()).map_err(|error| Stopped::System("starting the fake Unity", error))?;
+    let failed = |error| Stopped::System("starting the fake Unity", error);
+    if part.port_is_told {
+        scene.stage.port = Some(OwnPort::take().map_err(failed)?);
+    }
+    scene.stage.start_unity(pace.unity()).map_err(failed)?;
     scene.until("Unity listens", |facts| facts.port.is_some()).await?;
     scene.pause(pace.ms(300)).await;
-    if part.port_is_told {
-        scene.stage.port = scene.facts.port;
-    }
     scene.stage.start_gateway().map_err(|error| Stopped::System("starting the gateway", error))?;
     let now = scene.now();
     scene.timeline.enters(GATEWAY, now, Phase::Up);

@@ -20,10 +20,7 @@ pub fn open(dialect: &Dialect) -> Outcome {
     let project = room.project().display().to_string();
     let (mut client, unity);
     if dialect.port_is_told_nowhere {
-        // An editor is started and ended, to get a port that is known beforehand.
-        let first = stage::start(dialect, &room);
-        let port = first.port.to_string();
-        drop(first);
+        let port = room.port().to_string();
         client = Client::open(&room, &["--project", &project, "--dialect", dialect.name, "--port", &port]);
         client.tools();
         unity = Unity::of_project(&room, &["--dialect", dialect.name, "--port", &port]);

@@ -62,6 +62,32 @@ fn a_gateway_that_starts_while_the_editor_reloads_waits_for_it() {
     client.close(&room);
 }
 
+/// Another program gets the port while the editor reloads. What its package does then is seen on the editor's output.
+#[test]
+fn an_editor_whose_port_is_taken_while_it_reloads_listens_on_another_and_is_followed_there() {
+    for dialect in ["uloop", "holdfast"] {
+        let room = Room::new();
+        let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", dialect]);
+        let mut client = open(&room);
+        client.echoes();
+        let mark = unity.mark();
+        unity.say("reload 300");
+        unity.hear(mark, |event| event["event"] == "reload_begun");
+        let mut thief = None;
+        until("the port is free to take", || {
+            thief = std::net::TcpListener::bind(("127.0.0.1", unity.port)).ok();
+            thief.is_some()
+        });
+        let id = client.call("count", &json!({"key": "through the reload"}));
+        assert_eq!(unity.hear(mark, |event| event["event"] == "port_taken")["port"], unity.port);
+        assert_ne!(unity.hear(mark, |event| event["event"] == "listening")["port"], unity.port, "{dialect}");
+        let answer = client.answer(id);
+        assert_eq!(answer.verdict(), Verdict::Ok, "{dialect}: {}", answer.0);
+        assert_eq!(room.runs("through the reload"), 1);
+        client.close(&room);
+    }
+}
+
 fn losses(client: &Client) -> usize {
     client.log().matches(r#""event":"link_down""#).count()
 }

@@ -17,13 +17,13 @@ use std::sync::Arc;
 use holdfast_net::BoxFuture;
 
 use super::config::FakeUnityConfig;
-use super::face::{Face, Link, Moment};
+use super::face::{Face, IfTaken, Link, Moment};
 use super::json::Object;
 use super::model::Editor;
 use super::project::{OwnFile, Project, UNITY_VERSION};
 use super::push::{Hub, Message};
 use super::spec::Tool;
-use crate::limits::GOODBYE_MAX;
+use crate::limits::{GOODBYE_MAX, PORT_WAIT, PORTS_BEHIND};
 use desk::{Desk, Inner, Life, Peer, Setup};
 use journal::Journal;
 
@@ -205,5 +205,10 @@ impl Face for HoldfastFace {
 
     fn locks(&self) -> bool {
         false
+    }
+
+    /// Its instance file names the port.
+    fn if_taken(&self) -> IfTaken {
+        IfTaken { waits: PORT_WAIT, behind: PORTS_BEHIND, then_any: true }
     }
 }

@@ -110,6 +110,45 @@ async fn a_reload_can_change_the_port() {
 }
 
 #[tokio::test]
+async fn if_the_port_is_taken_during_a_reload_each_package_does_what_it_does_and_says_so() {
+    for (config, moves) in [
+        (config(), true),
+        (version("1.0.0"), false),
+        (FakeUnityConfig { moves_port: true, ..version("1.0.0") }, true),
+        (FakeUnityConfig { dialect: FakeDialect::Umcp, ..config() }, false),
+        (FakeUnityConfig { dialect: FakeDialect::Holdfast, ..config() }, true),
+        (FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..config() }, false),
+    ] {
+        let unity = start(config.clone()).await;
+        let (mut events, port) = (unity.events(), unity.port().unwrap());
+        unity.reload(SILENCE).await.unwrap();
+        let thief = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+        event(&mut events, |event| matches!(event, Event::PortTaken { port: taken, .. } if *taken == port)).await;
+        if moves {
+            let now = within(unity.listening()).await;
+            assert!(now != port, "{config:?}");
+            continue;
+        }
+        event(&mut events, |event| matches!(event, Event::BindFailed { port: taken, .. } if *taken == port)).await;
+        assert_eq!(unity.port(), None, "{config:?}");
+        drop(thief);
+        unity.up().await.unwrap();
+        assert_eq!(unity.port(), Some(port), "{config:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_package_that_waits_for_its_port_gets_it_back() {
+    let unity = start(FakeUnityConfig { dialect: FakeDialect::Holdfast, ..config() }).await;
+    let (mut events, port) = (unity.events(), unity.port().unwrap());
+    unity.reload(SILENCE).await.unwrap();
+    let thief = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+    event(&mut events, |event| matches!(event, Event::PortTaken { .. })).await;
+    drop(thief);
+    assert_eq!(within(unity.listening()).await, port);
+}
+
+#[tokio::test]
 async fn the_bridge_goes_down_in_order_or_with_a_reset() {
     let net = AbortiveTcp::default();
     let config = FakeUnityConfig { reset: Some(net.switch()), ..config() };

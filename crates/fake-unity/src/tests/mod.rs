@@ -12,7 +12,6 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdfast_net::Tcp;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -36,7 +35,7 @@ fn version(text: &str) -> FakeUnityConfig {
 }
 
 async fn start(config: FakeUnityConfig) -> FakeUnity {
-    FakeUnity::start(config, Arc::new(Tcp)).await.unwrap()
+    FakeUnity::start(config, Arc::new(AbortiveTcp::default())).await.unwrap()
 }
 
 /// Polls the counters until `what` returns true for them.

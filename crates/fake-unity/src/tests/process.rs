@@ -47,7 +47,13 @@ impl Process {
         let (stdin, theirs) = tokio::io::duplex(1024);
         let (sender, lines) = mpsc::channel(256);
         let stdout = Lines { half: Mutex::default(), lines: sender };
-        let task = tokio::spawn(run_process(config, options, Arc::new(Tcp), BufReader::new(theirs), stdout));
+        let task = tokio::spawn(run_process(
+            config,
+            options,
+            Arc::new(AbortiveTcp::default()),
+            BufReader::new(theirs),
+            stdout,
+        ));
         Self { stdin, lines, task }
     }
 

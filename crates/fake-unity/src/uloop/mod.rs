@@ -15,7 +15,7 @@ use holdfast_net::BoxFuture;
 use super::config::FakeUnityConfig;
 use super::conformance::FIXTURES;
 use super::events::Event;
-use super::face::{Face, Link, Moment};
+use super::face::{Face, IfTaken, Link, Moment};
 use super::json::{self, Object};
 use super::model::Editor;
 use super::project::{OwnFile, Project};
@@ -23,7 +23,7 @@ use super::push::{self, Hub, Message};
 use super::spec::{Tool, ToolSpec};
 use super::tools::{self, Arguments, TEST_TOOLS};
 use super::work::{Begun, Done, Fault};
-use crate::limits::LISTENER_OUTLIVES;
+use crate::limits::{LISTENER_OUTLIVES, PORTS_BEHIND};
 use crate::package_version::PackageVersion;
 use lines::Lines;
 
@@ -394,5 +394,14 @@ impl Face for UloopFace {
 
     fn probes_port(&self) -> bool {
         true
+    }
+
+    /// Since v2.0 (read): after a reload nobody is asked, the next free port is taken, and the settings file names it.
+    fn if_taken(&self) -> IfTaken {
+        if self.version.identity() {
+            IfTaken { waits: Duration::ZERO, behind: PORTS_BEHIND, then_any: false }
+        } else {
+            IfTaken::WAITS
+        }
     }
 }

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use super::config::FakeUnityConfig;
 use super::events::Event;
-use super::face::{Face, Link, Moment, Reader};
+use super::face::{Face, IfTaken, Link, Moment, Reader};
 use super::json::Object;
 use super::model::Editor;
 use super::project::{OwnFile, Project};
@@ -233,5 +233,10 @@ impl Face for UnityMcpFace {
 
     fn locks(&self) -> bool {
         false
+    }
+
+    /// It logs the error, and has no server until its next domain.
+    fn if_taken(&self) -> IfTaken {
+        IfTaken { waits: Duration::ZERO, behind: 0, then_any: false }
     }
 }

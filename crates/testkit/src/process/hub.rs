@@ -30,9 +30,9 @@ impl Drop for Hub {
 }
 
 impl Hub {
-    /// Starts a hub at a port that the system chooses.
+    /// Starts a hub at a port of the room.
     pub fn start(room: &Room) -> Self {
-        Self::with(room, &["--http", "127.0.0.1:0"])
+        Self::with(room, &["--http", &format!("127.0.0.1:{}", room.port())])
     }
 
     /// Starts a hub with these arguments, and waits until it serves.

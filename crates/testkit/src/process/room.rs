@@ -2,7 +2,10 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use holdfast_fake_unity::OwnPort;
 
 /// The bound of a wait for something that should be quick. Even on a busy machine only a hang exceeds it. It is shorter than the
 /// 55 s after which the gateway reports on a call by itself; that report would hide a missing one.
@@ -25,12 +28,14 @@ pub fn start<T>(spawn: impl FnOnce() -> std::io::Result<T>) -> T {
 pub struct Room {
     folder: tempfile::TempDir,
     program: &'static OsStr,
+    ports: Mutex<Vec<OwnPort>>,
 }
 
 impl Room {
     /// Creates a temporary folder. `program` starts its gateways and editors.
     pub fn of(program: &'static OsStr) -> Self {
-        let room = Self { folder: tempfile::tempdir().expect("a temporary folder"), program };
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let room = Self { folder, program, ports: Mutex::default() };
         std::fs::create_dir(room.home()).expect("a home");
         room
     }
@@ -38,6 +43,14 @@ impl Room {
     /// The binary under test.
     pub fn program(&self) -> &'static OsStr {
         self.program
+    }
+
+    /// Returns a port that is this room's own, whether something listens on it or not, and each time another one.
+    pub fn port(&self) -> u16 {
+        let own = OwnPort::take().expect("a free port");
+        let number = own.number();
+        self.ports.lock().expect("no holder panics").push(own);
+        number
     }
 
     /// Returns the folder.

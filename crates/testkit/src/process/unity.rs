@@ -49,18 +49,27 @@ impl Drop for Unity {
         if std::thread::panicking() {
             let ended = self.child.try_wait();
             let errors = std::fs::read_to_string(&self.errors).unwrap_or_default();
-            let _ = writeln!(std::io::stderr(), "---- the editor ({ended:?}) on stderr\n{errors}");
+            let events = self.ear.events.lock().map(|events| {
+                let port = |event: &&Value| ["port_taken", "bind_failed"].iter().any(|name| event["event"] == *name);
+                events.iter().filter(port).map(|event| format!("{event}\n")).collect::<String>()
+            });
+            let events = events.unwrap_or_default();
+            let _ = writeln!(std::io::stderr(), "---- the editor ({ended:?}) on stderr\n{errors}{events}");
         }
         self.kill();
     }
 }
 
 impl Unity {
-    /// Starts an editor that counts runs in the room's file. The editor listens when this returns.
+    /// Starts an editor that counts runs in the room's file, on a port of the room unless the arguments name one. The editor
+    /// listens when this returns.
     pub fn start(room: &Room, arguments: &[&str]) -> Self {
         let mut command = Command::new(room.program());
         client::environment(&mut command, room);
         command.arg("fake-unity").args(arguments);
+        if !arguments.contains(&"--port") {
+            command.arg("--port").arg(room.port().to_string());
+        }
         Self::spawn(room, command)
     }
 

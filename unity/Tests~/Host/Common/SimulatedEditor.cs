@@ -282,7 +282,7 @@ namespace EditorHost
             var watch = Stopwatch.StartNew();
             domain.Unload();
             long unloaded = watch.ElapsedMilliseconds;
-            if (move) native.SetSession("s:Holdfast.Port", FreePort().ToString());
+            if (move) native.SetSession("s:Holdfast.Port", OtherPort().ToString());
             if (silence > 0) Thread.Sleep(silence);
             watch.Restart();
             Load();
@@ -347,13 +347,25 @@ namespace EditorHost
             return match.Success ? int.Parse(match.Groups[1].Value) : 0;
         }
 
-        private static int FreePort()
+        /// <summary>One of the ports behind the editor's own, which no other test uses.</summary>
+        private int OtherPort() => Enumerable.Range(port + 1, 9).First(IsFree);
+
+        private static bool IsFree(int port)
         {
-            var probe = new TcpListener(IPAddress.Loopback, 0);
-            probe.Start();
-            int free = ((IPEndPoint)probe.LocalEndpoint).Port;
-            probe.Stop();
-            return free;
+            var probe = new TcpListener(IPAddress.Loopback, port);
+            try
+            {
+                probe.Start();
+                return true;
+            }
+            catch (SocketException)
+            {
+                return false;
+            }
+            finally
+            {
+                probe.Stop();
+            }
         }
 
         private void ReadLines()
