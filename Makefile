@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 CARGO ?= cargo
 .DEFAULT_GOAL := help
-.PHONY: help check demo pictures book static dist windows smoke-windows test-windows check-macos test-arm64 test deny lint bench charts chaos chaos-cycles chaos-hub chaos-figures soak fuzz chaos-report clean
+.PHONY: help check demo pictures book static dist windows smoke-windows test-windows check-macos test-arm64 test test-all deny lint bench charts chaos chaos-cycles chaos-hub chaos-figures soak fuzz chaos-report clean
 # The steps of a target have an order, and two cargos would only wait for each other.
 .NOTPARALLEL:
 
@@ -40,8 +40,11 @@ test-arm64: ## the program for Linux on arm64, its smoke part under qemu
 check: ## the inner loop: formatting, clippy, unit tests, the rules of the source, a quick simulation (some 3 minutes, warm)
 	@sh scripts/check.sh
 
-test: ## everything: Rust, MCP clients, Prometheus, the page in a browser, the Unity package, the packages, Wine
-	@sh scripts/test.sh
+test: ## proves the promises: units, model, simulation, real processes; seeds and kills shared out over the packages
+	@sh scripts/test.sh quick
+
+test-all: ## that with full numbers, and MCP clients, Prometheus, the page in a browser, the Unity package, the packages, Wine
+	@sh scripts/test.sh all
 
 deny: ## the dependencies: bans, licences, sources, advisories (deny.toml)
 	@sh scripts/deny.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes every package out of given programs: the same here, in `make test` and in a release.
+"""Makes every package out of given programs: the same here, in `make test-all` and in a release.
 
     packaging/make.py make --out dist --program TARGET=FILE [--program TARGET=FILE ...]
     packaging/make.py make --out dist --programs FOLDER      each in a folder named as its target

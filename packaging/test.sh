@@ -1,10 +1,10 @@
 #!/bin/sh
 # Makes every package from $HOLDFAST_BIN, looks at them with the official tools, installs each into an empty place without a
-# network, and lets an official MCP client drive it. A suite of `make test`, for Linux.
+# network, and lets an official MCP client drive it. A suite of `make test-all`, for Linux.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
-[ -n "${HOLDFAST_BIN:-}" ] || die "HOLDFAST_BIN is not set; \`make test\` builds the binary and sets it"
+[ -n "${HOLDFAST_BIN:-}" ] || die "HOLDFAST_BIN is not set; \`make test-all\` builds the binary and sets it"
 [ -x "$HOLDFAST_BIN" ] || die "HOLDFAST_BIN=$HOLDFAST_BIN is not an executable file"
 need_rust
 need_venv

@@ -1,13 +1,23 @@
 #!/bin/sh
-# `make test`: fetches what is missing, builds the binary and every test, runs all suites even if one fails, and ends with one
-# line for each suite.
+# Proves the promises: sh scripts/test.sh [quick|all|gate]
+#
+#   quick   `make test`: unit tests, model, simulation, fuzz targets and real processes. Every package runs the suites once; seeds
+#           and kills are shared out over the packages in a fixed turn. Needs Rust, git and python3
+#   all     `make test-all`: with full numbers, and the official clients and conformance suite, the page in a browser, the
+#           dashboards against a real Prometheus, the Unity package on two runtimes, the packages, the Windows program under Wine
+#   gate    `.ci/run`: that, `make lint` and `make deny`
+#
+# It fetches what is missing, builds, runs all suites even if one fails, and ends with a line for each build and each suite: seconds
+# of the clock, and of a processor.
 #
 # Two suites run at a time: one lane has those that compute or compile, the other those that mostly wait for processes, browsers
-# and deadlines. The output of a suite is printed whole when the suite has ended. Suites that share something (cargo's folder, the
+# and deadlines. The output of a suite is printed whole when it has ended. Suites that share something (cargo's folder, the
 # simulated editor) are in one lane, or the later one waits for the earlier one.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
+mode=${1:-quick}
+case $mode in quick | all | gate) ;; *) die "usage: sh scripts/test.sh quick|all|gate" ;; esac
 need_rust
 command -v bash >/dev/null 2>&1 || need bash bash
 need python3 python3
@@ -33,7 +43,7 @@ ended_early() {
 trap ended_early INT TERM
 trap 'rm -rf "$state"' EXIT
 
-# suite NAME COMMAND...: runs a suite, and leaves its output, its result, its duration, and the processor time that it used.
+# suite NAME COMMAND...: runs a suite or a build, and leaves its output, its result, its duration, and the processor time that it used.
 suite() {
     # Prefixed names, because COMMAND may be a function of this shell, which shares its variables.
     suite_name=$1
@@ -50,7 +60,7 @@ suite() {
     mv "$state/$suite_name.partial" "$state/$suite_name.ended"
 }
 # after NAME: waits until this suite of the other lane, or the whole lane, has ended.
-after() { until [ -f "$state/$1.ended" ] || [ -f "$state/waits.over" ]; do sleep 1; done; }
+after() { until [ -f "$state/$1.ended" ] || [ -f "$state/waits.over" ] || [ -f "$state/computes.over" ]; do sleep 1; done; }
 
 # ---- what is missing ----
 
@@ -61,7 +71,7 @@ linux() { [ "$(uname -s)" = Linux ]; }
 # Each in its own subshell: a download that fails must only fail the suite that needs it.
 fetch_all() {
     ( fetched "crates" cargo fetch --locked ) || true
-    linux || return 0
+    [ "$mode" != quick ] && linux || return 0
     ( fetched "the Rust client's crates" cargo fetch --locked --manifest-path tests/clients/rmcp/Cargo.toml ) || true
     ( need_node ) || true
     ( need_python && need_schemas ) || true
@@ -77,20 +87,21 @@ say "downloads: $fetched_in s in all, of $(($(date +%s) - began)) s of setting u
 
 # ---- what the suites run ----
 
-say "building the binary and the tests"
-builds=$(date +%s)
-# All in one command: an executable that is built alone gets only the features of its own package, and everything below it is
-# built again. The pattern includes unity_host, which `cargo test` leaves out because it cannot run it.
-cargo test --workspace --locked --no-run --lib --bins --test '*' --message-format=json-render-diagnostics >"$state/built" ||
-    die "the binary or the tests do not build"
-python3 scripts/executables.py <"$state/built" >"$state/executables"
-[ -s "$state/executables" ] || die "cargo built no tests"
-# The suite of the packages builds in cargo's folder, so the programs that other suites run are copied elsewhere.
-mkdir -p "$target/tested"
-for program in holdfast chaos-report; do cp "$target/debug/$program" "$target/tested/$program"; done
+# What incremental builds need beside the programs costs a third more, and is of no use to who builds once.
+[ -n "${CARGO_INCREMENTAL:-}" ] || [ -d "$target/debug/incremental" ] || export CARGO_INCREMENTAL=0
+# All in one command: an executable that is built alone gets only the features of its own package, and what differs by them is built
+# again. The pattern includes unity_host, which `cargo test` leaves out because it cannot run it.
+build_tests() {
+    cargo test --workspace --locked --no-run --lib --bins --test '*' --message-format=json-render-diagnostics >"$state/built" || return 1
+    python3 scripts/executables.py <"$state/built" >"$state/executables" && [ -s "$state/executables" ] || return 1
+    # The suite of the packages builds in cargo's folder, so the programs that other suites run are copied elsewhere.
+    mkdir -p "$target/tested"
+    for program in holdfast chaos-report; do cp "$target/debug/$program" "$target/tested/$program"; done
+}
+say "building the program and the tests"
+suite "build of the program and the tests" build_tests
 HOLDFAST_BIN=$target/tested/holdfast
 export HOLDFAST_BIN
-say "building took $(($(date +%s) - builds)) s"
 
 # The report must not include results of an earlier run.
 CHAOS_REPORT=$PWD/target/chaos-report
@@ -111,6 +122,9 @@ rm -rf "$HOLDFAST_WIRE"
 INSTA_UPDATE=no
 export INSTA_UPDATE
 
+# Seeds and kills are shared out over the packages.
+[ "$mode" != quick ] || { HOLDFAST_SHARED=1 && export HOLDFAST_SHARED; }
+
 # ---- the suites ----
 
 # Tests against processes mostly wait, so twice as many of them run at once as there are processors.
@@ -130,10 +144,7 @@ executables() {
 }
 computing() {
     # shellcheck disable=SC2046
-    executables $(cut -f1 "$state/executables" | grep -vxE 'it|real|unity_host') && status=0 || status=1
-    say "the examples in the documentation"
-    cargo test --workspace --locked --doc || status=1
-    return "$status"
+    executables $(cut -f1 "$state/executables" | grep -vxE 'it|real|unity_host')
 }
 processes() {
     RUST_TEST_THREADS=${RUST_TEST_THREADS:-$waiting}
@@ -160,9 +171,19 @@ chaos_report() {
     return "$ended"
 }
 
+clients() {
+    after "build of the Rust client"
+    bash tests/clients/run.sh
+}
+
 computes() {
+    trap ': >"$state/computes.over"' EXIT
+    [ "$mode" = quick ] || ! linux || suite "build of the Rust client" bash tests/clients/run.sh --build
     suite "computing tests" computing
-    linux || return 0
+    [ "$mode" != gate ] || suite "lint" sh scripts/lint.sh
+    [ "$mode" != quick ] && linux || return 0
+    suite "build of the Unity package" sh scripts/csharp.sh build
+    suite "build of the Windows program" sh scripts/windows.sh debug
     suite "Windows program under Wine" sh scripts/windows.sh smoke
     # Packages are built in cargo's folder, where the tests against processes look for the program.
     after "tests against processes"
@@ -171,20 +192,29 @@ computes() {
 waits() {
     trap ': >"$state/waits.over"' EXIT
     suite "tests against processes" processes
+    [ "$mode" != quick ] || return 0
     suite "dashboards" sh dashboards/check.sh
     linux || return 0
-    suite "official MCP clients" bash tests/clients/run.sh
+    suite "official MCP clients" clients
     suite "status page" sh tests/page/run.sh
     suite "Prometheus" sh dashboards/proof/run.sh
+    after "build of the Unity package"
     suite "Unity package" sh scripts/csharp.sh test
     suite "gateway and Unity package" gateway_and_package
 }
-# The suites in the order of the closing lines.
+# The builds and the suites in the order of the closing lines.
+builds='build of the program and the tests'
 suites='computing tests
-tests against processes
-dashboards'
-if linux; then
+tests against processes'
+if [ "$mode" != quick ]; then
     suites="$suites
+dashboards"
+    if linux; then
+        builds="$builds
+build of the Rust client
+build of the Unity package
+build of the Windows program"
+        suites="$suites
 official MCP clients
 status page
 Prometheus
@@ -193,17 +223,23 @@ gateway and Unity package
 packages
 Windows program under Wine
 wire schema"
-else
-    loud "not run, as their runners know Linux only: the official MCP clients, the status page in a browser, the dashboards against
+    else
+        loud "not run, as their runners know Linux only: the official MCP clients, the status page in a browser, the dashboards against
     a real Prometheus, the Unity package, the gateway with that package, the packages for npm, PyPI and the like, the Windows program
     under Wine, MCP's schemas"
+    fi
 fi
 suites="$suites
 chaos report"
+[ "$mode" != gate ] || suites="lint
+dependencies
+$suites"
+all="$builds
+$suites"
 
 # show: prints the whole output of each suite that has ended since the last call.
 show() {
-    echo "$suites" >"$state/suites"
+    echo "$all" >"$state/suites"
     while read -r one; do
         [ -f "$state/$one.ended" ] && ! [ -f "$state/$one.shown" ] || continue
         say "$one"
@@ -215,33 +251,62 @@ show() {
 }
 runs() { kill -0 "$1" 2>/dev/null; }
 
-computes &
-computes_pid=$!
-waits &
-waits_pid=$!
-lanes="$computes_pid $waits_pid"
-say "the suites run, two at a time; each speaks when it has ended"
-while runs "$computes_pid" || runs "$waits_pid"; do
-    show
-    sleep 1
-done
-wait "$computes_pid" "$waits_pid" || true
+# What was not built cannot be tested.
+built() { read -r verdict _ <"$state/build of the program and the tests.ended" && [ "$verdict" = passed ]; }
+if [ "$mode" = gate ]; then
+    # It mostly waits for the network.
+    suite "dependencies" sh scripts/deny.sh &
+    lanes=$!
+fi
+show
+if built; then
+    computes &
+    computes_pid=$!
+    waits &
+    waits_pid=$!
+    lanes="$lanes $computes_pid $waits_pid"
+    say "the suites run, two at a time; each speaks when it has ended"
+    while runs "$computes_pid" || runs "$waits_pid"; do
+        show
+        sleep 1
+    done
+fi
+# shellcheck disable=SC2086
+[ -z "$lanes" ] || wait $lanes || true
 lanes=
 show
-linux && suite "wire schema" wire_schema
-suite "chaos report" chaos_report
-show
+if built; then
+    [ "$mode" = quick ] || ! linux || suite "wire schema" wire_schema
+    suite "chaos report" chaos_report
+    show
+fi
 
 failures=0
+# told LIST: a line for each, from what it left.
+told() {
+    echo "$1" >"$state/list"
+    while read -r one; do
+        verdict=FAILED took=0 busy=0
+        # A suite that broke off has left no result.
+        [ ! -f "$state/$one.ended" ] || read -r verdict took busy <"$state/$one.ended"
+        [ "$verdict" = passed ] || failures=$((failures + 1))
+        clock=$((clock + took)) processor=$((processor + busy))
+        echo "  $verdict  $one ($took s, $busy s of a processor)"
+    done <"$state/list"
+}
+for list in "$builds" "$suites"; do
+    clock=0 processor=0
+    echo
+    [ "$list" = "$builds" ] && echo "builds" || echo "suites"
+    told "$list"
+    echo "  together $clock s, $processor s of a processor"
+done
 echo
-while read -r one; do
-    verdict=FAILED took=0 busy=0
-    # A suite that broke off has left no result.
-    [ ! -f "$state/$one.ended" ] || read -r verdict took busy <"$state/$one.ended"
-    [ "$verdict" = passed ] || failures=$((failures + 1))
-    echo "  $verdict  $one ($took s, $busy s of a processor)"
-done <"$state/suites"
-for told in "$counted"/*; do [ ! -f "$told" ] || grep -h '^chaos-report: .* scenarios\|^wire schema: .* lines' "$told" || true; done
+for file in "$counted"/*; do [ ! -f "$file" ] || grep -h '^chaos-report: .* scenarios\|^wire schema: .* lines' "$file" || true; done
+if [ "$mode" = quick ]; then
+    recorded=$(cat "$HOLDFAST_WIRE"/* 2>/dev/null | wc -l)
+    echo "wire: $recorded lines recorded; make test-all holds them against MCP's schemas"
+fi
 echo "test: downloads $fetched_in s; everything else $(($(date +%s) - began - fetched_in)) s"
 if [ "$failures" != 0 ]; then
     echo "test: $failures suite(s) FAILED"

@@ -1,8 +1,9 @@
 #!/bin/sh
-# The Windows program on a Linux machine: sh scripts/windows.sh setup|build|smoke|test
+# The Windows program on a Linux machine: sh scripts/windows.sh setup|build|debug|smoke|test
 #
 #   setup   only what the others need, from Debian's packages
 #   build   the release program, which needs no library that Windows does not have
+#   debug   only the debug build that `smoke` runs
 #   smoke   a debug build, run under Wine: a session, a hub, the demo, setup and unity install, there and back
 #           (scripts/smoke.py)
 #   test    that with every dialect, then every test that Wine can run (scripts/wine/tests.py has the list of those it cannot)
@@ -101,12 +102,16 @@ build() {
     ls -l "$out/release/holdfast.exe"
 }
 
-smoke() {
+debug() {
     need_windows
-    need_wine
     say "building for Windows, without optimisation"
     cross "$target" build --bin holdfast
     check_imports "$out/debug/holdfast.exe"
+}
+
+smoke() {
+    debug
+    need_wine
     shim "$out/debug"
     apart python3 scripts/smoke.py --runner wine "$out/debug/holdfast.exe"
 }
@@ -137,8 +142,9 @@ tests() {
 
 case ${1:-} in
     build) build ;;
+    debug) debug ;;
     smoke) smoke ;;
     setup) need_windows && need_wine ;;
     test) shift && tests "$@" ;;
-    *) die "usage: sh scripts/windows.sh setup|build|smoke|test" ;;
+    *) die "usage: sh scripts/windows.sh setup|build|debug|smoke|test" ;;
 esac

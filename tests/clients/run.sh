@@ -5,14 +5,20 @@
 #
 #     HOLDFAST_BIN=target/debug/holdfast tests/clients/run.sh
 #     tests/clients/run.sh --self-test      only the second half: no binary is needed
+#     tests/clients/run.sh --build          only builds the Rust client
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/lib.sh
 
 self_test_only=
-[ "${1:-}" = --self-test ] && self_test_only=yes
+RMCP=${CARGO_TARGET_DIR:-$PWD/target}/rmcp-client
+build() { cargo build --quiet --locked --manifest-path tests/clients/rmcp/Cargo.toml --target-dir "$RMCP" </dev/null; }
+case ${1:-} in
+    --build) need_rust && build && exit ;;
+    --self-test) self_test_only=yes ;;
+esac
 if [ -z "$self_test_only" ]; then
-    [ -n "${HOLDFAST_BIN:-}" ] || die "HOLDFAST_BIN is not set; \`make test\` builds the binary and sets it"
+    [ -n "${HOLDFAST_BIN:-}" ] || die "HOLDFAST_BIN is not set; \`make test-all\` builds the binary and sets it"
     [ -x "$HOLDFAST_BIN" ] || die "HOLDFAST_BIN=$HOLDFAST_BIN is not an executable file"
     HOLDFAST_BIN=$(cd "$(dirname "$HOLDFAST_BIN")" && pwd)/$(basename "$HOLDFAST_BIN")
 fi
@@ -30,9 +36,8 @@ cleanup() {
 }
 trap cleanup EXIT
 # A minute of building, the first time, which the other clients need not wait for.
-RMCP=${CARGO_TARGET_DIR:-$PWD/target}/rmcp-client
 build_rmcp() {
-    cargo build --quiet --locked --manifest-path "$here/rmcp/Cargo.toml" --target-dir "$RMCP" </dev/null >"$work/rmcp.log" 2>&1
+    build >"$work/rmcp.log" 2>&1
     echo $? >"$work/rmcp.partial" && mv "$work/rmcp.partial" "$work/rmcp.built"
 }
 rmcp() {

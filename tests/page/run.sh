@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 . scripts/lib.sh
-[ -x "${HOLDFAST_BIN:-}" ] || die "HOLDFAST_BIN names no executable file; \`make test\` builds the binary and sets it"
+[ -x "${HOLDFAST_BIN:-}" ] || die "HOLDFAST_BIN names no executable file; \`make test-all\` builds the binary and sets it"
 need python3 python3
 CHROMIUM=${CHROMIUM:-chromium}
 need "$CHROMIUM" chromium

@@ -32,7 +32,7 @@ impl Runtime {
         static EDITORS: OnceLock<Value> = OnceLock::new();
         let editors = EDITORS.get_or_init(|| {
             let given = std::env::var("HOLDFAST_EDITORS").expect(
-                "HOLDFAST_EDITORS names no simulated editor: `make test` sets it; by hand, HOLDFAST_EDITORS=$(sh scripts/csharp.sh host)",
+                "HOLDFAST_EDITORS names no simulated editor: `make test-all` sets it; by hand, HOLDFAST_EDITORS=$(sh scripts/csharp.sh host)",
             );
             serde_json::from_str(&given).expect("HOLDFAST_EDITORS is what `sh scripts/csharp.sh host` prints")
         });

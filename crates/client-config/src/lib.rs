@@ -10,14 +10,7 @@
 //! its owner can read it once it has a token. A copy of its first state stays next to it
 //! until the entry is removed. A file that cannot be parsed is never written.
 //!
-//! ```
-//! use holdfast_client_config::{Aim, Launch, named, snippet};
-//!
-//! let codex = named("codex").expect("a client of the table");
-//! let launch = Launch { program: "/usr/bin/holdfast".to_owned(), args: Vec::new(), whole: false };
-//! let text = snippet(codex, Aim::Start(&launch));
-//! assert_eq!(text, "[mcp_servers.holdfast]\ncommand = \"/usr/bin/holdfast\"\nargs = []\n");
-//! ```
+//! The test at the end of this file shows how to get the text of an entry.
 
 mod change;
 mod clients;
@@ -43,3 +36,16 @@ pub use owner::Owner;
 pub use places::{Places, System};
 pub use standing::{BrokenError, Standing, State};
 pub use tokens::without_tokens;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_written_as_its_client_writes_it() {
+        let codex = named("codex").expect("a client of the table");
+        let launch = Launch { program: "/usr/bin/holdfast".to_owned(), args: Vec::new(), whole: false };
+        let text = snippet(codex, Aim::Start(&launch));
+        assert_eq!(text, "[mcp_servers.holdfast]\ncommand = \"/usr/bin/holdfast\"\nargs = []\n");
+    }
+}

@@ -143,6 +143,27 @@ fn no_file_grows_beyond_what_a_reader_holds() {
     assert!(findings.is_empty(), "\n{}", findings.join("\n"));
 }
 
+/// Each crate with an example is read, compiled and linked once more for it, which takes longer than all unit tests.
+#[test]
+fn examples_are_unit_tests_and_no_code_in_comments_is() {
+    let mut fences = Vec::new();
+    for (name, text) in sources() {
+        let mut open = false;
+        for (line, text) in text.lines().enumerate() {
+            let Some(comment) = ["///", "//!"].iter().find_map(|mark| text.trim_start().strip_prefix(mark)) else {
+                continue;
+            };
+            if let Some(kind) = comment.trim_start().strip_prefix("```") {
+                open = !open;
+                if open && !["text", "json"].contains(&kind) {
+                    fences.push(format!("{name}:{}", line + 1));
+                }
+            }
+        }
+    }
+    assert!(fences.is_empty(), "rustdoc would run these: {fences:?}");
+}
+
 #[test]
 fn nothing_committed_names_a_machine() {
     // Joined from parts, so that the search does not find this file.

@@ -1,5 +1,6 @@
 //! The folder of a test, and the ways in which tests wait.
 
+use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -10,6 +11,9 @@ use holdfast_fake_unity::OwnPort;
 /// The bound of a wait for something that should be quick. Even on a busy machine only a hang exceeds it. It is shorter than the
 /// 55 s after which the gateway reports on a call by itself; that report would hide a missing one.
 pub const SOON: Duration = Duration::from_secs(50);
+
+/// Ports that a room keeps. A soak starts an editor again and again, each on another port.
+const PORTS: usize = 32;
 
 /// The number of attempts that a test of a time limit has.
 pub const GOES: usize = 10;
@@ -28,7 +32,7 @@ pub fn start<T>(spawn: impl FnOnce() -> std::io::Result<T>) -> T {
 pub struct Room {
     folder: tempfile::TempDir,
     program: &'static OsStr,
-    ports: Mutex<Vec<OwnPort>>,
+    ports: Mutex<VecDeque<OwnPort>>,
 }
 
 impl Room {
@@ -45,11 +49,16 @@ impl Room {
         self.program
     }
 
-    /// Returns a port that is this room's own, whether something listens on it or not, and each time another one.
+    /// Returns a port that is this room's own, whether something listens on it or not, and each time another one. After
+    /// `PORTS` more of them it is given back.
     pub fn port(&self) -> u16 {
         let own = OwnPort::take().expect("a free port");
         let number = own.number();
-        self.ports.lock().expect("no holder panics").push(own);
+        let mut ports = self.ports.lock().expect("no holder panics");
+        ports.push_back(own);
+        if ports.len() > PORTS {
+            ports.pop_front();
+        }
         number
     }
 
