@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
+use holdfast_fake_unity::{AbortiveTcp, FakeDialect, FakeUnity, FakeUnityConfig};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
