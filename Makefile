@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 CARGO ?= cargo
 .DEFAULT_GOAL := help
-.PHONY: help check demo pictures book static dist windows smoke-windows test-windows check-macos test-arm64 test test-all deny lint bench charts chaos chaos-cycles chaos-hub chaos-figures soak fuzz chaos-report clean
+.PHONY: help check demo pictures book static dist windows smoke-windows test-windows check-macos test-arm64 test test-all deny lint bench figures charts chaos chaos-cycles chaos-hub chaos-figures soak fuzz chaos-report clean
 # The steps of a target have an order, and two cargos would only wait for each other.
 .NOTPARALLEL:
 
@@ -12,7 +12,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## watch a session survive a reload and a crash; needs nothing but this
-	@echo "demo: building the release binary (a minute or two, the first time)"
+	@echo "demo: building the release binary (the first time some minutes: 259 s were measured on two busy cores)"
 	@$(CARGO) build --quiet --release --bin holdfast
 	@$(CURDIR)/target/release/holdfast demo
 
@@ -55,6 +55,13 @@ lint: ## formatting, clippy and rustdoc, warnings denied
 bench: ## side by side against a bare relay, as ratios in one run
 	$(CARGO) bench --bench side_by_side
 	@echo "bench: done"
+
+BENCHES ?= 5
+figures: ## run the benchmarks BENCHES times, and write the figures of README.md and docs/benchmarks.md (on a quiet machine)
+	@mkdir -p target/figures && rm -f target/figures/*.json
+	@for run in $$(seq $(BENCHES)); do \
+		$(CARGO) bench --bench side_by_side -- --json $(CURDIR)/target/figures/$$run.json >/dev/null || exit 1; done
+	@python3 scripts/figures.py target/figures/*.json
 
 charts: ## write the state machines' tables and diagrams anew (src/fsm/charts/)
 	UPDATE_CHARTS=1 $(CARGO) test --quiet --package holdfast --lib fsm

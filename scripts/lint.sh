@@ -8,11 +8,10 @@ need_rust rustfmt clippy
 say "cargo fmt"
 cargo fmt --all --check
 say "cargo clippy"
-cargo clippy --workspace --all-targets --locked -- -D warnings
+# unity_host is not among "all targets", because `cargo test` alone cannot run it.
+cargo clippy --workspace --all-targets --test unity_host --locked -- -D warnings
 # The gateway alone, without the demo.
 cargo clippy --no-default-features --locked -- -D warnings
-# Not among "all targets", because `cargo test` alone cannot run it.
-cargo clippy --workspace --test unity_host --locked -- -D warnings
 say "rustdoc"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked
 say "nothing that is built or installed is committed"
@@ -24,6 +23,8 @@ for package in fuzz tests/clients/rmcp; do
     cargo metadata --locked --manifest-path "$package/Cargo.toml" --format-version 1 >/dev/null
 done
 cargo fmt --manifest-path tests/clients/rmcp/Cargo.toml --check
+say "figures"
+python3 scripts/figures.py --check
 say "scripts and workflows"
 need shellcheck shellcheck
 shellcheck --severity=warning --shell=sh --external-sources scripts/real-editor.sh

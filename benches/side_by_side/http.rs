@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::hub::{Hub, fake_unity};
-use crate::measures::{Bench, MIB, difference};
+use crate::measures::{Bench, difference};
 use crate::session::{Session, check, resident};
 use crate::stats::{Row, ms, quantile};
 
@@ -168,7 +168,6 @@ impl Bench {
     }
 
     fn http_memory(&mut self, project: &Path, hub: &Hub) -> io::Result<()> {
-        let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / MIB as f64);
         let settled = || {
             std::thread::sleep(Duration::from_millis(500));
             resident(hub.pid())
@@ -198,9 +197,12 @@ impl Bench {
             let (before, after) = (pair.first().copied().unwrap_or_default(), pair.last().copied().unwrap_or_default());
             self.table.push(Row {
                 what: format!("resident memory of the hub with {CLIENTS} {what}, beside before"),
-                holdfast: mib(after),
-                floor: mib(before),
-                compared: format!("{:+.1} KiB each", (after as f64 - before as f64) / 1024.0 / CLIENTS as f64),
+                holdfast: after.to_string(),
+                floor: before.to_string(),
+                compared: format!(
+                    "{:+.1} KiB each",
+                    (after.resident as f64 - before.resident as f64) / 1024.0 / CLIENTS as f64
+                ),
                 budget: None,
             });
         }

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::measures::{Bench, MIB, difference, holdfast};
-use crate::session::{Session, resident};
+use crate::session::{Memory, Session, resident};
 use crate::stats::{Row, median, ms, quantile};
 
 /// How many sessions are open when the memory is read.
@@ -175,7 +175,7 @@ impl Bench {
     }
 
     fn hub_memory(&mut self, project: &Path, hub: &Hub, idle: u64) -> io::Result<()> {
-        self.memory("resident memory of a hub without sessions", idle, 0, 10);
+        self.memory("resident memory of a hub without sessions", idle, Memory::default(), 10);
         let mut sessions: Vec<Session> = Vec::new();
         for count in SESSIONS {
             while sessions.len() < count {
@@ -189,20 +189,19 @@ impl Bench {
             self.memory(
                 &format!("resident memory of a hub with {count} sessions, one editor"),
                 hub,
-                0,
+                Memory::default(),
                 10 + count as u64 / 5,
             );
         }
-        let session = sessions.iter().map(Session::resident).collect::<io::Result<Vec<u64>>>()?;
+        let session = sessions.iter().map(Session::resident).collect::<io::Result<Vec<Memory>>>()?;
         let most = session.into_iter().max().unwrap_or_default();
-        self.memory("resident memory of a session on a hub, the largest of 50", most, 0, 5);
+        self.memory("resident memory of a session on a hub, the largest of 50", most, Memory::default(), 5);
         Ok(())
     }
 
     /// Reads the memory of the hub with one session for each of several editors.
     fn hub_editors(&mut self, folder: &Path, hub: &Hub) -> io::Result<()> {
         let before = resident(hub.pid())?;
-        let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / MIB as f64);
         let (mut editors, mut sessions): (Vec<Session>, Vec<Session>) = (Vec::new(), Vec::new());
         for count in EDITORS {
             while editors.len() < count {
@@ -217,9 +216,12 @@ impl Bench {
             let hub = resident(hub.pid())?;
             self.table.push(Row {
                 what: format!("the same hub after the 50 sessions, with {count} more editors, one session each"),
-                holdfast: mib(hub),
-                floor: mib(before),
-                compared: format!("{:+.2} MiB each", (hub as f64 - before as f64) / MIB as f64 / count as f64),
+                holdfast: hub.to_string(),
+                floor: before.to_string(),
+                compared: format!(
+                    "{:+.2} MiB each",
+                    (hub.resident as f64 - before.resident as f64) / MIB as f64 / count as f64
+                ),
                 budget: None,
             });
         }

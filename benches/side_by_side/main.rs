@@ -1,7 +1,8 @@
 //! Side by side: the gateway and a bare stdio-to-TCP relay, in one run, call by call.
 //!
 //! `cargo bench --bench side_by_side` (or `make bench`) prints a Markdown table on stdout and its progress on stderr. `cargo
-//! bench --bench side_by_side -- --quick` takes 20 s, `-- --gateway PATH` measures another build of the gateway. The relay
+//! bench --bench side_by_side -- --quick` takes 20 s, `-- --gateway PATH` measures another build of the gateway, `-- --json FILE` writes
+//! the rows to a file too (`make figures`). The relay
 //! and the peer are this same program, started with a hidden argument. Figures of one run may be compared with each other,
 //! but not with figures of another machine.
 
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
         port.parse().map_err(io::Error::other).and_then(peer::relay)
     } else if has("--bench") {
         watch();
-        run(has("--quick"), value_of(&arguments, "--only"))
+        run(has("--quick"), value_of(&arguments, "--only"), value_of(&arguments, "--json"))
     } else {
         // `cargo test --all-targets` starts benches too, but there is nothing to test here.
         writeln!(io::stderr(), "run it with: cargo bench --bench side_by_side [-- --quick]")
@@ -68,7 +69,7 @@ fn watch() {
 
 type Part = fn(&mut Bench) -> io::Result<()>;
 
-fn run(quick: bool, only: Option<&str>) -> io::Result<()> {
+fn run(quick: bool, only: Option<&str>, json: Option<&str>) -> io::Result<()> {
     let began = Instant::now();
     let mut bench = Bench::start(if quick { Sizes::QUICK } else { Sizes::FULL })?;
     let parts: [(&str, Part); 10] = [
@@ -90,6 +91,13 @@ fn run(quick: bool, only: Option<&str>) -> io::Result<()> {
         }
     }
     let missed = bench.table.missed();
+    if let Some(path) = json {
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        let load: f64 = load.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or_default();
+        let processors = std::thread::available_parallelism().map_or(0, usize::from);
+        let run = serde_json::json!({"processors": processors, "load": load, "rows": bench.table.json()});
+        std::fs::write(path, format!("{run:#}\n"))?;
+    }
     writeln!(io::stdout(), "{}", bench.table)?;
     writeln!(io::stderr(), "side_by_side: {:.0} s, {missed} missed", began.elapsed().as_secs_f64())
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::session::{Session, Steering};
+use crate::session::{Memory, Session, Steering};
 use crate::stats::{Row, Table, median, middle, ms, quantile};
 
 pub const MIB: usize = 1024 * 1024;
@@ -143,14 +143,14 @@ impl Bench {
         Ok(())
     }
 
-    pub fn memory(&mut self, what: &str, gateway: u64, relay: u64, budget_mib: u64) {
-        let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / MIB as f64);
+    /// A row of memory: what a monitor shows (`VmRSS`), and what of it is the process's own (`RssAnon`).
+    pub fn memory(&mut self, what: &str, gateway: Memory, relay: Memory, budget_mib: u64) {
         self.table.push(Row {
             what: what.into(),
-            holdfast: mib(gateway),
-            floor: mib(relay),
-            compared: format!("{:+.1} MiB", (gateway as f64 - relay as f64) / MIB as f64),
-            budget: Some((format!("≤ {budget_mib} MiB"), gateway <= budget_mib * MIB as u64)),
+            holdfast: gateway.to_string(),
+            floor: if relay == Memory::default() { String::new() } else { relay.to_string() },
+            compared: format!("{:+.1} MiB", (gateway.resident as f64 - relay.resident as f64) / MIB as f64),
+            budget: Some((format!("≤ {budget_mib} MiB"), gateway.resident <= budget_mib * MIB as u64)),
         });
     }
 

@@ -136,8 +136,8 @@ impl Session {
         began.elapsed()
     }
 
-    /// The resident memory of the child, in bytes.
-    pub fn resident(&self) -> io::Result<u64> {
+    /// The memory of the child.
+    pub fn resident(&self) -> io::Result<Memory> {
         resident(self.steering.child.id())
     }
 
@@ -160,16 +160,35 @@ fn contains(hay: &[u8], needle: &[u8]) -> bool {
     memchr::memmem::find(hay, needle).is_some()
 }
 
-/// Returns the resident memory of a process in bytes: VmRSS on Linux, the output of `ps` elsewhere.
-pub fn resident(pid: u32) -> io::Result<u64> {
-    let status = Path::new("/proc").join(pid.to_string()).join("status");
-    let text = match std::fs::read_to_string(status) {
-        Ok(status) => status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default().to_owned(),
-        Err(_) => {
-            let ps = Command::new("ps").args(["-o", "rss=", "-p", &pid.to_string()]).output()?;
-            String::from_utf8_lossy(&ps.stdout).into_owned()
-        }
+/// Memory of a process, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Memory {
+    /// What a user's monitor shows: with the pages of the program's file, which all processes of a program share.
+    pub resident: u64,
+    /// What is its own alone. 0: the system does not tell.
+    pub own: u64,
+}
+
+impl std::fmt::Display for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mib = |bytes: u64| bytes as f64 / (1024.0 * 1024.0);
+        write!(f, "{:.1} MiB, {:.1} its own", mib(self.resident), mib(self.own))
+    }
+}
+
+/// Returns the memory of a process: `VmRSS` and `RssAnon` on Linux, the output of `ps` elsewhere.
+pub fn resident(pid: u32) -> io::Result<Memory> {
+    let bytes = |text: &str| {
+        let kib: Option<u64> = text.split_whitespace().next().and_then(|word| word.parse().ok());
+        kib.map(|kib| kib * 1024)
     };
-    let kib: Option<u64> = text.split_whitespace().next().and_then(|word| word.parse().ok());
-    kib.map(|kib| kib * 1024).ok_or_else(|| io::Error::other("neither /proc nor ps tells the resident memory"))
+    let status = Path::new("/proc").join(pid.to_string()).join("status");
+    let memory = if let Ok(status) = std::fs::read_to_string(status) {
+        let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).and_then(bytes);
+        line("VmRSS:").map(|resident| Memory { resident, own: line("RssAnon:").unwrap_or_default() })
+    } else {
+        let ps = Command::new("ps").args(["-o", "rss=", "-p", &pid.to_string()]).output()?;
+        bytes(&String::from_utf8_lossy(&ps.stdout)).map(|resident| Memory { resident, own: 0 })
+    };
+    memory.ok_or_else(|| io::Error::other("neither /proc nor ps tells the resident memory"))
 }

@@ -52,6 +52,16 @@ impl Table {
         self.0.push(row);
     }
 
+    /// The rows as JSON, for `scripts/figures.py`.
+    pub fn json(&self) -> serde_json::Value {
+        let row = |row: &Row| {
+            let (budget, met) = row.budget.clone().unzip();
+            serde_json::json!({"what": row.what, "holdfast": row.holdfast, "floor": row.floor, "compared": row.compared,
+                "budget": budget, "met": met})
+        };
+        self.0.iter().map(row).collect()
+    }
+
     pub fn missed(&self) -> usize {
         self.0.iter().filter(|row| matches!(row.budget, Some((_, false)))).count()
     }

@@ -8,6 +8,7 @@ pub mod record;
 pub mod report;
 pub mod room;
 pub mod scenario;
+pub mod share;
 pub mod sim;
 
 pub use holdfast_testkit::{checker, history};

@@ -1,12 +1,13 @@
 //! Runs the simulation with many seeds, and proves that its checkers can fail.
 
 use std::io::Write as _;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chaos_tests::checker;
 use chaos_tests::history::Event;
 use chaos_tests::record::Record;
+use chaos_tests::share::{PACKAGES, shared, turns};
 use chaos_tests::sim::plan::{Act, Break, Plan, Step, Tool};
 use chaos_tests::sim::report::{self, Sums};
 use chaos_tests::sim::run;
@@ -19,9 +20,6 @@ const SEEDS: u64 = 1000;
 const HOLDFAST_SHARE: u64 = 60;
 /// Percentage of the seeds that also run with an editor of each other package.
 const OTHERS_SHARE: u64 = 20;
-/// All packages.
-const DIALECTS: [FakeDialect; 5] =
-    [FakeDialect::Uloop, FakeDialect::Holdfast, FakeDialect::Turbokettle, FakeDialect::Umcp, FakeDialect::UnityMcp];
 /// Number of runs with twenty sessions and three editors, and the packages of these editors. Unity-MCP has only one editor.
 const STORMS: u64 = 12;
 const STORM_DIALECTS: [FakeDialect; 4] =
@@ -37,17 +35,15 @@ fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-fn seeds(dialect: FakeDialect, from: u64, count: u64) -> Sums {
-    let next = AtomicU64::new(from);
+fn run_all(dialect: FakeDialect, all: &[u64]) -> Sums {
+    let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let work = || {
         let mut sums = Sums::default();
         loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= from + count || sums.failures.len() >= FAILURES_MAX {
-                return sums;
-            }
-            let plan = Plan::of(seed).in_dialect(dialect);
+            let seed = all.get(next.fetch_add(1, Ordering::Relaxed));
+            let Some(seed) = seed.filter(|_| sums.failures.len() < FAILURES_MAX) else { return sums };
+            let plan = Plan::of(*seed).in_dialect(dialect);
             let history = run(&plan);
             let verdicts = checker::check(&history);
             sums.add(&plan, &history, &verdicts);
@@ -95,10 +91,11 @@ fn every_seed(dialect: FakeDialect, share: u64) {
     if number("SEED").is_some() {
         return;
     }
-    let count = number("SEEDS").unwrap_or(SEEDS) * share / 100;
-    let from = number("FROM").unwrap_or(0);
+    let (seeds, from) = (number("SEEDS").unwrap_or(SEEDS), number("FROM").unwrap_or(0));
+    let mine = turns(dialect, from, seeds * share / 100, seeds);
+    let count = mine.len() as u64;
     let started = tokio::time::Instant::now();
-    let mut sums = seeds(dialect, from, count);
+    let mut sums = run_all(dialect, &mine);
     let took = started.elapsed();
     let text = sums.text();
     say(&format!("{dialect:?}: {text}"));
@@ -118,7 +115,7 @@ fn every_seed(dialect: FakeDialect, share: u64) {
 
 fn dialect() -> FakeDialect {
     let named = std::env::var("DIALECT").unwrap_or_default();
-    DIALECTS.into_iter().find(|dialect| report::word(*dialect) == named).unwrap_or_default()
+    PACKAGES.into_iter().find(|dialect| report::word(*dialect) == named).unwrap_or_default()
 }
 
 /// Runs the seed `SEED=n` and prints its whole history. `DIALECT=umcp`: with an editor of that package. `SHORT=1`: also finds
@@ -144,7 +141,7 @@ fn one_seed() {
 #[test]
 fn the_same_seed_gives_the_same_history() {
     let mut hashes = std::collections::BTreeSet::new();
-    for (seed, dialect) in (0..30).zip(DIALECTS.into_iter().cycle()) {
+    for (seed, dialect) in (0..30).zip(PACKAGES.into_iter().cycle()) {
         let plan = Plan::of(seed).in_dialect(dialect);
         let (first, second) = (run(&plan), run(&plan));
         let differs = first.0.iter().zip(&second.0).find(|(a, b)| a != b);
@@ -159,7 +156,7 @@ fn the_same_seed_gives_the_same_history() {
 #[test]
 fn a_quiet_run_breaks_nothing() {
     for (sessions, editors) in [(1, 1), (2, 1), (4, 3)] {
-        for dialect in DIALECTS {
+        for dialect in PACKAGES {
             let history = run(&Plan { sessions, editors, ..Plan::quiet(1) }.in_dialect(dialect));
             for verdict in checker::check(&history) {
                 let (name, broken) = (verdict.name, verdict.violations);
@@ -175,7 +172,8 @@ fn twenty_sessions_and_three_editors_keep_every_promise() {
     if number("SEED").is_some() {
         return;
     }
-    for (seed, dialect) in (0..STORMS).zip(STORM_DIALECTS.into_iter().cycle()) {
+    let storms = if shared() { STORM_DIALECTS.len() as u64 } else { STORMS };
+    for (seed, dialect) in (0..storms).zip(STORM_DIALECTS.into_iter().cycle()) {
         let plan = Plan::of_many(seed, 20, 3).in_dialect(dialect);
         let history = run(&plan);
         for verdict in checker::check(&history) {

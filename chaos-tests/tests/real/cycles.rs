@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::client::{Answer, Client, Verdict};
 use super::scenario::Scenario;
 use super::unity::Unity;
-use super::{Room, setting};
+use super::{Room, setting, share};
 
 /// The names that a package has for the tools of the load.
 #[derive(Debug, Clone, Copy, Default)]
@@ -177,35 +177,35 @@ pub fn is_wanted(dialect: &str) -> bool {
 #[test]
 fn an_editor_killed_and_restarted_again_and_again_costs_no_call_its_answer_and_none_runs_twice() {
     if is_wanted("uloop") {
-        kills("uloop", "kill-restart-cycles", setting("CYCLES", 60));
+        kills("uloop", "kill-restart-cycles", setting("CYCLES", share(60, 60)));
     }
 }
 
 #[test]
 fn an_editor_with_a_journal_killed_and_restarted_again_and_again_costs_no_call_its_answer_and_none_runs_twice() {
     if is_wanted("holdfast") {
-        kills("holdfast", "kill-restart-cycles-holdfast", setting("CYCLES", 30));
+        kills("holdfast", "kill-restart-cycles-holdfast", setting("CYCLES", share(30, 60)));
     }
 }
 
 #[test]
 fn an_editor_of_turbokettle_killed_and_restarted_again_and_again_costs_no_call_its_answer_and_none_runs_twice() {
     if is_wanted("turbokettle") {
-        kills("turbokettle", "kill-restart-cycles-turbokettle", setting("CYCLES", 20));
+        kills("turbokettle", "kill-restart-cycles-turbokettle", setting("CYCLES", share(20, 60)));
     }
 }
 
 #[test]
 fn an_editor_of_umcp_killed_and_restarted_again_and_again_costs_no_call_its_answer_and_none_runs_twice() {
     if is_wanted("umcp") {
-        kills("umcp", "kill-restart-cycles-umcp", setting("CYCLES", 20));
+        kills("umcp", "kill-restart-cycles-umcp", setting("CYCLES", share(20, 60)));
     }
 }
 
 #[test]
 fn an_editor_of_unity_mcp_killed_and_restarted_again_and_again_costs_no_call_its_answer_and_none_runs_twice() {
     if is_wanted("unity-mcp") {
-        kills("unity-mcp", "kill-restart-cycles-unity-mcp", setting("CYCLES", 20));
+        kills("unity-mcp", "kill-restart-cycles-unity-mcp", setting("CYCLES", share(20, 60)));
     }
 }
 
@@ -216,7 +216,7 @@ fn an_editor_with_a_journal_that_reloads_again_and_again_tells_what_became_of_ev
     if !is_wanted("holdfast") {
         return;
     }
-    let cycles = setting("CYCLES", 30);
+    let cycles = setting("CYCLES", share(30, 60));
     let mut scenario = Scenario::new("reload-cycles-holdfast", &["U01", "N02"]);
     let room = Room::new();
     let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);

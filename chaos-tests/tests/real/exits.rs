@@ -3,14 +3,14 @@
 use super::client::{self, Client};
 use super::scenario::Scenario;
 use super::system::runs;
-use super::{Room, SOON, setting, until};
+use super::{Room, SOON, setting, share, until};
 
 #[test]
 fn the_end_of_stdin_with_nothing_sent_ends_it_every_time_and_leaves_no_process() {
     let mut scenario = Scenario::new("exit-after-eof", &["C01"]);
     let room = Room::new();
     let mut took = Vec::new();
-    for run in 0..setting("RUNS", 50) {
+    for run in 0..setting("RUNS", share(50, 100)) {
         let mut client = Client::spawn(&room, client::command(&room));
         // Every second run closes stdin after the handshake, while the gateway is at work.
         if run % 2 == 1 {

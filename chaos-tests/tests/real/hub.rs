@@ -23,7 +23,7 @@ use super::cycles::{Load, Words, is_wanted};
 use super::scenario::Scenario;
 use super::system;
 use super::unity::Unity;
-use super::{Room, setting, until};
+use super::{Room, package, setting, turns, until};
 
 /// The hub of a room. It is no child of the test, so it is ended by its pid, which its own file names.
 struct Hub<'r> {
@@ -266,15 +266,16 @@ fn storm(dialect: &str, rounds: u64) {
     if !is_wanted(dialect) {
         return;
     }
-    let (clients, rounds) = (setting("SESSIONS", 4), setting("ROUNDS", rounds));
+    let clients = setting("SESSIONS", 4);
+    let rounds = turns(package(dialect), 0, setting("ROUNDS", rounds), 20);
     let name = if dialect == "uloop" { "hub-kills".to_owned() } else { format!("hub-kills-{dialect}") };
     let mut scenario = Scenario::new(&name, &["H01", "H02", "H03", "H04", "H05"]);
     let _port = (dialect == "unity-mcp").then(alone_with_the_port);
     let room = Room::new();
     let mut storm = Storm::start(&room, dialect, clients);
     let mut unknown = 0;
-    for round in 0..rounds {
-        let fault = Fault::of(round);
+    for round in &rounds {
+        let fault = Fault::of(*round);
         let lost = storm.round(fault, &mut scenario);
         let most = fault.costs_at_most(dialect == "holdfast");
         assert!(lost <= most, "{fault:?} in round {round} cost {lost} calls");
@@ -284,18 +285,20 @@ fn storm(dialect: &str, rounds: u64) {
     scenario.record.figure("hubs_ended", storm.census.ended as f64);
     let left = storm.left;
     storm.end(&mut scenario);
-    scenario.record.figure("rounds", rounds as f64);
+    scenario.record.figure("rounds", rounds.len() as f64);
     scenario.record.figure("sessions", clients as f64);
     scenario.record.figure("unknown", unknown as f64);
     scenario.record.figure("sessions_that_left", left as f64);
 }
 
-/// Keeps other runs of these tests on this machine from the one port that there is, until the file is dropped.
-fn alone_with_the_port() -> std::fs::File {
-    let lock = std::env::temp_dir().join("holdfast-chaos-port-8082.lock");
-    let lock = std::fs::File::options().create(true).append(true).open(lock).expect("a lock file");
-    lock.lock().expect("the lock");
-    lock
+/// Keeps other runs of these tests on this machine from the one port that there is, until it is dropped.
+fn alone_with_the_port() -> OwnPort {
+    let mut own = None;
+    until("no other test plays an editor of Unity-MCP", || {
+        own = OwnPort::of(UNITY_MCP_PORT).ok();
+        own.is_some()
+    });
+    own.expect("it was claimed")
 }
 
 #[test]
@@ -320,11 +323,6 @@ fn a_hub_of_a_umcp_editor_is_killed_again_and_again() {
 
 #[test]
 fn a_hub_of_a_unity_mcp_editor_is_killed_again_and_again() {
-    let mut own = None;
-    until("no other test plays an editor of Unity-MCP", || {
-        own = OwnPort::of(UNITY_MCP_PORT).ok();
-        own.is_some()
-    });
     storm("unity-mcp", 10);
 }
 

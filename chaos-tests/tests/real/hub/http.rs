@@ -19,7 +19,7 @@ use tokio::time::{sleep, timeout};
 use super::super::client::{Client, Verdict};
 use super::super::cycles::{Load, Words, is_wanted};
 use super::super::unity::Unity;
-use super::super::{Room, SOON, setting, until};
+use super::super::{Room, SOON, setting, shared, until};
 use super::{STILL, Scenario, has_left, open, open_calls};
 
 /// Calls of one client in a round, one after the other.
@@ -356,7 +356,7 @@ fn storm(dialect: &str, rounds: u64, sessions: u64) {
     }
     let name = if sessions == 0 { "http-kills" } else { "http-kills-beside-sessions" };
     let mut scenario = Scenario::new(&format!("{name}-{dialect}"), &["H10", "H11"]);
-    let (clients, rounds) = (setting("SESSIONS", 4), setting("ROUNDS", rounds));
+    let (clients, rounds) = (setting("SESSIONS", 4), setting("ROUNDS", if shared() { rounds / 2 } else { rounds }));
     let room = Room::new();
     let mut storm = Storm::start(&room, dialect, sessions);
     let mut unknown = 0;

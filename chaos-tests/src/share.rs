@@ -1,0 +1,37 @@
+//! What a run does for each package: everything, or, while `HOLDFAST_SHARED` is set (`make test`), its turns. Then seeds and kills
+//! are numbered through, and the first package has the first of them, the second the next, and so on.
+
+use holdfast_fake_unity::FakeDialect;
+
+use crate::sim::report::word;
+
+/// All packages, in the order of their turns.
+pub const PACKAGES: [FakeDialect; 5] =
+    [FakeDialect::Uloop, FakeDialect::Holdfast, FakeDialect::Turbokettle, FakeDialect::Umcp, FakeDialect::UnityMcp];
+
+/// Whether seeds and kills are shared out over the packages.
+pub fn shared() -> bool {
+    std::env::var_os("HOLDFAST_SHARED").is_some()
+}
+
+/// The numbers from `from` on that are this package's: `alone` of them if it has all to itself, else its turns of `together`.
+pub fn turns(package: FakeDialect, from: u64, alone: u64, together: u64) -> Vec<u64> {
+    if !shared() {
+        return (from..from + alone).collect();
+    }
+    let turn = PACKAGES.iter().position(|one| *one == package).unwrap_or_default();
+    (from..from + together).skip(turn).step_by(PACKAGES.len()).collect()
+}
+
+/// The package of this name.
+///
+/// # Panics
+/// If there is none.
+pub fn package(name: &str) -> FakeDialect {
+    *PACKAGES.iter().find(|one| word(**one) == name).expect("the name of a package")
+}
+
+/// `alone`, or a fifth of `together`.
+pub fn share(alone: u64, together: u64) -> u64 {
+    if shared() { together.div_ceil(PACKAGES.len() as u64) } else { alone }
+}
