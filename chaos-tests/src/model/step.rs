@@ -494,8 +494,7 @@ impl Step<'_> {
         let World { lines, ledger, .. } = &mut *self.world;
         let exchange = &mut lines[usize::from(index)].exchange;
         let Answers::Call(id, after) = exchange.reply(number, refusal) else { return };
-        let answered =
-            ledger.with(|ledger, now| exchange.answered((id, after), refusal, true, seam::answer(), ledger, now));
+        let answered = ledger.with(|ledger, now| exchange.answered((id, after), refusal, seam::answer(), ledger, now));
         if answered.known && from <= self.world.ghost.over && refusal.is_none() {
             self.world.mark(Wrong::OldFrame);
         }

@@ -12,7 +12,7 @@ use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
 use crate::fsm::cause::Cause;
 use crate::protocol::dialect::{
-    EncodeError, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refusal, Reply, Sending, translated,
+    EncodeError, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refused, Reply, Sending, translated,
 };
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
@@ -74,6 +74,7 @@ impl Line {
             return self.not_sent(id, Unsendable::TurnedDown(Cause::Audit, grounds));
         }
         let after = After {
+            tool: wire_name.as_str().into(),
             in_file: matches!(prepared.recovery, Recovery::ResultFile { .. }),
             reload: prepared.reload_follows,
         };
@@ -143,9 +144,7 @@ impl Line {
 
     pub(super) fn answered(&self, id: CallId, after: After, reply: Reply) -> Result<(), Disconnect> {
         let dialect = self.target.dialect;
-        // An editor can only turn a call away if the request names the editor that it is for. Then nothing of the call has run.
-        let names_it = self.target.expected.is_some();
-        let refusal = refusal(&reply);
+        let refusal = refused(&reply).and_then(|refused| refused.for_call(&after.tool, self.target.expected.is_some()));
         // The reply of such a call has the same content as its result file.
         let reply = match reply {
             Reply::Result(result) if after.in_file => {
@@ -155,7 +154,7 @@ impl Line {
         };
         let answer = dialect.read_answer(reply);
         let answered =
-            self.decide(|exchange, ledger, now| exchange.answered((id, after), refusal, names_it, answer, ledger, now));
+            self.decide(|exchange, ledger, now| exchange.answered((id, after), refusal, answer, ledger, now));
         if !answered.known {
             let what = format!("call {id} owes nothing to this connection");
             self.with.env.events.reply_unmatched(self.epoch, Stray::Late, &what);
@@ -172,10 +171,10 @@ impl Line {
     }
 }
 
-/// Returns the kind of refusal; `None` if the reply is not a refusal.
-pub(super) fn refusal(reply: &Reply) -> Option<Refusal> {
+/// Returns the refusal in a reply; `None` if it has none.
+pub(super) fn refused(reply: &Reply) -> Option<&Refused> {
     match reply {
-        Reply::Error(error) => error.refusal,
+        Reply::Error(error) => error.refusal.as_ref(),
         Reply::Result(_) => None,
     }
 }

@@ -1,5 +1,6 @@
 //! Tests orders and ids, preparation of calls, project files, and foreign input of any form.
 
+mod refusals;
 mod tools;
 mod vectors;
 
