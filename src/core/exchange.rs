@@ -20,7 +20,7 @@ use crate::core::calls::{ClaimRefused, HeldCall, Ledger, Sending, Settlement, Te
 use crate::fsm::bridge::Event;
 use crate::fsm::cause::Cause;
 use crate::limits::{CANCELS_MAX, OUTCOMES_ASKED_EVERY, OUTCOMES_ASKED_MAX};
-use crate::protocol::dialect::{EditorAnswer, JournalKey, LeaveReason, Met, Recovery, Refusal};
+use crate::protocol::dialect::{EditorAnswer, JournalKey, LeaveReason, Met, Recovery, Refusal, ReloadSigns};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::policy::Grounds;
 
@@ -53,6 +53,8 @@ pub struct After {
     pub in_file: bool,
     /// Whether a domain reload may follow the answer without an announcement.
     pub reload: bool,
+    /// What shows that none follows, with the state of the assemblies before the call was sent.
+    pub signs: Option<(ReloadSigns, u64)>,
 }
 
 /// An open question to the journal: the calls that it asks for, and their keys in the journal.

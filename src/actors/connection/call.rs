@@ -53,7 +53,6 @@ impl Line {
             seq: self.with.env.call_numbers_from + number,
             journal: journal.as_deref(),
             project_known: self.target.project.is_some(),
-            package_version: self.target.package_version.as_deref(),
         };
         let translated = translated(&entry.tool.other_names, &tool, &arguments);
         let taken = translated.as_deref().unwrap_or(&arguments);
@@ -77,6 +76,7 @@ impl Line {
             tool: wire_name.as_str().into(),
             in_file: matches!(prepared.recovery, Recovery::ResultFile { .. }),
             reload: prepared.reload_follows,
+            signs: self.signs_before(prepared.reload_signs).await,
         };
         let terms = Terms {
             recovery: prepared.recovery,
@@ -153,12 +153,14 @@ impl Line {
             Reply::Result(_) | Reply::Error(_) => reply,
         };
         let answer = dialect.read_answer(reply);
+        let signs = after.signs;
         let answered =
             self.decide(|exchange, ledger, now| exchange.answered((id, after), refusal, answer, ledger, now));
         if !answered.known {
             let what = format!("call {id} owes nothing to this connection");
             self.with.env.events.reply_unmatched(self.epoch, Stray::Late, &what);
         }
+        self.look_for_reload(id, signs);
         // `answered` may have ordered the next call.
         self.shared.ordered.notify_one();
         if answered.hang_up {

@@ -1,0 +1,58 @@
+//! Looks for evidence that no domain reload follows a compile: then its answer need not be withheld.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use tokio::time::timeout;
+
+use super::Line;
+use crate::limits::{IDENTITY_READ_MAX, RELOAD_SIGNS_AFTER};
+use crate::platform::host::{self, Host};
+use crate::protocol::dialect::ReloadSigns;
+use crate::protocol::ids::CallId;
+
+impl Line {
+    /// Returns the signs with the present state of the assemblies; `None` if there is nothing to compare with later.
+    pub(super) async fn signs_before(&self, signs: Option<ReloadSigns>) -> Option<(ReloadSigns, u64)> {
+        let (signs, project) = signs.zip(self.target.project.clone())?;
+        let host = Arc::clone(&self.with.env.host);
+        // While a read of the project's files hangs, no other read begins.
+        let permit = Arc::clone(&self.with.link.identity_read).try_acquire_owned().ok()?;
+        let look = host::run(&*self.with.env.host, move || {
+            let _permit = permit;
+            assemblies(&*host, &project.join(signs.assemblies))
+        });
+        let before = timeout(IDENTITY_READ_MAX, look).await.ok()??;
+        Some((signs, before?))
+    }
+
+    /// Looks for the signs a moment after the editor has answered a call, and tells the ledger if no reload follows.
+    pub(super) fn look_for_reload(&self, call: CallId, signs: Option<(ReloadSigns, u64)>) {
+        let Some(((signs, before), project)) = signs.zip(self.target.project.clone()) else { return };
+        let (calls, host) = (Arc::clone(&self.with.calls), Arc::clone(&self.with.env.host));
+        self.with.env.health.spawn("reload signs", async move {
+            tokio::time::sleep(RELOAD_SIGNS_AFTER).await;
+            let machine = Arc::clone(&host);
+            let look = host::run(&*host, move || {
+                let is_busy = signs.busy_files.iter().any(|file| machine.exists(&project.join(file)));
+                !is_busy && assemblies(&*machine, &project.join(signs.assemblies)) == Some(before)
+            });
+            if look.await == Some(true) {
+                calls.decide(|ledger, now| ledger.no_reload_follows(call, now));
+            }
+        });
+    }
+}
+
+/// Returns a number that stands for the names and times of all assemblies in a folder; `None` if there are none, or they cannot be
+/// listed.
+fn assemblies(host: &dyn Host, folder: &Path) -> Option<u64> {
+    let mut files: Vec<(PathBuf, SystemTime)> = host.list(folder).ok()?;
+    files.retain(|(path, _)| path.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("dll")));
+    files.sort();
+    let mut hasher = DefaultHasher::new();
+    files.hash(&mut hasher);
+    (!files.is_empty()).then(|| hasher.finish())
+}
