@@ -271,7 +271,7 @@ pub const SURVEYS_HANGING_MAX: u8 = 3;
 /// How long the lookup of a port's owner may take; it looks at all processes.
 pub const OWNER_LOOKUP_MAX: Duration = Duration::from_secs(10);
 /// How long a new connection waits to read its editor's identity again before it sends its first byte; after that the survey's
-/// identity is used.
+/// identity is used. Also how long a look at the script assemblies may take.
 pub const IDENTITY_READ_MAX: Duration = Duration::from_millis(500);
 /// How long a connection that no client waits for stays open, so that the cancel of a call can still be written.
 pub const PART_AFTER: Duration = Duration::from_millis(50);

@@ -60,7 +60,7 @@ pub(super) const REFUSALS: [(Place, Words, Refusal); 6] = [
     ),
 ];
 
-/// How the package says that it does not know a method, before v0.25 and later. A tool can throw the same.
+/// How versions of the package say that they do not know a method. A tool can throw the same.
 const UNKNOWN: [&str; 3] = ["Unknown tool: ", "Unknown command: ", "Command not registered: "];
 
 impl Place {
