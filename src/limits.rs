@@ -206,6 +206,9 @@ pub const IDLE_WATCH_SPACING: Duration = Duration::from_millis(500);
 /// If a peer has not answered the greeting after this time, its process is looked up, so that the status can name it. An editor
 /// answers in milliseconds unless its main thread is held.
 pub const SILENCE_NAMED_AFTER: Duration = Duration::from_millis(800);
+/// When the project's assemblies are looked at, after the editor has answered a compile, for evidence that no domain reload follows:
+/// some frames later, so that a reload that does follow has begun or left its trace.
+pub const RELOAD_SIGNS_AFTER: Duration = Duration::from_millis(150);
 /// How long the answer to a refresh waits for a sign of the domain reload that may follow. In a small project, after a refresh
 /// that compiles something, the reload begins within two seconds. A refresh that changes nothing should not take much longer.
 pub const RELOAD_GRACE: Duration = Duration::from_millis(2500);
@@ -268,7 +271,7 @@ pub const SURVEYS_HANGING_MAX: u8 = 3;
 /// How long the lookup of a port's owner may take; it looks at all processes.
 pub const OWNER_LOOKUP_MAX: Duration = Duration::from_secs(10);
 /// How long a new connection waits to read its editor's identity again before it sends its first byte; after that the survey's
-/// identity is used.
+/// identity is used. Also how long a look at the script assemblies may take.
 pub const IDENTITY_READ_MAX: Duration = Duration::from_millis(500);
 /// How long a connection that no client waits for stays open, so that the cancel of a call can still be written.
 pub const PART_AFTER: Duration = Duration::from_millis(50);

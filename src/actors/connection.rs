@@ -14,6 +14,7 @@ mod http;
 mod journal;
 mod list;
 mod reading;
+mod reload_signs;
 mod writing;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};

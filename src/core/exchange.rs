@@ -12,15 +12,15 @@
 mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
 use crate::core::calls::{ClaimRefused, HeldCall, Ledger, Sending, Settlement, Terms};
-use crate::core::user_text;
 use crate::fsm::bridge::Event;
 use crate::fsm::cause::Cause;
 use crate::limits::{CANCELS_MAX, OUTCOMES_ASKED_EVERY, OUTCOMES_ASKED_MAX};
-use crate::protocol::dialect::{AnswerBody, EditorAnswer, JournalKey, LeaveReason, Met, Recovery, Refusal};
+use crate::protocol::dialect::{EditorAnswer, JournalKey, LeaveReason, Met, Recovery, Refusal, ReloadSigns};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::policy::Grounds;
 
@@ -45,12 +45,16 @@ pub enum Order {
 }
 
 /// What the editor does when it answers a call, and afterwards.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct After {
+    /// The called tool's own name in the editor, which its refusal must name.
+    pub tool: Arc<str>,
     /// Whether the editor also writes the answer into a result file.
     pub in_file: bool,
     /// Whether a domain reload may follow the answer without an announcement.
     pub reload: bool,
+    /// What shows that none follows, with the state of the assemblies before the call was sent.
+    pub signs: Option<(ReloadSigns, u64)>,
 }
 
 /// An open question to the journal: the calls that it asks for, and their keys in the journal.
@@ -408,13 +412,12 @@ impl Exchange {
         self.open.values().any(what)
     }
 
-    /// Handles the editor's reply to a call. `names_it`: the call named the editor that it was meant for.
+    /// Handles the editor's reply to a call. `refusal`: what its refusal means, if that is proof for this call.
     pub fn answered(
         &mut self,
         (call, after): (CallId, After),
         refusal: Option<Refusal>,
-        names_it: bool,
-        mut answer: EditorAnswer,
+        answer: EditorAnswer,
         ledger: &mut Ledger,
         now: Instant,
     ) -> Answered {
@@ -429,16 +432,10 @@ impl Exchange {
                 }
                 return Answered { known: true, settled, hang_up: false };
             }
-            Some(Refusal::WrongEditor) if names_it => {
+            Some(Refusal::WrongEditor) => {
                 // The place ends with the connection.
                 let (known, settlements) = ledger.turned_away(call, self.epoch, answer, now);
                 return Answered { known, settled: Settled { settlements, events: Vec::new() }, hang_up: true };
-            }
-            Some(Refusal::WrongEditor) => {
-                ledger.says_unrun(call);
-                if let AnswerBody::Text(says) = &answer.body {
-                    answer.body = AnswerBody::Text(user_text::wrong_editor(says));
-                }
             }
             Some(Refusal::Final) => ledger.says_unrun(call),
             Some(Refusal::Double) | None => {}

@@ -122,15 +122,6 @@ pub fn quoted(path: &Path) -> String {
     if text.contains(char::is_whitespace) { format!("\"{text}\"") } else { text }
 }
 
-/// Returns the text for a call that an editor refused because it has another project open. `says`: the editor's own words.
-pub fn wrong_editor(says: &str) -> String {
-    format!(
-        "Not executed: the editor on that port has another project open, and refused the call before anything ran. Name the right \
-         project with --project, or its editor's port with --port. The editor said: {}",
-        clean(says)
-    )
-}
-
 /// The text for a request beyond `OPEN_REQUESTS_MAX`.
 pub fn overload() -> String {
     format!(

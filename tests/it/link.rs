@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::support::{PORT, Setup, editor, gateway, unity};
 use holdfast::config::{Config, PortSource};
 use holdfast::net::Net as _;
-use holdfast::platform::host::{Liveness, Owner};
-use holdfast_fake_unity::{FakeUnity, FakeUnityConfig};
+use holdfast::platform::host::{Host as _, Liveness, Owner};
+use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, Machine};
 use tokio::time::Instant;
 
 fn editor_of(project: &str) -> Owner {
@@ -86,17 +86,55 @@ async fn a_listener_that_only_flashes_bars_nobody() {
     it.close().await;
 }
 
-/// Versions before v0.41.1 do not announce a reload. A call right after a compilation must still not be lost to the reload.
+/// Unity reloads some frames after it has answered a compilation. Versions before v0.41.1 do not announce that at all, later ones
+/// only when it begins. A call right after the answer must not be lost to the reload.
 #[tokio::test(start_paused = true)]
-async fn the_call_after_a_compile_is_not_lost_to_a_reload_that_nobody_announces() {
-    let config = FakeUnityConfig { compile_gap: Duration::from_millis(100), ..old_package() };
-    let (_folder, mut it, unity) = of_project(config, Duration::ZERO).await;
-    for round in 0..3 {
-        it.client.ok("compile", serde_json::json!({})).await;
-        it.client.ok("sleep", serde_json::json!({"ms": 400})).await;
-        assert_eq!(unity.stats().domain, round + 2);
+async fn the_call_after_a_compile_is_not_lost_to_the_reload_that_follows() {
+    for package in [old_package(), editor()] {
+        for gap in [1, 10, 20, 40, 100] {
+            let config = FakeUnityConfig { compile_gap: Duration::from_millis(gap), ..package.clone() };
+            let (_folder, mut it, unity) = of_project(config, Duration::ZERO).await;
+            for round in 0..2 {
+                it.client.ok("compile", serde_json::json!({})).await;
+                it.client.ok("sleep", serde_json::json!({"ms": 400})).await;
+                assert_eq!(unity.stats().domain, round + 2, "{} after {gap} ms", package.package_version);
+            }
+            it.close().await;
+        }
     }
-    it.close().await;
+}
+
+/// Without a change no reload follows, which the script assemblies show. Where they show a change, or nothing, it is waited for.
+#[tokio::test(start_paused = true)]
+async fn a_compile_without_a_change_is_answered_at_once_where_the_script_assemblies_show_it() {
+    for package in [old_package(), editor()] {
+        let compile_time = Duration::from_millis(500);
+        let config = FakeUnityConfig { compile_time, compile_reload: Duration::ZERO, ..package.clone() };
+        let (folder, mut it, unity) = of_project(config, Duration::ZERO).await;
+        let assemblies = dunce::canonicalize(folder.path()).unwrap().join("Library/ScriptAssemblies");
+        let own = assemblies.join("Assembly-CSharp.dll");
+        let host = it.host.clone();
+        let mut compile = async |during: &dyn Fn()| {
+            let began = Instant::now();
+            let id = it.client.call("compile", serde_json::json!({})).await;
+            tokio::time::sleep(compile_time / 2).await;
+            during();
+            it.client.text(&id).await;
+            began.elapsed()
+        };
+        let about = package.package_version;
+        let at_once = Duration::from_millis(750);
+        let waits = compile_time + holdfast::limits::RELOAD_GRACE;
+        assert!(compile(&|| ()).await < at_once, "{about}");
+        assert!(compile(&|| host.put(own.clone(), "MZ")).await >= waits, "{about}: an assembly is written");
+        assert!(compile(&|| host.put(assemblies.join("New.dll"), "MZ")).await >= waits, "{about}: a new one");
+        assert!(compile(&|| host.put(assemblies.join("New.pdb"), "MZ")).await < at_once, "{about}: no assembly");
+        assert!(compile(&|| host.remove(&own).unwrap()).await >= waits, "{about}: one is gone");
+        host.remove(&assemblies.join("New.dll")).unwrap();
+        assert!(compile(&|| ()).await >= waits, "{about}: no assembly shows anything");
+        assert_eq!(unity.stats().domain, 1);
+        it.close().await;
+    }
 }
 
 /// Two projects are open, and the second editor found its port in use. Before v2.0 the package then listens on the next port,
@@ -156,8 +194,7 @@ async fn of_project(
         ..Setup::default()
     };
     setup.host.look_at(&setup.net);
-    let manifest = format!(r#"{{"dependencies":{{"io.github.hatayama.uloopmcp":"{}"}}}}"#, config.package_version);
-    setup.host.put(ours.join("Packages/manifest.json"), manifest);
+    let config = FakeUnityConfig { project: Some(ours.clone()), machine: Some(Machine(setup.host.clone())), ..config };
     setup.host.set_owner(PORT, editor_of(ours.to_str().unwrap()));
     setup.host.slow(look);
     let mut it = gateway(setup);

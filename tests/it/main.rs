@@ -34,6 +34,7 @@ mod offers;
 mod policy;
 mod process;
 mod projects;
+mod refusals;
 mod report;
 mod session;
 mod setup;

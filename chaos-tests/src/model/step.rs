@@ -360,7 +360,7 @@ impl Step<'_> {
         let (process, epoch) = (self.line(index).process, self.line(index).epoch());
         let key = seam::key((call, self.line(index).nths[usize::from(call)]), process);
         let key = (!self.broken(Broken::JournalUnasked)).then_some(key);
-        let after = After { in_file: kind == Kind::Reported, reload: kind == Kind::Reloading };
+        let after = After { in_file: kind == Kind::Reported, reload: kind == Kind::Reloading, ..After::default() };
         let number = Line::number(epoch, Message::Call(call));
         if !self.broken(Broken::SendsUnrecorded) {
             let key = key.clone();
@@ -494,8 +494,7 @@ impl Step<'_> {
         let World { lines, ledger, .. } = &mut *self.world;
         let exchange = &mut lines[usize::from(index)].exchange;
         let Answers::Call(id, after) = exchange.reply(number, refusal) else { return };
-        let answered =
-            ledger.with(|ledger, now| exchange.answered((id, after), refusal, true, seam::answer(), ledger, now));
+        let answered = ledger.with(|ledger, now| exchange.answered((id, after), refusal, seam::answer(), ledger, now));
         if answered.known && from <= self.world.ghost.over && refusal.is_none() {
             self.world.mark(Wrong::OldFrame);
         }

@@ -55,7 +55,7 @@ pub struct FakeUnityArgs {
     /// Milliseconds that a compilation takes
     #[arg(long, default_value_t = 50, value_name = "MS", hide_short_help = true)]
     pub compile_ms: u64,
-    /// Silence of the reload after a compilation, in milliseconds; 0: no reload follows
+    /// Silence of the reload after a compilation, in milliseconds; 0: it changes nothing, so no reload follows
     #[arg(long, default_value_t = 300, value_name = "MS", hide_short_help = true)]
     pub compile_reload_ms: u64,
     /// Milliseconds between the answer to a compilation and its reload; 0: at once, and one that leaves a file is cut unanswered

@@ -72,7 +72,7 @@ pub struct FakeUnityConfig {
     pub moves_port: bool,
     /// How long a compilation takes.
     pub compile_time: Duration,
-    /// How long the bridge is silent in the reload that follows a compilation; zero: no reload follows.
+    /// How long the bridge is silent in the reload that follows a compilation; zero: compilations change nothing, so none follows.
     pub compile_reload: Duration,
     /// Time between the answer to a compilation and its reload. Zero: the reload begins at once; if the result of the compilation
     /// goes to a file, the reload then comes before the answer, which is never sent.

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::config::FakeUnityConfig;
 use super::events::{Event, Stats};
 use super::json::{Object, quoted};
-use super::project::{OwnFile, Project};
+use super::project::{ASSEMBLY, OwnFile, Project};
 use super::spec::{Tool, ToolSpec};
 use super::work::{Begun, Done, Order, Work};
 use crate::limits::{GOODBYE_MAX, KEY_MAX_BYTES, KEYS_MAX, TOOLS_MAX};
@@ -146,6 +146,13 @@ impl Editor {
     pub(crate) fn event(&self, event: Event) {
         // An error only means that there is no receiver.
         let _ = self.events.send(event);
+    }
+
+    /// Writes the assembly of the project's scripts, as a compilation that changed something does at its end.
+    pub(crate) fn write_assembly(&self) {
+        if let Some(project) = &self.project {
+            self.file_result(ASSEMBLY, project.write(ASSEMBLY, b"MZ"));
+        }
     }
 
     /// Sends an event if a file operation failed.

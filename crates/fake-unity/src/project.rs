@@ -11,6 +11,9 @@ use crate::limits::{FILE_BUSY_TRIES, FILE_BUSY_WAIT};
 /// The version of Unity that the fake editor claims to be.
 pub(crate) const UNITY_VERSION: &str = "2022.3.62f1";
 
+/// The assembly of the project's own scripts. Its content does not matter, only when it was written.
+pub(crate) const ASSEMBLY: &str = "Library/ScriptAssemblies/Assembly-CSharp.dll";
+
 /// The files of a simulated machine.
 pub trait Files: Send + Sync + 'static {
     /// Reads a file.
@@ -133,6 +136,7 @@ impl Project {
             quoted(UNITY_VERSION)
         );
         self.write("Library/EditorInstance.json", instance.as_bytes())?;
+        self.write(ASSEMBLY, b"MZ")?;
         self.write("Temp/UnityLockfile", b"")
     }
 

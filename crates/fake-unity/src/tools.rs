@@ -130,7 +130,7 @@ pub(crate) static TEST_TOOLS: [ToolSpec; 10] = [
     },
     test_tool("big", "Returns a result of a given size.", &[number("n", "1024", "Bytes of the result's text")]),
     test_tool("fail", "Runs and reports that it failed.", &[]),
-    test_tool("throw", "Throws an exception.", &[]),
+    test_tool("throw", "Throws an exception.", &[text("text", "\"Thrown as asked\"", "What the exception says")]),
     ToolSpec {
         timeout_seconds: PATIENT_SECONDS,
         ..test_tool(
@@ -176,7 +176,10 @@ pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments
         "fail" => Begun::ok(
             Object::new().flag("Success", false).text("Message", "The tool failed").text("ErrorMessage", "As asked"),
         ),
-        "throw" => Begun::fault(Fault::Internal("Thrown as asked".to_owned())),
+        "throw" => {
+            let text = arguments.text("text").filter(|text| !text.is_empty());
+            Begun::fault(Fault::Internal(text.unwrap_or_else(|| "Thrown as asked".to_owned())))
+        }
         "count" => {
             let key = arguments.text("key").unwrap_or_default();
             match editor.count(&key) {

@@ -12,7 +12,7 @@ use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
 use crate::fsm::cause::Cause;
 use crate::protocol::dialect::{
-    EncodeError, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refusal, Reply, Sending, translated,
+    EncodeError, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refused, Reply, Sending, translated,
 };
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
@@ -53,7 +53,6 @@ impl Line {
             seq: self.with.env.call_numbers_from + number,
             journal: journal.as_deref(),
             project_known: self.target.project.is_some(),
-            package_version: self.target.package_version.as_deref(),
         };
         let translated = translated(&entry.tool.other_names, &tool, &arguments);
         let taken = translated.as_deref().unwrap_or(&arguments);
@@ -74,8 +73,10 @@ impl Line {
             return self.not_sent(id, Unsendable::TurnedDown(Cause::Audit, grounds));
         }
         let after = After {
+            tool: wire_name.as_str().into(),
             in_file: matches!(prepared.recovery, Recovery::ResultFile { .. }),
             reload: prepared.reload_follows,
+            signs: self.signs_before(prepared.reload_signs).await,
         };
         let terms = Terms {
             recovery: prepared.recovery,
@@ -143,9 +144,7 @@ impl Line {
 
     pub(super) fn answered(&self, id: CallId, after: After, reply: Reply) -> Result<(), Disconnect> {
         let dialect = self.target.dialect;
-        // An editor can only turn a call away if the request names the editor that it is for. Then nothing of the call has run.
-        let names_it = self.target.expected.is_some();
-        let refusal = refusal(&reply);
+        let refusal = refused(&reply).and_then(|refused| refused.for_call(&after.tool, self.target.expected.is_some()));
         // The reply of such a call has the same content as its result file.
         let reply = match reply {
             Reply::Result(result) if after.in_file => {
@@ -154,12 +153,14 @@ impl Line {
             Reply::Result(_) | Reply::Error(_) => reply,
         };
         let answer = dialect.read_answer(reply);
+        let signs = after.signs;
         let answered =
-            self.decide(|exchange, ledger, now| exchange.answered((id, after), refusal, names_it, answer, ledger, now));
+            self.decide(|exchange, ledger, now| exchange.answered((id, after), refusal, answer, ledger, now));
         if !answered.known {
             let what = format!("call {id} owes nothing to this connection");
             self.with.env.events.reply_unmatched(self.epoch, Stray::Late, &what);
         }
+        self.look_for_reload(id, signs);
         // `answered` may have ordered the next call.
         self.shared.ordered.notify_one();
         if answered.hang_up {
@@ -172,10 +173,10 @@ impl Line {
     }
 }
 
-/// Returns the kind of refusal; `None` if the reply is not a refusal.
-pub(super) fn refusal(reply: &Reply) -> Option<Refusal> {
+/// Returns the refusal in a reply; `None` if it has none.
+pub(super) fn refused(reply: &Reply) -> Option<&Refused> {
     match reply {
-        Reply::Error(error) => error.refusal,
+        Reply::Error(error) => error.refusal.as_ref(),
         Reply::Result(_) => None,
     }
 }

@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt as _, ReadHalf};
 use tokio::time::Instant;
 
 use super::Line;
-use super::call::refusal;
+use super::call::refused;
 use crate::core::exchange::Answers;
 use crate::fsm::bridge::{Disconnect, Event};
 use crate::limits::{BYTES_NEWS_EVERY, LIVENESS_EVERY};
@@ -101,7 +101,7 @@ impl Line {
 
     async fn replied(&self, number: u64, reply: Reply) -> Result<(), Disconnect> {
         let stray = |stray, what: String| self.with.env.events.reply_unmatched(self.epoch, stray, &what);
-        let answers = self.exchange().reply(number, refusal(&reply));
+        let answers = self.exchange().reply(number, refused(&reply).map(|refused| refused.how));
         match answers {
             Answers::Greeting => self.greeted(reply).await,
             Answers::List { step } => self.listed(&reply, step),

@@ -85,9 +85,9 @@ impl Desk {
         held.id
     }
 
-    fn answered(&mut self, number: u64, refusal: Option<Refusal>, names_it: bool) -> Answered {
+    fn answered(&mut self, number: u64, refusal: Option<Refusal>) -> Answered {
         let Answers::Call(call, after) = self.exchange.reply(number, refusal) else { panic!("no call is open") };
-        self.exchange.answered((call, after), refusal, names_it, said(), &mut self.ledger, self.now)
+        self.exchange.answered((call, after), refusal, said(), &mut self.ledger, self.now)
     }
 }
 
@@ -141,18 +141,18 @@ fn a_double_leaves_the_call_open() {
     let call = desk.send(5, After::default());
     assert_eq!(desk.exchange.reply(5, Some(Refusal::Double)), Answers::Doubled(call));
     assert!(desk.exchange.owes_answers());
-    assert_eq!(verdicts(&desk.answered(5, None, true).settled.settlements), [Verdict::Ok]);
+    assert_eq!(verdicts(&desk.answered(5, None).settled.settlements), [Verdict::Ok]);
 }
 
 #[test]
 fn an_answer_frees_the_place_and_says_whether_more_waits() {
     let mut desk = Desk::new(2);
     desk.send(5, After::default());
-    let first = desk.answered(5, None, true);
+    let first = desk.answered(5, None);
     assert!(first.known && !first.hang_up);
     assert_eq!(first.settled.events, [MORE]);
     desk.send(6, After::default());
-    assert_eq!(desk.answered(6, None, true).settled.events, [FREE]);
+    assert_eq!(desk.answered(6, None).settled.events, [FREE]);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_place_is_passed_on_to_the_next_call_until_the_bridge_keeps_it() {
         if kept {
             desk.exchange.keep_places();
         }
-        let told = desk.answered(5, None, true).settled.events;
+        let told = desk.answered(5, None).settled.events;
         assert_eq!(
             (told.as_slice(), desk.exchange.next_order()),
             if kept { (&[MORE][..], None) } else { (&[][..], Some(Order::Call)) }
@@ -215,7 +215,7 @@ fn a_call_that_cannot_be_sent_is_told_so_and_frees_the_place() {
 fn an_editor_that_leaves_is_told_of_before_the_place_is_free() {
     let mut desk = Desk::new(1);
     desk.send(5, After::default());
-    let answered = desk.answered(5, Some(Refusal::Leaving), true);
+    let answered = desk.answered(5, Some(Refusal::Leaving));
     assert_eq!(answered.settled.events, [Event::LeavingAnnounced(LeaveReason::Unknown), MORE]);
     assert!(verdicts(&answered.settled.settlements).is_empty(), "it is held again");
 }
@@ -249,21 +249,18 @@ fn a_goodbye_before_the_greeting_counts_for_nothing() {
 }
 
 #[test]
-fn another_editor_ends_the_connection_only_where_the_call_named_one() {
-    for names_it in [true, false] {
-        let mut desk = Desk::new(1);
-        desk.send(5, After::default());
-        let answered = desk.answered(5, Some(Refusal::WrongEditor), names_it);
-        assert_eq!(answered.hang_up, names_it);
-        assert_eq!(verdicts(&answered.settled.settlements).is_empty(), names_it, "else it is its answer");
-    }
+fn another_editor_ends_the_connection_and_the_call_is_held_again() {
+    let mut desk = Desk::new(1);
+    desk.send(5, After::default());
+    let answered = desk.answered(5, Some(Refusal::WrongEditor));
+    assert!(answered.hang_up && verdicts(&answered.settled.settlements).is_empty(), "{answered:?}");
 }
 
 #[test]
 fn an_answer_that_a_reload_follows_is_withheld_until_that_has_shown_itself() {
     let mut desk = Desk::new(1);
-    desk.send(5, After { reload: true, in_file: false });
-    let answered = desk.answered(5, None, true);
+    desk.send(5, After { reload: true, ..After::default() });
+    let answered = desk.answered(5, None);
     assert!(answered.known && verdicts(&answered.settled.settlements).is_empty(), "{answered:?}");
     let told = desk.ledger.drain(desk.now);
     assert_eq!(verdicts(&told), [Verdict::Ok]);

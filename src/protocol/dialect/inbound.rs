@@ -57,8 +57,43 @@ pub struct EditorError {
     pub code: i64,
     /// The message and the additions of the error's data, as one text for a person or an AI.
     pub message: String,
-    /// Set only if the editor refused the call before anything ran, so that an answer may say so.
-    pub refusal: Option<Refusal>,
+    /// Set only if a place that the editor's package alone fills says that it refused the call before anything ran. Words that a
+    /// tool could have written are no refusal.
+    pub refusal: Option<Refused>,
+}
+
+/// A refusal by the editor's package, and the calls for which it is proof.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// What it means for the call.
+    pub how: Refusal,
+    /// The calls for which it is proof.
+    pub of: RefusedCall,
+}
+
+/// The calls for which a refusal is proof. In the answer to any other call it is that tool's own failure: a tool may have the
+/// package run other tools, and is then refused itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RefusedCall {
+    /// Any call.
+    Any,
+    /// A call of this tool.
+    Tool(String),
+    /// A call that named the editor that it is for.
+    NamesEditor,
+}
+
+impl Refused {
+    /// Returns what the refusal means for a call of this tool; `None` if it is no proof for that call. `names_editor`: the call
+    /// named the editor that it is for.
+    pub fn for_call(&self, tool: &str, names_editor: bool) -> Option<Refusal> {
+        let proves = match &self.of {
+            RefusedCall::Any => true,
+            RefusedCall::Tool(refused) => refused == tool,
+            RefusedCall::NamesEditor => names_editor,
+        };
+        proves.then_some(self.how)
+    }
 }
 
 /// What a refusal by the editor means for the call. Nothing of the refused message has run.

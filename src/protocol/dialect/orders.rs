@@ -41,14 +41,12 @@ pub struct Sending<'a> {
     pub journal: Option<&'a str>,
     /// Whether the project is known, so that its files can be read later.
     pub project_known: bool,
-    /// The version of the package in the project, if the project's files name it.
-    pub package_version: Option<&'a str>,
 }
 
 impl Sending<'_> {
     /// The first attempt to send a call, to an editor without a journal.
     pub fn first(call: CallId, project_known: bool) -> Self {
-        Self { call, nth: 1, seq: 1, journal: None, project_known, package_version: None }
+        Self { call, nth: 1, seq: 1, journal: None, project_known }
     }
 }
 
@@ -131,6 +129,16 @@ pub enum Recovery {
     Inferred,
 }
 
+/// Files of the project that show whether a compile has changed anything: without a change no domain reload follows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ReloadSigns {
+    /// The folder of the assemblies that Unity compiles the project's scripts to, relative to the project root. Unity writes them
+    /// before it reports the end of a compile.
+    pub assemblies: &'static str,
+    /// While one of these files exists, the editor is not finished.
+    pub busy_files: &'static [&'static str],
+}
+
 /// A call ready to be encoded.
 #[derive(Debug)]
 pub struct PreparedCall {
@@ -144,6 +152,8 @@ pub struct PreparedCall {
     pub limit: Option<Duration>,
     /// Whether a domain reload may follow the answer without an announcement.
     pub reload_follows: bool,
+    /// What shows that none follows after all; `None` if nothing can.
+    pub reload_signs: Option<ReloadSigns>,
     /// The trace that the call belongs to, for a dialect that can send it.
     pub trace: Option<Arc<TraceContext>>,
 }
@@ -157,6 +167,7 @@ impl PreparedCall {
             timeout: None,
             limit: None,
             reload_follows: false,
+            reload_signs: None,
             trace: None,
         }
     }

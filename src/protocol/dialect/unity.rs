@@ -10,6 +10,8 @@ pub(super) const INSTANCE: &str = "Library/EditorInstance.json";
 pub(super) const MANIFEST: &str = "Packages/manifest.json";
 /// The lock file, which lists the packages and versions that Unity chose.
 pub(super) const LOCK: &str = "Packages/packages-lock.json";
+/// The folder to which Unity copies the assemblies of the project's scripts, at the end of a compile that changed them.
+pub(super) const SCRIPT_ASSEMBLIES: &str = "Library/ScriptAssemblies";
 
 /// The longest accepted version text, such as `6000.0.23f1`, in bytes.
 const VERSION_MAX_BYTES: usize = 64;

@@ -317,7 +317,8 @@ namespace Holdfast
             }
             catch (ToolParameterException e)
             {
-                outcome = CallOutcome.Of(new RpcError("invalid_params", -32602, false, e.Message));
+                // The tool throws it before it does anything. A resumed call has done its work up to the reload.
+                outcome = CallOutcome.Of(new RpcError("invalid_params", -32602, call.Resumed != null, e.Message));
             }
             catch (OperationCanceledException) when (call.Stop != StopReason.None)
             {

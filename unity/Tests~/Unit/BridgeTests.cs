@@ -205,6 +205,22 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void A_call_that_goes_on_after_a_reload_has_run_even_if_it_refuses_its_parameters_then()
+        {
+            using (TestClient before = Gateway())
+            {
+                Call(before, "job", "job", new { Key = "refused-key" });
+                HoldTool.AwaitBegun("refused-key");
+            }
+            editor.Reload();
+            using TestClient after = Gateway();
+            TestEditor.Until(() => (string)Outcome(after, "job", 1)["status"]! == "done");
+            JToken error = Outcome(after, "job", 1)["error"]!;
+            Assert.That((string)error["data"]!["type"]!, Is.EqualTo("invalid_params"));
+            Assert.That((bool)error["data"]!["ran"]!);
+        }
+
+        [Test]
         public void A_reload_says_what_became_of_every_call()
         {
             using TestClient before = Gateway();

@@ -578,6 +578,7 @@ namespace Holdfast.Tests
 
         public async Task<object?> ResumeAsync(JToken kept, IToolContext context)
         {
+            if ((string)kept["key"]! == "refused-key") throw new ToolParameterException("The kept state is wrong");
             bool endless = ((string)kept["key"]!).StartsWith("endless", StringComparison.Ordinal);
             await context.MainThread.Frames(endless ? int.MaxValue : 3, context.Cancellation);
             return new JObject { ["Resumed"] = kept["key"] };

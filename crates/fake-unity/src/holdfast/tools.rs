@@ -121,6 +121,7 @@ fn compile(turn: &Turn) -> Begun {
         if failed || turn.editor.config.compile_reload.is_zero() {
             return Done::ok(compiled(failed));
         }
+        turn.editor.write_assembly();
         match reload(&turn, "compiled") {
             Begun::Later(rest) => rest.await,
             Begun::Done(done) => done,

@@ -18,7 +18,7 @@ const RESULTS: &str = "Temp/uLoopMCP/compile-results";
 ///
 /// With `WaitForDomainReload`, the result is written to a file. The reload that follows a success closes the connection before
 /// the reply is sent, unless `compile_gap` delays the reload. In all other cases the reply is sent. A reload follows only after a
-/// success.
+/// success that changed something: then the assembly was written before the compilation ended.
 pub(crate) fn begin(
     version: PackageVersion,
     tail: impl FnOnce(Object) -> Object + Send + 'static,
@@ -44,6 +44,9 @@ pub(crate) fn begin(
     Begun::Later(Box::pin(async move {
         tokio::time::sleep(time).await;
         editor.main_free().await;
+        if !failed && !reload.is_zero() {
+            editor.write_assembly();
+        }
         let reload = (!failed && !reload.is_zero()).then_some(Order::Reload { silence: reload, port: NextPort::Same });
         let mut result = result(version, failed, force);
         if version.compile_waits() {

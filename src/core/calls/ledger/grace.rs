@@ -55,6 +55,15 @@ impl Ledger {
         (true, out)
     }
 
+    /// Handles the evidence that no reload follows this call: its withheld answer is sent, unless a reload is visible already.
+    pub fn no_reload_follows(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
+        let mut out = Vec::new();
+        self.tell_withheld(now, &mut out, |entry, withheld| {
+            (entry.id == call && !withheld.reloading).then_some(Signs::None)
+        });
+        out
+    }
+
     /// Records that the editor that is back runs in another process than before.
     pub fn editor_replaced(&mut self, now: Instant) {
         self.no_reload = Some(now);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::rpc::{self, loggable};
 use super::super::{
     AnswerBody, BadMessage, CallProgress, EditorAnswer, EditorError, EditorEvent, EditorState, Heartbeat, Inbound,
-    LeaveReason, Refusal, Reply,
+    LeaveReason, Refusal, Refused, RefusedCall, Reply,
 };
 use crate::protocol::ids::CallId;
 
@@ -53,7 +53,7 @@ fn progress(params: &Value) -> Option<CallProgress> {
     Some(CallProgress { call, done: number("progress")?, total: number("total"), message })
 }
 
-/// Reads an error object.
+/// Reads an error object. The package writes all of `data`: a tool's exception gives its text and its type's name, never `ran`.
 pub(super) fn read_error(error: &RawValue) -> EditorError {
     let error: Value = serde_json::from_str(error.get()).unwrap_or_else(|_| json!({}));
     let code = error.get("code").and_then(Value::as_i64).unwrap_or_default();
@@ -61,11 +61,12 @@ pub(super) fn read_error(error: &RawValue) -> EditorError {
     let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
     let kind = text(data, "type");
     let not_run = data.get("ran").and_then(Value::as_bool) == Some(false);
-    let refusal = match kind.as_str() {
-        "leaving" if not_run => Some(Refusal::Leaving),
-        "duplicate_call" if not_run => Some(Refusal::Double),
-        _ => not_run.then_some(Refusal::Final),
+    let how = match kind.as_str() {
+        "leaving" => Refusal::Leaving,
+        "duplicate_call" => Refusal::Double,
+        _ => Refusal::Final,
     };
+    let refusal = not_run.then_some(Refused { how, of: RefusedCall::Any });
     let mut message = text(&error, "message");
     for more in [text(data, "message"), text(data, "reason")] {
         if !more.is_empty() && !message.contains(&more) {
@@ -93,7 +94,7 @@ struct CallResult<'a> {
 pub(super) fn read(reply: Reply) -> EditorAnswer {
     let result = match reply {
         Reply::Error(error) => {
-            let unrun = error.refusal.is_some_and(|refusal| refusal != Refusal::Double);
+            let unrun = error.refusal.is_some_and(|refused| refused.how != Refusal::Double);
             let ran = if unrun { " Nothing of the call ran." } else { "" };
             return EditorAnswer {
                 is_error: true,

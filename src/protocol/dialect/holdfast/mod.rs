@@ -145,6 +145,7 @@ fn prepare(sending: &Sending<'_>, tool: Option<&EditorTool>, arguments: &RawValu
         timeout: if unlimited { None } else { timeout },
         limit: unlimited.then_some(LIMIT),
         reload_follows: false,
+        reload_signs: None,
         trace: None,
     }
 }

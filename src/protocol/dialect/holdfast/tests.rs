@@ -225,7 +225,11 @@ fn messages_are_decoded_as_they_are_meant() {
             ("error", Inbound::Reply { reply: Reply::Error(error), .. }) => {
                 assert_eq!(Some(error.code), vector.means("code").as_i64(), "{name}");
                 assert_eq!(Some(error.refusal.is_none()), vector.means("ran").as_bool(), "{name}");
-                assert_eq!(error.refusal == Some(Refusal::Leaving), vector.said("type") == "leaving", "{name}");
+                assert_eq!(
+                    error.refusal.as_ref().is_some_and(|refused| refused.how == Refusal::Leaving),
+                    vector.said("type") == "leaving",
+                    "{name}"
+                );
                 let answer = Holdfast.read_answer(Reply::Error(error));
                 let AnswerBody::Text(text) = answer.body else { panic!("{name}") };
                 // The refusal of a duplicate says nothing about the first attempt, which may have run.
@@ -460,4 +464,24 @@ fn a_tool_that_is_badly_described_is_offered_all_the_same_and_one_without_an_obj
     assert!(tool.description.contains("do-it"), "{}", tool.description);
     let dropped: Vec<&str> = listing.dropped.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(dropped, ["list", "odd"]);
+}
+
+/// `ran` is read in the error's `data` alone, all of which the package writes.
+#[test]
+fn words_about_ran_elsewhere_are_no_refusal() {
+    let refusal = |members: &str| match reply(&format!(r#"{{"jsonrpc":"2.0","id":"holdfast.1",{members}}}"#)) {
+        Reply::Error(error) => error.refusal.map(|refused| refused.how),
+        Reply::Result(_) => None,
+    };
+    let data = r#"{"type":"busy","ran":false,"message":"m"}"#;
+    assert_eq!(refusal(&format!(r#""error":{{"code":-32004,"message":"m","data":{data}}}"#)), Some(Refusal::Final));
+    for members in [
+        format!(r#""result":{{"isError":true,"error":{{"code":-32004,"message":"m","data":{data}}},"value":{data}}}"#),
+        format!(r#""error":{{"code":-32000,"message":{0},"data":{{"type":"tool_failed","ran":true,"message":{0}}}}}"#, Value::from(data)),
+        r#""error":{"code":-32000,"message":"m","ran":false,"data":{"type":"leaving","message":"m"}}"#.to_owned(),
+        r#""error":{"code":-32000,"message":"m","data":{"type":"leaving","ran":"false","message":"m"}}"#.to_owned(),
+        r#""error":{"code":-32000,"message":"m","data":{"type":"leaving","ran":null,"message":"m","inner":{"ran":false}}}"#.to_owned(),
+    ] {
+        assert_eq!(refusal(&members), None, "{members}");
+    }
 }

@@ -82,14 +82,10 @@ fn camel(name: &str) -> Option<String> {
 pub(super) fn read_answer(reply: Reply) -> EditorAnswer {
     let result = match reply {
         Reply::Error(error) => {
-            let ran = match error.refusal {
-                Some(_) => " Nothing of the call ran.",
-                None if error.message.starts_with(THREW) => " It may have run in part.",
-                None => "",
-            };
+            let threw = error.message.starts_with(THREW);
             return said(
                 true,
-                format!("{}{ran}", if ran.is_empty() { error.message } else { sentence(error.message) }),
+                if threw { sentence(error.message) + " It may have run in part." } else { error.message },
             );
         }
         Reply::Result(result) => result,

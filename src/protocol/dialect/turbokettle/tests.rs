@@ -118,7 +118,8 @@ fn a_mistake_says_whether_anything_ran() {
         let AnswerBody::Text(text) = answer.body else { panic!("{error}") };
         text
     };
-    assert_eq!(text("Tool registry not initialized"), "Tool registry not initialized. Nothing of the call ran.");
+    // A tool of the project can use the words that the package has for its own errors.
+    assert_eq!(text("Tool registry not initialized"), "Tool registry not initialized");
     // A tool of the project may use these words for its own errors.
     assert_eq!(text("Unknown tool: hammer"), "Unknown tool: hammer");
     assert_eq!(text("Missing 'tool' parameter"), "Missing 'tool' parameter");
@@ -126,6 +127,26 @@ fn a_mistake_says_whether_anything_ran() {
     assert_eq!(text("Missing 'path' parameter"), "Missing 'path' parameter");
     assert_eq!(text("I said: Unknown tool: nope"), "I said: Unknown tool: nope");
     assert!(!text("").is_empty());
+}
+
+/// Each error of the package stands where a tool's own error stands.
+#[test]
+fn no_error_is_proof_that_nothing_ran() {
+    for error in [
+        "Tool registry not initialized",
+        "Ping handler not registered",
+        "Unknown tool: t",
+        "Unknown command: invoke_tool",
+        "Missing 'tool' parameter",
+        "Missing command",
+        "Invalid JSON",
+    ] {
+        let line = json!({ "id": "holdfast.1", "ok": false, "data": "", "error": error }).to_string();
+        let Ok(Inbound::Reply { reply: Reply::Error(read), .. }) = Turbokettle.decode(line.as_bytes()) else {
+            panic!("{line}")
+        };
+        assert_eq!(read.refusal, None, "{error}");
+    }
 }
 
 #[test]

@@ -7,12 +7,11 @@ use serde_json::value::RawValue;
 
 use super::super::rpc::{self, loggable, object_text, parse_object, quoted};
 use super::super::{
-    BadGreeting, BadMessage, EditorError, EncodeError, Greeted, Hello, Inbound, Met, Order, Refusal, Reply, WireId,
+    BadGreeting, BadMessage, EditorError, EncodeError, Greeted, Hello, Inbound, Met, Order, Reply, WireId,
 };
 use crate::limits::TURBOKETTLE_REQUEST_MAX_BYTES;
 
-/// The package's error before its tool registry exists. It is the only text that proves that nothing ran: a tool of the project
-/// may use the same words as the package's other errors (`Unknown tool: x`, `Missing 'x' parameter`).
+/// The package's error before its tool registry exists.
 pub(super) const NO_REGISTRY: &str = "Tool registry not initialized";
 /// The package's error while it starts and has not registered the ping yet.
 const NO_PING: &str = "Ping handler not registered";
@@ -66,11 +65,12 @@ pub(super) fn decode(line: &[u8]) -> Result<Inbound, BadMessage> {
     Ok(Inbound::Reply { number, reply })
 }
 
+/// Reads an error. No error of this package proves that nothing ran: a reply has one text for the package's errors and for those
+/// of a tool, so a tool can write each of them (`Unknown tool: x`, `Tool registry not initialized`).
 fn read_error(text: &str) -> EditorError {
     let text = text.trim();
-    let refused = text == NO_REGISTRY;
     let message = if text.is_empty() { "the editor answered with an error and no text" } else { text };
-    EditorError { code: NO_CODE, message: message.to_owned(), refusal: refused.then_some(Refusal::Final) }
+    EditorError { code: NO_CODE, message: message.to_owned(), refusal: None }
 }
 
 /// Reads a text; `null` is read as an empty text. `None` for any other JSON.

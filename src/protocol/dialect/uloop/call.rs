@@ -7,8 +7,10 @@ use serde_json::value::RawValue;
 use super::super::arguments::{default_timeout, given_timeout, parameter};
 use super::super::members::Members;
 use super::super::rpc::{is_object, object_text};
-use super::super::{AnswerBody, EditorAnswer, EditorTool, PackageTool, PreparedCall, Recovery, Reply, Sending};
-use super::project::announces;
+use super::super::unity::SCRIPT_ASSEMBLIES;
+use super::super::{
+    AnswerBody, EditorAnswer, EditorTool, PackageTool, PreparedCall, Recovery, ReloadSigns, Reply, Sending,
+};
 use crate::limits::ULOOP_RESULT_QUIET;
 
 /// The spellings that callers use for the parameter that makes a compile wait for the domain reload. The editor itself reads the
@@ -17,6 +19,8 @@ const WAIT_SPELLINGS: [&str; 4] =
     ["WaitForDomainReload", "waitForDomainReload", "wait_for_domain_reload", "wait-for-domain-reload"];
 const WAIT: &str = WAIT_SPELLINGS[0];
 const REQUEST_ID: &str = "RequestId";
+/// The parameter that compiles everything anew. The editor ignores its case.
+const FORCE: &str = "ForceRecompile";
 /// A member that the editor adds to a result file for its own server, which removes it again.
 const ROOT: &str = "ProjectRoot";
 const RESULT_FOLDER: &str = "Temp/uLoopMCP/compile-results";
@@ -45,11 +49,12 @@ pub(in crate::protocol::dialect) fn prepare(
     let wishes: Vec<Value> =
         members.iter().flat_map(|members| WAIT_SPELLINGS.iter().filter_map(|spelling| members.get(spelling))).collect();
     let refused = wishes.iter().any(|wish| !truthy(wish));
-    // If the caller asks for it, the package's own server waits for the reload. With a version that does not announce reloads, a
-    // call sent right after the answer would be lost in the reload.
-    let waits = !wishes.is_empty() && !refused;
-    let silent = sending.package_version.is_some_and(|version| !announces(version));
-    let as_given = |recovery| PreparedCall { reload_follows: waits || silent, ..as_given(recovery) };
+    // The editor answers, and reloads some frames later. A version that announces the reload does so only then, so a call sent
+    // right after the answer would be lost in the reload. A forced compile writes every assembly, and does not say how it ended.
+    let is_forced = |(name, value): (&str, &RawValue)| name.eq_ignore_ascii_case(FORCE) && value.get() != "false";
+    let forced = members.iter().any(|members| members.iter().any(is_forced));
+    let reload_signs = (!forced).then_some(ReloadSigns { assemblies: SCRIPT_ASSEMBLIES, busy_files: BUSY_FILES });
+    let as_given = |recovery| PreparedCall { reload_follows: true, reload_signs, ..as_given(recovery) };
     let keeps_results = parameter(tool, WAIT).is_some() && sending.project_known && !refused;
     match members.filter(|_| keeps_results).and_then(|members| leaving_its_result(sending, &members)) {
         Some((arguments, request_id)) => PreparedCall {

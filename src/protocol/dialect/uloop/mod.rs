@@ -6,6 +6,7 @@
 //! holds the literal bytes with their provenance.
 
 pub(super) mod call;
+pub(super) mod errors;
 pub(super) mod project;
 mod push;
 mod schema;

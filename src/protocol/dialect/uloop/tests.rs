@@ -1,5 +1,6 @@
 //! Tests orders and ids, preparation of calls, project files, and foreign input of any form.
 
+mod refusals;
 mod tools;
 mod vectors;
 
@@ -131,28 +132,24 @@ fn a_compile_is_made_to_leave_its_result_unless_the_caller_or_the_editor_will_no
 }
 
 #[test]
-fn a_compile_is_followed_by_a_reload_if_the_caller_waits_for_it_or_nobody_announces_it() {
-    let follows = |version: Option<&str>, name: &str, arguments: &str| {
-        let sending = Sending { package_version: version, ..Sending::first(CallId::parse(CALL).unwrap(), true) };
-        Uloop
-            .prepare_call(&sending, name, Some(&one("compile WaitForDomainReload:b=false")), &raw(arguments))
-            .reload_follows
+fn a_reload_may_follow_each_compile_and_only_a_forced_one_leaves_no_sign_that_none_does() {
+    let prepare = |name: &str, arguments: &str| {
+        let sending = Sending::first(CallId::parse(CALL).unwrap(), true);
+        Uloop.prepare_call(&sending, name, Some(&one("compile WaitForDomainReload:b=false")), &raw(arguments))
     };
-    let waits = r#"{"WaitForDomainReload":true}"#;
-    for (version, arguments, expected) in [
-        (Some("0.27.0"), "{}", true),
-        (Some("0.41.0"), "{}", true),
-        (Some("0.41.1"), "{}", false),
-        (Some("2.1.1"), "{}", false),
-        (None, "{}", false),
-        (Some("2.1.1"), waits, true),
-        (None, waits, true),
-        (Some("2.1.1"), r#"{"wait_for_domain_reload":"true"}"#, true),
-        (Some("2.1.1"), r#"{"WaitForDomainReload":false}"#, false),
-        (Some("0.30.1"), r#"{"WaitForDomainReload":false}"#, true),
+    for (arguments, signs) in [
+        ("{}", true),
+        (r#"{"WaitForDomainReload":true}"#, true),
+        (r#"{"wait_for_domain_reload":"true"}"#, true),
+        (r#"{"WaitForDomainReload":false}"#, true),
+        (r#"{"ForceRecompile":false}"#, true),
+        (r#"{"ForceRecompile":true}"#, false),
+        (r#"{"forceRecompile":"true"}"#, false),
     ] {
-        assert_eq!(follows(version, "compile", arguments), expected, "{version:?} {arguments}");
-        assert!(!follows(version, "get-logs", arguments));
+        let prepared = prepare("compile", arguments);
+        assert_eq!((prepared.reload_follows, prepared.reload_signs.is_some()), (true, signs), "{arguments}");
+        let other = prepare("get-logs", arguments);
+        assert_eq!((other.reload_follows, other.reload_signs), (false, None));
     }
 }
 

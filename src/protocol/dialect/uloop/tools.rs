@@ -6,8 +6,9 @@ use serde_json::value::RawValue;
 use super::super::listing::{self, Bad};
 use super::super::members::Members;
 use super::super::{Annotations, EditorTool, ListStep, Reply};
+use super::errors::unknown_method;
 use super::schema;
-use super::wire::{LIST_METHODS, unknown_method};
+use super::wire::LIST_METHODS;
 
 /// The package's tools that change neither the project nor the editor. Some write a large result into an output file, which is
 /// their answer. The names without hyphens are from v0.19 and before.

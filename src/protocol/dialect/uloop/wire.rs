@@ -1,41 +1,21 @@
 //! Encodes orders into frames, and decodes frames into replies and events.
 
 use bytes::Bytes;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use super::super::rpc::{self, loggable, quoted};
 use super::super::{
-    BadGreeting, BadMessage, EditorError, EditorEvent, EncodeError, Expected, Greeted, Hello, Inbound, LeaveReason,
-    Met, Order, Refusal, Reply, WireId,
+    BadGreeting, BadMessage, EditorEvent, EncodeError, Expected, Greeted, Hello, Inbound, LeaveReason, Met, Order,
+    Reply, WireId,
 };
+use super::errors;
 use crate::limits::ULOOP_REQUEST_MAX_BYTES;
 
 /// The list methods, newest first: v0.25 and later, v0.20 to v0.24, v0.4 to v0.19. uLoopMCP with frames (v0.27 and later) knows
 /// the first; uMCP, which shares this table, needs the others.
 pub(in crate::protocol::dialect) const LIST_METHODS: [&str; 3] =
     ["get-tool-details", "get-command-details", "getCommandDetails"];
-
-/// The only error code that the package uses.
-const INTERNAL_ERROR: i64 = -32603;
-/// JSON-RPC's code for an unknown method. The package never uses it; other servers do.
-const METHOD_NOT_FOUND: i64 = -32601;
-
-/// Error texts for a call with a wrong `x-uloop` member (package v2.0 and later).
-const WRONG_EDITOR: [&str; 2] = [
-    "Connected Unity instance belongs to a different project.",
-    "Unity CLI Loop server session changed. Retry the command.",
-];
-/// Prefixes of the package's errors before it runs anything. Only prefixes are compared, because a tool's own error may quote the
-/// words.
-const REFUSALS: [&str; 6] = [
-    "Unknown tool: ",
-    "Unknown command: ",
-    "Command not registered: ",
-    "Parameter type mismatch for tool '",
-    "Invalid x-uloop metadata: ",
-    "Fast project validation is unavailable.",
-];
 
 /// Encodes this order as a whole frame. The members have the same order as those of the package's own server.
 pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
@@ -75,7 +55,7 @@ fn identity_member(expected: &Expected) -> String {
 
 /// Decodes the body of a frame.
 pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
-    rpc::decode(frame, read_error, notified)
+    rpc::decode(frame, errors::read, notified)
 }
 
 /// Maps a known notification to its event; `None` for any other method.
@@ -96,43 +76,6 @@ fn leave_reason(params: Option<&RawValue>) -> LeaveReason {
     }
 }
 
-/// Reads an error object. Members are read by name, because their order in `data` varies. Before v0.24 `data` is a text.
-pub(in crate::protocol::dialect) fn read_error(error: &RawValue) -> EditorError {
-    let error: Value = serde_json::from_str(error.get()).unwrap_or_else(|_| json!({}));
-    let code = error.get("code").and_then(Value::as_i64).unwrap_or(INTERNAL_ERROR);
-    let data = error.get("data").unwrap_or(&Value::Null);
-    let field = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
-    let data_text = data.as_str().map_or_else(|| field(data, "message"), |text| text.trim().to_owned());
-    let parts = [field(&error, "message"), data_text, field(data, "reason")];
-    let wrong_editor = parts.iter().any(|part| WRONG_EDITOR.contains(&part.as_str()));
-    let refused = field(data, "type") == "security_blocked" || parts.iter().any(|part| is_refusal(part));
-    let refusal = if wrong_editor { Some(Refusal::WrongEditor) } else { refused.then_some(Refusal::Final) };
-    let mut message = String::new();
-    for part in &parts {
-        if part.is_empty() || message.contains(part.as_str()) {
-            continue;
-        }
-        if !message.is_empty() {
-            message.push_str(": ");
-        }
-        message.push_str(part);
-    }
-    if message.is_empty() {
-        message = format!("the editor answered with error {code} and no text");
-    }
-    EditorError { code, message, refusal }
-}
-
-fn is_refusal(part: &str) -> bool {
-    let disabled = part.starts_with("Tool '") && part.contains("' is disabled. ");
-    disabled || REFUSALS.iter().any(|start| part.starts_with(start))
-}
-
-/// Whether the error says that the editor does not know the method.
-pub(in crate::protocol::dialect) fn unknown_method(error: &EditorError) -> bool {
-    error.code == METHOD_NOT_FOUND || REFUSALS[..3].iter().any(|words| error.message.contains(words))
-}
-
 /// Checks the reply to `set-client-name`. A result with a text `ClientName` or `Message` is accepted: every version with frames
 /// answers like that.
 ///
@@ -147,8 +90,8 @@ pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
         Reply::Result(_) => Err(BadGreeting::ForeignPeer(
             "it answered the greeting with a result that has neither ClientName nor Message".into(),
         )),
-        Reply::Error(error) if timed_out(error, "set-client-name") => met(),
-        Reply::Error(error) if unknown_method(error) => Err(BadGreeting::ForeignPeer(
+        Reply::Error(error) if errors::timed_out(error, "set-client-name") => met(),
+        Reply::Error(error) if errors::unknown_method(error) => Err(BadGreeting::ForeignPeer(
             format!(
                 "it does not know set-client-name, which every uLoopMCP since v0.27 knows: {}",
                 loggable(&error.message)
@@ -163,9 +106,4 @@ pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
 pub(in crate::protocol::dialect) fn is_greeting(result: &RawValue) -> bool {
     let result: Value = serde_json::from_str(result.get()).unwrap_or_default();
     ["ClientName", "Message"].iter().any(|name| result.get(name).is_some_and(Value::is_string))
-}
-
-/// Whether the error is the package's own report that this method timed out.
-pub(in crate::protocol::dialect) fn timed_out(error: &EditorError, method: &str) -> bool {
-    error.code == INTERNAL_ERROR && error.message.contains(&format!("{method} timed out"))
 }

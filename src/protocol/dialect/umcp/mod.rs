@@ -105,9 +105,7 @@ impl Dialect for Umcp {
         tool: Option<&EditorTool>,
         arguments: &RawValue,
     ) -> PreparedCall {
-        // The editor answers a compile and then reloads without an announcement: announcements exist only since v0.41.1 of
-        // uLoopMCP.
-        PreparedCall { reload_follows: name == "compile", ..call::prepare(sending, name, tool, arguments) }
+        call::prepare(sending, name, tool, arguments)
     }
 
     fn read_answer(&self, reply: Reply) -> EditorAnswer {

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::super::http::Heard;
 use super::super::rpc::{loggable, quoted};
 use super::super::{AnswerBody, EditorAnswer, Reply};
-use super::wire::{self, EXECUTE, HELLO, PING, START, STATE, STOP};
+use super::wire::{self, EXECUTE, PING, START, STATE, STOP};
 
 /// Mono's error for a wait that ended because the work was done.
 const DONE: &str = "A task was canceled";
@@ -21,8 +21,10 @@ const STATE_WAIT_FAILED: &str = "{ \"success\": false, \"message\": \"Error gett
 /// The editor's answer if its main thread has not supplied the values yet: default values.
 const STATE_UNASKED: &str = "{ \"isPlaying\": false, \"isPaused\": false, \"isCompiling\": false, \"currentScene\": \"SampleScene\", \
                              \"timeScale\": 1, \"frameCount\": 0, \"realtimeSinceStartup\": 0 }";
-/// Commits between 6f42e8d and 09106e9 only pretend to start or stop; their answers contain this.
-const SIMULATED: &str = "(simulated)";
+/// Commits between 6f42e8d and 09106e9 only pretend to start or stop; their result ends with this.
+const SIMULATED: &str = " (simulated)\"";
+/// The editor's answer to a path that it does not know. Nothing that is executed reaches a whole answer like this one.
+const UNKNOWN_PATH: &str = "{ \"success\": true, \"message\": \"Hello from Unity MCP!\" }";
 
 const WAITS: &str = "Unity has queued it: its main thread was not free within 100 ms (busy, compiling, a modal dialog, or its window has \
                      no focus) and runs it when it is. Do not send it again. This package never tells when that was: look into \
@@ -108,14 +110,8 @@ fn meaning(heard: &Heard<'_>) -> Meaning {
         PING => Some((Went::Refused, None, NO_CODE.to_owned())),
         _ => None,
     }
-    .or_else(|| is_hello(body).then(unsupported))
+    .or_else(|| (body == UNKNOWN_PATH).then(unsupported))
     .unwrap_or_else(|| unclear(heard))
-}
-
-/// Whether the body is the greeting that the editor sends for an unknown path. The length is checked, because the caller's own
-/// text may quote the greeting.
-fn is_hello(body: &str) -> bool {
-    body.starts_with('{') && body.len() < 2 * HELLO.len() + 32 && body.contains(HELLO)
 }
 
 fn unsupported() -> Meaning {
@@ -167,7 +163,10 @@ struct Said {
 }
 
 fn play(body: &str, failed: &str, waiting: &str, what: &str) -> Option<Meaning> {
-    if body.contains(SIMULATED) {
+    let said: Option<Said> = serde_json::from_str(body).ok();
+    if said.is_some_and(|said| {
+        said.success == Some(true) && said.result.is_some_and(|text| text.get().ends_with(SIMULATED))
+    }) {
         let message = format!(
             "This version of the Unity package only pretends to {what}. Nothing was executed: bring the package to its newest \
              commit."

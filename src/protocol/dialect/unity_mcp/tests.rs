@@ -110,6 +110,42 @@ fn what_the_package_never_says_is_no_success() {
     }
 }
 
+/// The place of each refusal is the whole answer of Mono's listener or of the package itself.
+#[test]
+fn only_whole_answers_of_the_server_itself_say_that_nothing_was_executed() {
+    let executed = |path: &str, status: u16, body: &str| {
+        let AnswerBody::Json(json) = UnityMcp.read_answer(reply(path, status, body)).body else { panic!("{body}") };
+        serde_json::from_str::<Value>(json.get()).unwrap()["executed"].clone()
+    };
+    let hello = "{ \"success\": true, \"message\": \"Hello from Unity MCP!\" }";
+    let simulated = "{\"success\":true,\"result\":\"Game started successfully (simulated)\"}";
+    let failed = |words: &str| format!("{{ \"success\": false, \"error\": \"{words}\", \"code\": \"c\" }}");
+    for (status, body) in
+        [(400, "<h1>Bad Request (Invalid host)</h1>"), (411, "<h1>Length Required</h1>"), (404, "<h1>Not Found</h1>")]
+    {
+        for path in [wire::EXECUTE, wire::START, wire::STATE] {
+            assert_eq!(executed(path, status, body), Value::from(false), "{path} {body}");
+            assert_eq!(executed(path, 500, body), Value::Null, "{path} {body}");
+        }
+        assert_eq!(executed(wire::EXECUTE, status, "It failed"), Value::Null, "{status}");
+        assert_eq!(executed(wire::EXECUTE, status, &format!("It failed: {body}")), Value::Null, "{status}");
+        assert_eq!(executed(wire::EXECUTE, 200, &failed(body)), Value::from(true), "{body}");
+    }
+    for path in [wire::EXECUTE, wire::START, wire::STATE] {
+        assert_eq!(executed(path, 200, hello), Value::from(false), "{path}");
+        assert_ne!(executed(path, 200, &failed(wire::HELLO)), Value::from(false), "{path}");
+        assert_ne!(executed(path, 200, &hello.replace("true", "false")), Value::from(false), "{path}");
+    }
+    assert_eq!(executed(wire::START, 200, simulated), Value::from(false));
+    for body in [
+        "{ \"success\": false, \"message\": \"Error starting game: (simulated)\" }",
+        "{\"success\":true,\"result\":\"The (simulated) game runs\"}",
+        "{\"success\":false,\"result\":\"Game started successfully (simulated)\"}",
+    ] {
+        assert_ne!(executed(wire::START, 200, body), Value::from(false), "{body}");
+    }
+}
+
 #[test]
 fn a_line_that_is_none_of_the_carriers_is_refused() {
     for line in [

@@ -122,12 +122,18 @@ pub(super) fn ping(heard: &Heard<'_>) -> Result<(), BadGreeting> {
 }
 
 /// Why the HTTP server itself refused the request before the package's code ran. `None` if that is not certain.
+///
+/// The package answers every request with status 200, whatever comes of it. Only Mono's listener answers with another status and
+/// a page that is one heading. The status alone proves nothing: a program that is not this package may send it after its work.
 pub(super) fn refusal(heard: &Heard<'_>) -> Option<String> {
+    let page = heard.body.trim();
+    if !(page.starts_with("<h1>") && page.ends_with("</h1>")) {
+        return None;
+    }
     let what = match heard.status {
         400 if heard.body.contains("Invalid host") => "it does not take 127.0.0.1 for its own name (400 Invalid host)",
         411 => "it did not see the length of the request (411 Length Required)",
-        // Only statuses that a server sends before it passes a request to the program behind it. A 408 or 409, for example,
-        // proves nothing.
+        // Only statuses that a server sends before it passes a request to the program behind it.
         status @ (400 | 401 | 403 | 404 | 405 | 413 | 414 | 415 | 417 | 431) => {
             return Some(format!("its HTTP server refused the request with status {status}"));
         }

@@ -42,6 +42,31 @@ fn a_refresh_without_a_reload_is_answered_after_the_grace_and_what_waits_goes_on
 }
 
 #[test]
+fn a_compile_that_changed_nothing_is_answered_as_soon_as_that_is_known_and_what_waits_goes_on_then() {
+    let mut book = Book::connected();
+    let call = book.withheld();
+    let behind = book.accept();
+    book.now += Duration::from_millis(150);
+    assert!(book.ledger.no_reload_follows(CallId::from_random([99; 16]), book.now).is_empty(), "it is another's");
+    let settlements = book.ledger.no_reload_follows(call, book.now);
+    assert_eq!(told(&settlements), ["ok", "held again"]);
+    assert_eq!(text(&settlements), "said");
+    assert_eq!(book.ledger.reserve(FIRST).map(|held| held.id), Some(behind));
+    assert!(book.ledger.no_reload_follows(call, book.now).is_empty());
+}
+
+/// The evidence may be older than the reload, which something else may have caused.
+#[test]
+fn a_reload_that_is_seen_counts_more_than_the_evidence_that_none_follows() {
+    let mut book = Book::connected();
+    let call = book.withheld();
+    book.ledger.set_availability(RELOADING, book.now);
+    assert!(book.ledger.no_reload_follows(call, book.now).is_empty());
+    book.now += secs(1);
+    assert_eq!(told(&book.ledger.set_availability(OPEN, book.now)), ["ok"]);
+}
+
+#[test]
 fn a_reload_that_follows_is_waited_for_and_told() {
     let mut book = Book::connected();
     book.withheld();

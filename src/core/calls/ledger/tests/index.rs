@@ -18,6 +18,7 @@ enum Operation {
     Revoke(u8, u64),
     Reply(u8, u64, bool),
     Withhold(u8, u64),
+    NoReload(u8),
     TurnedAway(u8, u64),
     Postponed(u8, u64),
     Progressed(u8),
@@ -53,6 +54,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => (call(), epoch()).prop_map(|(call, epoch)| Revoke(call, epoch)),
         4 => (call(), epoch(), any::<bool>()).prop_map(|(call, epoch, error)| Reply(call, epoch, error)),
         2 => (call(), epoch()).prop_map(|(call, epoch)| Withhold(call, epoch)),
+        1 => call().prop_map(NoReload),
         1 => (call(), epoch()).prop_map(|(call, epoch)| TurnedAway(call, epoch)),
         1 => (call(), epoch()).prop_map(|(call, epoch)| Postponed(call, epoch)),
         1 => call().prop_map(Progressed),
@@ -119,6 +121,7 @@ impl Book {
             Operation::Revoke(call, epoch) => drop(ledger.revoke_claim(id(call), Epoch(epoch), now)),
             Operation::Reply(call, epoch, error) => drop(ledger.reply(id(call), Epoch(epoch), reply(error), now)),
             Operation::Withhold(call, epoch) => drop(ledger.withhold(id(call), Epoch(epoch), reply(false), now)),
+            Operation::NoReload(call) => drop(ledger.no_reload_follows(id(call), now)),
             Operation::TurnedAway(call, epoch) => drop(ledger.turned_away(id(call), Epoch(epoch), reply(true), now)),
             Operation::Postponed(call, epoch) => drop(ledger.postponed(id(call), Epoch(epoch), now)),
             Operation::Progressed(call) => {

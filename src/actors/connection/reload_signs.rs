@@ -1,0 +1,61 @@
+//! Looks for evidence that no domain reload follows a compile: then its answer need not be withheld.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use tokio::time::timeout;
+
+use super::{Line, Surroundings};
+use crate::limits::{IDENTITY_READ_MAX, RELOAD_SIGNS_AFTER};
+use crate::platform::host::{self, Host};
+use crate::protocol::dialect::ReloadSigns;
+use crate::protocol::ids::CallId;
+
+impl Line {
+    /// Returns the signs with the present state of the assemblies; `None` if there is nothing to compare with later.
+    pub(super) async fn signs_before(&self, signs: Option<ReloadSigns>) -> Option<(ReloadSigns, u64)> {
+        let (signs, project) = signs.zip(self.target.project.clone())?;
+        let state = move |host: &dyn Host| assemblies(host, &project.join(signs.assemblies));
+        Some((signs, look(&self.with, state).await?))
+    }
+
+    /// Looks for the signs a moment after the editor has answered a call, and tells the ledger if no reload follows.
+    pub(super) fn look_for_reload(&self, call: CallId, signs: Option<(ReloadSigns, u64)>) {
+        let Some(((signs, before), project)) = signs.zip(self.target.project.clone()) else { return };
+        let with = self.with.clone();
+        self.with.env.health.spawn("reload signs", async move {
+            tokio::time::sleep(RELOAD_SIGNS_AFTER).await;
+            let state = move |host: &dyn Host| {
+                let is_busy = signs.busy_files.iter().any(|file| host.exists(&project.join(file)));
+                assemblies(host, &project.join(signs.assemblies)).filter(|_| !is_busy)
+            };
+            if look(&with, state).await == Some(before) {
+                with.calls.decide(|ledger, now| ledger.no_reload_follows(call, now));
+            }
+        });
+    }
+}
+
+/// Looks at the project's files. `None` also if that takes too long, or while an earlier read of the project's files hangs.
+async fn look(with: &Surroundings, state: impl FnOnce(&dyn Host) -> Option<u64> + Send + 'static) -> Option<u64> {
+    let permit = Arc::clone(&with.link.identity_read).try_acquire_owned().ok()?;
+    let host = Arc::clone(&with.env.host);
+    let looked = host::run(&*with.env.host, move || {
+        let _permit = permit;
+        state(&*host)
+    });
+    timeout(IDENTITY_READ_MAX, looked).await.ok()??
+}
+
+/// Returns a number that stands for the names and times of all assemblies in a folder; `None` if there are none, or they cannot be
+/// listed.
+fn assemblies(host: &dyn Host, folder: &Path) -> Option<u64> {
+    let mut files: Vec<(PathBuf, SystemTime)> = host.list(folder).ok()?;
+    files.retain(|(path, _)| path.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("dll")));
+    files.sort();
+    let mut hasher = DefaultHasher::new();
+    files.hash(&mut hasher);
+    (!files.is_empty()).then(|| hasher.finish())
+}
