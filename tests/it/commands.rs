@@ -468,7 +468,7 @@ async fn a_simulated_editor_changes_no_file_of_a_real_project() {
         let version = "m_EditorVersion: 6000.0.30f1\n";
         place.write("Castle/ProjectSettings/ProjectVersion.txt", version);
         let before = all_files(&project);
-        let words = ["--dialect", dialect, "--project", project.to_str().expect("Unicode")];
+        let words = ["--dialect", dialect, "--project", text(&project)];
         let mut unity = Unity::start(&place, &words).await;
         let left = unity.hear("left_alone").await;
         assert_eq!(left["files"], serde_json::json!(["ProjectSettings/ProjectVersion.txt"]), "{dialect}");
