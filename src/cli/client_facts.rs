@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::limits::{DESCRIPTION_MAX_BYTES, HOLD_MAX, PATIENCE_MARGIN, PATIENCE_UNKNOWN, RUNNING_MAX};
 use crate::protocol::mcp::ClientTraits;
-use crate::protocol::mcp::clients::{Beyond, Client, Evidence, Fact, Named, TextLimit, Wait};
+use crate::protocol::mcp::clients::{Beyond, Client, Evidence, Fact, Named, TellsProject, TextLimit, Wait};
 
 /// One fact about one client.
 pub struct Told {
@@ -26,6 +26,10 @@ pub struct Told {
 pub fn facts(client: &Client) -> Vec<Told> {
     vec![
         told("version", "newest protocol it asks for", client.version, |version| (version.to_owned(), json!(version))),
+        told("project", "tells its servers which project is open", client.project, |how| match how {
+            TellsProject::ByRoots => ("yes, by its roots".to_owned(), json!("roots")),
+            TellsProject::Never => ("no".to_owned(), json!("no")),
+        }),
         told("patience", "waits for a call", client.patience, of_wait),
         told("start", "waits for the start and the first list", client.start, of_wait),
         told("list_changed", "notices a changed list of tools", client.list_changed, of_switch),

@@ -26,7 +26,11 @@ pub fn run(arguments: FakeUnityArgs) -> ExitCode {
     match ended {
         Ok(ending) => ExitCode::from(ending.code()),
         Err(error) => {
-            output::complain(&format!("holdfast fake-unity: {error}; choose another port with --port, or 0 for any"));
+            let fix = match error.kind() {
+                std::io::ErrorKind::AlreadyExists => "",
+                _ => "; choose another port with --port, or 0 for any",
+            };
+            output::complain(&format!("holdfast fake-unity: {error}{fix}"));
             Exit::Failed.into()
         }
     }

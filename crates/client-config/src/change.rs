@@ -1,5 +1,6 @@
 //! A change of a client's file. It is planned first; the plan can then be shown or carried out.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::clients::Client;
@@ -55,8 +56,12 @@ pub enum ChangeError {
 #[derive(Debug)]
 pub struct Plan {
     original: Original,
-    /// The wanted text; `None` if the file is to be deleted.
+    /// The wanted text, without a byte order mark; `None` if the file is to be deleted.
     text: Option<String>,
+    /// Whether the file is to begin with a byte order mark.
+    marked: bool,
+    /// The folder in a project that goes with the file if nothing else is in it.
+    folder: Option<PathBuf>,
     /// Whether the copy of the file's first state is no longer needed after the change.
     backup_done: bool,
     /// The old servers' entries in the file, which are removed with [`Wish::Replace`].
@@ -112,32 +117,48 @@ impl Plan {
                 if matches!(wish, Wish::Replace(_)) {
                     text = old_servers::taken_out(client, text, &old).map_err(refused)?;
                 }
-                Ok(Self { original, text: Some(text), backup_done: false, old })
+                Ok(Self { original, text: Some(text), marked: false, folder: None, backup_done: false, old })
             }
             Wish::Lack => {
                 let bare = edit::take(format, text, slot).map_err(refused)?;
                 if bare == text {
-                    return Ok(Self { text: Some(bare), original, backup_done: false, old: Vec::new() });
+                    let marked = original.has_mark();
+                    return Ok(Self {
+                        text: Some(bare),
+                        marked,
+                        folder: None,
+                        original,
+                        backup_done: false,
+                        old: Vec::new(),
+                    });
                 }
                 // A parser cannot tell whether an empty map was there before. The copy of the first state can.
                 let meaning = edit::meaning(format, text).map_err(refused)?;
                 let fields =
                     edit::entry(&meaning, slot).and_then(|there| there.as_object()).cloned().unwrap_or_default();
                 let bare_after = |before: &str| {
-                    // If an earlier holdfast wrote the file before the first change, the first state also contains our entry.
-                    let had_us = edit::entry(&edit::meaning(format, before).ok()?, slot).is_some();
                     let with_us = edit::put(format, before, slot, &fields).ok()?;
-                    edit::take(format, &with_us, slot).ok().filter(|_| !had_us)
+                    edit::take(format, &with_us, slot).ok()
                 };
-                let backup = original.backup();
-                let first =
-                    backup.as_ref().filter(|backup| bare_after(backup.text()).as_deref() == Some(bare.as_str()));
-                let (text, backup_done) = match (first, &backup) {
-                    (Some(first), _) => (Some(first.text().to_owned()), true),
-                    (None, None) if bare_after("").as_deref() == Some(bare.as_str()) => (None, false),
-                    (None, _) => (Some(bare.clone()), false),
+                let had_us =
+                    |text: &str| edit::meaning(format, text).is_ok_and(|meaning| edit::entry(&meaning, slot).is_some());
+                let ours_alone = || bare_after("").as_deref() == Some(bare.as_str());
+                let mut marked = original.has_mark();
+                let (text, backup_done) = match original.backup() {
+                    None => (Some(bare.clone()).filter(|_| !ours_alone()), false),
+                    // An earlier holdfast wrote the file before the copy was made: the copy has nothing that the file has not.
+                    Some(first) if had_us(first.text()) => {
+                        let same = edit::take(format, first.text(), slot).is_ok_and(|text| text == bare);
+                        (Some(bare.clone()).filter(|_| !(same && ours_alone())), same)
+                    }
+                    Some(first) if bare_after(first.text()).as_deref() == Some(bare.as_str()) => {
+                        marked = first.has_mark();
+                        (Some(first.text().to_owned()), true)
+                    }
+                    Some(_) => (Some(bare), false),
                 };
-                Ok(Self { original, text, backup_done, old: Vec::new() })
+                let folder = places.folder_of_own(client, &original.path);
+                Ok(Self { original, text, marked, folder, backup_done, old: Vec::new() })
             }
         }
     }
@@ -150,9 +171,14 @@ impl Plan {
     /// Whether the plan changes anything.
     pub fn changes(&self) -> bool {
         match &self.text {
-            Some(text) => text != self.original.text(),
+            Some(text) => text != self.original.text() || self.loses_mark(),
             None => self.original.exists(),
         }
+    }
+
+    /// Whether the file begins with a byte order mark, and will not.
+    pub fn loses_mark(&self) -> bool {
+        self.original.has_mark() && !self.marked && self.text.is_some()
     }
 
     /// Returns the current text without a byte order mark, or `None` if there is no file.
@@ -170,19 +196,19 @@ impl Plan {
         if !self.changes() {
             return Ok(Done::Already);
         }
+        // A copy that cannot be deleted does no harm.
+        let drop_backup = || self.original.backup().filter(|_| self.backup_done).map(|backup| backup.delete().is_ok());
         let Some(text) = &self.text else {
             self.original.delete()?;
+            drop_backup();
+            // Only an empty folder can be removed so.
+            let _ = self.folder.as_ref().map(fs::remove_dir);
             return Ok(Done::Deleted);
         };
-        let written = self.original.replace(text, |text| tokens::token(client, text).is_some())?;
-        match self.original.backup() {
-            Some(backup) if self.backup_done && backup.text() == text => {
-                // The file now has the same content. A copy that cannot be deleted does no harm.
-                let _ = backup.delete();
-                Ok(Done::Restored)
-            }
-            _ => Ok(Done::Wrote(written)),
-        }
+        let first = self.original.backup().filter(|backup| self.backup_done && backup.text() == text);
+        let written = self.original.replace(text, self.marked, |text| tokens::token(client, text).is_some())?;
+        drop_backup();
+        Ok(if first.is_some() { Done::Restored } else { Done::Wrote(written) })
     }
 }
 
@@ -219,8 +245,6 @@ pub fn make(client: &Client, file: &Path, places: &Places, wish: Wish<'_>) -> Re
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
     use crate::clients::named;
     use crate::disk::Disk;
@@ -237,7 +261,8 @@ mod tests {
         let before = "{\n  // mine\n  \"mcpServers\": {\n    \"other\": {\"command\": \"other\"}\n  }\n}\n";
         fs::create_dir_all(former.parent().expect("a folder")).expect("made");
         fs::write(&former, before).expect("written");
-        let launch = crate::Launch { program: "C:\\holdfast.exe".to_owned(), args: Vec::new(), whole: false };
+        let launch =
+            crate::Launch { program: "C:\\holdfast.exe".to_owned(), args: Vec::new(), whole: false, flag: None };
         assert_eq!(files(client, &places, Wish::Have(Aim::Start(&launch))), [former.as_path()]);
         make(client, &former, &places, Wish::Have(Aim::Start(&launch))).expect("it can be written");
 

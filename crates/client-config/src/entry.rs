@@ -21,6 +21,26 @@ pub struct Launch {
     pub args: Vec<String>,
     /// Whether the arguments of an existing entry are replaced even by none.
     pub whole: bool,
+    /// A flag that the entry gets beside its arguments, such as `--metrics` or `--metrics=basic`; it takes the place of the same flag
+    /// with another value.
+    pub flag: Option<String>,
+}
+
+impl Launch {
+    /// Returns the entry's arguments. `there`: those that it has.
+    fn arguments(&self, there: Option<&Vec<Value>>) -> Vec<Value> {
+        let mut args = match there {
+            Some(there) if self.args.is_empty() && !self.whole => there.clone(),
+            _ => self.args.iter().map(|arg| json!(arg)).collect(),
+        };
+        if let Some(flag) = &self.flag {
+            let name = flag.split('=').next().unwrap_or(flag);
+            let same = |arg: &Value| arg.as_str().is_some_and(|arg| arg.split('=').next() == Some(name));
+            args.retain(|arg| !same(arg));
+            args.push(json!(flag));
+        }
+        args
+    }
 }
 
 /// The service that a client is to connect to over HTTP.
@@ -83,17 +103,16 @@ fn starting(shape: &Shape, launch: &Launch, there: Option<&Value>) -> Map<String
     match shape.args {
         Some(args) => {
             fields.insert(shape.command.to_owned(), json!(launch.program));
-            if launch.whole || !launch.args.is_empty() || there.is_none_or(|there| there.get(args).is_none()) {
-                fields.insert(args.to_owned(), json!(launch.args));
+            let has = there.and_then(|there| there.get(args));
+            // What is there and no list is the user's; a client would not start it, and says so.
+            if launch.whole || launch.flag.is_some() || !launch.args.is_empty() || has.is_none() {
+                fields.insert(args.to_owned(), Value::Array(launch.arguments(has.and_then(Value::as_array))));
             }
         }
         None => {
-            let kept = there.and_then(|there| there.get(shape.command)?.as_array()?.get(1..));
-            let args: Vec<Value> = match kept {
-                Some(kept) if launch.args.is_empty() && !launch.whole => kept.to_vec(),
-                _ => launch.args.iter().map(|arg| json!(arg)).collect(),
-            };
-            let whole: Vec<Value> = std::iter::once(json!(launch.program)).chain(args).collect();
+            let kept = there.and_then(|there| there.get(shape.command)?.as_array()?.get(1..)).map(<[Value]>::to_vec);
+            let whole: Vec<Value> =
+                std::iter::once(json!(launch.program)).chain(launch.arguments(kept.as_ref())).collect();
             fields.insert(shape.command.to_owned(), Value::Array(whole));
         }
     }

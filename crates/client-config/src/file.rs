@@ -100,12 +100,10 @@ impl Original {
         text.strip_prefix(BOM).unwrap_or(text)
     }
 
-    /// Returns the bytes of a new text, with a byte order mark if the old text had one.
-    fn bytes_of(&self, text: &str) -> Vec<u8> {
-        let marked = self.bytes.as_deref().is_some_and(|bytes| bytes.starts_with(BOM.as_bytes()));
-        let mut bytes = if marked { BOM.as_bytes().to_vec() } else { Vec::new() };
-        bytes.extend_from_slice(text.as_bytes());
-        bytes
+    /// Whether the file begins with a byte order mark. Some clients cannot read such a file (Claude Desktop then writes it anew,
+    /// without any server), and every client can read it without the mark.
+    pub fn has_mark(&self) -> bool {
+        self.bytes.as_deref().is_some_and(|bytes| bytes.starts_with(BOM.as_bytes()))
     }
 
     /// Returns the path of the copy of the first state.
@@ -125,11 +123,12 @@ impl Original {
     }
 
     /// Replaces the file's text, unless the file has changed since it was read. The first time, keeps a copy of the old content.
-    /// A text that is secret, and a copy of one, are written so that only the owner can read them.
+    /// `marked`: it gets a byte order mark. A text that is secret, and a copy of one, are written so that only the owner can read
+    /// them.
     ///
     /// # Errors
     /// Returns [`WriteError`].
-    pub fn replace(&self, text: &str, is_secret: impl Fn(&str) -> bool) -> Result<Written, WriteError> {
+    pub fn replace(&self, text: &str, marked: bool, is_secret: impl Fn(&str) -> bool) -> Result<Written, WriteError> {
         let permissions = |text: &str| {
             let own = self.permissions.clone();
             if is_secret(text) { own.map(private) } else { own }
@@ -164,7 +163,7 @@ impl Original {
             }
         };
         let temporary = folder.join(format!(".holdfast-{}-{:08x}.tmp", std::process::id(), fastrand::u32(..)));
-        let bytes = self.bytes_of(text);
+        let bytes = [if marked { BOM.as_bytes() } else { &[] }, text.as_bytes()].concat();
         let wanted = permissions(text);
         let made = create(&temporary, &bytes, wanted.as_ref());
         // A rename would remove the file's other hard links, or make us its owner. In these cases the file is written in place.

@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn an_entry_is_written_as_its_client_writes_it() {
         let codex = named("codex").expect("a client of the table");
-        let launch = Launch { program: "/usr/bin/holdfast".to_owned(), args: Vec::new(), whole: false };
+        let launch = Launch { program: "/usr/bin/holdfast".to_owned(), args: Vec::new(), whole: false, flag: None };
         let text = snippet(codex, Aim::Start(&launch));
         assert_eq!(text, "[mcp_servers.holdfast]\ncommand = \"/usr/bin/holdfast\"\nargs = []\n");
     }

@@ -151,6 +151,14 @@ impl Places {
         self.project.is_some() && !client.project.is_empty()
     }
 
+    /// Returns the client's own folder in the project that its file lies in, such as `.cursor`; `None` if the file lies in the project
+    /// itself, or is the user's.
+    pub(crate) fn folder_of_own(&self, client: &Client, file: &Path) -> Option<PathBuf> {
+        let project = self.project.as_ref().filter(|_| self.of_project(client))?;
+        let project = (self.disk.canonical)(project).unwrap_or_else(|| project.clone());
+        file.parent().filter(|folder| **folder != *project).map(Path::to_path_buf)
+    }
+
     /// Returns what shows that the client is installed: a file, a folder, or a program on PATH.
     pub fn sign(&self, client: &Client) -> Option<PathBuf> {
         let mut signs = client.signs.iter().filter_map(|spot| self.resolve(spot));

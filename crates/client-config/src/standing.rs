@@ -65,6 +65,8 @@ pub struct Standing {
     pub state: State,
     /// The old servers' entries in the file.
     pub old: Vec<OldServer>,
+    /// Whether the file begins with a byte order mark, which some clients cannot read.
+    pub marked: bool,
 }
 
 impl Standing {
@@ -77,11 +79,13 @@ impl Standing {
     fn of(client: &'static Client, places: &Places, program: &Path) -> Option<Self> {
         let file = places.file(client)?;
         let project = places.project.clone().filter(|_| places.of_project(client));
-        let (state, old) = match meaning(client, &file, places) {
-            Ok(meaning) => (state(client, &meaning, places, program), old_servers::find(client, &meaning)),
-            Err(error) => (State::Broken(error), Vec::new()),
+        let (state, old, marked) = match meaning(client, &file, places) {
+            Ok((meaning, marked)) => {
+                (state(client, &meaning, places, program), old_servers::find(client, &meaning), marked)
+            }
+            Err(error) => (State::Broken(error), Vec::new(), false),
         };
-        Some(Self { client, sign: places.sign(client), file, project, state, old })
+        Some(Self { client, sign: places.sign(client), file, project, state, old, marked })
     }
 
     /// Whether our entry starts the given program, or connects to a service over HTTP.
@@ -90,10 +94,10 @@ impl Standing {
     }
 }
 
-/// Parses a client's file.
-fn meaning(client: &Client, file: &Path, places: &Places) -> Result<Value, BrokenError> {
+/// Parses a client's file. Also returns whether it begins with a byte order mark.
+fn meaning(client: &Client, file: &Path, places: &Places) -> Result<(Value, bool), BrokenError> {
     let original = Original::of(client, file, places)?;
-    Ok(edit::meaning(client.format, original.text())?)
+    Ok((edit::meaning(client.format, original.text())?, original.has_mark()))
 }
 
 fn state(client: &Client, meaning: &Value, places: &Places, wanted: &Path) -> State {

@@ -36,7 +36,8 @@ pub struct FakeUnityArgs {
     pub tick_ms: u64,
     /// Keep up this directory as the editor's project
     ///
-    /// It is made if it is missing.
+    /// It is made if it is missing. In a project that no fake editor made, no file that is there is changed: those that it would
+    /// change are named, and if it cannot work without, it refuses. What it makes there goes when it quits.
     #[arg(long, value_name = "DIR")]
     pub project: Option<PathBuf>,
     /// Seed of everything random, the nonce of the editor's journal too: two starts with one seed pass for one process

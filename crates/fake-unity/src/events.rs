@@ -17,6 +17,11 @@ pub enum Event {
         /// Number of the domain, from 1. It increases with every reload.
         domain: u64,
     },
+    /// The project has files that somebody else made. They are not changed.
+    LeftAlone {
+        /// Their paths, relative to the project's root.
+        files: Vec<String>,
+    },
     /// A connection was accepted.
     Accepted {
         /// Number of the connection, from 1.

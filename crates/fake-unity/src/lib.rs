@@ -14,6 +14,7 @@ mod conformance;
 mod events;
 mod face;
 mod fake_unity;
+mod guard;
 mod holdfast;
 mod json;
 pub mod limits;

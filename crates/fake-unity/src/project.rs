@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::guard::Guard;
 use super::json::quoted;
 use crate::limits::{FILE_BUSY_TRIES, FILE_BUSY_WAIT};
 
@@ -63,6 +64,8 @@ pub(crate) struct Project {
     root: PathBuf,
     text: String,
     machine: Option<Machine>,
+    /// What of the directory may be changed; `None` on a simulated machine, which holds nothing of anybody.
+    guard: Option<Guard>,
 }
 
 impl Project {
@@ -71,15 +74,35 @@ impl Project {
     /// # Errors
     /// Any error of the system about the directory.
     pub(crate) fn open(root: PathBuf, machine: Option<Machine>) -> io::Result<Self> {
+        let was_there = root.join("Assets").exists();
         std::fs::create_dir_all(root.join("Assets"))?;
         let root = dunce::canonicalize(root)?;
         // On Windows `canonicalize` returns the verbatim form (`\\?\`), which .NET never uses. So its prefix is removed.
         let text = root.to_string_lossy();
         let text = text.strip_prefix(r"\\?\").unwrap_or(&text).to_owned();
-        let project = Self { root, text, machine };
-        let version = format!("m_EditorVersion: {UNITY_VERSION}\n");
-        project.write("ProjectSettings/ProjectVersion.txt", version.as_bytes())?;
+        let guard = if machine.is_none() { Some(Guard::of(&root, was_there)?) } else { None };
+        let project = Self { root, text, machine, guard };
+        project
+            .offer("ProjectSettings/ProjectVersion.txt", format!("m_EditorVersion: {UNITY_VERSION}\n").as_bytes())?;
         Ok(project)
+    }
+
+    /// Returns the files that somebody else made and that were left alone.
+    pub(crate) fn left_alone(&self) -> Vec<String> {
+        self.guard.as_ref().map(Guard::left_alone).unwrap_or_default()
+    }
+
+    /// Writes a file that the editor can do without: one that somebody else made is left alone.
+    pub(crate) fn offer(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        if self.guard.as_ref().is_some_and(|guard| guard.leaves(path)) { Ok(()) } else { self.write(path, bytes) }
+    }
+
+    /// Makes sure that this file may be written and removed.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if somebody else made it.
+    pub(crate) fn claim(&self, path: &str) -> io::Result<()> {
+        self.guard.as_ref().map_or(Ok(()), |guard| guard.claim(path))
     }
 
     /// Returns the project's root as the editor spells it.
@@ -88,7 +111,11 @@ impl Project {
     }
 
     /// Writes a file below the root.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if somebody else made the file, or any error of the system.
     pub(crate) fn write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        self.claim(path)?;
         let path = self.root.join(path);
         if let Some(Machine(machine)) = &self.machine {
             return machine.write(&path, bytes);
@@ -99,8 +126,11 @@ impl Project {
         std::fs::write(path, bytes)
     }
 
-    /// Removes a file below the root. Succeeds if the file does not exist.
+    /// Removes a file below the root. Succeeds if the file does not exist. A file that somebody else made stays.
     pub(crate) fn remove(&self, path: &str) -> io::Result<()> {
+        if self.guard.as_ref().is_some_and(|guard| guard.leaves(path)) {
+            return Ok(());
+        }
         let path = self.root.join(path);
         gone_is_fine(match &self.machine {
             Some(Machine(machine)) => machine.remove(&path),
@@ -112,16 +142,27 @@ impl Project {
     pub(crate) fn keep(&self, OwnFile { path, content, private }: OwnFile) -> io::Result<()> {
         match (content, &self.machine) {
             (None, _) => self.remove(path),
-            (Some(text), None) if private => replace_private(&self.root.join(path), text.as_bytes()),
+            (Some(text), None) if private => {
+                self.claim(path)?;
+                replace_private(&self.root.join(path), text.as_bytes())
+            }
             // The simulated machine always replaces whole files and has only one user.
             (Some(text), _) => self.write(path, text.as_bytes()),
         }
     }
 
-    /// Adds the package to the manifest. The rest of the manifest is not changed.
+    /// Adds the package to the manifest. The rest of the manifest is not changed. Somebody else's manifest is not changed at all; it
+    /// must have the package.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if somebody else's manifest does not have the package, or any error of the system.
     pub(crate) fn install(&self, package: &str, version: &str) -> io::Result<()> {
         let path = "Packages/manifest.json";
         let mut manifest = self.read_object(&self.root.join(path))?;
+        let has = manifest.get("dependencies").is_some_and(|all| all.get(package).is_some());
+        if has && self.guard.as_ref().is_some_and(|guard| guard.leaves(path)) {
+            return Ok(());
+        }
         let dependencies = manifest.entry("dependencies").or_insert_with(|| serde_json::Map::new().into());
         if let Some(dependencies) = dependencies.as_object_mut() {
             dependencies.insert(package.to_owned(), version.into());
@@ -143,8 +184,11 @@ impl Project {
     /// Removes the files that an editor removes when it quits.
     pub(crate) fn quit(&self) -> io::Result<()> {
         self.remove("Library/EditorInstance.json")?;
+        if let Some(guard) = &self.guard {
+            return guard.quit();
+        }
         let temp = self.root.join("Temp");
-        let Some(Machine(machine)) = &self.machine else { return gone_is_fine(std::fs::remove_dir_all(temp)) };
+        let Some(Machine(machine)) = &self.machine else { return Ok(()) };
         for folder in [temp.join("uLoopMCP/compile-results"), temp] {
             for file in machine.list(&folder).unwrap_or_default() {
                 gone_is_fine(machine.remove(&file))?;
@@ -210,7 +254,7 @@ fn create_private(path: &Path) -> io::Result<std::fs::File> {
     options.open(path)
 }
 
-fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
+pub(crate) fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,

@@ -14,6 +14,7 @@ use super::events::Event;
 use super::face::{Face, IfTaken, Link, Moment};
 use super::main_thread;
 use super::model::{Editor, Request};
+use super::project::Project;
 use super::work::{NextPort, Order};
 use crate::limits::{BIND_RETRY, CONNECTIONS_MAX, NOTES_MAX, PORTS_BEHIND, QUEUE_MAX};
 
@@ -168,13 +169,19 @@ impl Runtime {
     async fn open(&mut self) -> io::Result<()> {
         if let Some(project) = &self.editor.project {
             self.face.install(project)?;
+            project.claim(self.face.settings(&self.editor, self.last_port, false).path)?;
             project.opened(self.editor.config.pid())?;
         }
         self.next = None;
         if !std::mem::replace(&mut self.alive, true) {
             self.face.process_began(&self.editor);
         }
-        self.listen(self.port_again(), false).await
+        self.listen(self.port_again(), false).await?;
+        let files = self.editor.project.as_ref().map(Project::left_alone).unwrap_or_default();
+        if !files.is_empty() {
+            self.editor.event(Event::LeftAlone { files });
+        }
+        Ok(())
     }
 
     /// Returns the port on which a stopped bridge starts again; 0 means any port. The first bridge starts on the configured port.

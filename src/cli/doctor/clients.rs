@@ -61,6 +61,9 @@ fn of_client(standing: &Standing, hub: Option<&HubInfo>) -> Finding {
     let (title, file) = (title(standing.client), standing.file.display());
     let (why, fix) = (clean(&why(standing).unwrap_or_default()), fix(standing).unwrap_or_default());
     match &standing.state {
+        State::Configured | State::Connects { .. } if standing.marked => {
+            Finding::problem("client", format!("{title}: {why} ({file})"), fix)
+        }
         State::Configured => Finding::ok("client", format!("{title} starts this program ({file})")),
         State::Connects { url } => {
             let says = format!("{title} connects to {} ({file})", clean(url));

@@ -7,6 +7,7 @@ use clap_complete::ArgValueCandidates;
 use holdfast_client_config::Launch;
 
 use crate::cli::{Exit, complete, output};
+use crate::config::MetricsChoice;
 
 /// Flags of `holdfast setup`.
 #[derive(Debug, Clone, Default, Args)]
@@ -30,8 +31,8 @@ pub struct SetupArgs {
     pub project: Option<Option<PathBuf>>,
     /// A project's file that a team commits
     ///
-    /// The entry names no path of this machine: it starts `holdfast` from PATH, or with =npx or =uvx the package, which then comes
-    /// from its registry. In the Unity project around the working directory, or the folder that --project names. For clients that
+    /// The entry names no path of this machine: it starts `holdfast` from PATH. (Later also the published package, with =npx or =uvx;
+    /// nothing is published yet.) In the Unity project around the working directory, or the folder that --project names. For clients that
     /// have a file in the project.
     #[arg(
         long,
@@ -56,6 +57,19 @@ pub struct SetupArgs {
         conflicts_with_all = ["list", "remove"]
     )]
     pub http: Option<Option<String>>,
+    /// Let the entry serve metrics and a status page
+    ///
+    /// The entry gets the argument --metrics, or --metrics=basic; see `holdfast serve --help`. `holdfast status --open` then opens the
+    /// page.
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        num_args = 0..=1,
+        require_equals = true,
+        value_parser = metrics,
+        conflicts_with_all = ["list", "remove", "http"]
+    )]
+    pub metrics: Option<Option<String>>,
     /// Show the change as a unified diff, and write nothing
     #[arg(long, conflicts_with = "list")]
     pub dry_run: bool,
@@ -79,6 +93,14 @@ pub struct SetupArgs {
     pub json: bool,
 }
 
+/// Returns the value of `--metrics` as it stands, if `serve` will take it.
+fn metrics(text: &str) -> Result<String, String> {
+    text.parse::<MetricsChoice>().map(|_| text.to_owned())
+}
+
+/// Whether the packages that `npx` and `uvx` fetch are published. Until then nobody may be sent to their names.
+const PUBLISHED: bool = false;
+
 /// What the entry of a shared file starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Shared {
@@ -99,7 +121,22 @@ impl Shared {
             Self::Uvx => ("uvx", &["holdfast-mcp"]),
         };
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-        Launch { program: program.to_owned(), args, whole: true }
+        Launch { program: program.to_owned(), args, whole: true, flag: None }
+    }
+
+    /// Returns why no entry of this kind is written yet; `None` if it can be.
+    pub fn refusal(self) -> Option<String> {
+        let runner = match self {
+            Self::Path => return None,
+            Self::Npx => "npx",
+            Self::Uvx => "uvx",
+        };
+        (!PUBLISHED).then(|| {
+            format!(
+                "nothing of holdfast is published yet, so {runner} would fetch what somebody else put there under the name, on every machine \
+                 of the team. `--shared` alone starts `holdfast` from PATH"
+            )
+        })
     }
 
     /// Returns what everybody in the team needs for such an entry.

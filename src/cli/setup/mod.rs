@@ -25,7 +25,7 @@ pub use arguments::SetupArgs;
 use arguments::complain;
 use http::OverHttp;
 use picker::Picked;
-use program::{DISK, this_program};
+use program::{DISK, passing, this_program};
 use task::Task;
 
 /// Returns the entry that a person pastes into the settings of a client that `setup` does not edit. Empty if this program's path
@@ -42,6 +42,9 @@ pub fn run(arguments: &SetupArgs) -> ExitCode {
 /// Returns the exit code; or the exit code and the reason if nothing was done.
 fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
     let usage = |why: String| (Exit::Usage, why);
+    if let Some(why) = arguments.shared.and_then(arguments::Shared::refusal) {
+        return Err(usage(why));
+    }
     let here = this_program().map_err(|error| (Exit::Failed, error.to_string()))?;
     let mut places = Places::here(DISK)
         .ok_or_else(|| usage("the user's home is not known; set HOME (on Windows USERPROFILE)".to_owned()))?;
@@ -49,7 +52,8 @@ fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
     let unity_project = match wanted {
         None => None,
         Some(named) => {
-            let (folder, unity_project) = project(named.as_deref()).map_err(usage)?;
+            let flag = if arguments.project.is_some() { "--project" } else { "--shared" };
+            let (folder, unity_project) = project(flag, named.as_deref()).map_err(usage)?;
             places.project = Some(folder);
             unity_project
         }
@@ -65,12 +69,20 @@ fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
     let over_http = (arguments.http.as_ref())
         .map(|url| OverHttp::of(url.as_deref(), unity_project.as_deref(), arguments.shared))
         .transpose()?;
+    let flag = arguments.metrics.as_ref().map(|level| match level {
+        Some(level) => format!("--metrics={level}"),
+        None => "--metrics".to_owned(),
+    });
     let launch = match arguments.shared {
-        Some(shared) => shared.launch(),
+        Some(shared) => Launch { flag, ..shared.launch() },
         None => {
-            Launch { args: unity_project.map(|project| named_in(&project)).transpose()?.unwrap_or_default(), ..here }
+            let args = unity_project.map(|project| named_in(&project)).transpose()?.unwrap_or_default();
+            Launch { args, flag, ..here }
         }
     };
+    if arguments.shared.is_none() && arguments.http.is_none() && !arguments.remove {
+        warn_of_place(&launch.program);
+    }
     let run = |client: &'static Client| {
         let (places, over_http) = (&places, over_http.as_ref());
         let endpoint = over_http.map(|http| http.endpoint(client, places.of_project(client))).transpose()?;
@@ -167,15 +179,29 @@ fn unknown(word: &str, launch: &Launch) -> Result<Chosen, (Exit, String)> {
     Ok(Chosen::Ended(Exit::Usage))
 }
 
+/// Says, once for all clients, that this program lies where it may be deleted.
+fn warn_of_place(program: &str) {
+    if let Some(passing) = passing(program) {
+        output::complain(&format!(
+            "holdfast setup: warning: this program lies {} ({program}): when it is gone, no client can start it. {}, and run this again from \
+             there.",
+            passing.lies, passing.fix
+        ));
+    }
+}
+
 /// Returns the folder that `--project` names, and the Unity project that this folder is or lies in, if there is one.
-fn project(named: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>), String> {
+///
+/// `flag`: the flag that asks for it.
+fn project(flag: &str, named: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>), String> {
     let here = std::env::current_dir().map_err(|error| format!("the working directory is not known ({error})"))?;
     match named {
         None => match config::named_project(&here) {
             Ok(project) => Ok((project.clone(), Some(project))),
-            Err(_) => {
-                Err(format!("--project: {} is in no Unity project; name the folder, --project DIR", here.display()))
-            }
+            Err(_) => Err(format!(
+                "{flag}: {} is in no Unity project; go there, or name it with --project DIR",
+                here.display()
+            )),
         },
         Some(named) => {
             let folder = config::canonical(&here.join(named)).filter(|folder| folder.is_dir());

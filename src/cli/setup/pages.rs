@@ -19,7 +19,7 @@ use super::standing::title;
 use crate::cli::client_facts::{assumes, facts, names, treatment, unknown_means};
 use crate::limits::PATIENCE_MAX;
 use crate::protocol::mcp::clients::{
-    AS_OF, ASSUMED_FROM, Beyond, Client, Evidence, Fact, TextLimit, Wait, known_clients,
+    AS_OF, ASSUMED_FROM, Beyond, Client, Evidence, Fact, TellsProject, TextLimit, Wait, known_clients,
 };
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clients");
@@ -32,6 +32,7 @@ fn launch(project: bool) -> Launch {
         program: "/home/you/.cargo/bin/holdfast".to_owned(),
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),
         whole: false,
+        flag: None,
     }
 }
 
@@ -114,15 +115,24 @@ fn install(page: &mut String, client: &Client) {
     };
     let project = if place.tells_project { "" } else { " --project DIR" };
     let _ = write!(page, "```\nholdfast setup {}{project}\n```\n\n", place.name);
-    let mut says = format!("Then: {}.", place.afterwards);
-    if !place.tells_project {
-        let _ = write!(
-            says,
-            " {} may not tell its servers which project is open, so the entry names it (DIR is the Unity project).",
-            client.title
-        );
+    let _ = writeln!(page, "Then: {}.\n", place.afterwards);
+    let known = EVERYDAY.iter().find(|known| known.label == client.label);
+    for (how, fact) in [
+        ("With the client's own command", known.and_then(|known| known.command)),
+        ("With one click", known.and_then(|known| known.link)),
+    ] {
+        if let Some(fact) = fact {
+            let _ = writeln!(page, "{how}: {} ({}).\n", fact.says, fact.evidence.words());
+        }
     }
-    let _ = writeln!(page, "{}\n", folded(&says));
+    let command = format!("`holdfast setup {} --project DIR` names it (DIR is the Unity project)", place.name);
+    let tells = match client.project {
+        Fact::Known(TellsProject::ByRoots, evidence) => format!("yes, by its roots ({})", evidence.words()),
+        Fact::Known(TellsProject::Never, evidence) => format!("no ({}): {command}", evidence.words()),
+        Fact::Unknown if place.tells_project => format!("not known. If no tools of Unity appear, {command}"),
+        Fact::Unknown => format!("not known, so better name it: {command}"),
+    };
+    let _ = writeln!(page, "{}\n", folded(&format!("**Does it tell holdfast which project is open?** {tells}.")));
     if place.project.is_empty() {
         page.push_str("`--dry-run` shows the change first, `--remove` removes it again.\n\n");
     } else {
@@ -211,8 +221,6 @@ fn everyday(page: &mut String, client: &Client) {
     });
     let own_files_only = place(client).is_some_and(|place| place.project.is_empty());
     for (what, fact) in [
-        ("add holdfast with the client's own command", known.command),
-        ("add holdfast with one click", known.link),
         ("see what holdfast logs", known.log),
         ("start holdfast again", known.restart),
         ("share it with a team", known.share.or(none.filter(|_| own_files_only))),
@@ -272,7 +280,9 @@ fn page(client: &Client) -> String {
             page.push_str(&item(note));
         }
     }
-    page.push_str("\n## What is known, and from where\n\n| fact | | evidence |\n| --- | --- | --- |\n");
+    page.push_str(
+        "\n## What is known, and from where\n\n<details>\n<summary>Every fact with its evidence</summary>\n\n| fact | | evidence |\n| --- | --- | --- |\n",
+    );
     for told in facts(client) {
         let _ = writeln!(
             page,
@@ -285,7 +295,7 @@ fn page(client: &Client) -> String {
     if assumes(client) {
         let _ = writeln!(page, "\n{}", folded(ASSUMED_FROM));
     }
-    let _ = writeln!(page, "\n{}", folded(&format!("As of {AS_OF}. From: {}.", client.sources)));
+    let _ = writeln!(page, "\n{}\n\n</details>", folded(&format!("As of {AS_OF}. From: {}.", client.sources)));
     let word =
         if names.is_empty() { "\"the name that holdfast_status shows\"".to_owned() } else { client.label.to_owned() };
     let traits = client.traits();

@@ -29,7 +29,7 @@ pub fn this_program() -> Result<Launch, NoProgram> {
     let named = std::env::current_exe().map_err(NoProgram::Unknown)?;
     let path = config::canonical(&named).unwrap_or(named);
     let program = path.to_str().ok_or_else(|| NoProgram::NotUnicode(path.clone()))?.to_owned();
-    Ok(Launch { program, args: Vec::new(), whole: false })
+    Ok(Launch { program, args: Vec::new(), whole: false, flag: None })
 }
 
 /// A place from which the system or a package runner may delete a program.

@@ -24,6 +24,10 @@ pub fn of_project(project: &Path, mut places: Places, program: &Path) -> Vec<Sta
     Standing::all(&places, program).into_iter().filter(|standing| standing.project.is_some()).collect()
 }
 
+/// What is wrong with a file that a client may not be able to read although it has our entry.
+const MARKED: &str =
+    "the file begins with a byte order mark, which some clients cannot read; `holdfast setup` takes it away";
+
 /// Returns a client's name for people.
 pub fn title(client: &Client) -> &'static str {
     labelled(client.name).map_or(client.name, |client| client.title)
@@ -32,7 +36,7 @@ pub fn title(client: &Client) -> &'static str {
 /// Returns the fix of a client's entry: a command, or the advice to correct a broken file by hand. `None` if the entry is right.
 pub fn fix(standing: &Standing) -> Option<String> {
     match standing.state {
-        State::Configured | State::Connects { .. } => None,
+        State::Configured | State::Connects { .. } if !standing.marked => None,
         State::Broken(_) => Some(format!("correct {} by hand", standing.file.display())),
         // A bare name stands in a file that a team shares, which must not get a path of this machine.
         State::Stale { ref program } if !program.contains(['/', '\\']) => Some(format!(
@@ -40,9 +44,8 @@ pub fn fix(standing: &Standing) -> Option<String> {
             title(standing.client),
             standing.client.name
         )),
-        State::NotConfigured | State::Stale { .. } | State::Other { .. } | State::NoProgram => {
-            Some(format!("holdfast setup {}{}", standing.client.name, option(standing)))
-        }
+        State::Connects { .. } => Some(format!("holdfast setup {}{} --http", standing.client.name, option(standing))),
+        _ => Some(format!("holdfast setup {}{}", standing.client.name, option(standing))),
     }
 }
 
@@ -73,6 +76,9 @@ pub fn of_old(standing: &Standing, ours: bool) -> impl Iterator<Item = (String, 
 
 /// Returns an explanation of a client's state; `None` if the state explains itself.
 pub fn why(standing: &Standing) -> Option<String> {
+    if standing.marked && standing.is_configured() {
+        return Some(MARKED.to_owned());
+    }
     match &standing.state {
         State::Configured | State::NotConfigured => None,
         State::Connects { url } => Some(format!("it connects to {url}")),

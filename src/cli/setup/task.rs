@@ -9,7 +9,6 @@ use holdfast_client_config::{
 
 use super::arguments::{SetupArgs, Shared, complain};
 use super::http::OverHttp;
-use super::program::passing;
 use super::standing::{self, fix_of_old, of_old, says_of_old, title};
 use crate::cli::output::{Tone, row, toned};
 use crate::cli::{Exit, output};
@@ -55,17 +54,6 @@ impl Task<'_> {
             );
             return Err((Exit::Failed, why));
         }
-        if let (Some(Aim::Start(_)), Some(passing), None) =
-            (self.wish.aim(), passing(&self.launch.program), self.shared)
-        {
-            output::complain(&format!(
-                "holdfast setup: warning: this program lies {} ({}): when it is gone, {} cannot start it. {}, and run this again from there.",
-                passing.lies,
-                self.launch.program,
-                title(client),
-                passing.fix
-            ));
-        }
         let one = |file: &PathBuf| {
             let done = if arguments.dry_run { self.show(file) } else { self.make(file) };
             done.unwrap_or_else(|refusal| self.refused(&refusal))
@@ -81,6 +69,7 @@ impl Task<'_> {
         } else {
             output::hung("", &self.already(plan.path()));
         }
+        tell_of_mark(&plan);
         self.tell_of_old(&plan);
         Ok(Exit::Ok)
     }
@@ -88,6 +77,7 @@ impl Task<'_> {
     fn make(&self, file: &Path) -> Result<Exit, ChangeError> {
         let (plan, done) = make(self.client, file, self.places, self.wish)?;
         self.report(plan.path(), &done);
+        tell_of_mark(&plan);
         if let (Wish::Lack, Done::Already) = (self.wish, &done) {
             self.tell_of_entry_in_project();
         }
@@ -184,6 +174,7 @@ impl Task<'_> {
                     Aim::Connect(endpoint) => row("asks", &endpoint.url),
                 }
                 row("file", &format!("{path}, entry \"{ENTRY_NAME}\""));
+                row("scope", &self.scope());
             }
             (Wish::Lack, Done::Restored) => {
                 output::hung("", &format!("{title} no longer starts holdfast. {path} is as it was before."));
@@ -208,6 +199,17 @@ impl Task<'_> {
             Some(Aim::Start(launch)) => self.say_what_follows(launch),
             Some(Aim::Connect(endpoint)) => self.say_what_follows_over_http(file, endpoint),
             None => {}
+        }
+    }
+
+    /// Says for which projects the entry is.
+    fn scope(&self) -> String {
+        let (name, project) = (self.client.name, self.places.project.as_ref());
+        match project {
+            Some(project) if self.places.of_project(self.client) => format!("this project only: {}", project.display()),
+            Some(_) => format!("every project that you open in {}: it has no file for one project", title(self.client)),
+            None if self.client.project.is_empty() => "every project that you open".to_owned(),
+            None => format!("every project that you open; for this one only: holdfast setup {name} --project"),
         }
     }
 
@@ -263,10 +265,7 @@ impl Task<'_> {
             return;
         }
         if self.places.project.is_some() && !self.places.of_project(self.client) {
-            row(
-                "note",
-                &format!("{title} has no file for one project: this entry is for every window, and names this project"),
-            );
+            row("note", "the entry names this project, so it is for this project in every window");
         } else if self.places.project.is_some() && launch.args.is_empty() {
             row(
                 "note",
@@ -281,6 +280,13 @@ impl Task<'_> {
                 ),
             );
         }
+    }
+}
+
+/// Says that the change takes a byte order mark away. A diff does not show it.
+fn tell_of_mark(plan: &Plan) {
+    if plan.loses_mark() {
+        row("note", "the file began with a byte order mark, which some clients cannot read: it is taken away");
     }
 }
 
@@ -314,7 +320,7 @@ mod tests {
         for file in [&former, &read] {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         }
-        let launch = Launch { program: "/opt/holdfast".to_owned(), args: Vec::new(), whole: false };
+        let launch = Launch { program: "/opt/holdfast".to_owned(), args: Vec::new(), whole: false, flag: None };
         let arguments = |dry_run| SetupArgs { dry_run, remove: true, ..SetupArgs::default() };
         let task = Task { client, places: &places, launch: &launch, wish: Wish::Lack, over_http: None, shared: None };
         const TEXT: &str = r#"{"mcpServers": {"other": {"command": "other"}ENTRY}}"#;

@@ -13,8 +13,8 @@ pub(super) fn open(gateways: &[Value], project: Option<&Path>) -> Exit {
         output::complain(if gateways.is_empty() {
             "holdfast status: no gateway runs, so there is no status page. An AI client starts one by itself."
         } else {
-            "holdfast status: no running gateway serves a status page. Add the argument --metrics (or HOLDFAST_METRICS=on) to the AI \
-             client's entry, and restart the client. `holdfast status --watch` shows the same on the terminal."
+            "holdfast status: no running gateway serves a status page. Run `holdfast setup CLIENT --metrics` \
+             (CLIENT: claude-code, cursor, ...) and restart the client. `holdfast status --watch` shows the same on the terminal, without that."
         });
         return Exit::Failed;
     };

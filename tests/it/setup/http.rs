@@ -180,11 +180,7 @@ async fn what_cannot_be_is_refused_with_the_fix_and_a_dry_run_shows_no_token() {
         (&["setup", "zed", "--http=http://mcp.example.com"], 2, "not encrypted"),
         (&["setup", "zed", "--http=mcp"], 2, "name a URL"),
         (&["setup", "zed", "--http=https://mcp.example.com"], 1, "Set HOLDFAST_HTTP_TOKEN"),
-        (
-            &["setup", "cursor", "--http=http://127.0.0.1:1", "--shared=npx", "--project", "."],
-            2,
-            "--shared without npx",
-        ),
+        (&["setup", "cursor", "--http=http://127.0.0.1:1", "--shared=npx", "--project", "."], 2, "published yet"),
     ] {
         let done = run(&place, arguments).await;
         assert_eq!(done.code, Some(code), "{arguments:?}: {done:?}");

@@ -93,7 +93,8 @@ async fn every_client_is_set_up_once_and_put_back_byte_for_byte() {
             let (was, is) = (read(case.file, before.as_bytes()), read(case.file, &after));
             assert_eq!(case.entry(&is), Some(&case.expected(&program(), &[])), "{what}: {}", text(&after));
             assert_eq!(without_entry(case, &is), without_entry(case, &was), "{what}");
-            assert_eq!(before.starts_with('\u{feff}'), after.starts_with(b"\xef\xbb\xbf"), "{what}");
+            assert!(!after.starts_with(b"\xef\xbb\xbf"), "{what}: some clients cannot read a byte order mark");
+            assert_eq!(before.starts_with('\u{feff}'), done.out.contains("byte order mark"), "{what}: {done:?}");
             assert_eq!(before.ends_with('\n'), after.ends_with(b"\n"), "{what}");
             let bare = text(&after).replace("\r\n", "");
             assert!(!before.contains("\r\n") || !bare.contains('\n'), "{what}: a bare line feed in {}", text(&after));

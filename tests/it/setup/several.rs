@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use super::reading::read;
 use super::table::{CASES, row};
 use super::{files, program};
 use crate::binary::{Place, finish, text};
@@ -60,11 +61,7 @@ async fn without_a_client_and_a_terminal_the_list_says_how_to_go_on() {
 
 #[tokio::test]
 async fn a_file_that_a_team_shares_names_nothing_of_this_machine() {
-    let launches = [
-        ("--shared", json!({"command": "holdfast", "args": []})),
-        ("--shared=npx", json!({"command": "npx", "args": ["-y", "holdfast-mcp"]})),
-        ("--shared=uvx", json!({"command": "uvx", "args": ["holdfast-mcp"]})),
-    ];
+    let launches = [("--shared", json!({"command": "holdfast", "args": []}))];
     for case in CASES {
         let place = Place::new();
         let project = place.project("Castle");
@@ -180,4 +177,106 @@ async fn on_a_terminal_a_person_chooses_among_the_clients_that_are_here() {
     // Both are chosen at first. The pointer is on the first of the table, which is taken out of the choice.
     assert_eq!(on_a_terminal(&place, &[("> [x] Cursor", " "), ("> [ ] Cursor", "\r")]), Some(0));
     assert_eq!(states(&place, &["cursor", "codex"]).await, ["not_configured", "configured"]);
+}
+
+#[tokio::test]
+async fn no_team_is_sent_to_a_package_that_nobody_has_published() {
+    let place = Place::new();
+    here(&place, &["claude-code"]);
+    let project = place.project("Castle");
+    for runner in ["npx", "uvx"] {
+        let shared = format!("--shared={runner}");
+        let refused = place.run(["setup", "claude-code", &shared, "--project", text(&project)]).await;
+        assert!(refused.code == Some(2) && refused.err.contains("nothing of holdfast is published yet"), "{refused:?}");
+        assert!(!project.join(".mcp.json").exists(), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_shared_entry_outside_of_a_project_is_refused_by_the_flag_that_was_typed() {
+    let refused = Place::new().run(["setup", "claude-code", "--shared"]).await;
+    assert!(refused.code == Some(2) && refused.err.contains("--shared: "), "{refused:?}");
+}
+
+#[tokio::test]
+async fn setup_says_for_which_projects_an_entry_is() {
+    let place = Place::new();
+    here(&place, &["cursor", "windsurf"]);
+    let project = place.project("Castle");
+    let own = place.run(["setup", "cursor"]).await;
+    assert!(
+        own.out.contains("every project that you open; for this one only: holdfast setup cursor --project"),
+        "{own:?}"
+    );
+    let one = place.run(["setup", "cursor", "--project", text(&project)]).await;
+    assert!(one.out.contains(&format!("this project only: {}", project.display())), "{one:?}");
+    let none = place.run(["setup", "windsurf"]).await;
+    assert!(none.out.contains("  scope   every project that you open\n"), "{none:?}");
+}
+
+#[tokio::test]
+async fn a_warning_about_the_programs_place_comes_once() {
+    let place = Place::new();
+    here(&place, &["cursor", "codex", "gemini"]);
+    // The program under test lies in a build folder.
+    let done = place.run(["setup", "--all"]).await;
+    assert_eq!(done.err.matches("warning: this program lies").count(), 1, "{done:?}");
+    let removed = place.run(["setup", "--all", "--remove"]).await;
+    assert_eq!(removed.err.matches("warning").count(), 0, "{removed:?}");
+}
+
+#[tokio::test]
+async fn the_flag_for_metrics_is_added_to_an_entry_and_the_rest_of_it_stays() {
+    for case in CASES {
+        let place = Place::new();
+        here(&place, &[case.client]);
+        let project = place.project("Castle");
+        let first = place.run(["setup", case.client, "--project", text(&project)]).await;
+        assert_eq!(first.code, Some(0), "{first:?}");
+        let file = case.project.map_or_else(|| place.path(case.file), |file| project.join(file));
+        let entry = || case.entry(&read(case.file, &fs::read(&file).expect("there"))).cloned();
+        let before = entry().expect("an entry");
+        for (flag, expected) in [("--metrics", "--metrics"), ("--metrics=basic", "--metrics=basic")] {
+            let mut words = vec!["setup", case.client, flag];
+            if case.project.is_some() {
+                words.extend(["--project", text(&project)]);
+            }
+            let done = place.run(words).await;
+            assert_eq!(done.code, Some(0), "{done:?}");
+            let after = entry().expect("an entry").to_string();
+            assert_eq!(after.matches("--metrics").count(), 1, "{}: {after}", case.client);
+            assert!(after.contains(&format!("\"{expected}\"")), "{}: {after}", case.client);
+            assert!(
+                after.contains("--project") && before.to_string().contains("--project"),
+                "{}: {after}",
+                case.client
+            );
+        }
+    }
+    let bad = Place::new().run(["setup", "cursor", "--metrics=loud"]).await;
+    assert!(bad.code == Some(2) && bad.err.contains("basic"), "{bad:?}");
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_file_that_holdfast_made_however_often_it_was_written() {
+    for case in CASES {
+        let Some(file) = case.project else { continue };
+        let place = Place::new();
+        let project = place.project("Castle");
+        for flags in [&["--shared"][..], &["--project", text(&project)], &["--metrics", "--project", text(&project)]] {
+            let mut words = vec!["setup", case.client];
+            words.extend(flags);
+            let mut command = place.command(words);
+            command.current_dir(&project);
+            let done = finish(command, b"").await;
+            assert_eq!(done.code, Some(0), "{done:?}");
+        }
+        let gone = place.run(["setup", case.client, "--remove", "--project", text(&project)]).await;
+        assert!(gone.code == Some(0) && gone.out.contains("held nothing else and is gone"), "{gone:?}");
+        let folder = project.join(file).parent().expect("a folder").to_path_buf();
+        let left: Vec<_> =
+            fs::read_dir(&folder).map(|all| all.flatten().map(|one| one.file_name()).collect()).unwrap_or_default();
+        assert!(folder == project || !folder.exists(), "{}: {left:?}", case.client);
+        assert!(!left.iter().any(|name| name.to_string_lossy().contains("mcp")), "{}: {left:?}", case.client);
+    }
 }

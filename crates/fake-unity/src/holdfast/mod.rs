@@ -189,7 +189,7 @@ impl Face for HoldfastFace {
             .text("version", PACKAGE_VERSION)
             .text("displayName", "Holdfast for Unity")
             .text("unity", "2022.3");
-        project.write(PACKAGE, package.finish().as_bytes())
+        project.offer(PACKAGE, package.finish().as_bytes())
     }
 
     fn process_began(&self, editor: &Editor) {

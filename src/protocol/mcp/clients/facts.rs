@@ -90,6 +90,15 @@ impl<T: Copy> Fact<T> {
     }
 }
 
+/// How a client tells its servers which project is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TellsProject {
+    /// It sends its roots when it is asked.
+    ByRoots,
+    /// Not at all: it starts them elsewhere, and has no roots.
+    Never,
+}
+
 /// How long a client waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
@@ -128,6 +137,8 @@ pub struct Client {
     pub names: &'static [Named],
     /// The newest protocol version that the client requests over stdio.
     pub version: Fact<&'static str>,
+    /// How the client tells its servers which project is open.
+    pub project: Fact<TellsProject>,
     /// How long the client waits for the answer to a call.
     pub patience: Fact<Wait>,
     /// The client's own settings that make it wait longer, for calls or for the start.
@@ -201,6 +212,7 @@ impl Client {
             title,
             names: &[],
             version: Fact::Unknown,
+            project: Fact::Unknown,
             patience: Fact::Unknown,
             raised_by: None,
             by_hand: None,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::facts::Evidence::{Assumed, Documents, Measured, Registry, Source, Users};
 use super::facts::Fact::Known;
 use super::facts::Named::{Exactly, From};
+use super::facts::TellsProject::{ByRoots, Never};
 use super::facts::Wait::{Endless, For};
 use super::facts::{Beyond, Client, Evidence, Fact, TextLimit, Wait};
 
@@ -59,6 +60,7 @@ pub(super) static CLIENTS: &[Client] = &[
             "If there are many tools, it finds them by search. It does not restart a stdio server that has ended.",
         ],
         sources: "its changelog up to 2.1.240, code.claude.com/docs/en/mcp, opentokenz/mcpx#28",
+        project: Known(ByRoots, Documents),
         ..Client::unknown("claude_code", "Claude Code")
     },
     Client {
@@ -78,6 +80,7 @@ pub(super) static CLIENTS: &[Client] = &[
              result later.",
         ],
         sources: "observed launches of September 2026, anthropics/claude-code#22542 and #50339",
+        project: Known(Never, Measured),
         ..Client::unknown("claude_desktop", "Claude Desktop")
     },
     Client {
@@ -114,6 +117,7 @@ pub(super) static CLIENTS: &[Client] = &[
             "If there are more than 128 tools, it groups them, and the model must open a group to see what is in it.",
         ],
         sources: "mcpServerRequestHandler.ts, mcpStdioStateHandler.ts; vscode#294055, #243602",
+        project: Known(ByRoots, Source),
         ..Client::unknown("vscode", "VS Code")
     },
     Client {
@@ -176,6 +180,7 @@ pub(super) static CLIENTS: &[Client] = &[
              `tools.truncateToolOutputThreshold` changes the limit), so holdfast does not cut it.",
         ],
         sources: "mcp-client.ts, mcp-tool.ts of August 2026; google-gemini/gemini-cli#19365",
+        project: Known(ByRoots, Source),
         ..Client::unknown("gemini", "Gemini CLI")
     },
     Client {
@@ -206,6 +211,7 @@ pub(super) static CLIENTS: &[Client] = &[
             "It replaces a longer full name of a tool by a hash. The names of holdfast's own tools are short enough.",
         ],
         sources: "McpHub.ts, UseMcpToolHandler.ts, name-transform.ts of August 2026",
+        project: Known(Never, Users),
         ..Client::unknown("cline", "Cline")
     },
     Client {
@@ -307,6 +313,7 @@ pub(super) static CLIENTS: &[Client] = &[
         refuses_alternatives: BY_ITS_MODELS,
         notes: &["The same plugin in another JetBrains IDE behaves the same, and reads the same file."],
         sources: "mcp-client-capabilities 0.0.14, microsoft/copilot-intellij-feedback#1842",
+        project: Known(ByRoots, Registry),
         ..Client::unknown("rider", "Rider (GitHub Copilot)")
     },
     Client {
