@@ -9,7 +9,7 @@ fn patterns(texts: &[&str]) -> Vec<Pattern> {
 }
 
 fn tool<'a>(names: &[&'a str], annotations: &'a Annotations) -> ToolFacts<'a> {
-    ToolFacts { names: names.to_vec(), annotations, group: None }
+    ToolFacts::new(names.to_vec(), annotations, None)
 }
 
 fn policy(deny: &[&str], allow: &[&str]) -> Policy {
