@@ -1,29 +1,48 @@
-//! Which tools of the last list clients see, according to the catalogue on disk and the rules.
+//! Which tools of the editor's list clients see, according to the rules, and which rules match none. If the editor cannot tell its
+//! list, the one on disk is used.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::finding::Finding;
 use crate::cli::look::Look;
 use crate::config::Config;
 use crate::platform::host::RealHost;
+use crate::protocol::dialect::EditorTool;
 use crate::protocol::mcp::Catalogue;
-use crate::protocol::policy::{self, Asker, Policy};
+use crate::protocol::policy::{self, Asker, Idle, Policy};
 use crate::storage::catalogue_file;
+
+/// The tools of an editor as it told them.
+pub(super) type ToolList = Arc<Vec<Arc<EditorTool>>>;
 
 /// The tools of the last list, and the rules on them.
 pub(super) struct Listed<'a> {
     catalogue: Catalogue,
+    tools: ToolList,
     policies: [&'a Policy; 2],
     project: &'a Path,
 }
 
 impl<'a> Listed<'a> {
-    /// Reads the catalogue of this project; `None` if there is none.
-    pub(super) fn read(config: &'a Config, look: &'a Look) -> Option<Self> {
-        let (folder, project) = (config.state_dir.as_deref()?, look.survey.project.as_deref()?);
-        let file = catalogue_file::read(&RealHost, folder, project, look.survey.dialect.name()).ok()?;
-        let catalogue = Catalogue::new(file.tools, config.development);
-        Some(Self { catalogue, policies: [&config.policy, &look.survey.rules.policy], project })
+    /// Makes it of the live list, or else of the catalogue of this project on disk; `None` if there is neither.
+    pub(super) fn new(config: &'a Config, look: &'a Look, live: Option<ToolList>) -> Option<Self> {
+        let project = look.survey.project.as_deref()?;
+        let on_disk = || {
+            let folder = config.state_dir.as_deref()?;
+            let file = catalogue_file::read(&RealHost, folder, project, look.survey.dialect.name()).ok()?;
+            Some(Arc::new(file.tools))
+        };
+        let tools = live.or_else(on_disk)?;
+        let catalogue = Catalogue::new(tools.iter().map(Arc::clone), config.development);
+        Some(Self { catalogue, tools, policies: [&config.policy, &look.survey.rules.policy], project })
+    }
+
+    /// The rules that match none of the tools, as they hold for a client without a name.
+    pub(super) fn idle_rules(&self) -> Vec<Idle> {
+        let asker = Asker { client: "", project: Some(self.project) };
+        let facts = self.catalogue.facts_of(&self.tools);
+        self.policies.iter().flat_map(|policy| policy.idle(&facts, &asker)).collect()
     }
 
     /// The number of tools that the client with this name does not see.
@@ -52,5 +71,6 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// What the finding about hidden tools is about. It is shown although nothing need be done.
+/// What the finding about hidden tools, and that about rules without tools, are about. They are shown although nothing need be done.
 pub(super) const HIDDEN: &str = "hidden";
+pub(super) const RULES: &str = "rules";
