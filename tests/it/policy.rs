@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
+mod names;
+
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,6 +18,7 @@ use holdfast::protocol::dialect;
 use holdfast::protocol::ids::SessionId;
 use holdfast::protocol::policy::{Pattern, Policy};
 use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
