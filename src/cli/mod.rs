@@ -101,7 +101,7 @@ Examples:
   holdfast setup codex --remove"
     )]
     Setup(SetupArgs),
-    /// Place the Unity package into a project, look at it, or take it out
+    /// Place the Unity package, look at it, or take it out
     #[command(after_help = "\
 Examples:
   holdfast unity install                 into the project around this folder

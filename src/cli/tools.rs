@@ -19,7 +19,7 @@ use crate::fsm::registry::Source;
 use crate::link::{Published, Visible};
 use crate::protocol::mcp::clients::{a_name_of, client_of, labelled};
 use crate::protocol::mcp::{ClientProfile, ClientTraits, GatewayTool, ProtocolVersion};
-use crate::protocol::policy::Idle;
+use crate::protocol::policy::idle::Idle;
 use crate::protocol::text::{clean, nearest};
 use crate::survey::Survey;
 

@@ -8,7 +8,7 @@
 //! rule that matches it, or if the user chose the tools for a client or project and this is none of them. The last is also not
 //! listed there. This module knows only values: `config::file` reads the rules.
 
-mod idle;
+pub mod idle;
 pub mod pattern;
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,6 @@ use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::idle::Idle;
 pub use self::pattern::{BadPattern, Pattern, ToolFacts};
 use crate::limits::POLICY_RULES_MAX;
 use crate::protocol::dialect::Annotations;

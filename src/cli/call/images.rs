@@ -90,3 +90,21 @@ impl<'a> Images<'a> {
         self.out.with_file_name(format!("{stem}-{}{ending}", self.count))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_images_are_numbered_and_a_folder_gives_them_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |out: &Path, count: usize| Images { count, ..Images::new(out, "get/shot") }.path("image/jpeg");
+        let file = folder.path().join("shot.png");
+        assert_eq!(path(&file, 1), file);
+        assert_eq!(path(&file, 2), folder.path().join("shot-2.png"));
+        assert_eq!(path(&folder.path().join("shot"), 3), folder.path().join("shot-3"));
+        assert_eq!(path(folder.path(), 1), folder.path().join("get_shot-1.jpg"));
+        assert_eq!(no_place(&file), None);
+        assert!(no_place(&folder.path().join("none/shot.png")).is_some_and(|says| says.contains("no folder")));
+    }
+}

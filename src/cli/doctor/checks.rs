@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::clients::clients;
 use super::finding::{Finding, Level};
-use super::listed::{Listed, RULES, ToolList};
-use super::unity_package::unity_package;
+use super::listed::{Listed, ToolList, rules};
+use super::unity_package::{unity_package, unspoken_in};
 use super::wsl::wsl;
 use crate::cli::look::{self, Look, Port, Standing};
 use crate::cli::one_shot::OneShot;
@@ -27,7 +27,7 @@ use crate::limits::{DOCTOR_WAIT, FRAME_OLD, LIVENESS_EVERY, LOCK_FILE_OLD, READY
 use crate::link::LinkView;
 use crate::platform::filesystem;
 use crate::platform::host::{Host as _, Liveness, RealHost, System};
-use crate::protocol::dialect::unspoken::{UNSPOKEN, Unspoken};
+use crate::protocol::dialect::unspoken::Unspoken;
 use crate::protocol::dialect::{self, Dialect};
 use crate::protocol::text::clean;
 use crate::storage::catalogue_file::{self, Unusable};
@@ -271,11 +271,6 @@ fn configuration(config: &Config, look: &Look, right: bool) -> Vec<Finding> {
         }
     }));
     findings
-}
-
-/// Returns the package that holdfast does not support, if that is what this problem of a project is about.
-fn unspoken_in(problem: &str) -> Option<&'static Unspoken> {
-    UNSPOKEN.iter().find(|package| problem == package.says())
 }
 
 /// Whether a file can be made at this path, as far as that is known without making it.
@@ -561,29 +556,6 @@ fn catalogue(folder: &Path, project: &Path, dialect: &dyn Dialect, installed: Op
         ),
         Err(unusable) => Finding::note("catalogue", unusable.to_string()),
     }
-}
-
-/// Returns a finding for each rule that matches none of the project's tools.
-fn rules(config: &Config, look: &Look, listed: Option<&Listed<'_>>) -> Vec<Finding> {
-    let has_rules = config.policy.has_rules() || look.survey.rules.policy.has_rules();
-    if !has_rules || look.survey.project.is_none() {
-        return Vec::new();
-    }
-    let Some(listed) = listed else {
-        let says = "the rules could not be compared with the project's tools: its editor has told none yet";
-        return vec![Finding::note("policy", says)];
-    };
-    let idle = listed.idle_rules().into_iter();
-    idle.map(|idle| {
-        let finding = Finding::note(RULES, clean(&format!("{} {}", idle.rule, idle.says)));
-        match idle.meant {
-            Some(meant) => {
-                finding.fix(format!("write \"{}\" if that is what you mean, or remove the rule", clean(&meant)))
-            }
-            None => finding,
-        }
-    })
-    .collect()
 }
 
 fn gateway(record: &Value) -> Finding {

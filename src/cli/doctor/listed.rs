@@ -10,7 +10,9 @@ use crate::config::Config;
 use crate::platform::host::RealHost;
 use crate::protocol::dialect::EditorTool;
 use crate::protocol::mcp::Catalogue;
-use crate::protocol::policy::{self, Asker, Idle, Policy};
+use crate::protocol::policy::idle::Idle;
+use crate::protocol::policy::{self, Asker, Policy};
+use crate::protocol::text::clean;
 use crate::storage::catalogue_file;
 
 /// The tools of an editor as it told them.
@@ -74,3 +76,26 @@ impl<'a> Listed<'a> {
 /// What the finding about hidden tools, and that about rules without tools, are about. They are shown although nothing need be done.
 pub(super) const HIDDEN: &str = "hidden";
 pub(super) const RULES: &str = "rules";
+
+/// Returns a finding for each rule that matches none of the project's tools.
+pub(super) fn rules(config: &Config, look: &Look, listed: Option<&Listed<'_>>) -> Vec<Finding> {
+    let has_rules = config.policy.has_rules() || look.survey.rules.policy.has_rules();
+    if !has_rules || look.survey.project.is_none() {
+        return Vec::new();
+    }
+    let Some(listed) = listed else {
+        let says = "the rules could not be compared with the project's tools: its editor has told none yet";
+        return vec![Finding::note("policy", says)];
+    };
+    let idle = listed.idle_rules().into_iter();
+    idle.map(|idle| {
+        let finding = Finding::note(RULES, clean(&format!("{} {}", idle.rule, idle.says)));
+        match idle.meant {
+            Some(meant) => {
+                finding.fix(format!("write \"{}\" if that is what you mean, or remove the rule", clean(&meant)))
+            }
+            None => finding,
+        }
+    })
+    .collect()
+}

@@ -6,7 +6,7 @@ use super::finding::Finding;
 use crate::cli::help::page;
 use crate::cli::unity::standing::{Installed, Standing, State};
 use crate::cli::unity::{Obstacle, Site};
-use crate::protocol::dialect::unspoken::Unspoken;
+use crate::protocol::dialect::unspoken::{UNSPOKEN, Unspoken};
 
 const ABOUT: &str = "package";
 
@@ -54,4 +54,9 @@ pub fn unity_package(project: &Path, another: bool, unspoken: &[&Unspoken]) -> F
             Finding::problem(ABOUT, standing.says(), fix)
         }
     }
+}
+
+/// Returns the package that holdfast does not support, if that is what this problem of a project is about.
+pub fn unspoken_in(problem: &str) -> Option<&'static Unspoken> {
+    UNSPOKEN.iter().find(|package| problem == package.says())
 }
