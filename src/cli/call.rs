@@ -1,6 +1,9 @@
 //! `holdfast call`: one tool call for scripts and CI.
 
+mod images;
+
 use std::io::{IsTerminal as _, Read as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -19,6 +22,7 @@ use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MAX, CLIENT_LINE_MAX_BYTES, PATIE
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::mcp::GatewayTool;
 use crate::protocol::text::nearest;
+use images::Images;
 
 /// Flags of `holdfast call`.
 #[derive(Debug, Clone, Args)]
@@ -33,6 +37,12 @@ pub struct CallArgs {
     /// Print the whole MCP result as JSON
     #[arg(long = "json", id = "json_output")]
     pub json_output: bool,
+    /// Write the images and sounds of the result to FILE
+    ///
+    /// Of several, the first to FILE and each other one to a name with its number, such as FILE-2.png. If FILE is a folder they get
+    /// names of their own in it. A file that is there is overwritten.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
     /// Longest wait for the answer, in seconds
     ///
     /// A call that was sent is waited for two minutes at the most, or as long as its own TimeoutSeconds says.
@@ -52,6 +62,10 @@ pub fn run(arguments: &CallArgs) -> ExitCode {
             return Exit::Usage.into();
         }
     };
+    if let Some(fix) = arguments.out.as_deref().and_then(images::no_place) {
+        output::complain(&format!("holdfast call: {fix}. Nothing was sent to Unity."));
+        return Exit::Usage.into();
+    }
     if let Some(fix) = refused_at_once(&arguments.tool, &json) {
         output::complain(&format!("holdfast call: {}. Nothing was sent to Unity.", fix.trim_end_matches('.')));
         return Exit::Usage.into();
@@ -174,13 +188,18 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refus
         return internal("the gateway's answer is no result of MCP; please report this");
     };
     let mut texts = Vec::new();
+    let mut kept = arguments.out.as_deref().map(|out| Images::new(out, &arguments.tool));
     for block in content {
+        if kept.as_mut().is_some_and(|kept| kept.keep(block)) {
+            continue;
+        }
         match serde_json::from_str::<Block>(block.get()) {
             Ok(Block { text: Some(text), .. }) => texts.push(text),
             Ok(Block { kind, text: None }) if !arguments.json_output => {
                 let bytes = block.get().len();
                 output::complain(&format!(
-                    "holdfast call: a block of type \"{}\" with {bytes} bytes is left out; --json prints it",
+                    "holdfast call: a block of type \"{}\" with {bytes} bytes is left out; --out FILE writes \
+                     it, --json prints it",
                     crate::protocol::text::clean(&kind)
                 ));
             }
@@ -210,6 +229,7 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refus
             );
         }
     }
+    let unwritten = kept.is_some_and(|kept| !is_error && !kept.told());
     if verdict == Some(Verdict::StillRunning) {
         output::complain(
             "holdfast call: this was a one-shot call, so nothing is left to fetch its result from: look for its effect in Unity, \
@@ -224,6 +244,7 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refus
     }
     match verdict {
         Some(Verdict::ToolError) if refused_there => Exit::NotExecuted,
+        Some(Verdict::Ok) | None if unwritten => Exit::Output,
         Some(verdict) => exit_of(verdict),
         // A gateway tool: the ledger has no verdict of it.
         None if is_error => Exit::Failed,

@@ -19,7 +19,7 @@ use super::output::{Tone, toned};
 use super::{Exit, complete, one_shot, output};
 use crate::config::Config;
 use finding::{Finding, Level, Sure};
-use listed::HIDDEN;
+use listed::{HIDDEN, RULES};
 
 /// Flags of `holdfast doctor`.
 #[derive(Debug, Clone, Args)]
@@ -92,7 +92,13 @@ fn as_json(findings: &[Finding]) -> Value {
             })
         })
         .collect();
-    json!({"problems": count(findings), "next": next(findings).map(|finding| &finding.fix), "findings": list})
+    let to_do = findings.iter().filter(|finding| finding.fix.is_some()).count();
+    json!({
+        "problems": count(findings),
+        "to_do": to_do,
+        "next": next(findings).map(|finding| &finding.fix),
+        "findings": list,
+    })
 }
 
 /// Returns the finding whose fix comes first: the first problem, else the first note that has a fix.
@@ -101,31 +107,36 @@ fn next(findings: &[Finding]) -> Option<&Finding> {
     first(Level::Problem).or_else(|| first(Level::Note))
 }
 
-/// Prints the problems, what could be better, what is fine in one line, and what to do next.
+/// Prints what there is to do as one list under its count, then what is worth knowing, what is fine in one line, and the next step.
 fn print(findings: &[Finding], problems: usize, verbose: bool) {
-    output::line(&match problems {
-        0 => toned("No problem found.", Tone::Good),
-        1 => toned("1 problem found.", Tone::Bad),
-        many => toned(&format!("{many} problems found."), Tone::Bad),
+    let (mut to_do, rest): (Vec<&Finding>, Vec<&Finding>) = findings.iter().partition(|finding| finding.fix.is_some());
+    // The next step is the first of the list.
+    to_do.sort_by_key(|finding| finding.level != Level::Problem);
+    output::line(&match (problems, to_do.len()) {
+        (_, 0) => toned("No problem found.", Tone::Good),
+        (0, 1) => toned("Nothing is broken; one thing is left to do.", Tone::Good),
+        (0, many) => toned(&format!("Nothing is broken; {many} things are left to do."), Tone::Good),
+        (1, 1) => toned("1 problem found.", Tone::Bad),
+        (all, many) if all == many => toned(&format!("{many} problems found."), Tone::Bad),
+        (_, many) => toned(&format!("{many} things to mend."), Tone::Bad),
     });
-    let is_told = |finding: &Finding| finding.fix.is_some() || finding.about == HIDDEN;
-    let shown = |finding: &&Finding| verbose || finding.level == Level::Note && is_told(finding);
-    let (bad, rest): (Vec<&Finding>, Vec<&Finding>) =
-        findings.iter().partition(|finding| finding.level == Level::Problem);
-    for (at, finding) in bad.iter().enumerate() {
-        let number = if problems == 1 { String::new() } else { format!("{}.", at + 1) };
-        print_one(&toned(&format!("{number:3}"), Tone::Bad), finding);
+    let is_told = |finding: &Finding| [HIDDEN, RULES].contains(&finding.about);
+    let shown = |finding: &&Finding| verbose || is_told(finding);
+    for (at, finding) in to_do.iter().enumerate() {
+        let number = if to_do.len() == 1 { "-".to_owned() } else { format!("{}.", at + 1) };
+        let tone = if finding.level == Level::Problem { Tone::Bad } else { Tone::Plain };
+        print_one(&toned(&format!("{number:3}"), tone), finding);
     }
     for finding in rest.iter().filter(|finding| shown(finding)) {
         let (mark, tone) = match finding.level {
             Level::Ok => ("ok ", Tone::Good),
-            Level::Note | Level::Problem => ("-  ", Tone::Plain),
+            Level::Note | Level::Problem => ("   ", Tone::Plain),
         };
         print_one(&toned(mark, tone), finding);
     }
     let mut fine: Vec<&str> = Vec::new();
     for finding in rest.iter().filter(|finding| finding.level == Level::Ok) {
-        if !fine.contains(&finding.about) && !bad.iter().any(|bad| bad.about == finding.about) {
+        if !fine.contains(&finding.about) && !to_do.iter().any(|one| one.about == finding.about) {
             fine.push(finding.about);
         }
     }
@@ -136,7 +147,7 @@ fn print(findings: &[Finding], problems: usize, verbose: bool) {
         output::hung("", &format!("{fine}`holdfast doctor -v` shows all that was looked at."));
     }
     // With one fix alone there is nothing to choose.
-    if let Some(next) = next(findings).filter(|_| findings.iter().filter(|finding| finding.fix.is_some()).count() > 1) {
+    if let [next, _, ..] = to_do.as_slice() {
         let fix = next.fix.as_deref().unwrap_or_default();
         // Behind a command, the fix says more about it or what else could be done. That is said above.
         let step = fix.split_once("; ").filter(|(step, _)| step.starts_with("holdfast ")).map_or(fix, |(step, _)| step);

@@ -10,7 +10,7 @@ pub enum Exit {
     /// ended it.
     Ok = 0,
     /// The command failed. `call`: the tool failed. `doctor`: there are problems. `setup`, `unity install`: refused, nothing was
-    /// changed; `unity install --check`: the package is missing, or differs from this program's.
+    /// changed; `unity status`: the package is missing, or differs from this program's.
     Failed = 1,
     /// The command line or the configuration is wrong, or `call` has bad JSON or an unknown tool. Nothing was done.
     Usage = 2,

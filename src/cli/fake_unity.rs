@@ -1,5 +1,6 @@
 //! `holdfast fake-unity`: a model of an editor in a separate process, which can be killed.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -9,7 +10,9 @@ use holdfast_fake_unity::{AbortiveTcp, FakeUnityArgs, run_process};
 
 /// Runs until its stdin ends, a line on stdin tells it to quit, or a simulated crash ends it.
 pub fn run(arguments: FakeUnityArgs) -> ExitCode {
-    let options = arguments.steer_options();
+    let mut options = arguments.steer_options();
+    // Whoever types its commands on the terminal must see what is typed.
+    options.quiet |= std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let mut config = arguments.into_config();
     let net = AbortiveTcp::default();
     config.reset = Some(net.switch());

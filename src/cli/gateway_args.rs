@@ -380,7 +380,7 @@ impl EditorArgs {
             Some(here) => here.join(project),
             None => project.clone(),
         });
-        // The path is made absolute (HOME may be relative): messages name this folder to people whose working directory differs.
+        // The path is made absolute (a flag may be relative): messages name this folder to people whose working directory differs.
         let state_dir = (self.state_dir.clone().or_else(|| state_dir(System::HERE, variable)))
             .map(|path| std::path::absolute(&path).unwrap_or(path));
         let named = self.editor.as_deref().map(|name| (name, named_editor::project_of(name, state_dir.as_deref())));

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 
 use clap::Command;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue};
 
 /// The subcommands in the order in which a person meets them, under headings.
 const GROUPS: &[(&str, &[&str])] = &[
@@ -67,6 +69,58 @@ fn brief(command: Command) -> Command {
 /// Leaves out what the variables are set to here: it says nothing of the option.
 fn quiet(command: Command) -> Command {
     command.mut_args(|argument| argument.hide_env_values(true)).mut_subcommands(quiet)
+}
+
+/// Commands that people expect, because other programs have them, and what there is instead.
+const EXPECTED: &[(&[&str], &[&str])] = &[
+    (
+        &["install", "init", "add", "configure"],
+        &["`holdfast setup` sets up an AI client", "`holdfast unity install` places the Unity package into a project"],
+    ),
+    (
+        &["uninstall", "remove"],
+        &[
+            "`holdfast setup NAME --remove` takes holdfast out of an AI client",
+            "`holdfast unity remove` takes the Unity package out of a project",
+        ],
+    ),
+    (
+        &["update", "upgrade", "self-update"],
+        &[
+            "holdfast does not update itself: install it again, in the way that it was installed",
+            "`holdfast unity install` then brings a project's Unity package up to date",
+        ],
+    ),
+    (&["version"], &["`holdfast --version` prints the version"]),
+    (&["list", "ls"], &["`holdfast tools` lists the tools, `holdfast setup --list` the AI clients"]),
+    (&["check", "test"], &["`holdfast doctor` finds out what is wrong"]),
+    (&["start", "run"], &["an AI client starts holdfast by itself: `holdfast setup` sets one up"]),
+];
+
+/// The same behind `holdfast unity`.
+const EXPECTED_OF_UNITY: &[(&[&str], &[&str])] = &[
+    (&["uninstall", "delete"], &["`holdfast unity remove` takes the package out of a project"]),
+    (&["update", "upgrade", "add"], &["`holdfast unity install` places the package, or brings it up to date"]),
+    (&["check", "version", "list"], &["`holdfast unity status` says whether the package is there, and which version"]),
+];
+
+/// Adds tips to the refusal of a word that is no subcommand, if it is one that people expect. `words`: the first ones of the command
+/// line.
+pub fn with_tips(mut said: clap::Error, words: &[String]) -> clap::Error {
+    let Some(ContextValue::String(word)) = said.get(ContextKind::InvalidSubcommand) else { return said };
+    let expected = if words.first().is_some_and(|first| first == "unity") { EXPECTED_OF_UNITY } else { EXPECTED };
+    if let Some((_, tips)) = expected.iter().find(|(words, _)| words.contains(&word.as_str())) {
+        // A word that only looks similar would lead elsewhere.
+        said.remove(ContextKind::SuggestedSubcommand);
+        let tips = tips.iter().map(|tip| StyledStr::from(*tip)).collect();
+        said.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+    said
+}
+
+/// Returns the address of a page of the documentation: whoever has the program alone has no files of it.
+pub fn page(path: &str) -> String {
+    format!("{}/blob/main/{path}", env!("CARGO_PKG_REPOSITORY"))
 }
 
 #[cfg(test)]

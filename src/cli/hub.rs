@@ -1,8 +1,8 @@
 //! `holdfast hub`: one gateway for several AI clients.
 
 use std::fs::File;
-use std::io;
-use std::path::PathBuf;
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -187,7 +187,10 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         }
         Err(error) => return fail(&format!("the folder of the hub in {} cannot be used: {error}", state.display())),
     };
-    let logs = logs::start(arguments.log.unwrap_or(Verbosity::Info), arguments.log_format, Some(&state));
+    // A person is told in words what the log says, and sees of the log what is wrong.
+    let is_person = !arguments.leave_when_idle && io::stderr().is_terminal() && io::stdin().is_terminal();
+    let usual = if is_person { Verbosity::Warn } else { Verbosity::Info };
+    let logs = logs::start(arguments.log.unwrap_or(usual), arguments.log_format, Some(&state));
     log_panics();
     let (runtime, workers) = match serve::runtimes() {
         Ok(both) => both,
@@ -218,7 +221,11 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
             Some(http) => Some(http.serve(&parts, &several, &state).await?),
             None => None,
         };
+        let greeting = is_person.then(|| greeting(parts.env.http_url().as_deref(), token_file.as_deref()));
         let listener = listen(&parts, &folder, &elected, arguments.leave_when_idle, token_file)?;
+        for line in greeting.into_iter().flatten() {
+            output::complain(&line);
+        }
         drop(starting);
         let (quit, quitting) = mpsc::channel(4);
         parts.env.health.spawn("signals", watch_signals(quit));
@@ -248,6 +255,18 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         Ok(_) => Exit::Ok.into(),
         Err(says) => fail(&says),
     }
+}
+
+/// Returns what a person at the terminal is told when the hub serves.
+fn greeting(url: Option<&str>, token_file: Option<&Path>) -> Vec<String> {
+    let mut lines = match url {
+        Some(url) => vec![format!("MCP over HTTP at {url}"), "Set up a client:  holdfast setup NAME --http".to_owned()],
+        None => vec!["One gateway for all AI clients of this user: sessions that start now share it.".to_owned()],
+    };
+    lines.extend(token_file.map(|file| format!("Token:            {}", file.display())));
+    lines.push("Who is served:    holdfast status".to_owned());
+    lines.push("Ctrl-C ends it.".to_owned());
+    lines
 }
 
 fn wrong(says: &str) -> ExitCode {

@@ -101,11 +101,12 @@ Examples:
   holdfast setup codex --remove"
     )]
     Setup(SetupArgs),
-    /// Place the Unity package into a project
+    /// Place the Unity package, look at it, or take it out
     #[command(after_help = "\
 Examples:
   holdfast unity install                 into the project around this folder
-  holdfast unity install --check         is it there, and was it changed")]
+  holdfast unity status                  is it there, and was it changed
+  holdfast unity remove")]
     Unity(UnityArgs),
     /// Find out what is wrong, and how to fix it
     ///
@@ -135,6 +136,11 @@ Examples:
     ///
     /// Exit codes: 0 every promise held, 1 one did not.
     #[cfg(feature = "demo")]
+    #[command(after_help = "\
+Examples:
+  holdfast demo
+  holdfast demo --fast --dialect holdfast    with holdfast's own package
+  holdfast demo --json | jq -r .event")]
     Demo(demo::DemoArgs),
     /// Show every running gateway and this project's editor
     ///
@@ -219,6 +225,7 @@ Examples:
 Examples:
   holdfast call compile
   holdfast call get-logs '{\"LogType\":\"Error\",\"MaxCount\":20}'
+  holdfast call screenshot --out shot.png
   holdfast call run-tests @tests.json --timeout 600
   echo '{\"Code\":\"return 1;\"}' | holdfast call execute-dynamic-code -
   holdfast call holdfast_wait_ready '{\"timeout_seconds\":90}' &&
@@ -277,10 +284,11 @@ pub fn main() -> ExitCode {
     let command = arguments::without_empty_variables(Cli::command());
     let words = arguments::in_order(&command, std::env::args_os().collect());
     let command = help::dressed(command, &words);
+    let first: Vec<String> = words.iter().skip(1).take(2).filter_map(|word| word.to_str().map(str::to_owned)).collect();
     let parsed = command.try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
-        Err(said) => return output::end(output::usage(&said)),
+        Err(said) => return output::end(output::usage(&help::with_tips(said, &first))),
     };
     output::end(run(cli))
 }

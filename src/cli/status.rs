@@ -172,7 +172,6 @@ fn print_gateway(gateway: &Value) {
     let ready = gateway.pointer("/editor/ready").and_then(Value::as_bool) == Some(true);
     let why =
         text(gateway, "/editor/why").map(|why| format!(": {}", clean(&why.replace('_', " ")))).unwrap_or_default();
-    let state = clean(&text(gateway, "/editor/state").unwrap_or("?").replace('_', " "));
     let port = match gateway.pointer("/editor/port").and_then(Value::as_u64) {
         Some(port) => format!(", port {port} ({})", clean(text(gateway, "/editor/port_named_by").unwrap_or("?"))),
         None => String::new(),
@@ -180,7 +179,9 @@ fn print_gateway(gateway: &Value) {
     let still = text(gateway, "/editor/still/says").map(|says| format!(", but {}", clean(says))).unwrap_or_default();
     let works = still.is_empty() || gateway.pointer("/editor/still/may_work").and_then(Value::as_bool) == Some(true);
     let tone = if ready && works { Tone::Good } else { Tone::Bad };
-    let shown = toned(&format!("{state}{why} for {}{still}", span(gateway, "/editor/since_ms")), tone);
+    let state = clean(&user_text::connection_state(text(gateway, "/editor/state").unwrap_or("?"), !works));
+    let comma = if why.is_empty() { "" } else { "," };
+    let shown = toned(&format!("{state}{why}{comma} for {}{still}", span(gateway, "/editor/since_ms")), tone);
     row("editor", &format!("{shown}{port}"));
     if let Some(says) = text(gateway, "/editor/pulse/says") {
         row("heartbeat", &clean(says));

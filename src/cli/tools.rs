@@ -19,6 +19,7 @@ use crate::fsm::registry::Source;
 use crate::link::{Published, Visible};
 use crate::protocol::mcp::clients::{a_name_of, client_of, labelled};
 use crate::protocol::mcp::{ClientProfile, ClientTraits, GatewayTool, ProtocolVersion};
+use crate::protocol::policy::idle::Idle;
 use crate::protocol::text::{clean, nearest};
 use crate::survey::Survey;
 
@@ -104,6 +105,9 @@ fn unknown_client(name: &str) -> String {
     )
 }
 
+/// The columns that a description beside a name needs.
+const DESCRIPTION_MIN_COLUMNS: usize = 28;
+
 /// The heading of the tools that are changed for one client.
 const FOR_CLIENT: &str = "changed for the client";
 
@@ -115,6 +119,10 @@ struct Seen {
     visible: Visible,
     /// The listed tools that the policy refuses: the name that clients see, and why.
     refused: Vec<(String, String)>,
+    /// The rules that match none of the editor's tools. `None`: there are no rules, or no list to compare them with.
+    idle: Option<Vec<Idle>>,
+    /// Whether there are rules.
+    has_rules: bool,
     /// Why the list is not the editor's live list; `None` if it is.
     why_not_live: Option<&'static str>,
     /// The traits of the client for which the list is shown, if one was named.
@@ -139,7 +147,11 @@ impl Seen {
         let visible = parts.tools.visible_to(parts.client.id, name);
         let entries = visible.catalogue.entries().iter();
         let refused = entries.filter_map(|entry| Some((entry.name.clone(), why(entry)?))).collect();
-        Self { published, visible, survey: parts.link.survey.borrow().clone(), refused, why_not_live, client }
+        let idle = parts.tools.idle_rules(parts.client.id, name);
+        let survey = parts.link.survey.borrow().clone();
+        let of_project = survey.as_ref().is_some_and(|survey| survey.rules.policy.has_rules());
+        let has_rules = of_project || parts.env.config.policy.has_rules();
+        Self { published, visible, survey, refused, idle, has_rules, why_not_live, client }
     }
 
     /// Returns the tools that are not listed as the editor sent them, grouped by kind of change, each with a reason.
@@ -181,6 +193,9 @@ impl Seen {
             "tools": serde_json::from_str::<Value>(&tools).unwrap_or_default(),
             "refused": of_pairs(&self.refused),
             "hidden": of_pairs(&self.visible.hidden),
+            "rules_without_tools": self.idle.as_ref().map(|idle| {
+                idle.iter().map(|idle| json!({"rule": idle.rule, "why": idle.says, "meant": idle.meant})).collect::<Vec<_>>()
+            }),
         });
         if let Some(all) = all.as_object_mut() {
             let shown = |what: &str| if what == FOR_CLIENT { self.client.is_some() } else { dropped };
@@ -219,8 +234,16 @@ impl Seen {
         let rows = ours.iter().map(|tool| (tool.name, &*tool.description));
         let rows = rows.chain(entries.iter().map(|entry| (entry.name.as_str(), entry.tool.description.as_str())));
         let width = rows.clone().map(|(name, _)| name.len()).max().unwrap_or_default();
+        // Where there is no room beside the names, descriptions stand below them.
+        let is_narrow = output::columns() < width + DESCRIPTION_MIN_COLUMNS;
         for (name, description) in rows {
-            output::hung(&format!("  {name:width$}  "), &first_sentence(description));
+            let description = first_sentence(description);
+            if is_narrow {
+                output::line(&format!("  {name}"));
+                output::hung("    ", &description);
+            } else {
+                output::hung(&format!("  {name:width$}  "), &description);
+            }
         }
         if !self.refused.is_empty() {
             output::line(&format!("{} refused by policy:", self.refused.len()));
@@ -237,6 +260,18 @@ impl Seen {
         }
         for (why, tools) in by_reason {
             output::hung("  ", &format!("{}: {}", clean(why), tools.join(", ")));
+        }
+        match &self.idle {
+            Some(idle) => {
+                for idle in idle {
+                    output::hung("! ", &clean(&idle.sentence()));
+                }
+            }
+            None if self.has_rules => output::hung(
+                "! ",
+                "The rules could not be compared with the editor's tools, because no list of them is known.",
+            ),
+            None => {}
         }
         if let Some(client) = self.client {
             let catalogue = &self.visible.catalogue;

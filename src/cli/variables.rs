@@ -71,7 +71,8 @@ pub(super) fn places(system: System, variable: impl Fn(&str) -> Option<String>) 
 /// Returns the state folder. It comes from variables that clients pass on even when they clear the environment. Not every client
 /// passes on LOCALAPPDATA.
 pub(super) fn state_dir(system: System, variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    let folder = |name: &str| variable(name).map(PathBuf::from);
+    // A relative one would be another folder wherever the program is started.
+    let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| system.is_absolute(path));
     let below = |home: &str, path: &[&str]| Some(folder(home)?.join(path.iter().collect::<PathBuf>()));
     match system {
         System::Windows => {
@@ -96,7 +97,7 @@ mod tests {
     fn the_users_folders_follow_the_system_and_what_the_client_left_of_the_environment() {
         let plain = |path: Option<PathBuf>| path.map(|path| path.to_string_lossy().replace('\\', "/"));
         type Variables = &'static [(&'static str, &'static str)];
-        let rows: [(System, Variables, Option<&str>, Option<&str>); 6] = [
+        let rows: [(System, Variables, Option<&str>, Option<&str>); 7] = [
             (System::Linux, &[("HOME", "/u")], Some("/u/.config"), Some("/u/.local/state/holdfast")),
             (
                 System::Macos,
@@ -118,6 +119,7 @@ mod tests {
             ),
             (System::Windows, &[], None, None),
             (System::Linux, &[("LOCALAPPDATA", "/l")], None, None),
+            (System::Linux, &[("HOME", "u")], None, None),
         ];
         for (system, variables, config, state) in rows {
             let of =

@@ -16,6 +16,7 @@ use toml_edit::{ImDocument, Item, Key, Value};
 
 use crate::config::MetricsChoice;
 use crate::limits::{CLIENT_SETTINGS_MAX, CONFIG_FILE_MAX_BYTES, PROJECT_SETTINGS_MAX};
+use crate::platform::filesystem::is_missing;
 use crate::platform::host::Host;
 use crate::protocol::mcp::clients::{ClientOverrides, ClientSettings};
 use crate::protocol::policy::{Pattern, Policy};
@@ -152,7 +153,7 @@ pub fn read_user(host: &dyn Host, named: Option<&Path>, places: &Places) -> User
     let Some(path) = named.map(Path::to_path_buf).or_else(|| places.user_file()) else { return UserFile::default() };
     let real = crate::config::canonical(&path).unwrap_or_else(|| path.clone());
     let read = host.read(&real, CONFIG_FILE_MAX_BYTES);
-    if named.is_none() && read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+    if named.is_none() && read.as_ref().is_err_and(is_missing) {
         return UserFile { path: Some(path), ..UserFile::default() };
     }
     let mut reader = Reader::new(&path, read);
@@ -182,7 +183,7 @@ pub fn read_user(host: &dyn Host, named: Option<&Path>, places: &Places) -> User
 pub fn read_project(host: &dyn Host, project: &Path) -> ProjectRules {
     let path = project.join(PROJECT_FILE);
     let read = host.read(&path, CONFIG_FILE_MAX_BYTES);
-    if read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+    if read.as_ref().is_err_and(is_missing) {
         return ProjectRules::default();
     }
     let mut reader = Reader::new(&path, read);

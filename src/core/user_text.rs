@@ -293,6 +293,17 @@ pub fn calls_wait(count: impl Into<u64>) -> String {
     }
 }
 
+/// Returns the state of the connection to an editor in words. `still`: the editor is connected and does not work.
+pub fn connection_state(state: &str, still: bool) -> String {
+    match state {
+        "backing_off" => "not connected".to_owned(),
+        "dialing" => "connecting".to_owned(),
+        // It is ready to take calls, and nobody would call it that.
+        "ready" if still => "connected".to_owned(),
+        state => state.replace('_', " "),
+    }
+}
+
 /// Returns what the editor does, as a phrase, from a heartbeat that was received `ago`.
 pub fn heartbeat(heartbeat: Heartbeat, ago: Duration) -> String {
     let Heartbeat { state, frame_age, importing, compile_errors, queued, running, .. } = heartbeat;

@@ -189,6 +189,7 @@ impl Calls {
     /// Adds a guest's call to the ledger; `patience`: how long the guest waits. Returns `None`, and adds nothing, if too many
     /// calls of guests are open, or if the open calls would have too many bytes.
     pub fn take_from_guest(&self, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<GuestCall> {
+        let refused = self.tools.refusal_at_once(tool, &arguments, SessionId::GUESTS);
         let (request, answer) = self.answers.guests.wait()?;
         let id = self.env.next_call_id();
         let new = NewCall {
@@ -210,7 +211,7 @@ impl Calls {
             form: AnswerForm::ToolResult,
         };
         self.link.want_editor();
-        if !self.take_in(new, self.tools.refusal_at_once(tool, SessionId::GUESTS), "guest") {
+        if !self.take_in(new, refused, "guest") {
             self.answers.guests.take(request);
             return None;
         }

@@ -1,8 +1,10 @@
 //! The published catalogue, and which of its tools may be called.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use serde_json::value::RawValue;
 use tokio::sync::watch;
 
 use super::state::Link;
@@ -10,11 +12,13 @@ use crate::client::Attached;
 use crate::config::Config;
 use crate::core::calls::Wanted;
 use crate::fsm::registry::Source;
-use crate::limits::SESSIONS_MAX;
-use crate::protocol::dialect::{EditorTool, PackageTool, ToolListing};
+use crate::limits::{POLICY_RULES_MAX, SESSIONS_MAX};
+use crate::protocol::dialect::{Dialect, EditorTool, PackageTool, ToolListing};
 use crate::protocol::ids::SessionId;
 use crate::protocol::mcp::{self, Catalogue};
+use crate::protocol::policy::idle::Idle;
 use crate::protocol::policy::{self, Asker, Grounds, Policy, ToolFacts, unstated_tool};
+use crate::protocol::text::clean;
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
 use crate::runtime::messages::session;
@@ -51,6 +55,16 @@ pub struct Tools {
     rules: Mutex<Option<(PathBuf, Policy)>>,
     /// What sessions list that hide some of these tools, each with the whole catalogue.
     shown: Mutex<Vec<(Arc<Catalogue>, Visible)>>,
+    /// The rules that were compared with the live list.
+    compared: Mutex<Compared>,
+}
+
+/// Which rules were compared with the live list, so that each that matches nothing is told once.
+#[derive(Debug, Default)]
+struct Compared {
+    /// The sessions, each with the list and the number of the project's rules.
+    of: Vec<(SessionId, Arc<Catalogue>, u64)>,
+    told: HashSet<String>,
 }
 
 impl Tools {
@@ -73,6 +87,7 @@ impl Tools {
             listing: Mutex::default(),
             rules: Mutex::default(),
             shown: Mutex::default(),
+            compared: Mutex::default(),
         }
     }
 
@@ -115,6 +130,8 @@ impl Tools {
                 (published.catalogue, published.tools) = (catalogue, tools);
             }
         });
+        let sessions: Vec<SessionId> = self.attached.all().iter().map(|client| client.id).collect();
+        self.tell_idle_rules(&sessions);
     }
 
     // ---- which may be called ----
@@ -122,6 +139,20 @@ impl Tools {
     /// Returns why this session may not call a tool of the editor's list in this project; `None` if it may.
     pub fn refusal(&self, tool: &mcp::Entry, project: Option<&Path>, session: SessionId) -> Option<Grounds> {
         self.policies(session, project, self.policy_of(project)).refusal(&tool.facts())
+    }
+
+    /// Like [`refusal`](Self::refusal), for a call with these arguments: in some of them stand more tools, which the editor would
+    /// call. `dialect`: that of the editor.
+    pub fn refusal_of_call(
+        &self,
+        (tool, arguments): (&mcp::Entry, &RawValue),
+        dialect: &dyn Dialect,
+        catalogue: &Catalogue,
+        project: Option<&Path>,
+        session: SessionId,
+    ) -> Option<Grounds> {
+        let policies = self.policies(session, project, self.policy_of(project));
+        policies.refusal(&tool.facts()).or_else(|| policies.refusal_within(tool, arguments, dialect, catalogue))
     }
 
     /// Returns the rules for a call of this session to this project: those of the gateway, of the session and of the project. A
@@ -199,7 +230,7 @@ impl Tools {
 
     /// Returns why a call is refused as soon as it arrives: no tool is allowed, or the rules forbid this tool and it is in the
     /// live list or is a package tool. Returns `None` for any other call, which is checked when it is about to be sent.
-    pub fn refusal_at_once(&self, name: &str, session: SessionId) -> Option<Grounds> {
+    pub fn refusal_at_once(&self, name: &str, arguments: &RawValue, session: SessionId) -> Option<Grounds> {
         let policies = self.policies_now(session);
         if let Some(all) = policies.refusal_of_all() {
             return Some(all);
@@ -209,11 +240,62 @@ impl Tools {
             (published.source, Arc::clone(&published.catalogue))
         };
         match (source, catalogue.find(name)) {
-            (Source::Live, Some(entry)) => policies.refusal(&entry.facts()),
+            (Source::Live, Some(entry)) => policies
+                .refusal(&entry.facts())
+                .or_else(|| policies.refusal_within(entry, arguments, self.link.dialect(), &catalogue)),
             _ => {
                 self.link.dialect().package_tool(name)?;
                 // The tool's annotations are not known without a live list: assume the worst.
                 policies.refusal(&unstated_tool(&[name]))
+            }
+        }
+    }
+
+    /// Returns the rules of this session that match none of the editor's tools. `client`: as for [`visible_to`](Self::visible_to).
+    /// `None`: there is no list to compare them with, or no rule.
+    pub fn idle_rules(&self, session: SessionId, client: Option<&str>) -> Option<Vec<Idle>> {
+        let mut policies = self.policies_now(session);
+        if let Some(client) = client {
+            client.clone_into(&mut policies.client);
+        }
+        let published = self.published.borrow().clone();
+        let compares = published.source != Source::None && policies.each().any(Policy::has_rules);
+        compares.then(|| policies.idle(&published.catalogue.facts_of(&published.tools)))
+    }
+
+    /// Logs each rule of these sessions that matches none of the editor's tools, once.
+    fn tell_idle_rules(&self, sessions: &[SessionId]) {
+        let (source, catalogue, rules) = {
+            let published = self.published.borrow();
+            (published.source, Arc::clone(&published.catalogue), published.rules)
+        };
+        // While it is not known which project is wanted, its rules are not known either.
+        if source != Source::Live || self.link.wanted() == Wanted::Asked {
+            return;
+        }
+        for session in sessions {
+            let now = (*session, Arc::clone(&catalogue), rules);
+            {
+                let mut compared = enter(&self.compared);
+                let is_now = |(of, list, of_rules): &(SessionId, Arc<Catalogue>, u64)| {
+                    of == session && Arc::ptr_eq(list, &catalogue) && *of_rules == rules
+                };
+                if compared.of.iter().any(is_now) {
+                    continue;
+                }
+                compared.of.retain(|(of, list, _)| of != session && Arc::ptr_eq(list, &catalogue));
+                compared.of.truncate(SESSIONS_MAX);
+                compared.of.insert(0, now);
+            }
+            for idle in self.idle_rules(*session, None).unwrap_or_default() {
+                let says = idle.sentence();
+                let is_new = {
+                    let mut compared = enter(&self.compared);
+                    compared.told.len() < POLICY_RULES_MAX && compared.told.insert(says.clone())
+                };
+                if is_new {
+                    self.env.events.rule_matches_nothing(&says);
+                }
             }
         }
     }
@@ -243,6 +325,7 @@ impl Tools {
         if let Some(client) = client {
             client.clone_into(&mut policies.client);
         }
+        self.tell_idle_rules(&[session]);
         let hidden = policies.hidden(&catalogue);
         if hidden.is_empty() {
             return Visible { catalogue, hidden };
@@ -296,6 +379,43 @@ impl Policies<'_> {
     fn refusal(&self, tool: &ToolFacts<'_>) -> Option<Grounds> {
         let asker = self.asker();
         self.each().find_map(|policy| policy.refusal(tool, &asker))
+    }
+
+    /// Returns why a tool is refused that a call of this one would call in the editor.
+    fn refusal_within(
+        &self,
+        tool: &mcp::Entry,
+        arguments: &RawValue,
+        dialect: &dyn Dialect,
+        catalogue: &Catalogue,
+    ) -> Option<Grounds> {
+        if self.each().all(Policy::is_empty) {
+            return None;
+        }
+        let Ok(names) = dialect.tools_within(&tool.tool.name, arguments) else {
+            return Some(Grounds {
+                rule: None,
+                says: "the calls in its arguments cannot be read, so they cannot be compared with the rules".to_owned(),
+            });
+        };
+        names.into_iter().find_map(|name| {
+            let known = catalogue.entries().iter().find(|entry| entry.tool.name == name);
+            let refusal =
+                known.map_or_else(|| self.refusal(&unstated_tool(&[&name])), |known| self.refusal(&known.facts()))?;
+            Some(Grounds { says: format!("it would call `{}`, and {}", clean(&name), refusal.says), ..refusal })
+        })
+    }
+
+    /// Returns the rules that match none of these tools, which are all that the editor has.
+    fn idle(&self, tools: &[ToolFacts<'_>]) -> Vec<Idle> {
+        let asker = self.asker();
+        let mut idle: Vec<Idle> = Vec::new();
+        for one in self.each().flat_map(|policy| policy.idle(tools, &asker)) {
+            if !idle.contains(&one) {
+                idle.push(one);
+            }
+        }
+        idle
     }
 
     /// Returns the tools that are not listed, each with the reason.

@@ -1,6 +1,13 @@
-//! Kinds of file systems, and who may read a file.
+//! Kinds of file systems, whether a file is there, and who may read it.
 
+use std::io;
 use std::path::Path;
+
+/// Whether this error says that a file is not there. Below something that is no folder nothing can be: a home that is `/dev/null`
+/// has no files.
+pub fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
 
 /// Returns the kind of the file system that a folder is on, or would be on, if locks of files there do not reach every process
 /// that may use the folder: on other machines, or on the other side of a virtual machine. `None` if locks are reliable, or the

@@ -3,10 +3,12 @@
 //!
 //! A rule is a name, with `*` (any characters) and `?` (one character), an annotation (`@read-only`), or a group of the editor's
 //! package (`@group:Scenes`); `!` negates the latter two. A name rule is case-sensitive and is compared with the editor's own name
-//! of the tool and with the name that clients see. A tool is refused if a deny rule matches it, if a non-empty allow list has no
+//! of the tool and with the name that clients see; a rule that refuses is also compared with the names of such a tool in other
+//! packages and in a union of several editors' tools. What is compared more can only refuse more. A tool is refused if a deny rule matches it, if a non-empty allow list has no
 //! rule that matches it, or if the user chose the tools for a client or project and this is none of them. The last is also not
 //! listed there. This module knows only values: `config::file` reads the rules.
 
+pub mod idle;
 pub mod pattern;
 #[cfg(test)]
 mod tests;
@@ -21,6 +23,7 @@ pub use self::pattern::{BadPattern, Pattern, ToolFacts};
 use crate::limits::POLICY_RULES_MAX;
 use crate::protocol::dialect::Annotations;
 use crate::protocol::mcp::clients::most_specific;
+use crate::protocol::mcp::names_in_unions;
 
 /// Annotations of a tool that states none: MCP's defaults, which assume the worst (2025-03-26, `ToolAnnotations`).
 pub fn unstated() -> Annotations {
@@ -87,7 +90,7 @@ pub struct Grounds {
 /// Returns what is known of a tool that only has these names: MCP's defaults, which assume the worst.
 pub fn unstated_tool<'a>(names: &[&'a str]) -> ToolFacts<'a> {
     static UNSTATED: LazyLock<Annotations> = LazyLock::new(unstated);
-    ToolFacts { names: names.to_vec(), annotations: &UNSTATED, group: None }
+    ToolFacts::new(names.to_vec(), &UNSTATED, None)
 }
 
 /// All rules in force. The default allows everything.
@@ -173,18 +176,27 @@ impl Policy {
 
     /// Why this tool may not be called; `None` if it may.
     pub fn refusal(&self, tool: &ToolFacts<'_>, asker: &Asker<'_>) -> Option<Grounds> {
-        self.refusal_of_all().or_else(|| self.denial(tool)).or_else(|| self.left_out(tool, asker))
+        self.refusal_of_all().or_else(|| self.denial(tool, asker)).or_else(|| self.left_out(tool, asker))
     }
 
     /// Why a rule of the lists `deny` and `allow` refuses this tool; `None` if none does.
-    pub fn denial(&self, tool: &ToolFacts<'_>) -> Option<Grounds> {
+    pub fn denial(&self, tool: &ToolFacts<'_>, asker: &Asker<'_>) -> Option<Grounds> {
         let refused_by = |rule: String| Grounds { says: format!("policy refuses it: {rule}"), rule: Some(rule) };
-        let denied = self.deny.iter().find_map(|rules| Some((rules, rules.find(tool)?)));
+        let in_unions = self.in_unions(tool, asker);
+        let refuses = |pattern: &&Pattern| pattern.refuses(tool, &in_unions);
+        let denied = self.deny.iter().find_map(|rules| Some((rules, rules.patterns.iter().find(refuses)?)));
         let denied = denied.map(|(rules, pattern)| refused_by(format!("deny \"{pattern}\" ({})", rules.place)));
         denied.or_else(|| {
             let rules = self.allow.iter().find(|rules| rules.find(tool).is_none())?;
             Some(refused_by(format!("it is not among what is allowed ({})", rules.place)))
         })
+    }
+
+    /// The names under which a union of several editors' tools may list this tool. They are compared with rules that refuse only,
+    /// so without such rules there are none.
+    fn in_unions(&self, tool: &ToolFacts<'_>, asker: &Asker<'_>) -> Vec<String> {
+        let project = asker.project.filter(|_| !self.deny.is_empty());
+        project.zip(tool.names.first()).map(|(project, name)| names_in_unions(name, project)).unwrap_or_default()
     }
 
     /// Why this tool is not among those that the user chose for this client or project; `None` if it is, or if nothing was chosen.
@@ -240,7 +252,7 @@ pub fn hidden<'a>(
     asker: &Asker<'_>,
 ) -> Option<Grounds> {
     let hides_denied = policies.clone().any(Policy::hides_denied);
-    let denied = |policy: &Policy| hides_denied.then(|| policy.denial(tool)).flatten();
+    let denied = |policy: &Policy| hides_denied.then(|| policy.denial(tool, asker)).flatten();
     policies.into_iter().find_map(|policy| policy.left_out(tool, asker).or_else(|| denied(policy)))
 }
 

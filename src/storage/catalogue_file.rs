@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{CATALOGUE_FILE_MAX_BYTES, CATALOGUES_READ_MAX};
+use crate::platform::filesystem::is_missing;
 use crate::platform::host::Host;
 use crate::protocol::dialect::EditorTool;
 use crate::protocol::text::clean;
@@ -106,7 +107,7 @@ pub fn read(host: &dyn Host, state_dir: &Path, project: &Path, dialect: &str) ->
     let path = path(state_dir, project);
     let bytes = match host.read(&path, CATALOGUE_FILE_MAX_BYTES) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(Unusable::Missing),
+        Err(error) if is_missing(&error) => return Err(Unusable::Missing),
         Err(error) => return Err(Unusable::Unreadable { path, why: error.to_string() }),
     };
     #[derive(Deserialize)]

@@ -8,6 +8,7 @@ use crate::config::file;
 use crate::config::{Config, PortSource};
 use crate::fsm::bridge::{Evidence, Sign};
 use crate::limits::PROJECT_FILE_MAX_BYTES;
+use crate::platform::filesystem::is_missing;
 use crate::platform::host::{Host, Liveness, NotRead};
 use crate::protocol::dialect::unspoken::{self, Unspoken};
 use crate::protocol::dialect::{
@@ -139,7 +140,7 @@ fn files(host: &dyn Host, project: &Path, wanted: &[ProjectFile]) -> ProjectFile
         } else {
             match host.read(&path, PROJECT_FILE_MAX_BYTES) {
                 Ok(bytes) => FileState::Content(bytes),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileState::Missing,
+                Err(error) if is_missing(&error) => FileState::Missing,
                 Err(error) => FileState::Unreadable(unreadable(&error)),
             }
         };

@@ -322,7 +322,12 @@ async fn doctor_finds_nothing_wrong_with_a_sound_project() {
     finding(&found, "environment", "HOLDFAST_PROYECT means nothing");
     finding(&found, "state", "can be written");
     let people = place.run(["doctor", "--project", text(&project)]).await;
-    assert!(people.code == Some(0) && people.out.contains("No problem found."), "{people:?}");
+    assert!(people.code == Some(0) && people.out.starts_with("Nothing is broken; one thing is left"), "{people:?}");
+    assert!(people.out.contains("-> holdfast setup "), "no AI client starts it: {people:?}");
+    assert_eq!(place.run(["setup", "cursor"]).await.code, Some(0));
+    let people = place.run(["doctor", "--project", text(&project)]).await;
+    assert!(people.code == Some(0) && people.out.starts_with("No problem found."), "{people:?}");
+    assert!(!people.out.contains("->"), "nothing needs the user: {people:?}");
 }
 
 #[tokio::test]

@@ -490,10 +490,7 @@ async fn a_simulated_editor_changes_no_file_of_a_real_project() {
         // A folder that it made itself is its own, also the next time.
         let own = place.path("Own");
         for _ in 0..2 {
-            let mut unity =
-                Unity::start(&place, &["--dialect", dialect, "--project", own.to_str().expect("Unicode")]).await;
-            unity.hear("listening").await;
-            unity.quit().await;
+            Unity::start(&place, &["--dialect", dialect, "--project", text(&own)]).await.quit().await;
         }
     }
 }
@@ -513,4 +510,121 @@ fn all_files(root: &std::path::Path) -> std::collections::BTreeMap<String, Vec<u
         }
     }
     files
+
+#[tokio::test]
+async fn doctor_tells_one_cause_once_leads_to_our_package_and_writes_nothing() {
+    let place = Place::new();
+    let project = place.project("Castle");
+    place.write(
+        "Castle/Packages/manifest.json",
+        r#"{"dependencies":{"com.coplaydev.unity-mcp":"https://example.com/x"}}"#,
+    );
+    let doctor = async |words: &[&str]| {
+        let mut command = place.command(words.iter().copied().chain(["--project", text(&project)]));
+        command.env_remove("HOLDFAST_STATE_DIR");
+        finish(command, b"").await
+    };
+    let found = doctor(&["doctor", "--json"]).await.json();
+    let command = format!("holdfast unity install --project {}", text(&project));
+    assert!(found["next"].as_str().is_some_and(|next| next.starts_with(&command)), "{found:#}");
+    let about: Vec<&Value> = found["findings"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|one| {
+            one["level"] == "problem" && ["files", "package"].contains(&one["about"].as_str().unwrap_or_default())
+        })
+        .collect();
+    assert_eq!(about.len(), 1, "{found:#}");
+    assert!(!found.to_string().contains("own server"), "no advice to use another tool: {found:#}");
+
+    assert_eq!(place.run(["unity", "install", "--project", text(&project)]).await.code, Some(0));
+    let closed = doctor(&["doctor", "--json"]).await.json();
+    assert!(says(&closed, "problem", "the package starts by itself (Window > Holdfast shows it)"), "{closed:#}");
+    let shown = doctor(&["doctor"]).await.out;
+    let (arrows, list) = (shown.matches("-> ").count(), shown.lines().filter(|line| line.contains(".  ")).count());
+    assert_eq!((arrows, list), (2, 2), "one list: {shown}");
+    assert!(shown.starts_with("2 things to mend.") && shown.matches("Next: ").count() == 1, "{shown}");
+    for left in [".local", "state", "AppData"] {
+        assert!(!place.path(left).exists(), "{left}");
+    }
+}
+
+#[tokio::test]
+async fn the_unity_package_has_a_status_and_is_removed_by_that_word() {
+    let place = Place::new();
+    let project = place.project("Castle");
+    let unity = async |words: &[&str]| {
+        place.run(["unity"].iter().chain(words).copied().chain(["--project", text(&project)])).await
+    };
+    assert_eq!(unity(&["status"]).await.code, Some(1), "not there yet");
+    assert_eq!(unity(&["install"]).await.code, Some(0));
+    assert_eq!(unity(&["status", "--json"]).await.json(), unity(&["install", "--check", "--json"]).await.json());
+    assert_eq!(unity(&["status"]).await.code, Some(0));
+    place.write("Castle/Packages/dev.holdfast.unity/package.json", "{}");
+    let refused = unity(&["remove"]).await;
+    assert!(refused.code == Some(1) && refused.err.starts_with("holdfast unity remove: "), "{refused:?}");
+    assert_eq!(unity(&["remove", "--dry-run", "--force"]).await.code, Some(0));
+    assert!(project.join("Packages/dev.holdfast.unity").exists());
+    assert_eq!(unity(&["remove", "--force"]).await.code, Some(0));
+    assert!(!project.join("Packages/dev.holdfast.unity").exists());
+}
+
+#[tokio::test]
+async fn call_writes_the_picture_of_a_result_where_it_is_told_to() {
+    let place = Place::new();
+    let project = place.path("Castle");
+    let unity = Unity::start(&place, &["--project", text(&project), "--dialect", "holdfast"]).await;
+    let out = place.path("shot.png");
+    let call = async |tool: &str, out: &std::path::Path| {
+        place.run(["call", tool, "--out", text(out), "--project", text(&project)]).await
+    };
+    let done = call("picture", &out).await;
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(std::fs::read(&out).expect("it is there").starts_with(b"\x89PNG"));
+    assert!(done.out.contains("\"Width\"") && done.err.contains("wrote"), "{done:?}");
+    let into = call("picture", &place.path("elsewhere")).await;
+    assert!(into.code == Some(0) && place.path("elsewhere/picture-1.png").exists(), "{into:?}");
+    let none = call("echo", &place.path("none.png")).await;
+    assert!(none.code == Some(74) && none.err.contains("no image"), "{none:?}");
+    let nowhere = call("picture", &place.path("no/such/shot.png")).await;
+    assert!(nowhere.code == Some(2) && nowhere.err.contains("Nothing was sent to Unity"), "{nowhere:?}");
+    unity.quit().await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_home_that_can_have_no_files_refuses_nothing() {
+    let place = Place::new();
+    let project = place.path("Castle");
+    let unity = Unity::of(&place, &project).await;
+    let file = place.write("file", "");
+    for home in ["/dev/null", text(&file), "relative", "/nonexistent"] {
+        let mut command = place.command(["call", "echo", "--project", text(&project)]);
+        command.env("HOME", home).env_remove("HOLDFAST_STATE_DIR");
+        let done = finish(command, b"").await;
+        assert_eq!(done.code, Some(0), "{home}: {done:?}");
+    }
+    assert!(!place.path("elsewhere/relative").exists(), "no home is made in the working directory");
+    unity.quit().await;
+}
+
+#[tokio::test]
+async fn a_name_with_a_servers_prefix_leads_to_the_tool_at_its_end() {
+    let place = Place::new();
+    let unity = Unity::start(&place, &[]).await;
+    for (said, meant) in [
+        ("mcp__holdfast__get-logs", "get-logs"),
+        ("mcp_unityMCP_run_tests", "run-tests"),
+        ("Holdfast/compile", "compile"),
+        ("holdfast:compile", "compile"),
+        ("holdfast.run-tests", "run-tests"),
+        ("mcp__holdfast__holdfast_status", "holdfast_status"),
+        ("executeDynamicCode", "execute-dynamic-code"),
+        ("unity__read_console_logs", "get-logs"),
+    ] {
+        let done = place.run(["call", said, "--port", &unity.at()]).await;
+        assert!(done.code == Some(2) && done.err.contains(&format!("Did you mean `{meant}`?")), "{said}: {done:?}");
+    }
+    unity.quit().await;
 }

@@ -8,6 +8,8 @@ const COMMANDS: &[&[&str]] = &[
     &["setup"],
     &["unity"],
     &["unity", "install"],
+    &["unity", "status"],
+    &["unity", "remove"],
     &["doctor"],
     &["demo"],
     &["status"],
@@ -87,7 +89,7 @@ async fn a_misspelt_word_gets_a_proposal() {
         "{command:?}"
     );
     proposes(&place.run(["setup", "cursr"]).await, "holdfast setup cursor");
-    proposes(&place.run(["doctor", "--clients", "claude-cod"]).await, "claude_code");
+    proposes(&place.run(["doctor", "--clients", "claude-cod"]).await, "claude-code");
     proposes(&place.run(["call", "compil", "--project", text(&project)]).await, "compile");
     proposes(&place.run(["call", "echo", "--editor", "Castl"]).await, "Castle");
     unity.quit().await;
@@ -143,4 +145,25 @@ async fn completions_are_for_the_shell_that_is_used() {
         fixed.code == Some(0) && !fixed.out.contains("HOLDFAST_COMPLETE") && fixed.out.contains("setup"),
         "{fixed:?}"
     );
+}
+
+#[tokio::test]
+async fn a_command_that_people_expect_leads_to_the_one_that_there_is() {
+    let place = Place::new();
+    for (words, leads_to) in [
+        (&["install"][..], "holdfast unity install"),
+        (&["init"], "holdfast setup"),
+        (&["uninstall"], "holdfast unity remove"),
+        (&["update"], "holdfast unity install"),
+        (&["version"], "holdfast --version"),
+        (&["unity", "uninstall"], "holdfast unity remove"),
+        (&["unity", "check"], "holdfast unity status"),
+    ] {
+        let done = place.run(words.iter().copied()).await;
+        let tips: Vec<&str> = done.err.lines().filter(|line| line.contains("tip:")).collect();
+        assert!(done.code == Some(2) && tips.iter().any(|tip| tip.contains(leads_to)), "{words:?}: {done:?}");
+        assert!(!done.err.contains("similar"), "{words:?}: {done:?}");
+    }
+    let demo = place.run(["demo", "--help"]).await;
+    assert!(demo.out.contains("Examples:"), "{demo:?}");
 }

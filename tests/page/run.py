@@ -234,7 +234,7 @@ def check_access(browser):
     told = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]]
     names = lambda role: [name for kind, name in told if kind == role]
     assert len(names("main")) == 1 and len(names("banner")) == 1, told
-    for heading in ("State machines", "Calls in flight", "Last calls", "Reloads and losses", "Last transitions"):
+    for heading in ("Parts of the gateway", "Calls in flight", "Last calls", "Reloads and losses", "Last transitions"):
         assert heading in names("heading") and heading in names("region"), (heading, told)
     strips = names("image") + names("img")
     assert any(name.startswith("bridge: ready now; lately ") for name in strips), strips

@@ -89,6 +89,8 @@ pub struct FakeUnityArgs {
     #[arg(long)]
     pub stay: bool,
     /// Print only what happens to the editor, no requests and calls
+    ///
+    /// So it is by itself where its commands are typed on a terminal.
     #[arg(long)]
     pub quiet: bool,
 }

@@ -36,10 +36,11 @@ impl Line {
         let refused = |cause| self.not_sent(id, Unsendable::Refused(cause));
         let catalogue = Arc::clone(&self.with.tools.published.borrow().catalogue);
         let Some(entry) = catalogue.find(&tool) else { return refused(Cause::UnknownTool) };
-        if let Some(grounds) = self.with.tools.refusal(entry, self.target.project.as_deref(), request.session) {
+        let (dialect, project) = (self.target.dialect, self.target.project.as_deref());
+        let call = (entry, &*arguments);
+        if let Some(grounds) = self.with.tools.refusal_of_call(call, dialect, &catalogue, project, request.session) {
             return self.not_sent(id, Unsendable::TurnedDown(Cause::Policy, grounds));
         }
-        let dialect = self.target.dialect;
         let wire_name = &entry.tool.name;
         if let Some(own) = dialect.package_tool(wire_name) {
             self.answer_here(id, own);
@@ -66,7 +67,7 @@ impl Line {
             // The editor cannot be called with this tool: the tool list that named it came from another editor.
             Err(EncodeError::NotSpoken | EncodeError::NoGreeting(_)) => return refused(Cause::UnknownTool),
         };
-        let (requester, project) = (requester.as_deref(), self.target.project.as_deref());
+        let requester = requester.as_deref();
         if let Err(grounds) =
             self.with.calls.audit.sending((id, request.session), nth, &tool, &arguments, requester, project).await
         {

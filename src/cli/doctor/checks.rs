@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::clients::clients;
 use super::finding::{Finding, Level};
-use super::listed::Listed;
-use super::unity_package::unity_package;
+use super::listed::{Listed, ToolList, rules};
+use super::unity_package::{unity_package, unspoken_in};
 use super::wsl::wsl;
 use crate::cli::look::{self, Look, Port, Standing};
 use crate::cli::one_shot::OneShot;
@@ -22,10 +22,12 @@ use crate::config::{Config, PortSource};
 use crate::core::user_text;
 use crate::fsm::bridge::ConnectFailure;
 use crate::fsm::cause::{Availability, Cause};
+use crate::fsm::registry::Source;
 use crate::limits::{DOCTOR_WAIT, FRAME_OLD, LIVENESS_EVERY, LOCK_FILE_OLD, READY_LOOK_EVERY};
 use crate::link::LinkView;
 use crate::platform::filesystem;
 use crate::platform::host::{Host as _, Liveness, RealHost, System};
+use crate::protocol::dialect::unspoken::Unspoken;
 use crate::protocol::dialect::{self, Dialect};
 use crate::protocol::text::clean;
 use crate::storage::catalogue_file::{self, Unusable};
@@ -45,27 +47,27 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     findings.extend(configuration(config, &look, in_file.is_empty()));
     findings.extend(in_file.into_iter().map(|complaint| Finding::of_sentence("settings", complaint)));
     // If no project was found, the problems of its files say nothing more: `project` has reported the missing project.
-    let problems = look.survey.facts.problems.iter().filter(|_| look.survey.project.is_some());
-    findings.extend(problems.map(|problem| Finding::of_sentence("files", problem)));
+    let problems: Vec<&String> = look.survey.facts.problems.iter().filter(|_| look.survey.project.is_some()).collect();
+    // A package that is not supported and the missing one that is are one problem, which `unity_package` reports.
+    let (unspoken, problems): (Vec<_>, Vec<_>) =
+        problems.into_iter().partition(|problem| unspoken_in(problem).is_some());
+    let unspoken: Vec<&Unspoken> = unspoken.into_iter().filter_map(|problem| unspoken_in(problem)).collect();
+    findings.extend(problems.into_iter().map(|problem| Finding::of_sentence("files", problem)));
     let another = package(&look);
-    findings.extend(
-        look.survey
-            .project
-            .as_deref()
-            .map(|project| unity_package(project, another.is_some() || !look.survey.packages.is_empty())),
-    );
+    let supported = another.is_some() || !look.survey.packages.is_empty();
+    findings.extend(look.survey.project.as_deref().map(|project| unity_package(project, supported, &unspoken)));
     findings.extend(another);
     findings.extend(editor(&look));
     findings.extend(locks(&look));
-    // Both checks must read the state folder before `connection` does its check, since the gateway of that check writes the
-    // catalogue.
     let state = state(config, &look);
-    let listed = Listed::read(config, &look);
     // Without a project or a package no editor can be found. That follows, so it is no problem of its own.
     let follows = findings.iter().any(|one| one.level == Level::Problem && matches!(one.about, "project" | "package"));
-    findings.extend(connection(config, &look, follows).await);
+    let (connection, live) = connection(config, &look, follows).await;
+    findings.extend(connection);
     findings.extend(state);
+    let listed = Listed::new(config, &look, live);
     findings.extend(listed.as_ref().and_then(Listed::finding));
+    findings.extend(rules(config, &look, listed.as_ref()));
     findings.extend(clients(config, look.survey.project.as_deref(), listed.as_ref()));
     findings
 }
@@ -196,8 +198,7 @@ fn editor(look: &Look) -> Option<Finding> {
         (Some(pid), Some(Liveness::Dead)) => Finding::note(
             "editor",
             format!("the project's files name pid {pid}, which is no editor any more: Unity crashed or was killed"),
-        )
-        .fix("open the project in Unity; the file is written again"),
+        ),
         (Some(pid), _) => {
             Finding::note("editor", format!("pid {pid} is named; the system does not say whether it lives"))
         }
@@ -289,8 +290,15 @@ fn age(path: &Path) -> Option<Duration> {
     Some(RealHost.now().duration_since(changed).unwrap_or_default())
 }
 
-async fn connection(config: &Config, look: &Look, follows: bool) -> Vec<Finding> {
-    let greeting = if look.reachable() { Some(greet(config).await) } else { None };
+/// Returns the findings about the connection, and the editor's tools if it told them.
+async fn connection(config: &Config, look: &Look, follows: bool) -> (Vec<Finding>, Option<ToolList>) {
+    let (greeting, tools) = match look.reachable() {
+        true => {
+            let (connected, finding, tools) = greet(config).await;
+            (Some((connected, finding)), tools)
+        }
+        false => (None, None),
+    };
     let connected = greeting.as_ref().is_some_and(|(connected, _)| *connected);
     // If more than one editor fits, no port is called. This ambiguity is the problem, and the findings about the files name its
     // fix, so the single ports are not reported as problems.
@@ -302,10 +310,19 @@ async fn connection(config: &Config, look: &Look, follows: bool) -> Vec<Finding>
         None => findings.push(Finding::problem(
             "connection",
             "no running Unity Editor was found for this project",
-            "open the project in Unity and start the bridge in the package's window; no restart of the AI client is needed",
+            match look.survey.dialect.name() {
+                "holdfast" => {
+                    "open the project in Unity; the package starts by itself (Window > Holdfast shows it), and no restart of the AI \
+                     client is needed"
+                }
+                _ => {
+                    "open the project in Unity; if the package does not start by itself, start its server in its window; no restart \
+                     of the AI client is needed"
+                }
+            },
         )),
     }
-    findings
+    (findings, tools)
 }
 
 /// Returns the finding about one port. A wrong port is a problem only if `connected` is false.
@@ -343,12 +360,14 @@ fn of_port(port: &Port, connected: bool) -> Finding {
     }
 }
 
-/// Starts a gateway in this process, which connects to the editor. Returns whether it connected, and the finding.
-async fn greet(config: &Config) -> (bool, Finding) {
+/// Starts a gateway in this process, which connects to the editor. Returns whether it connected, the finding, and the editor's
+/// tools if it told them. The gateway has no state folder, since this command writes nothing.
+async fn greet(config: &Config) -> (bool, Finding, Option<ToolList>) {
+    let config = &Config { state_dir: None, ..config.clone() };
     let Ok(mut one_shot) = OneShot::open(config.clone()).await else {
         let broken =
             Finding::problem("connection", "the gateway of this command ended early", "report this to holdfast");
-        return (false, broken);
+        return (false, broken, None);
     };
     let wait = format!(r#"{{"timeout_seconds":{}}}"#, DOCTOR_WAIT.as_secs());
     let _ = one_shot.call("holdfast_wait_ready", &wait, None).await;
@@ -366,6 +385,11 @@ async fn greet(config: &Config) -> (bool, Finding) {
     };
     let _ = timeout(LIVENESS_EVERY + DOCTOR_WAIT, seen).await;
     let link = view.borrow().clone();
+    if link.availability == Availability::Open {
+        let _ = one_shot.request("tools/list", "{}", &mut |_| {}).await;
+    }
+    let published = one_shot.parts.tools.published.borrow().clone();
+    let tools = (published.source == Source::Live).then_some(published.tools);
     one_shot.close().await;
     let port = link.target.as_ref().map(|target| format!(" on port {}", target.port)).unwrap_or_default();
     let met = link
@@ -384,12 +408,13 @@ async fn greet(config: &Config) -> (bool, Finding) {
                 format!("the editor{port} answered the greeting, but {says}"),
                 "look at the Unity window, and close the dialog; calls wait until then",
             );
-            return (true, still.likely());
+            return (true, still.likely(), tools);
         }
         Availability::Open => {
             return (
                 true,
                 Finding::ok("connection", format!("the editor{port} answered the greeting; tools can be called")),
+                tools,
             );
         }
         Availability::Coming(cause) | Availability::Absent(cause) => match cause {
@@ -423,15 +448,15 @@ async fn greet(config: &Config) -> (bool, Finding) {
             .likely(),
         },
     };
-    (false, finding)
+    (false, finding, None)
 }
 
 fn state(config: &Config, look: &Look) -> Vec<Finding> {
     let Some(folder) = &config.state_dir else {
         let none = Finding::problem(
             "state",
-            "there is no state folder, since HOME (on Windows LOCALAPPDATA and USERPROFILE) is not set: no tools before Unity runs, no \
-             status",
+            "there is no state folder, since HOME (on Windows LOCALAPPDATA and USERPROFILE) is no absolute path: no tools before Unity \
+             runs, no status",
             if cfg!(windows) {
                 "set LOCALAPPDATA, or name a folder with --state-dir"
             } else {
@@ -453,10 +478,11 @@ fn state(config: &Config, look: &Look) -> Vec<Finding> {
 /// Returns what is known of the hub; `None` if none runs and nothing speaks against one.
 fn hub(state: &Path) -> Option<Finding> {
     if let Some(why) = filesystem::unreliable_locks(state) {
-        let says = format!("the state folder is on {why}, where locks of files are not reliable: no hub is used");
-        return Some(
-            Finding::note("hub", says).fix("for a hub, name a folder on this machine's own disk with --state-dir"),
+        let says = format!(
+            "the state folder is on {why}, where locks of files are not reliable: no hub is used (for one, name a folder on this \
+             machine's own disk with --state-dir)"
         );
+        return Some(Finding::note("hub", says));
     }
     let running = HubFolder::of(state).running()?;
     let http = running.http.map(|address| format!("; it serves MCP over HTTP at {}", clean(&address)));
@@ -491,6 +517,11 @@ fn unguarded(system: System, profile: &[PathBuf], about: &'static str, path: &Pa
 }
 
 fn writable(folder: &Path) -> Finding {
+    if !folder.exists()
+        && let Ok(()) = has_folder(folder)
+    {
+        return Finding::ok("state", format!("{} is not there yet, and can be made", folder.display()));
+    }
     let probe = folder.join(format!("doctor-{}", std::process::id()));
     match RealHost.write(&probe, b"").and_then(|()| RealHost.remove(&probe)) {
         Ok(()) => Finding::ok("state", format!("{} can be written", folder.display())),

@@ -31,8 +31,8 @@ pub fn show(named: Option<&str>, config: &Config, json: bool) -> Exit {
         Some((_, Some(client))) if json => output::json(&as_json(client, &treated(client)).to_string()),
         Some((_, Some(client))) => in_full(client, &treated(client)),
         Some((word, None)) => {
-            let known: Vec<&str> = known_clients().iter().map(|client| client.label).collect();
-            let meant = nearest(&word.replace('-', "_"), known.iter().copied());
+            let known: Vec<String> = known_clients().iter().map(|client| client.label.replace('_', "-")).collect();
+            let meant = nearest(&word.replace('_', "-"), known.iter().map(String::as_str));
             let meant = meant.map(|meant| format!("did you mean {meant}? Known are ")).unwrap_or_default();
             output::complain(&format!(
                 "holdfast doctor: no client \"{}\" is known: {meant}{}. Another one is treated as unknown: {}",

@@ -15,8 +15,8 @@ use crate::protocol::mcp::clients::{a_name_of, labelled};
 use crate::protocol::text::clean;
 use crate::storage::hub_folder::{HubFolder, HubInfo, place_of};
 
-/// Returns a finding for each client that is installed or has an entry, one for each entry of an old server, and one for each
-/// client that shows fewer tools than holdfast lists. `listed`: the tools that holdfast lists, if known.
+/// Returns a finding for each client that has an entry, one for all that are installed and have none, one for each entry of an old
+/// server, and one for each client that shows fewer tools than holdfast lists. `listed`: the tools that holdfast lists, if known.
 pub(super) fn clients(config: &Config, project: Option<&Path>, listed: Option<&Listed<'_>>) -> Vec<Finding> {
     // Without a home or a path of this program nothing can be checked. `holdfast setup` names that reason, and the finding about
     // the state folder reports a missing HOME.
@@ -24,11 +24,12 @@ pub(super) fn clients(config: &Config, project: Option<&Path>, listed: Option<&L
     let has_entry = |standing: &Standing| !matches!(standing.state, State::NotConfigured);
     // Who has an entry in the project's file needs none in the user's.
     let in_project = |one: &Standing| own.iter().any(|other| other.client.name == one.client.name && has_entry(other));
-    let there = |standing: &&Standing| has_entry(standing) || (standing.sign.is_some() && !in_project(standing));
+    let bare = |standing: &&Standing| !has_entry(standing) && standing.sign.is_some() && !in_project(standing);
     let of_project = own.iter().filter(|standing| has_entry(standing));
     let hub = config.state_dir.as_deref().and_then(|state| HubFolder::of(state).running());
     let of_client = |standing| of_client(standing, hub.as_ref());
-    let mut findings: Vec<Finding> = standings.iter().filter(there).chain(of_project).map(of_client).collect();
+    let mut findings: Vec<Finding> =
+        standings.iter().filter(|standing| has_entry(standing)).chain(of_project).map(of_client).collect();
     let starts_us = |one: &Standing| {
         let same = |other: &&Standing| other.client.name == one.client.name && other.is_configured();
         standings.iter().chain(&own).any(|other| same(&other))
@@ -47,13 +48,31 @@ pub(super) fn clients(config: &Config, project: Option<&Path>, listed: Option<&L
         let says = user_text::too_many_tools(&config.clients.traits_of_client(client), shown)?;
         Some(Finding::of_sentence("client", &says))
     }));
-    if standings.iter().chain(&own).any(Standing::is_configured) {
-        return findings;
+    let bare: Vec<&Standing> = standings.iter().filter(bare).collect();
+    findings.extend(without_entry(&bare, standings.iter().chain(&own).any(Standing::is_configured)));
+    findings
+}
+
+/// Returns the finding about the clients that are here and have no entry. `served`: another client starts this program.
+fn without_entry(bare: &[&Standing], served: bool) -> Option<Finding> {
+    let titles: Vec<&str> = bare.iter().map(|standing| title(standing.client)).collect();
+    let here = match titles.as_slice() {
+        [] => String::new(),
+        [one] => format!("{one} is here and has no entry \"holdfast\""),
+        many => format!("{} are here and have no entry \"holdfast\"", many.join(", ")),
+    };
+    // Whoever has set up one client may not want the others.
+    if served {
+        let says = format!("{here} (`holdfast setup NAME` adds one)");
+        return (!here.is_empty()).then(|| Finding::note("client", says));
     }
-    let none = Finding::note("client", "no AI client that holdfast knows starts this program")
-        .fix("holdfast setup CLIENT; `holdfast setup --list` names them")
-        .likely();
-    findings.into_iter().chain([none]).collect()
+    let none = "no AI client that holdfast knows starts this program";
+    Some(match bare {
+        [one] => Finding::note("client", format!("{none}; {here}")).fix(fix(one).unwrap_or_default()),
+        [] => Finding::note("client", none).fix("holdfast setup CLIENT; `holdfast setup --list` names them").likely(),
+        _ => Finding::note("client", format!("{none}; {here}"))
+            .fix("holdfast setup NAME, with the name of the one that you use; `holdfast setup --list` has the names"),
+    })
 }
 
 /// Returns the finding about a client. `hub`: the hub of this machine, if one runs.
@@ -79,10 +98,9 @@ fn of_client(standing: &Standing, hub: Option<&HubInfo>) -> Finding {
                 ),
             }
         }
-        State::NotConfigured => {
-            Finding::note("client", format!("{title} is here and has no entry \"holdfast\" ({file})")).fix(fix)
+        State::NotConfigured | State::Other { .. } | State::NoProgram => {
+            Finding::note("client", format!("{title}: {why} ({file})")).fix(fix)
         }
-        State::Other { .. } | State::NoProgram => Finding::note("client", format!("{title}: {why} ({file})")).fix(fix),
         State::Stale { .. } => Finding::problem("client", format!("{title}: {why} ({file})"), fix),
         State::Broken(_) => {
             Finding::problem("client", format!("{title}'s configuration cannot be used: {why} ({file})"), fix)

@@ -1,29 +1,50 @@
-//! Which tools of the last list clients see, according to the catalogue on disk and the rules.
+//! Which tools of the editor's list clients see, according to the rules, and which rules match none. If the editor cannot tell its
+//! list, the one on disk is used.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::finding::Finding;
 use crate::cli::look::Look;
 use crate::config::Config;
 use crate::platform::host::RealHost;
+use crate::protocol::dialect::EditorTool;
 use crate::protocol::mcp::Catalogue;
+use crate::protocol::policy::idle::Idle;
 use crate::protocol::policy::{self, Asker, Policy};
+use crate::protocol::text::clean;
 use crate::storage::catalogue_file;
+
+/// The tools of an editor as it told them.
+pub(super) type ToolList = Arc<Vec<Arc<EditorTool>>>;
 
 /// The tools of the last list, and the rules on them.
 pub(super) struct Listed<'a> {
     catalogue: Catalogue,
+    tools: ToolList,
     policies: [&'a Policy; 2],
     project: &'a Path,
 }
 
 impl<'a> Listed<'a> {
-    /// Reads the catalogue of this project; `None` if there is none.
-    pub(super) fn read(config: &'a Config, look: &'a Look) -> Option<Self> {
-        let (folder, project) = (config.state_dir.as_deref()?, look.survey.project.as_deref()?);
-        let file = catalogue_file::read(&RealHost, folder, project, look.survey.dialect.name()).ok()?;
-        let catalogue = Catalogue::new(file.tools, config.development);
-        Some(Self { catalogue, policies: [&config.policy, &look.survey.rules.policy], project })
+    /// Makes it of the live list, or else of the catalogue of this project on disk; `None` if there is neither.
+    pub(super) fn new(config: &'a Config, look: &'a Look, live: Option<ToolList>) -> Option<Self> {
+        let project = look.survey.project.as_deref()?;
+        let on_disk = || {
+            let folder = config.state_dir.as_deref()?;
+            let file = catalogue_file::read(&RealHost, folder, project, look.survey.dialect.name()).ok()?;
+            Some(Arc::new(file.tools))
+        };
+        let tools = live.or_else(on_disk)?;
+        let catalogue = Catalogue::new(tools.iter().map(Arc::clone), config.development);
+        Some(Self { catalogue, tools, policies: [&config.policy, &look.survey.rules.policy], project })
+    }
+
+    /// The rules that match none of the tools, as they hold for a client without a name.
+    pub(super) fn idle_rules(&self) -> Vec<Idle> {
+        let asker = Asker { client: "", project: Some(self.project) };
+        let facts = self.catalogue.facts_of(&self.tools);
+        self.policies.iter().flat_map(|policy| policy.idle(&facts, &asker)).collect()
     }
 
     /// The number of tools that the client with this name does not see.
@@ -52,5 +73,29 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// What the finding about hidden tools is about. It is shown although nothing need be done.
+/// What the finding about hidden tools, and that about rules without tools, are about. They are shown although nothing need be done.
 pub(super) const HIDDEN: &str = "hidden";
+pub(super) const RULES: &str = "rules";
+
+/// Returns a finding for each rule that matches none of the project's tools.
+pub(super) fn rules(config: &Config, look: &Look, listed: Option<&Listed<'_>>) -> Vec<Finding> {
+    let has_rules = config.policy.has_rules() || look.survey.rules.policy.has_rules();
+    if !has_rules || look.survey.project.is_none() {
+        return Vec::new();
+    }
+    let Some(listed) = listed else {
+        let says = "the rules could not be compared with the project's tools: its editor has told none yet";
+        return vec![Finding::note("policy", says)];
+    };
+    let idle = listed.idle_rules().into_iter();
+    idle.map(|idle| {
+        let finding = Finding::note(RULES, clean(&format!("{} {}", idle.rule, idle.says)));
+        match idle.meant {
+            Some(meant) => {
+                finding.fix(format!("write \"{}\" if that is what you mean, or remove the rule", clean(&meant)))
+            }
+            None => finding,
+        }
+    })
+    .collect()
+}

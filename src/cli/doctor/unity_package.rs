@@ -3,13 +3,16 @@
 use std::path::Path;
 
 use super::finding::Finding;
+use crate::cli::help::page;
 use crate::cli::unity::standing::{Installed, Standing, State};
 use crate::cli::unity::{Obstacle, Site};
+use crate::protocol::dialect::unspoken::{UNSPOKEN, Unspoken};
 
 const ABOUT: &str = "package";
 
-/// Returns the finding about our package. `another`: the project has another package that holdfast supports.
-pub fn unity_package(project: &Path, another: bool) -> Finding {
+/// Returns the finding about our package. `another`: the project has another package that holdfast supports. `unspoken`: those that
+/// it has and that holdfast does not support.
+pub fn unity_package(project: &Path, another: bool, unspoken: &[&Unspoken]) -> Finding {
     let standing = Standing::of(&Site::new(project.to_path_buf()));
     let fix = standing.fix().unwrap_or_default();
     match &standing.state {
@@ -21,16 +24,24 @@ pub fn unity_package(project: &Path, another: bool) -> Finding {
         // The finding names no command as a fix: with both packages in the project, holdfast would call neither.
         State::Absent if another => Finding::note(
             ABOUT,
-            format!(
-                "{}; with both, holdfast would call neither until --dialect names one",
-                standing.says()
-            ),
+            format!("{}; with both, holdfast would call neither until --dialect names one", standing.says()),
         ),
+        State::Absent if !unspoken.is_empty() => {
+            let named: Vec<String> = unspoken.iter().map(|one| format!("{} ({})", one.title, one.id)).collect();
+            let titles: Vec<&str> = unspoken.iter().map(|one| one.title).collect();
+            let says = format!(
+                "the project has {}, which holdfast does not speak, and no package that it does",
+                named.join(" and ")
+            );
+            let beside = format!("{fix} (beside {}: see {})", titles.join(" and "), page("docs/migrating.md"));
+            Finding::problem(ABOUT, says, beside)
+        }
         State::Absent => Finding::problem(
             ABOUT,
             "the project has no Unity package that holdfast supports",
             format!(
-                "{fix}; or install one of the others that holdfast supports, in Unity's Package Manager: README.md names them"
+                "{fix}; or install one of the others that holdfast supports, in Unity's Package Manager: {} names them",
+                page("README.md")
             ),
         )
         .likely(),
@@ -43,4 +54,9 @@ pub fn unity_package(project: &Path, another: bool) -> Finding {
             Finding::problem(ABOUT, standing.says(), fix)
         }
     }
+}
+
+/// Returns the package that holdfast does not support, if that is what this problem of a project is about.
+pub fn unspoken_in(problem: &str) -> Option<&'static Unspoken> {
+    UNSPOKEN.iter().find(|package| problem == package.says())
 }

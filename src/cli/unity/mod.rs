@@ -1,4 +1,4 @@
-//! `holdfast unity install`: places the Unity package that this binary contains into a project, checks it, or takes it out.
+//! `holdfast unity install`, `status` and `remove`: places the Unity package that this binary contains into a project, checks it, or takes it out.
 
 mod content;
 pub mod embedded;
@@ -33,46 +33,95 @@ pub struct UnityArgs {
 
 #[derive(Debug, Clone, Subcommand)]
 enum UnityCommand {
-    /// Place the Unity package into a project, look at it, or take it out
+    /// Place the Unity package into a project, or bring it up to date
     ///
     /// Puts the package that this program carries into Packages/dev.holdfast.unity, where Unity finds it by itself: no registry,
     /// no entry in Packages/manifest.json. Also brings an older one up to date. The folder comes, changes and goes in one step,
     /// so a running editor imports once. Files there that you changed or added are found by their sums
     /// (.holdfast-install.json in the folder) and never overwritten or deleted without --force.
     ///
-    /// Exit codes: 0 done, or nothing to do, 1 refused, nothing was changed, 2 wrong usage or no Unity project. With --check:
-    /// 0 installed as this program would, 1 not.
+    /// Exit codes: 0 done, or nothing to do, 1 refused, nothing was changed, 2 wrong usage or no Unity project.
     #[command(after_help = "\
 Examples:
   holdfast unity install                 into the project around this folder
   holdfast unity install --project ~/games/Castle
-  holdfast unity install --dry-run       which files would change
-  holdfast unity install --check         is it there, and was it changed
-  holdfast unity install --check --json | jq -r .version
-  holdfast unity install --remove")]
+  holdfast unity install --dry-run       which files would change")]
     Install(InstallArgs),
+    /// Say whether the package is there, and what in it was changed
+    ///
+    /// And which version it is. Changes nothing.
+    ///
+    /// Exit codes: 0 installed as this program would, 1 not, 2 wrong usage or no Unity project.
+    #[command(after_help = "\
+Examples:
+  holdfast unity status                  of the project around this folder
+  holdfast unity status --project ~/games/Castle
+  holdfast unity status --json | jq -r .version")]
+    Status(StatusArgs),
+    /// Take the package out
+    ///
+    /// Library/Holdfast and the settings of its window stay.
+    ///
+    /// Exit codes: 0 done, or nothing to do, 1 refused, nothing was changed, 2 wrong usage or no Unity project.
+    #[command(after_help = "\
+Examples:
+  holdfast unity remove                  out of the project around this folder
+  holdfast unity remove --project ~/games/Castle
+  holdfast unity remove --dry-run        which files would go")]
+    Remove(RemoveArgs),
 }
 
-/// Flags of `holdfast unity install`.
+/// Which project.
 #[derive(Debug, Clone, Args)]
-pub struct InstallArgs {
+pub struct ProjectArgs {
     /// The Unity project
     ///
     /// The folder with Assets and ProjectSettings, or one below it. Without it: the one around the working directory, or the only
     /// one up to three levels below it.
     #[arg(long, value_name = "DIR", env = "HOLDFAST_PROJECT")]
     pub project: Option<PathBuf>,
-    /// Say whether the package is there, and what in it was changed
+}
+
+/// Flags of `holdfast unity status`.
+#[derive(Debug, Clone, Args)]
+pub struct StatusArgs {
+    /// Which project.
+    #[command(flatten)]
+    pub project: ProjectArgs,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `holdfast unity remove`.
+#[derive(Debug, Clone, Args)]
+pub struct RemoveArgs {
+    /// Which project.
+    #[command(flatten)]
+    pub project: ProjectArgs,
+    /// Show what would be done, file by file, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also remove what you changed or added in the folder
     ///
-    /// And which version it is. Changes nothing.
+    /// And a folder that holdfast did not put there. What is in it is lost.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Flags of `holdfast unity install`.
+#[derive(Debug, Clone, Args)]
+pub struct InstallArgs {
+    /// Which project.
+    #[command(flatten)]
+    pub project: ProjectArgs,
+    /// The same as `holdfast unity status`
     #[arg(long, conflicts_with_all = ["remove", "dry_run", "force"])]
     pub check: bool,
     /// Print what --check says as JSON
     #[arg(long, requires = "check")]
     pub json: bool,
-    /// Take the package out
-    ///
-    /// Library/Holdfast and the settings of its window stay.
+    /// The same as `holdfast unity remove`
     #[arg(long)]
     pub remove: bool,
     /// Show what would be done, file by file, and write nothing
@@ -92,9 +141,26 @@ pub struct InstallArgs {
 
 /// Runs the command.
 pub fn run(arguments: &UnityArgs) -> ExitCode {
-    let UnityCommand::Install(arguments) = &arguments.command;
-    let done = answer(arguments).unwrap_or_else(|(exit, why)| {
-        output::complain(&format!("holdfast unity install: {why}. Nothing was changed."));
+    let nothing = |project: &ProjectArgs| InstallArgs {
+        project: project.clone(),
+        check: false,
+        json: false,
+        remove: false,
+        dry_run: false,
+        force: false,
+        beside: false,
+    };
+    let (command, arguments) = match &arguments.command {
+        UnityCommand::Install(arguments) => ("install", arguments.clone()),
+        UnityCommand::Status(StatusArgs { project, json }) => {
+            ("status", InstallArgs { check: true, json: *json, ..nothing(project) })
+        }
+        UnityCommand::Remove(RemoveArgs { project, dry_run, force }) => {
+            ("remove", InstallArgs { remove: true, dry_run: *dry_run, force: *force, ..nothing(project) })
+        }
+    };
+    let done = answer(&arguments).unwrap_or_else(|(exit, why)| {
+        output::complain(&format!("holdfast unity {command}: {why}. Nothing was changed."));
         exit
     });
     done.into()
@@ -145,7 +211,7 @@ fn project(arguments: &InstallArgs) -> Result<PathBuf, (Exit, String)> {
     let here = std::env::current_dir();
     let here = here.map_err(|error| (Exit::Usage, format!("the working directory is not known ({error})")))?;
     let usage = |why: String| (Exit::Usage, why);
-    if let Some(named) = &arguments.project {
+    if let Some(named) = &arguments.project.project {
         let named = config::named_project(&here.join(named));
         return named.map_err(|bad| usage(format!("--project or HOLDFAST_PROJECT: {bad}")));
     }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::embedded::{About, NAME};
 use crate::config;
 use crate::limits::{PROJECT_FILE_MAX_BYTES, UNITY_FILES_MAX};
+use crate::platform::filesystem::is_missing;
 use crate::platform::host::{Host as _, RealHost};
 use crate::protocol::dialect;
 use crate::protocol::text::clean;
@@ -113,7 +114,7 @@ impl Site {
     fn in_manifest(&self) -> Option<Obstacle> {
         let bytes = match self.read("Packages/manifest.json") {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) if is_missing(&error) => return None,
             Err(error) => return Some(Obstacle::BadManifest(error.to_string())),
         };
         let manifest: Value = match serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes)) {

@@ -68,10 +68,13 @@ fn millis(millis: u64) -> String {
     user_text::seconds(Duration::from_millis(millis))
 }
 
+/// The age of what has just begun.
+const NOW: &str = "now";
+
 /// Describes an age, rounded so that the text does not change all the time.
 fn age(span: Duration) -> String {
     match span.as_secs() {
-        0 => "now".to_owned(),
+        0 => NOW.to_owned(),
         seconds @ 1..=119 => format!("{seconds} s"),
         seconds @ 120..=7199 => format!("{} min", seconds / 60),
         seconds @ 7200..=172_799 => format!("{} h", seconds / 3600),
@@ -165,8 +168,9 @@ impl Screen<'_> {
         } else if gateway.is_old(self.now) {
             format!("old: {} ago", age(gateway.age(self.now)))
         } else {
-            let why = gateway.editor.why.as_deref().unwrap_or(&gateway.editor.state);
-            format!("{} {}", words(why), age(gateway.grown(gateway.editor.since_ms, self.now)))
+            let state = user_text::connection_state(&gateway.editor.state, false);
+            let why = gateway.editor.why.as_deref().map_or(state, words);
+            format!("{why} {}", age(gateway.grown(gateway.editor.since_ms, self.now)))
         };
         let calls = match (gateway.queue.held, gateway.queue.running) {
             _ if gateway.unreadable || gateway.is_old(self.now) => String::new(),
@@ -245,8 +249,13 @@ impl Screen<'_> {
         let editor = &gateway.editor;
         let why = editor.why.as_deref().map(|why| format!(": {}", words(why))).unwrap_or_default();
         let still = editor.still.as_ref().map(|still| format!(", but {}", still.says)).unwrap_or_default();
-        let mut text =
-            format!("{}{why}{still}, {}", words(&editor.state), age(gateway.grown(editor.since_ms, self.now)));
+        let state =
+            user_text::connection_state(&editor.state, editor.still.as_ref().is_some_and(|still| !still.may_work));
+        let comma = if why.is_empty() { "" } else { "," };
+        let mut text = match age(gateway.grown(editor.since_ms, self.now)) {
+            now if now == NOW => format!("{state}{why}, {now}{still}"),
+            age => format!("{state}{why}{comma} for {age}{still}"),
+        };
         for (name, value) in [("port", editor.port.map(u32::from)), ("pid", editor.pid)] {
             if let Some(value) = value {
                 text.push_str(&format!("  {name} {value}"));

@@ -76,6 +76,8 @@ pub struct Editor {
 pub struct Still {
     /// A description for people.
     pub says: String,
+    /// Whether the editor may be at work all the same.
+    pub may_work: bool,
 }
 
 /// The last heartbeat of an editor.

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::{
     BadGreeting, BadMessage, BadOutcomes, Companion, EditorAnswer, EditorTool, EncodeError, Greeted, Heartbeat, Hello,
     Inbound, JournalKey, JournalOutcome, ListStep, Order, PackageTool, PreparedCall, ProjectFacts, ProjectFile,
-    ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, WireId,
+    ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, UnreadableCalls, WireId,
 };
 use crate::protocol::framing::Framer;
 
@@ -66,6 +66,14 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// is none.
     fn package_tool(&self, _name: &str) -> Option<PackageTool> {
         None
+    }
+    /// Returns the names of the tools that a call of this tool would call in the editor, by the editor's own names. Most tools call
+    /// none.
+    ///
+    /// # Errors
+    /// [`UnreadableCalls`]: the arguments have a form in which the tools cannot be found.
+    fn tools_within(&self, _tool: &str, _arguments: &RawValue) -> Result<Vec<String>, UnreadableCalls> {
+        Ok(Vec::new())
     }
     /// The prefix of log names for this tool, if the package keeps a log for each operation. The end time is appended.
     fn log_prefix(&self, _tool: &str) -> Option<&'static str> {

@@ -39,7 +39,8 @@ pub use self::orders::*;
 pub use self::project::*;
 pub use self::properties::*;
 pub use self::tools::*;
-pub use other_names::{OtherArgument, OtherName, translated};
+pub use holdfast::UnreadableCalls;
+pub use other_names::{OtherArgument, OtherName, names_elsewhere, translated};
 
 /// Dialects that a project may use, the preferred one first.
 pub type Dialects = &'static [&'static dyn Dialect];

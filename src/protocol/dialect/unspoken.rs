@@ -60,8 +60,8 @@ impl Unspoken {
     /// Returns the text for a project that has this package and none that holdfast supports. It ends with the fix.
     pub fn says(&self) -> String {
         format!(
-            "The project has {} ({}), which holdfast does not speak; use that package's own server, or place holdfast's own package \
-             beside it (`holdfast unity install`).",
+            "The project has {} ({}), which holdfast does not speak; place holdfast's own package beside it (`holdfast unity \
+             install`).",
             self.title, self.id
         )
     }

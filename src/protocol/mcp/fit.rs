@@ -208,7 +208,7 @@ fn media_content(raw: &RawValue) -> Option<(String, String)> {
 pub const EXTENSIONS: [&str; 11] = ["png", "jpg", "gif", "webp", "svg", "wav", "mp3", "ogg", "flac", "webm", "bin"];
 
 /// Returns the usual file extension for this media type, or `bin` for an unknown one.
-fn extension(mime: &str) -> &'static str {
+pub fn extension(mime: &str) -> &'static str {
     match mime {
         "image/png" => "png",
         "image/jpeg" => "jpg",

@@ -32,6 +32,7 @@ pub use editor_argument::{EDITOR_ARGUMENT, EDITOR_META, NotText, alternatives, e
 pub use fit::{LeftOut, cut_text, fits, left_out};
 pub use gateway_tool_schemas::{GatewayCall, GatewayTool};
 pub use handshake::{INSTRUCTIONS, ProtocolVersion, ServerInfo, initialize_result};
+pub use names::names_in_unions;
 pub use notify::{list_changed, progress};
 pub use prompts::{GetPrompt, Prompt, prompt_result, prompts_list_result};
 pub use request::{

@@ -12,6 +12,7 @@
 //! In a union of several editors' tools, a name that means different tools gets `_` and the editor's name as well.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use crate::limits::{EDITOR_SUFFIX_MAX_BYTES, TOOL_NAME_MAX_BYTES};
 
@@ -63,6 +64,20 @@ pub(super) fn of_editor(name: &str, editor: &str, taken: &mut HashSet<String>) -
         round += 1;
     }
     listed
+}
+
+/// Returns the names under which a union of several editors' tools may list this tool of this project's editor. Which one it is
+/// depends on the other editors: their names decide how many folders are in this one's.
+pub fn names_in_unions(name: &str, project: &Path) -> Vec<String> {
+    let folders: Vec<String> = project.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    let mut taken = HashSet::new();
+    let mut names = Vec::new();
+    for from in 0..folders.len() {
+        let editor = folders.get(from..).unwrap_or_default().join("/");
+        // The second one is what it is called if another tool has the first name already.
+        names.extend([of_editor(name, &editor, &mut taken), of_editor(name, &editor, &mut taken)]);
+    }
+    names
 }
 
 /// Returns a name with every character replaced that a name may not have.

@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::limits::{
-    DESCRIPTION_MAX_BYTES, LOG_FIELD_MAX_BYTES, TOOL_SCHEMA_MAX_BYTES, TOOLS_LIST_MAX_BYTES, TOOLS_MAX,
+    DESCRIPTION_MAX_BYTES, LOG_FIELD_MAX_BYTES, LOG_NAME_MAX_BYTES, TOOL_SCHEMA_MAX_BYTES, TOOLS_LIST_MAX_BYTES,
+    TOOLS_MAX,
 };
 use crate::protocol::dialect::{Annotations, EditorTool, InputSchema};
 use crate::protocol::jsonrpc::RpcError;
@@ -37,7 +38,7 @@ pub struct Entry {
 impl Entry {
     /// What rules compare of the tool.
     pub fn facts(&self) -> ToolFacts<'_> {
-        ToolFacts { names: self.names(), annotations: &self.tool.annotations, group: self.tool.group.as_deref() }
+        ToolFacts::new(self.names(), &self.tool.annotations, self.tool.group.as_deref())
     }
 
     /// All the names that the tool has: for clients, in the editor, and in other packages.
@@ -167,6 +168,15 @@ impl Catalogue {
         &self.entries
     }
 
+    /// What rules compare of all tools of an editor that has these, with those that clients do not get.
+    pub fn facts_of<'a>(&'a self, all: &'a [Arc<EditorTool>]) -> Vec<ToolFacts<'a>> {
+        let listed: HashSet<&str> = self.entries.iter().map(|entry| entry.tool.name.as_str()).collect();
+        let others = all.iter().filter(|tool| !listed.contains(tool.name.as_str()));
+        let others =
+            others.map(|tool| ToolFacts::new(vec![tool.name.as_str()], &tool.annotations, tool.group.as_deref()));
+        self.entries.iter().map(Entry::facts).chain(others).collect()
+    }
+
     /// The names of the editors, if the list is a union of several editors' tools.
     pub fn editors(&self) -> &[String] {
         &self.editors
@@ -181,7 +191,8 @@ impl Catalogue {
     /// not a tool error.
     pub fn unknown_tool(&self, name: &str, audience: Audience) -> RpcError {
         let own = GatewayTool::ALL.iter().map(|tool| tool.name());
-        let meant = nearest(name, self.entries.iter().map(|entry| entry.name.as_str()).chain(own));
+        let names = self.entries.iter().map(|entry| entry.name.as_str()).chain(own);
+        let meant = self.behind_a_prefix(name).or_else(|| nearest(name, names));
         let meant = meant.map(|meant| format!(" Did you mean `{meant}`?")).unwrap_or_default();
         let list = match audience {
             Audience::Agent => "tools/list has the names.",
@@ -191,6 +202,30 @@ impl Catalogue {
             "Unity's current tool list has no tool `{}`; nothing was executed.{meant} {list}",
             cut_with_ellipsis(name, LOG_FIELD_MAX_BYTES)
         ))
+    }
+
+    /// The listed tool whose name, in some spelling, is this one or its end: clients and models put the name of a server before a
+    /// name, as in `mcp__unity__run_tests`. The longest end counts.
+    fn behind_a_prefix(&self, name: &str) -> Option<&str> {
+        if name.len() > LOG_NAME_MAX_BYTES {
+            return None;
+        }
+        let plain =
+            |name: &str| name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+        let own = GatewayTool::ALL.iter().map(|tool| (tool.name(), vec![tool.name()]));
+        let theirs = self.entries.iter().map(|entry| {
+            let facts = entry.facts();
+            (entry.name.as_str(), [facts.names, facts.elsewhere].concat())
+        });
+        let known: Vec<(&str, Vec<String>)> =
+            theirs.chain(own).map(|(name, all)| (name, all.into_iter().map(plain).collect())).collect();
+        let ends = name.match_indices([':', '/', '.', '_']).map(|(at, mark)| &name[at + mark.len()..]);
+        [name]
+            .into_iter()
+            .chain(ends)
+            .map(plain)
+            .filter(|end| !end.is_empty())
+            .find_map(|end| known.iter().find(|(_, all)| all.contains(&end)).map(|(name, _)| *name))
     }
 
     /// The tools that could not be listed: the editor's name (cut for a log) and the reason. Hidden development tools are not

@@ -6,7 +6,7 @@ use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::limits::POLICY_RULE_MAX_BYTES;
-use crate::protocol::dialect::Annotations;
+use crate::protocol::dialect::{Annotations, names_elsewhere};
 
 /// The annotation that a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
@@ -42,12 +42,23 @@ enum What {
 /// What rules compare of one tool.
 #[derive(Debug, Clone)]
 pub struct ToolFacts<'a> {
-    /// All the names that the tool has. A rule on one of them binds the tool.
+    /// All the names that the tool has here. A rule on one of them binds the tool.
     pub names: Vec<&'a str>,
+    /// The names that a tool like it has in other packages. A rule that refuses one of them refuses the tool; a rule that allows
+    /// one allows nothing here.
+    pub elsewhere: Vec<&'static str>,
     /// The tool's annotations.
     pub annotations: &'a Annotations,
     /// The group that the tool's package puts it in, if it has groups.
     pub group: Option<&'a str>,
+}
+
+impl<'a> ToolFacts<'a> {
+    /// What is known of a tool with these names.
+    pub fn new(names: Vec<&'a str>, annotations: &'a Annotations, group: Option<&'a str>) -> Self {
+        let elsewhere = names_elsewhere(&names);
+        Self { names, elsewhere, annotations, group }
+    }
 }
 
 /// What an annotation rule about a group begins with, behind the `@`.
@@ -112,6 +123,25 @@ impl Pattern {
             (None, _) => What::Name(text.chars().collect()),
         };
         Ok(Self { text: text.to_owned(), what })
+    }
+
+    /// Whether the rule refuses this tool, if it stands in a list of what is refused. `more`: further names of the tool.
+    pub(super) fn refuses(&self, tool: &ToolFacts<'_>, more: &[String]) -> bool {
+        let further = || tool.elsewhere.iter().copied().chain(more.iter().map(String::as_str));
+        self.matches(tool) || matches!(&self.what, What::Name(pattern) if further().any(|name| matches(pattern, name)))
+    }
+
+    /// The group that the rule is about, with the sign before it; `None` if it is about none.
+    pub(super) fn group(&self) -> Option<(&'static str, &str)> {
+        match &self.what {
+            What::Group { name, holds } => Some((if *holds { "" } else { "!" }, name)),
+            What::Name(_) | What::Annotation { .. } => None,
+        }
+    }
+
+    /// Whether the rule is on a name, and matches this one.
+    pub(super) fn is_on(&self, name: &str) -> bool {
+        matches!(&self.what, What::Name(pattern) if matches(pattern, name))
     }
 
     /// Whether the rule matches this tool.

@@ -9,7 +9,7 @@ fn patterns(texts: &[&str]) -> Vec<Pattern> {
 }
 
 fn tool<'a>(names: &[&'a str], annotations: &'a Annotations) -> ToolFacts<'a> {
-    ToolFacts { names: names.to_vec(), annotations, group: None }
+    ToolFacts::new(names.to_vec(), annotations, None)
 }
 
 fn policy(deny: &[&str], allow: &[&str]) -> Policy {
@@ -141,7 +141,7 @@ fn the_rules_can_be_read_back() {
 #[test]
 fn a_rule_on_a_group_binds_the_tools_of_that_group() {
     let reads = reads();
-    let of = |group| ToolFacts { group, annotations: &reads, names: vec!["inspect"] };
+    let of = |group| ToolFacts::new(vec!["inspect"], &reads, group);
     let names = |rule: &str, group| Pattern::parse(rule).unwrap().matches(&of(group));
     for (group, is, is_not) in [(Some("Scenes"), true, false), (Some("Assets"), false, true), (None, false, true)] {
         assert_eq!((names("@group:scenes", group), names("!@group:Scenes", group)), (is, is_not), "{group:?}");
@@ -200,4 +200,51 @@ fn a_policy_hides_what_was_not_chosen_and_what_it_denies_only_if_that_is_wanted(
     assert!(hides(&policy, "a") && !hides(&policy, "b"));
     policy.refuse_all("a mistake".to_owned());
     assert!(!hides(&policy, "b"), "a mistake hides nothing");
+}
+
+#[test]
+fn a_rule_that_refuses_binds_a_tool_under_its_name_in_a_union() {
+    let project = Path::new("/home/me/games/Castle");
+    let in_castle = Asker { project: Some(project), ..Asker::default() };
+    let refused =
+        |deny: &str, asker: &Asker<'_>| policy(&[deny], &[]).refusal(&unstated_tool(&["look"]), asker).is_some();
+    for name in ["look_Castle", "look_games_Castle", "*_Castle"] {
+        assert!(refused(name, &in_castle), "{name}");
+        assert!(!refused(name, &Asker::default()), "{name}: no such editor");
+    }
+    assert!(!refused("look_Forest", &in_castle));
+    let allows = policy(&[], &["look_Castle"]);
+    assert!(
+        allows.refusal(&unstated_tool(&["look"]), &in_castle).is_some(),
+        "a list of what is allowed counts what it counted"
+    );
+}
+
+#[test]
+fn a_rule_without_a_tool_says_what_may_be_meant() {
+    let mut policy =
+        policy(&["get-logs", "RUN-*", "nothing-*", "holdfast_*", "!@group:Scens", "@idempotent"], &["run_tests", "x"]);
+    policy.choose_in_project("Castle".to_owned(), patterns(&["get_log?"]), "config.toml");
+    let annotations = unstated();
+    let tools = [
+        ToolFacts::new(vec!["get-logs"], &annotations, Some("Scenes")),
+        ToolFacts::new(vec!["run-tests"], &annotations, None),
+    ];
+    let asker = Asker { project: Some(Path::new("/Castle")), ..Asker::default() };
+    let idle = policy.idle(&tools, &asker);
+    let said: Vec<String> = idle.iter().map(idle::Idle::sentence).collect();
+    assert_eq!(
+        said,
+        [
+            "deny \"RUN-*\" (--deny) matches none of this project's 2 tools; did you mean \"run-*\"?",
+            "deny \"nothing-*\" (--deny) matches none of this project's 2 tools",
+            "deny \"holdfast_*\" (--deny) is about holdfast's own tools, which rules neither refuse nor hide",
+            "deny \"!@group:Scens\" (--deny) means every tool, because there is no such group; there are Scenes; did you mean \
+             \"!@group:Scenes\"?",
+            "deny \"@idempotent\" (--deny) matches none of this project's 2 tools",
+            "allow \"run_tests\" (--allow) matches none of this project's 2 tools; did you mean \"run-tests\"?",
+            "allow \"x\" (--allow) matches none of this project's 2 tools",
+            "tools \"get_log?\" (config.toml) matches none of this project's 2 tools; did you mean \"get-log?\"?",
+        ]
+    );
 }

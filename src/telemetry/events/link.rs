@@ -149,6 +149,11 @@ impl Events {
         tracing::debug!(event = "request_unsent", link = self.link(), port, why = %clean(why));
     }
 
+    /// A rule on tools matches none of the editor's tools.
+    pub fn rule_matches_nothing(&self, says: &str) {
+        tracing::warn!(event = "rule_matches_nothing", link = self.link(), says = %clean(says));
+    }
+
     /// The editor sent bytes that violate its protocol.
     pub fn frame_error(&self, epoch: Epoch, fault: &'static str, what: &str) {
         tracing::warn!(event = "frame_error", link = self.link(), epoch = epoch.0, fault, what = %clean(what));

@@ -4,7 +4,7 @@ use super::HoldfastFace;
 use super::tools::Turn;
 use crate::conformance::{self, FIXTURES};
 use crate::json::{self, Object, quoted};
-use crate::spec::{Kind, MORE_PARAM, Param, Tool, ToolSpec, number, text};
+use crate::spec::{Kind, MORE_PARAM, Param, Tool, ToolSpec, array, number, text};
 use crate::tools::{Arguments, TEST_TOOLS};
 use crate::uloop::catalogue::EARLIER;
 use crate::work::{Begun, Fault};
@@ -19,6 +19,21 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Scenes", &["get-hierarchy", "find-game-objects"]),
     ("Assets", &["unity-search", "get-provider-details"]),
     ("Tests", &["run-tests"]),
+];
+/// The names that some of the package's tools have in other packages, as the package announces them.
+const OTHER_NAMES: [(&str, &str); 3] = [
+    (
+        "get-logs",
+        r#"[{"name":"read_console_logs","arguments":[{"from":"count","to":"MaxCount","values":{},"adds":{}},{"from":"filter","to":"LogType","values":{"all":"All","errors":"Error","warnings":"Warning"},"adds":{}}]}]"#,
+    ),
+    (
+        "execute-menu-item",
+        r#"[{"name":"execute_menu_item","arguments":[{"from":"path","to":"MenuItemPath","values":{},"adds":{}}]}]"#,
+    ),
+    (
+        "run-tests",
+        r#"[{"name":"run-tests","arguments":[{"from":"SaveBeforeRun","to":"SaveScenes","values":{},"adds":{}}]}]"#,
+    ),
 ];
 /// The setting that blocks tools.
 pub(crate) const BLOCKED_SETTING: &str = "AllowMenuItemExecution";
@@ -121,7 +136,8 @@ const fn own(name: &'static str, about: &'static str, params: &'static [Param]) 
 }
 
 /// Tools that demonstrate the protocol.
-static SHOWN: [ToolSpec; 6] = [
+static SHOWN: [ToolSpec; 7] = [
+    own("batch", "Makes several calls, in order.", &[array("Calls", "The calls")]),
     own("hold-parallel", "Answers when the person who steers the fake editor releases it; others run beside it.", &[]),
     own(
         "steps",
@@ -190,6 +206,10 @@ pub(crate) fn entry(tool: &Tool, traits: &Traits, blocked: bool) -> String {
         .flag("resumable", traits.resumable)
         .flag("developmentOnly", tool.spec.development)
         .raw("blocked", &if blocked { quoted(BLOCKED) } else { "null".to_owned() });
+    let entry = match OTHER_NAMES.iter().find(|(name, _)| *name == tool.name) {
+        Some((_, names)) => entry.raw("otherNames", names),
+        None => entry,
+    };
     let group = GROUPS.iter().find(|(_, tools)| tools.contains(&tool.name.as_str()));
     match group {
         Some((group, _)) => entry.text("group", group).finish(),

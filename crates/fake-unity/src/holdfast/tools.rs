@@ -9,7 +9,7 @@ use crate::json::{self, Object};
 use crate::model::Editor;
 use crate::spec::ToolSpec;
 use crate::tools::{self, Arguments};
-use crate::work::{Begun, Done};
+use crate::work::{Begun, Done, Fault};
 use crate::work::{NextPort, Order};
 
 /// What a tool knows about the call that it runs for.
@@ -68,6 +68,7 @@ pub(crate) fn run(turn: &Turn, spec: &'static ToolSpec, arguments: &Arguments, r
             Begun::ok(Object::new().number("Samples", 4))
         }
         "off-main" => Begun::ok(Object::new().text("Echo", &arguments.text("text").unwrap_or_default())),
+        "batch" => batch(turn, arguments),
         "place" => Begun::ok(Object::new().raw("Given", &arguments.json())),
         conformance::PROGRESS_TOOL => told(turn),
         name if conformance::text(name).is_some() => {
@@ -76,6 +77,29 @@ pub(crate) fn run(turn: &Turn, spec: &'static ToolSpec, arguments: &Arguments, r
         }
         _ => tools::begin(editor, spec, arguments).unwrap_or_else(|| Begun::ok(tools::plausible(spec))),
     }
+}
+
+/// Makes the calls in order, as the package does: it runs the tools by itself. Only tools that end at once can be in it.
+fn batch(turn: &Turn, arguments: &Arguments) -> Begun {
+    let given: serde_json::Value = serde_json::from_str(&arguments.json()).unwrap_or_default();
+    let member = |of: &serde_json::Value, name: &str| {
+        let found = of.as_object().into_iter().flatten().find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.clone()).unwrap_or_default()
+    };
+    let calls = member(&given, "Calls").as_array().cloned().unwrap_or_default();
+    for call in &calls {
+        let (name, given) = (member(call, "Tool"), member(call, "Arguments"));
+        let tool = turn.editor.state().tools.iter().find(|tool| Some(tool.name.as_str()) == name.as_str()).cloned();
+        let Some(tool) = tool else { return Begun::fault(Fault::Refused(format!("There is no tool {name}"))) };
+        let arguments = match Arguments::read(&tool.name, tool.spec, Some(&given.to_string())) {
+            Ok(arguments) => arguments,
+            Err(fault) => return Begun::fault(fault),
+        };
+        if let Some(Begun::Later(_)) = tools::begin(&turn.editor, tool.spec, &arguments) {
+            return Begun::fault(Fault::Refused(format!("{name} is called by itself, not in a batch")));
+        }
+    }
+    Begun::ok(Object::new().flag("Success", true).text("Message", "The calls are done"))
 }
 
 /// Returns the fixed text of a tool of the conformance suite as the tool's result. The result of the tool that fails is an object

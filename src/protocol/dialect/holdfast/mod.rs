@@ -6,6 +6,7 @@
 //! the package's own tests read them too.
 
 mod answer;
+mod batch;
 mod greeting;
 mod journal;
 mod order;
@@ -29,6 +30,8 @@ use super::{
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, HOLDFAST_REQUEST_MAX_BYTES, HOLDFAST_WINDOW, TOOL_TIMEOUT_MAX};
 use crate::protocol::framing::Framer;
 use crate::protocol::framing::content_length::ContentLength;
+
+pub use batch::UnreadableCalls;
 
 static PROPERTIES: Properties = Properties {
     window: HOLDFAST_WINDOW,
@@ -99,6 +102,10 @@ impl Dialect for Holdfast {
         arguments: &RawValue,
     ) -> PreparedCall {
         prepare(sending, tool, arguments)
+    }
+
+    fn tools_within(&self, tool: &str, arguments: &RawValue) -> Result<Vec<String>, UnreadableCalls> {
+        if tool == batch::TOOL { batch::tools(arguments) } else { Ok(Vec::new()) }
     }
 
     fn read_answer(&self, reply: Reply) -> EditorAnswer {

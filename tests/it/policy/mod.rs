@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
+mod names;
+
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,6 +18,7 @@ use holdfast::protocol::dialect;
 use holdfast::protocol::ids::SessionId;
 use holdfast::protocol::policy::{Pattern, Policy};
 use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -125,9 +128,13 @@ async fn an_allow_list_admits_only_what_it_names_and_never_touches_our_own_tools
 #[tokio::test(start_paused = true)]
 async fn what_an_earlier_sessions_list_says_decides_nothing() {
     let (it, _unity) = connected(denying(&["count"])).await;
-    assert!(it.parts.tools.refusal_at_once("count", SessionId::STDIO).is_some());
+    assert!(it.parts.tools.refusal_at_once("count", RawValue::NULL, SessionId::STDIO).is_some());
     it.parts.tools.published.send_modify(|published| published.source = Source::Disk);
-    assert_eq!(it.parts.tools.refusal_at_once("count", SessionId::STDIO), None, "it waits for the live list");
+    assert_eq!(
+        it.parts.tools.refusal_at_once("count", RawValue::NULL, SessionId::STDIO),
+        None,
+        "it waits for the live list"
+    );
     it.close().await;
 }
 

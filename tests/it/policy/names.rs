@@ -1,0 +1,185 @@
+//! A rule binds a tool under each name that it has in any package, through the program: five packages, with deny and with allow.
+
+use crate::binary::{Done, Place, Server, Unity, text, words};
+use serde_json::{Value, json};
+
+/// A package, a tool of it, arguments of a call, and names that such a tool has elsewhere.
+const TOOLS: &[(&str, &str, &str, &[&str])] = &[
+    ("turbokettle", "execute_menu_item", r#"{"path":"File/Save"}"#, &["execute-menu-item", "execute-*"]),
+    ("turbokettle", "read_console_logs", "{}", &["get-logs", "get-*"]),
+    ("turbokettle", "get_project_info", "{}", &["editor-state", "get-version"]),
+    ("uloop", "execute-dynamic-code", r#"{"Code":"return 1;"}"#, &["execute-csharp", "execute_code", "*csharp"]),
+    ("uloop", "control-play-mode", "{}", &["play-mode", "start_game", "stop_?ame"]),
+    ("uloop", "get-logs", "{}", &["read_console_logs"]),
+    ("umcp", "get-logs", "{}", &["read_console_logs"]),
+    ("unity-mcp", "execute_code", r#"{"code":"Debug.Log(1)"}"#, &["execute-csharp", "execute-*"]),
+    ("unity-mcp", "query", r#"{"query":"Debug.Log(1)"}"#, &["execute-csharp", "execute-dynamic-code"]),
+    ("unity-mcp", "start_game", "{}", &["play-mode", "control-play-mode"]),
+    ("holdfast", "execute-menu-item", r#"{"MenuItemPath":"File/Save"}"#, &["execute_menu_item", "execute_*"]),
+    ("holdfast", "get-logs", "{}", &["read_console_logs"]),
+];
+
+const DIALECTS: [&str; 5] = ["turbokettle", "uloop", "umcp", "unity-mcp", "holdfast"];
+
+/// An editor of one package, and the flags that lead to it.
+struct Stage {
+    place: Place,
+    unity: Unity,
+    flags: Vec<String>,
+}
+
+impl Stage {
+    async fn of(dialect: &str) -> Self {
+        let place = Place::new();
+        let project = place.path("Castle");
+        let unity = Unity::start(&place, &["--project", text(&project), "--dialect", dialect]).await;
+        let mut flags: Vec<String> = ["--project", text(&project), "--dialect", dialect].map(str::to_owned).into();
+        if dialect != "holdfast" {
+            flags.extend(["--port".to_owned(), unity.at()]);
+        }
+        Self { place, unity, flags }
+    }
+
+    fn flags(&self) -> Vec<&str> {
+        self.flags.iter().map(String::as_str).collect()
+    }
+
+    async fn run(&self, words: &[&str]) -> Done {
+        self.place.run([words, &self.flags()].concat()).await
+    }
+}
+
+fn is_refused(done: &Done) -> bool {
+    done.code == Some(3) && done.err.contains("policy")
+}
+
+#[tokio::test]
+async fn a_rule_that_refuses_binds_a_tool_under_its_names_in_every_package() {
+    for dialect in DIALECTS {
+        let stage = Stage::of(dialect).await;
+        for (_, tool, arguments, elsewhere) in TOOLS.iter().filter(|(of, ..)| *of == dialect) {
+            let called = stage.run(&["call", tool, arguments]).await;
+            assert!(!is_refused(&called) && called.code != Some(2), "{dialect} {tool}: {called:?}");
+            for rule in elsewhere.iter().chain([tool]) {
+                let denied = stage.run(&["call", tool, arguments, "--deny", rule]).await;
+                assert!(is_refused(&denied), "{dialect} {tool} --deny {rule}: {denied:?}");
+                assert!(denied.err.contains(&format!("deny \"{rule}\" (--deny")), "{denied:?}");
+            }
+            // What is hidden is refused by the same rules.
+            let rule = elsewhere[0];
+            let listed = stage.run(&["tools", "--json", "--hide-denied", "--deny", rule]).await.json();
+            let has = |list: &str, member: &str| {
+                listed[list].as_array().expect("a list").iter().any(|one| one[member] == **tool)
+            };
+            assert!(has("hidden", "tool") && !has("tools", "name"), "{dialect} {tool} {rule}: {listed:#}");
+            assert_eq!(listed["rules_without_tools"], json!([]), "{dialect} {rule}");
+        }
+        stage.unity.quit().await;
+    }
+}
+
+#[tokio::test]
+async fn a_rule_that_allows_admits_nothing_under_a_name_of_another_package() {
+    for dialect in DIALECTS {
+        let stage = Stage::of(dialect).await;
+        for (_, tool, arguments, elsewhere) in TOOLS.iter().filter(|(of, ..)| *of == dialect) {
+            let allowed = stage.run(&["call", tool, arguments, "--allow", tool]).await;
+            assert!(!is_refused(&allowed), "{dialect} {tool}: {allowed:?}");
+            let other = stage.run(&["call", tool, arguments, "--allow", elsewhere[0]]).await;
+            // Only our own package announces that its tools take other names; then either name allows the tool.
+            assert_eq!(
+                is_refused(&other),
+                dialect != "holdfast",
+                "{dialect} {tool} --allow {}: {other:?}",
+                elsewhere[0]
+            );
+        }
+        stage.unity.quit().await;
+    }
+}
+
+#[tokio::test]
+async fn the_rules_of_every_file_bind_under_other_names_and_the_stricter_one_wins() {
+    let stage = Stage::of("turbokettle").await;
+    let file = stage.place.write("rules.toml", "[policy]\ndeny = ['execute-*']\n");
+    let call = ["call", "execute_menu_item", r#"{"path":"File/Save"}"#];
+    let by_file = stage.run(&[&call[..], &["--config", text(&file), "--allow", "execute_menu_item"]].concat()).await;
+    assert!(is_refused(&by_file) && by_file.err.contains("rules.toml"), "{by_file:?}");
+    let of_project = stage.place.write("Castle/holdfast.toml", "[policy]\ndeny = ['execute-menu-item']\n");
+    let by_project = stage.run(&[&call[..], &["--allow", "execute_menu_item"]].concat()).await;
+    assert!(is_refused(&by_project) && by_project.err.contains("holdfast.toml"), "{by_project:?}");
+    std::fs::remove_file(of_project).expect("it was written");
+    // A choice is a list of what is allowed: the name of another package chooses nothing.
+    let chosen = "[projects.Castle]\ntools = ['execute-menu-item', 'read_console_logs']\n";
+    let chosen = stage.place.write("chosen.toml", chosen);
+    let left_out = stage.run(&[&call[..], &["--config", text(&chosen)]].concat()).await;
+    assert!(left_out.code == Some(3) && left_out.err.contains("not among the tools chosen"), "{left_out:?}");
+    stage.unity.quit().await;
+}
+
+#[tokio::test]
+async fn a_batch_calls_no_tool_that_a_call_may_not() {
+    let stage = Stage::of("holdfast").await;
+    let flags = stage.flags();
+    let count = |key: &str| json!({"Calls": [{"Tool": "echo"}, {"tool": "count", "Arguments": {"key": key}}]});
+    let runs = async |server: &mut Server, key: &str| {
+        let result = server.call("runs", json!({"key": key})).await;
+        serde_json::from_str::<Value>(words(&result)).expect("JSON")["Runs"].clone()
+    };
+    let mut free = Server::start(&stage.place, &flags).await;
+    free.status_that("ready", |status| status["editor"]["ready"] == true).await;
+    free.call("batch", count("free")).await;
+    assert_eq!(runs(&mut free, "free").await, 1, "the batch runs what is in it");
+    let rules = [["--deny", "count"], ["--deny", "c*t"], ["--allow", "batch,runs,echo"], ["--deny", "count,nothing"]];
+    for rules in rules {
+        let rule = rules.join(" ");
+        let mut bound = Server::start(&stage.place, &[&flags[..], &rules].concat()).await;
+        let result = bound.call("batch", count(&rule)).await;
+        assert_eq!(result["isError"], true, "{rule}: {result}");
+        let says = words(&result);
+        assert!(says.starts_with("Not executed") && says.contains("policy refuses it"), "{rule}: {says}");
+        assert_eq!(runs(&mut free, &rule).await, 0, "{rule}");
+        bound.end().await;
+    }
+    free.end().await;
+    stage.unity.quit().await;
+}
+
+#[tokio::test]
+async fn a_rule_that_matches_nothing_is_told_by_each_command_and_by_the_log_once() {
+    let stage = Stage::of("uloop").await;
+    let flags = stage.flags();
+    let deny = ["--deny", "nothing-*", "--deny", "get_logs", "--deny", "count", "--deny", "@group:Scenes"];
+    let told = stage.run(&[&["tools"][..], &deny].concat()).await;
+    assert_eq!(told.code, Some(0), "{told:?}");
+    let said = told.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for says in
+        ["deny \"nothing-*\" (--deny", "matches none of this project's", "did you mean \"get-logs\"?", "in no groups"]
+    {
+        assert!(said.contains(says), "{says}: {said}");
+    }
+    assert!(!said.contains("! deny \"count\""), "{said}");
+    let found = stage.run(&[&["doctor", "--json"][..], &deny].concat()).await.json();
+    let list = found["findings"].as_array().expect("a list");
+    let rules: Vec<&Value> = list.iter().filter(|one| one["about"] == "rules").collect();
+    assert_eq!(rules.len(), 3, "{found:#}");
+    assert!(rules.iter().any(|one| one["mend"].as_str().is_some_and(|fix| fix.contains("get-logs"))), "{rules:#?}");
+
+    let mut server = Server::start(&stage.place, &[&flags[..], &deny, &["--log", "info"]].concat()).await;
+    server.status_that("ready", |status| status["editor"]["ready"] == true).await;
+    for _ in 0..2 {
+        server.request("tools/list", json!({})).await;
+    }
+    let (_, log) = server.end().await;
+    assert_eq!(log.matches("rule_matches_nothing").count(), 3, "{log}");
+    assert_eq!(log.matches("nothing-*").count(), 1, "{log}");
+    stage.unity.quit().await;
+
+    let empty = Place::new();
+    let project = empty.project("Empty");
+    for command in [&["tools"][..], &["doctor", "-v"]] {
+        let done = empty.run([command, &["--deny", "nothing-*", "--project", text(&project)]].concat()).await;
+        let said = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("rules could not be compared"), "{command:?}: {said}");
+    }
+}
