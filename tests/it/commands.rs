@@ -510,6 +510,7 @@ fn all_files(root: &std::path::Path) -> std::collections::BTreeMap<String, Vec<u
         }
     }
     files
+}
 
 #[tokio::test]
 async fn doctor_tells_one_cause_once_leads_to_our_package_and_writes_nothing() {
