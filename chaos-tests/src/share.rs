@@ -16,10 +16,11 @@ pub fn shared() -> bool {
 
 /// The numbers from `from` on that are this package's: `alone` of them if it has all to itself, else its turns of `together`.
 pub fn turns(package: FakeDialect, from: u64, alone: u64, together: u64) -> Vec<u64> {
-    if !shared() {
-        return (from..from + alone).collect();
-    }
-    let turn = PACKAGES.iter().position(|one| *one == package).unwrap_or_default();
+    if shared() { turns_of(package, from, together) } else { (from..from + alone).collect() }
+}
+
+fn turns_of(package: FakeDialect, from: u64, together: u64) -> Vec<u64> {
+    let turn = PACKAGES.iter().position(|one| *one == package).expect("every package has its turn");
     (from..from + together).skip(turn).step_by(PACKAGES.len()).collect()
 }
 
@@ -34,4 +35,18 @@ pub fn package(name: &str) -> FakeDialect {
 /// `alone`, or a fifth of `together`.
 pub fn share(alone: u64, together: u64) -> u64 {
     if shared() { together.div_ceil(PACKAGES.len() as u64) } else { alone }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_one_packages_turn_and_no_package_has_more_than_its_share() {
+        let shares: Vec<Vec<u64>> = PACKAGES.iter().map(|package| turns_of(*package, 7, 1001)).collect();
+        let mut all = shares.concat();
+        all.sort_unstable();
+        assert_eq!(all, (7..1008).collect::<Vec<u64>>());
+        assert!(shares.iter().all(|share| [200, 201].contains(&share.len())));
+    }
 }
