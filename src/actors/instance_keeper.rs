@@ -4,7 +4,8 @@
 //! every few seconds, and earlier when the link, a call or a machine changes state, but at most twice a second. It is removed at
 //! exit. The lock of a record shows whether its process was killed ([`crate::storage::locked_record`]).
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -14,7 +15,9 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::gateway_tools::GatewayTools;
 use super::parts::Parts;
+use crate::core::user_text;
 use crate::limits::{FLUSH_MAX, RUN_RECORD_BUSY_EVERY, RUN_RECORD_EVERY, RUN_RECORD_MAX_BYTES, RUN_RECORD_SPACING};
+use crate::runtime::environment::Environment;
 use crate::storage::instance_record;
 use crate::storage::locked_record::{self, StateRecord};
 
@@ -79,18 +82,15 @@ impl HubRecord {
 }
 
 async fn renew_hub(parts: Arc<Parts>, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
-    let record = match StateRecord::claim(&parts.env.host, path).await {
-        Ok(record) => record,
-        Err(error) => return parts.env.events.trouble_with("run_record", &error.to_string()),
-    };
+    let mut renewed = Instant::now();
+    let Some(record) = claimed(&parts.env, &path, &mut stopped, &mut renewed).await else { return };
     loop {
         let snapshots = hub_snapshots(&parts);
         let bytes = serde_json::to_vec(&snapshots).unwrap_or_default();
         // With very many calls and machines a record may be too long to be read back.
-        if bytes.len() <= RUN_RECORD_MAX_BYTES
-            && let Err(error) = record.write(&parts.env.host, bytes).await
-        {
-            parts.env.events.trouble_with("run_record", &error.to_string());
+        if bytes.len() <= RUN_RECORD_MAX_BYTES {
+            let written = record.write(&parts.env.host, bytes).await;
+            note(&parts.env, written, &mut renewed);
         }
         tokio::select! {
             biased;
@@ -104,6 +104,36 @@ async fn renew_hub(parts: Arc<Parts>, path: PathBuf, mut stopped: oneshot::Recei
             } => {}
         }
     }
+}
+
+/// Claims the record, as soon as the folder can be written. `None` once `stopped`.
+async fn claimed(
+    env: &Environment,
+    path: &Path,
+    stopped: &mut oneshot::Receiver<()>,
+    renewed: &mut Instant,
+) -> Option<StateRecord> {
+    loop {
+        match StateRecord::claim(&env.host, path.to_path_buf()).await {
+            Ok(record) => return Some(record),
+            Err(error) => note(env, Err(error), renewed),
+        }
+        tokio::select! {
+            biased;
+            _ = &mut *stopped => return None,
+            () = sleep(RUN_RECORD_EVERY) => {}
+        }
+    }
+}
+
+/// Remembers whether the record could be written. `renewed`: when it was written last.
+fn note(env: &Environment, written: io::Result<()>, renewed: &mut Instant) {
+    match &written {
+        Ok(()) => *renewed = Instant::now(),
+        Err(error) => env.events.trouble_with("run_record", &error.to_string()),
+    }
+    let problem = written.err().map(|error| user_text::record_is_old(renewed.elapsed(), &error.to_string()));
+    env.health.set_problem("run_record", problem);
 }
 
 /// Returns a snapshot of each open session of a hub, if its client has opened it.
@@ -129,16 +159,12 @@ async fn renew(seen: GatewayTools, path: PathBuf, mut stopped: oneshot::Receiver
             changed = link.changed() => if changed.is_err() { return },
         }
     }
-    let record = match StateRecord::claim(&seen.env.host, path).await {
-        Ok(record) => record,
-        Err(error) => return seen.env.events.trouble_with("run_record", &error.to_string()),
-    };
-    let mut reaped = false;
+    let (mut reaped, mut renewed) = (false, Instant::now());
+    let Some(record) = claimed(&seen.env, &path, &mut stopped, &mut renewed).await else { return };
     loop {
         let snapshot = seen.snapshot().to_string();
-        if let Err(error) = record.write(&seen.env.host, snapshot.into_bytes()).await {
-            seen.env.events.trouble_with("run_record", &error.to_string());
-        }
+        let written = record.write(&seen.env.host, snapshot.into_bytes()).await;
+        note(&seen.env, written, &mut renewed);
         // After the first record, so that reaping old records does not delay it.
         if !std::mem::replace(&mut reaped, true)
             && let Some(state) = seen.env.config.state_dir.clone()

@@ -1,6 +1,6 @@
 //! The checks of `holdfast doctor`. Each check returns its findings.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use crate::core::user_text;
 use crate::fsm::bridge::ConnectFailure;
 use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::registry::Source;
-use crate::limits::{DOCTOR_WAIT, FRAME_OLD, LIVENESS_EVERY, LOCK_FILE_OLD, READY_LOOK_EVERY};
+use crate::limits::{DOCTOR_WAIT, FRAME_OLD, LIVENESS_EVERY, LOCK_FILE_OLD, READY_LOOK_EVERY, STATE_PROBE_BYTES};
 use crate::link::LinkView;
 use crate::platform::filesystem;
 use crate::platform::host::{Host as _, Liveness, RealHost, System};
@@ -471,6 +471,9 @@ fn state(config: &Config, look: &Look) -> Vec<Finding> {
         findings.push(catalogue(folder, project, look.survey.dialect, look.survey.facts.package_version.as_deref()));
     }
     findings.extend(instance_record::all(folder).iter().map(gateway));
+    findings.extend(instance_record::unread(folder).into_iter().map(|pid| {
+        Finding::note("gateway", format!("pid {pid} runs, and its record in the state folder cannot be read"))
+    }));
     findings.extend(hub(folder));
     findings
 }
@@ -484,7 +487,13 @@ fn hub(state: &Path) -> Option<Finding> {
         );
         return Some(Finding::note("hub", says));
     }
-    let running = HubFolder::of(state).running()?;
+    let folder = HubFolder::of(state);
+    let Some(running) = folder.running() else {
+        let says = "a hub runs, and what it says of itself (hub/hub.json in the state folder) cannot be read";
+        return folder
+            .is_held()
+            .then(|| Finding::note("hub", says).fix("let this user read that file, or make room on that disk"));
+    };
     let http = running.http.map(|address| format!("; it serves MCP over HTTP at {}", clean(&address)));
     Some(Finding::ok(
         "hub",
@@ -523,14 +532,30 @@ fn writable(folder: &Path) -> Finding {
         return Finding::ok("state", format!("{} is not there yet, and can be made", folder.display()));
     }
     let probe = folder.join(format!("doctor-{}", std::process::id()));
-    match RealHost.write(&probe, b"").and_then(|()| RealHost.remove(&probe)) {
+    // An empty file can be made on a full disk too.
+    match RealHost.write(&probe, &vec![0; STATE_PROBE_BYTES]).and_then(|()| RealHost.remove(&probe)) {
         Ok(()) => Finding::ok("state", format!("{} can be written", folder.display())),
+        Err(error) if is_full(&error) => Finding::problem(
+            "state",
+            format!(
+                "{} cannot take {} KiB more ({error}): a hub sends no call, what runs is shown as it was, and after a crash nobody knows \
+                 what became of its calls",
+                folder.display(),
+                STATE_PROBE_BYTES / 1024
+            ),
+            "make room on that disk, or name a folder on another one with --state-dir",
+        ),
         Err(error) => Finding::problem(
             "state",
             format!("{} cannot be written ({error}): no tools before Unity runs, and no status", folder.display()),
             "let this user write there, or name another folder with --state-dir",
         ),
     }
+}
+
+/// Whether a write failed for want of room: on the disk, or within a limit that is set for this user or process.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
 fn catalogue(folder: &Path, project: &Path, dialect: &dyn Dialect, installed: Option<&str>) -> Finding {
