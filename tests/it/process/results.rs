@@ -67,7 +67,7 @@ fn the_result_of_a_call_is_given_while_its_session_stands_still_and_after_that_w
     for dialect in DIALECTS {
         let room = Room::new();
         let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", dialect]);
-        let _hub = Hub::start(&room);
+        let hub = Hub::start(&room);
         let mut first = open(&room, &[]);
         let mut other = open(&room, &[]);
         first.echoes();
@@ -81,7 +81,7 @@ fn the_result_of_a_call_is_given_while_its_session_stands_still_and_after_that_w
             first.kill();
         }
         // The next hub has it too.
-        drop(_hub);
+        drop(hub);
         let _next = Hub::start(&room);
         let (id, _) = newest(&mut other);
         let told = other.done("holdfast_result", &json!({"call_id": id})).text();
