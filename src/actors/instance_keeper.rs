@@ -82,7 +82,7 @@ impl HubRecord {
 }
 
 async fn renew_hub(parts: Arc<Parts>, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
-    let mut renewed = Instant::now();
+    let mut renewed = Renewed::new();
     let Some(record) = claimed(&parts.env, &path, &mut stopped, &mut renewed).await else { return };
     loop {
         let snapshots = hub_snapshots(&parts);
@@ -90,7 +90,7 @@ async fn renew_hub(parts: Arc<Parts>, path: PathBuf, mut stopped: oneshot::Recei
         // With very many calls and machines a record may be too long to be read back.
         if bytes.len() <= RUN_RECORD_MAX_BYTES {
             let written = record.write(&parts.env.host, bytes).await;
-            note(&parts.env, written, &mut renewed);
+            renewed.note(&parts.env, &written);
         }
         tokio::select! {
             biased;
@@ -111,12 +111,12 @@ async fn claimed(
     env: &Environment,
     path: &Path,
     stopped: &mut oneshot::Receiver<()>,
-    renewed: &mut Instant,
+    renewed: &mut Renewed,
 ) -> Option<StateRecord> {
     loop {
         match StateRecord::claim(&env.host, path.to_path_buf()).await {
             Ok(record) => return Some(record),
-            Err(error) => note(env, Err(error), renewed),
+            Err(error) => renewed.note(env, &Err(error)),
         }
         tokio::select! {
             biased;
@@ -126,14 +126,34 @@ async fn claimed(
     }
 }
 
-/// Remembers whether the record could be written. `renewed`: when it was written last.
-fn note(env: &Environment, written: io::Result<()>, renewed: &mut Instant) {
-    match &written {
-        Ok(()) => *renewed = Instant::now(),
-        Err(error) => env.events.trouble_with("run_record", &error.to_string()),
+/// When the record was written last, and whether it cannot be any more.
+struct Renewed {
+    at: Instant,
+    fails: bool,
+}
+
+impl Renewed {
+    fn new() -> Self {
+        Self { at: Instant::now(), fails: false }
     }
-    let problem = written.err().map(|error| user_text::record_is_old(renewed.elapsed(), &error.to_string()));
-    env.health.set_problem("run_record", problem);
+
+    /// Remembers whether the record could be written, and says so: in the log once.
+    fn note(&mut self, env: &Environment, written: &io::Result<()>) {
+        let fails = std::mem::replace(&mut self.fails, written.is_err());
+        let problem = match written {
+            Ok(()) => {
+                self.at = Instant::now();
+                None
+            }
+            Err(error) => {
+                if !fails {
+                    env.events.trouble_with("run_record", &error.to_string());
+                }
+                Some(user_text::record_is_old(self.at.elapsed(), &error.to_string()))
+            }
+        };
+        env.health.set_problem("run_record", problem);
+    }
 }
 
 /// Returns a snapshot of each open session of a hub, if its client has opened it.
@@ -159,12 +179,12 @@ async fn renew(seen: GatewayTools, path: PathBuf, mut stopped: oneshot::Receiver
             changed = link.changed() => if changed.is_err() { return },
         }
     }
-    let (mut reaped, mut renewed) = (false, Instant::now());
+    let (mut reaped, mut renewed) = (false, Renewed::new());
     let Some(record) = claimed(&seen.env, &path, &mut stopped, &mut renewed).await else { return };
     loop {
         let snapshot = seen.snapshot().to_string();
         let written = record.write(&seen.env.host, snapshot.into_bytes()).await;
-        note(&seen.env, written, &mut renewed);
+        renewed.note(&seen.env, &written);
         // After the first record, so that reaping old records does not delay it.
         if !std::mem::replace(&mut reaped, true)
             && let Some(state) = seen.env.config.state_dir.clone()

@@ -134,30 +134,31 @@ impl Answers {
         }
         let size = mcp::result_size(&result, &profile);
         self.env.events.result_rendered(size);
-        let deliver = move |answers: &Self, result: &ToolResult, size: usize| {
+        let deliver = move |answers: &Self, result: &ToolResult, size: usize, is_whole: bool| {
             // The client of a session that ends may be gone.
             let is_ending = || answers.attached.get(request.session).is_none_or(|client| client.is_ending());
             let owed = || (!runs_on && answers.env.records.is_some() && is_ending()).then_some(Keep::Owed);
-            if let Some(why) = kept.or_else(owed) {
+            if let Some(why) = kept.or_else(owed).filter(|_| is_whole) {
                 answers.keep(call, &mcp::tool_result(result, &with_handshake(profile)), why);
             }
             answers.deliver((call, verdict), request, size, |out| mcp::write_tool_result(out, result, &profile, size));
         };
         let most = self.inline_max(request);
         if size <= most && mcp::fits(&result, &profile) {
-            deliver(self, &result, size);
+            deliver(self, &result, size, true);
             return;
         }
         let answers = Arc::clone(self);
         self.env.health.spawn("result", async move {
             let mut result = answers.fit_or_shelve(call, project, result, profile, most).await;
             let mut size = mcp::result_size(&result, &profile);
-            if most < RESULT_INLINE_MAX_BYTES && size > most {
+            let is_whole = most >= RESULT_INLINE_MAX_BYTES || size <= most;
+            if !is_whole {
                 answers.keep(call, &mcp::tool_result(&result, &profile), Keep::Owed);
                 result = ToolResult::text(user_text::withheld(call));
                 size = mcp::result_size(&result, &profile);
             }
-            deliver(&answers, &result, size);
+            deliver(&answers, &result, size, is_whole);
         });
     }
 

@@ -1,5 +1,7 @@
 //! A result that is there is given: also if the session that it was written to was killed with it.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
 use serde_json::{Value, json};
 
 use super::client::{self, Client, Verdict};
