@@ -337,11 +337,6 @@ pub const CALLS_LISTED_MAX: usize = 200;
 pub const LATE_RESULTS_MAX_BYTES: usize = 16 * MIB;
 /// Age at which a late result expires.
 pub const LATE_RESULT_MAX_AGE: Duration = Duration::from_secs(3600);
-/// Bytes kept of results that were written to a connection over HTTP: more than one of the largest answers.
-pub const WRITTEN_RESULTS_MAX_BYTES: usize = LATE_RESULTS_MAX_BYTES / 2;
-/// How long such a result is kept: a client whose connection broke at the moment of its answer asks within seconds, or when the model
-/// has thought about it.
-pub const WRITTEN_RESULT_MAX_AGE: Duration = Duration::from_secs(600);
 /// How long the first `tools/list` of a client that ignores `list_changed` waits for the live list if an editor is likely.
 pub const TOOLS_WAIT: Duration = Duration::from_secs(3);
 /// If a request for the tool list fails while the link is up, it is repeated after this time: long enough for an import to end,

@@ -8,10 +8,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::types::{Late, Record};
-use crate::limits::{
-    FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, LOG_FIELD_MAX_BYTES, WRITTEN_RESULT_MAX_AGE,
-    WRITTEN_RESULTS_MAX_BYTES,
-};
+use crate::limits::http::{WRITTEN_RESULT_MAX_AGE, WRITTEN_RESULTS_MAX_BYTES};
+use crate::limits::{FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, LOG_FIELD_MAX_BYTES};
 use crate::protocol::ids::CallId;
 
 /// Why the result of an ended call is kept.

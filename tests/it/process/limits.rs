@@ -131,6 +131,7 @@ fn a_limit_on_the_size_of_files_is_a_write_error_like_any_other() {
 #[test]
 fn doctor_says_that_the_state_folder_has_no_room_and_what_helps() {
     let room = Room::new();
+    std::fs::create_dir_all(room.state()).expect("a state folder");
     let doctor = limited(&room, "-f 0", &["doctor"]).stdin(Stdio::null()).output().expect("it runs");
     let says = String::from_utf8_lossy(&doctor.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(says.contains("cannot take 64 KiB more") && says.contains("make room on that disk"), "{says}");
