@@ -1,6 +1,5 @@
 //! The checks of `holdfast doctor`. Each check returns its findings.
 
-use std::io;
 use std::path::Path;
 use std::time::Duration;
 
