@@ -406,6 +406,9 @@ pub const FLUSH_READING_MAX: Duration = Duration::from_secs(10);
 /// Bytes given to stdout at once: what a pipe takes on Linux. A large line is written in pieces, to see whether the client reads
 /// any of it.
 pub const STDOUT_WRITE_MAX_BYTES: usize = 64 * 1024;
+/// How long an answer waits to be written before it is recorded, if this process serves one client: a client that reads takes
+/// the largest answer within a tenth of that.
+pub const STDOUT_SLOW: Duration = Duration::from_millis(250);
 /// Longest line that the thread of the answering part writes to stdout itself, if stdout takes it at once: a pipe takes such a
 /// line whole or not at all. Longer lines are written by stdout's thread, so that the copy delays no actor.
 pub const STDOUT_AT_ONCE_MAX_BYTES: usize = 4096;
@@ -462,6 +465,8 @@ pub const CALL_TIMEOUT_MAX: Duration = Duration::from_secs(PATIENCE_MAX.as_secs(
 pub const DOCTOR_WAIT: Duration = Duration::from_secs(3);
 /// How long `holdfast status --open` waits for each program that it tries, until one opens the browser: one that fails does so at once.
 pub const BROWSER_START_MAX: Duration = Duration::from_secs(3);
+/// What `holdfast doctor` writes into the state folder, to see whether it has room: more than a running gateway's record usually has.
+pub const STATE_PROBE_BYTES: usize = 64 * 1024;
 /// How often `holdfast status --watch` reads the run records and draws: twice in the shortest time between two writes of a
 /// record.
 pub const WATCH_EVERY: Duration = Duration::from_millis(250);

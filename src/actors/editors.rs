@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::gateway_tools::{CALLS_LISTED, GatewayTools, not_on_record, of_hidden, of_record, of_value};
+use super::gateway_tools::{CALLS_LISTED, GatewayTools, Standing, not_on_record, of_hidden, of_record, of_value};
 use super::seat::Seat;
 use crate::core::editors::{Scope, named, names};
 use crate::core::requests::Asked;
@@ -123,6 +123,7 @@ pub fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Value {
         (name.clone(), availability.cause().map_or_else(|| "ready".to_owned(), user_text::cause))
     };
     let states: Vec<(String, String)> = open.iter().map(state).collect();
+    let of_all = open.iter().map(|(_, link)| seat.tools_on(link).standing()).max_by_key(|standing| standing.tone);
     // What the rules hide in each project never comes into the union, so the link of the union cannot tell of it. What that link
     // hides itself belongs to no single editor.
     let nowhere = seat.links.nowhere_of(&seat.client);
@@ -130,7 +131,16 @@ pub fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Value {
     let visible: Vec<_> = of_each.chain([(None, nowhere.tools.visible(seat.client.id))]).collect();
     let mut status = own.status();
     status["tools"]["hidden"] = of_hidden(&visible);
+    // The link without a project has no editor: what it says of one is untrue while editors are open.
+    if let Some(Standing { tone, is_ready, state, why }) = of_all {
+        for (name, value) in
+            [("tone", json!(tone)), ("ready", json!(is_ready)), ("state", json!(state)), ("why", json!(why))]
+        {
+            status["editor"][name] = value;
+        }
+    }
     if let Value::Object(members) = &mut status {
+        members.insert("package".to_owned(), Value::Null);
         members.insert("summary".to_owned(), json!(user_text::several_editors(&states)));
         members.insert("editors".to_owned(), json!(states.iter().map(|(name, _)| name).collect::<Vec<_>>()));
     }

@@ -53,6 +53,16 @@ pub struct GatewayTools {
     pub links: Arc<Links>,
 }
 
+/// How an editor stands, in a few words.
+pub(super) struct Standing {
+    pub(super) tone: Tone,
+    pub(super) is_ready: bool,
+    /// The label of the connection's state.
+    pub(super) state: &'static str,
+    /// The label of the cause, if the editor cannot be called.
+    pub(super) why: Option<&'static str>,
+}
+
 impl GatewayTools {
     /// Answers a call of one of our own tools.
     pub fn run(&self, tasks: &Tasks, asked: Asked, tool: GatewayTool, arguments: &RawValue) {
@@ -95,6 +105,7 @@ impl GatewayTools {
         let survey = self.link.survey_now();
         let client = self.client.handshake();
         let still = self.still(&link);
+        let Standing { tone, is_ready, state, why } = standing(&link, still.as_ref());
         let (held, running) = self.calls.ledger(|ledger, _| ledger.counts());
         let (running_for, busy_with) = self.calls.ledger(|ledger, now| {
             let busy_with = ledger.running().map(|(call, tool, since)| {
@@ -105,11 +116,11 @@ impl GatewayTools {
         json!({
             "summary": summary(&link, survey.as_deref(), held, still.as_ref()),
             "editor": {
-                "ready": link.availability == Availability::Open,
+                "ready": is_ready,
                 // Computed once, so that every screen shows the same.
-                "tone": tone(&link, still.as_ref()),
-                "state": link.state,
-                "why": link.availability.cause().map(<&str>::from),
+                "tone": tone,
+                "state": state,
+                "why": why,
                 "since_ms": millis(link.since.elapsed()),
                 "port": link.target.as_ref().map(|target| target.port),
                 "port_named_by": link.target.as_ref().map(|target| <&str>::from(target.source)),
@@ -149,6 +160,12 @@ impl GatewayTools {
             // The gateway's own resources, beyond what the system shows of any process; helps to find a leak.
             "resources": {"tasks": self.env.health.tasks()},
         })
+    }
+
+    /// Returns how the editor stands.
+    pub(super) fn standing(&self) -> Standing {
+        let link = self.link.view_now();
+        standing(&link, self.still(&link).as_ref())
     }
 
     /// Returns the name of a session's client, if several sessions share this gateway.
@@ -257,11 +274,11 @@ impl GatewayTools {
     }
 
     pub(super) fn result(&self, asked: Asked, call: CallId) {
-        let found = self.calls.ledger(|ledger, now| ledger.look_up(call, now));
+        let found = self.calls.look_up(call);
         let now = Instant::now();
         let told = match found {
-            // A late result is answered in the same shape as a result that was in time.
-            Lookup::Late(_, json) => {
+            // In the same shape as in the answer to its call.
+            Lookup::Kept(json) => {
                 self.client.outbox.answer(asked.key, &json);
                 return;
             }
@@ -273,11 +290,9 @@ impl GatewayTools {
                 now.saturating_duration_since(record.accepted),
             )),
             Lookup::Ended(record) => ToolResult::text(user_text::ended(call, &record.tool, record.verdict)),
-            Lookup::Expired(record) => ToolResult::error(format!(
-                "Call {call} ({}) ran and Unity answered, but its late result was dropped for its age or size. Do not repeat the \
-             call for that; check its effect in the project.",
-                record.tool,
-            )),
+            Lookup::Expired(record) => {
+                ToolResult::error(format!("Call {call} ({}): {}", record.tool, user_text::DROPPED))
+            }
         };
         self.answer(asked, told);
     }
@@ -416,6 +431,15 @@ fn candidates(survey: &Survey) -> Vec<Value> {
     let projects = survey.ambiguous.iter().map(|project| json!({"project": project.display().to_string()}));
     let packages = survey.packages.iter().map(|dialect| json!({"dialect": dialect}));
     ports.chain(projects).chain(packages).collect()
+}
+
+fn standing(link: &LinkView, still: Option<&Still>) -> Standing {
+    Standing {
+        tone: tone(link, still),
+        is_ready: link.availability == Availability::Open,
+        state: link.state,
+        why: link.availability.cause().map(<&str>::from),
+    }
 }
 
 /// Returns what the state of the editor means for a person who waits for a call.

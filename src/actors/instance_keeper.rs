@@ -4,7 +4,8 @@
 //! every few seconds, and earlier when the link, a call or a machine changes state, but at most twice a second. It is removed at
 //! exit. The lock of a record shows whether its process was killed ([`crate::storage::locked_record`]).
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -14,7 +15,9 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::gateway_tools::GatewayTools;
 use super::parts::Parts;
+use crate::core::user_text;
 use crate::limits::{FLUSH_MAX, RUN_RECORD_BUSY_EVERY, RUN_RECORD_EVERY, RUN_RECORD_MAX_BYTES, RUN_RECORD_SPACING};
+use crate::runtime::environment::Environment;
 use crate::storage::instance_record;
 use crate::storage::locked_record::{self, StateRecord};
 
@@ -79,18 +82,15 @@ impl HubRecord {
 }
 
 async fn renew_hub(parts: Arc<Parts>, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
-    let record = match StateRecord::claim(&parts.env.host, path).await {
-        Ok(record) => record,
-        Err(error) => return parts.env.events.trouble_with("run_record", &error.to_string()),
-    };
+    let mut renewed = Renewed::new();
+    let Some(record) = claimed(&parts.env, &path, &mut stopped, &mut renewed).await else { return };
     loop {
         let snapshots = hub_snapshots(&parts);
         let bytes = serde_json::to_vec(&snapshots).unwrap_or_default();
         // With very many calls and machines a record may be too long to be read back.
-        if bytes.len() <= RUN_RECORD_MAX_BYTES
-            && let Err(error) = record.write(&parts.env.host, bytes).await
-        {
-            parts.env.events.trouble_with("run_record", &error.to_string());
+        if bytes.len() <= RUN_RECORD_MAX_BYTES {
+            let written = record.write(&parts.env.host, bytes).await;
+            renewed.note(&parts.env, &written);
         }
         tokio::select! {
             biased;
@@ -103,6 +103,56 @@ async fn renew_hub(parts: Arc<Parts>, path: PathBuf, mut stopped: oneshot::Recei
                 }
             } => {}
         }
+    }
+}
+
+/// Claims the record, as soon as the folder can be written. `None` once `stopped`.
+async fn claimed(
+    env: &Environment,
+    path: &Path,
+    stopped: &mut oneshot::Receiver<()>,
+    renewed: &mut Renewed,
+) -> Option<StateRecord> {
+    loop {
+        match StateRecord::claim(&env.host, path.to_path_buf()).await {
+            Ok(record) => return Some(record),
+            Err(error) => renewed.note(env, &Err(error)),
+        }
+        tokio::select! {
+            biased;
+            _ = &mut *stopped => return None,
+            () = sleep(RUN_RECORD_EVERY) => {}
+        }
+    }
+}
+
+/// When the record was written last, and whether it cannot be any more.
+struct Renewed {
+    at: Instant,
+    fails: bool,
+}
+
+impl Renewed {
+    fn new() -> Self {
+        Self { at: Instant::now(), fails: false }
+    }
+
+    /// Remembers whether the record could be written, and says so: in the log once.
+    fn note(&mut self, env: &Environment, written: &io::Result<()>) {
+        let fails = std::mem::replace(&mut self.fails, written.is_err());
+        let problem = match written {
+            Ok(()) => {
+                self.at = Instant::now();
+                None
+            }
+            Err(error) => {
+                if !fails {
+                    env.events.trouble_with("run_record", &error.to_string());
+                }
+                Some(user_text::record_is_old(self.at.elapsed(), &error.to_string()))
+            }
+        };
+        env.health.set_problem("run_record", problem);
     }
 }
 
@@ -129,16 +179,12 @@ async fn renew(seen: GatewayTools, path: PathBuf, mut stopped: oneshot::Receiver
             changed = link.changed() => if changed.is_err() { return },
         }
     }
-    let record = match StateRecord::claim(&seen.env.host, path).await {
-        Ok(record) => record,
-        Err(error) => return seen.env.events.trouble_with("run_record", &error.to_string()),
-    };
-    let mut reaped = false;
+    let (mut reaped, mut renewed) = (false, Renewed::new());
+    let Some(record) = claimed(&seen.env, &path, &mut stopped, &mut renewed).await else { return };
     loop {
         let snapshot = seen.snapshot().to_string();
-        if let Err(error) = record.write(&seen.env.host, snapshot.into_bytes()).await {
-            seen.env.events.trouble_with("run_record", &error.to_string());
-        }
+        let written = record.write(&seen.env.host, snapshot.into_bytes()).await;
+        renewed.note(&seen.env, &written);
         // After the first record, so that reaping old records does not delay it.
         if !std::mem::replace(&mut reaped, true)
             && let Some(state) = seen.env.config.state_dir.clone()

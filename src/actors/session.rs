@@ -559,7 +559,7 @@ impl SessionActor {
         };
         let call = new.id;
         if asked.form == AnswerForm::ToolResult {
-            self.seat.client.note_call(key, &id, call);
+            self.seat.client.note_call(key, call);
         }
         match here.calls.take_from_client(new, &hold, refused, id.as_json()) {
             TakenIn::Yes if here.place == Place::Nowhere => {

@@ -5,6 +5,7 @@ mod client_table;
 mod clients;
 mod finding;
 mod listed;
+mod state;
 mod unity_package;
 mod wsl;
 

@@ -15,7 +15,7 @@ use super::output::{Tone, toned};
 use super::{Exit, one_shot, output, watch};
 use crate::config::Config;
 use crate::core::user_text;
-use crate::limits::RUN_RECORD_OLD;
+use crate::limits::{RUN_RECORD_BUSY_EVERY, RUN_RECORD_OLD};
 use crate::platform::host::{Host as _, Liveness, RealHost};
 use crate::protocol::text::clean;
 use crate::storage::hub_folder::{HubFolder, HubInfo};
@@ -64,8 +64,38 @@ pub fn run(arguments: &StatusArgs) -> ExitCode {
 pub(super) struct Status {
     /// The records of all running gateways, each with the address of its page.
     gateways: Vec<Value>,
-    hub: Option<HubInfo>,
+    /// The pids of gateways that run, and whose records cannot be read.
+    unread: Vec<u32>,
+    hub: Option<Hub>,
     look: Look,
+}
+
+/// A hub that runs.
+struct Hub {
+    /// What it says of itself, if that can be read.
+    info: Option<HubInfo>,
+    /// The age of its record, if it has one.
+    age: Option<Duration>,
+}
+
+impl Hub {
+    fn of(state: &Path) -> Option<Self> {
+        let folder = HubFolder::of(state);
+        let info = folder.running();
+        let age = info.as_ref().and_then(|info| instance_record::age(state, info.pid));
+        (info.is_some() || folder.is_held()).then_some(Self { info, age })
+    }
+
+    fn as_json(&self) -> Value {
+        let age = self.age.map(|age| age.as_secs_f64());
+        let info = self.info.as_ref();
+        json!({
+            "pid": info.map(|hub| hub.pid),
+            "version": info.map(|hub| &hub.version),
+            "http": info.and_then(|hub| hub.http.as_ref()),
+            "record_seconds_ago": age,
+        })
+    }
 }
 
 impl Status {
@@ -79,8 +109,9 @@ impl Status {
                 record.insert("page".to_owned(), served.map(|address| format!("http://{address}/")).into());
             }
         }
-        let hub = config.state_dir.as_deref().and_then(|state| HubFolder::of(state).running());
-        Self { gateways, hub, look: Look::around(config).await }
+        let hub = config.state_dir.as_deref().and_then(Hub::of);
+        let unread = config.state_dir.as_deref().map(instance_record::unread).unwrap_or_default();
+        Self { gateways, unread, hub, look: Look::around(config).await }
     }
 
     fn reachable(&self) -> bool {
@@ -89,8 +120,13 @@ impl Status {
 
     /// Returns the status for programs.
     pub(super) fn as_json(&self) -> Value {
-        let hub = self.hub.as_ref().map(|hub| json!({"pid": hub.pid, "version": hub.version, "http": hub.http}));
-        json!({"reachable": self.reachable(), "gateways": self.gateways, "hub": hub, "here": self.look.as_json()})
+        json!({
+            "reachable": self.reachable(),
+            "gateways": self.gateways,
+            "unread": self.unread,
+            "hub": self.hub.as_ref().map(Hub::as_json),
+            "here": self.look.as_json(),
+        })
     }
 }
 
@@ -124,11 +160,10 @@ fn row(name: &str, text: &str) {
 }
 
 fn print(status: &Status, state_dir: Option<&Path>) {
-    let Status { gateways, hub, look } = status;
-    let served = hub.as_ref().and_then(|hub| Some((hub.pid, hub.http.as_deref()?)));
-    if let Some((pid, address)) = served {
-        output::line(&format!("hub {pid}: serves MCP over HTTP at {}", clean(address)));
-    } else if gateways.is_empty() {
+    let Status { gateways, unread, hub, look } = status;
+    if let Some(hub) = hub {
+        print_hub(hub);
+    } else if gateways.is_empty() && unread.is_empty() {
         output::line(match state_dir {
             Some(_) => "No gateway runs. An AI client starts one by itself.",
             None => {
@@ -139,8 +174,31 @@ fn print(status: &Status, state_dir: Option<&Path>) {
     for gateway in gateways {
         print_gateway(gateway);
     }
+    for pid in unread {
+        output::line(&format!("gateway {pid}"));
+        row("record", &toned("cannot be read, so no more is known of it; `holdfast doctor` says more", Tone::Bad));
+    }
     output::line("");
     print_here(look);
+}
+
+fn print_hub(hub: &Hub) {
+    let Some(info) = &hub.info else {
+        output::line("hub: runs, and what it says of itself cannot be read");
+        return row("record", &toned("missing; `holdfast doctor` says more", Tone::Bad));
+    };
+    output::line(&match &info.http {
+        Some(address) => format!("hub {}: serves MCP over HTTP at {}", info.pid, clean(address)),
+        None => format!("hub {}: serves the sessions of this user", info.pid),
+    });
+    if let Some(age) = hub.age.filter(|age| *age > RUN_RECORD_OLD) {
+        let old = format!("of its sessions, {}; they may be others by now", not_renewed(age));
+        row("record", &toned(&old, Tone::Bad));
+    }
+}
+
+fn not_renewed(age: Duration) -> String {
+    format!("written {} ago and not renewed since", user_text::seconds(age))
 }
 
 fn print_gateway(gateway: &Value) {
@@ -151,9 +209,13 @@ fn print_gateway(gateway: &Value) {
         clean(client),
         span(gateway, "/gateway/up_ms")
     ));
-    if let Some(age) = age_if_old(gateway, RealHost.now()) {
-        let text = format!("written {} ago and not renewed since: what follows may be over", user_text::seconds(age));
-        row("record", &toned(&text, Tone::Bad));
+    match age(gateway, RealHost.now()) {
+        Some(age) if age > RUN_RECORD_OLD => {
+            row("record", &toned(&format!("{}: what follows may be over", not_renewed(age)), Tone::Bad));
+        }
+        // Until then it may just not have been renewed again.
+        Some(age) if age >= RUN_RECORD_BUSY_EVERY => row("record", &format!("of {} ago", user_text::seconds(age))),
+        Some(_) | None => {}
     }
     if let Some(clients) = gateway.pointer("/hub/clients").and_then(Value::as_array) {
         let others = clients.iter().filter(|client| client["is_this"] != true);
@@ -235,11 +297,10 @@ fn print_gateway(gateway: &Value) {
     }
 }
 
-/// Returns the age of a record that its gateway has failed to renew in time.
-fn age_if_old(gateway: &Value, now: SystemTime) -> Option<Duration> {
+/// Returns the age of a record. `None` if it does not say when it was written, or that is to come.
+fn age(gateway: &Value, now: SystemTime) -> Option<Duration> {
     let written = gateway.get("written_at").and_then(Value::as_f64)?;
-    let age = Duration::try_from_secs_f64(seconds(now) - written).ok()?;
-    (age > RUN_RECORD_OLD).then_some(age)
+    Duration::try_from_secs_f64(seconds(now) - written).ok()
 }
 
 /// Describes an open call: the tool, its state, when the client made it, and what it waits for.
@@ -319,12 +380,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_that_was_not_renewed_is_said_to_be_old() {
+    fn the_age_of_a_record_is_known_from_what_it_says() {
         let at = |seconds: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         let record = json!({"written_at": 1000.0});
-        assert_eq!(age_if_old(&record, at(1000) + RUN_RECORD_OLD), None);
-        assert_eq!(age_if_old(&record, at(1060)), Some(Duration::from_secs(60)));
-        assert_eq!(age_if_old(&record, at(900)), None, "the clock was set back");
-        assert_eq!(age_if_old(&json!({}), at(1060)), None, "a record of an older version");
+        assert_eq!(age(&record, at(1060)), Some(Duration::from_secs(60)));
+        assert_eq!(age(&record, at(900)), None, "the clock was set back");
+        assert_eq!(age(&json!({}), at(1060)), None, "a record of an older version");
     }
 }

@@ -55,15 +55,15 @@ pub enum Departure {
 pub struct Lines {
     output: DuplexStream,
     decoder: LineDecoder,
-    /// The answer, once it was read.
-    answer: Option<Bytes>,
+    /// Whether the answer was read.
+    is_answered: bool,
 }
 
 impl Conversation {
     /// Makes the conversation that reads the session's lines from this pipe. Also returns the receiver of the departure.
     pub fn over(output: DuplexStream) -> (Self, oneshot::Receiver<Departure>) {
         let (departs, departure) = oneshot::channel();
-        let lines = Lines { output, decoder: LineDecoder::new(CLIENT_MESSAGE_MAX_BYTES), answer: None };
+        let lines = Lines { output, decoder: LineDecoder::new(CLIENT_MESSAGE_MAX_BYTES), is_answered: false };
         (Self { lines: Some(lines), departs: Some(departs) }, departure)
     }
 
@@ -94,14 +94,9 @@ impl Drop for Conversation {
 }
 
 impl Lines {
-    /// Returns the answer if it was read already.
-    pub fn answer(&self) -> Option<&Bytes> {
-        self.answer.as_ref()
-    }
-
-    /// As [`Conversation::next`].
-    pub async fn next(&mut self) -> Option<(Bytes, bool)> {
-        std::future::poll_fn(|context| self.poll_next(context)).await
+    /// Reads on until the answer was read, or nothing more comes.
+    pub async fn answered(&mut self) {
+        while !self.is_answered && std::future::poll_fn(|context| self.poll_next(context)).await.is_some() {}
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<(Bytes, bool)>> {
@@ -109,9 +104,7 @@ impl Lines {
             match self.decoder.next_line() {
                 Some(Line::Whole(line)) => {
                     let is_answer = jsonrpc::is_answer(&line);
-                    if is_answer {
-                        self.answer = Some(line.clone());
-                    }
+                    self.is_answered |= is_answer;
                     return Poll::Ready(Some((line, is_answer)));
                 }
                 // The outbox writes no line that is longer than a client may be sent.

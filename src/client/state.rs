@@ -116,7 +116,7 @@ pub struct Client {
     /// Notified once the other side says that it sends nothing more, although its connection is open.
     pub input_ended: Notify,
     /// The calls of the message that this session is for, if it is for one only, each with its request.
-    calls: Mutex<Vec<(RequestKey, RequestId, CallId)>>,
+    calls: Mutex<Vec<(RequestKey, CallId)>>,
     origins: Mutex<Origins>,
     nowhere: LinkId,
     link: AtomicU32,
@@ -232,15 +232,16 @@ impl Client {
         kind
     }
 
-    /// Remembers the call of a request, if the session is for one message only: the answer may have to be kept under the call's id.
-    pub fn note_call(&self, key: RequestKey, request: &RequestId, call: CallId) {
+    /// Remembers the call of a request, if the session is for one message only: what becomes of its record depends on how the
+    /// message ends.
+    pub fn note_call(&self, key: RequestKey, call: CallId) {
         if self.id.is_post() {
-            enter(&self.calls).push((key, request.clone(), call));
+            enter(&self.calls).push((key, call));
         }
     }
 
     /// Returns the calls that were noted, each with its request.
-    pub fn noted_calls(&self) -> Vec<(RequestKey, RequestId, CallId)> {
+    pub fn noted_calls(&self) -> Vec<(RequestKey, CallId)> {
         enter(&self.calls).clone()
     }
 

@@ -232,6 +232,11 @@ impl CallRecords {
         self.calls.get(&call).is_some_and(Kept::is_open)
     }
 
+    /// Returns the result of a call that has ended, as long as it is kept.
+    pub fn result(&self, call: CallId) -> Option<Arc<RawValue>> {
+        self.calls.get(&call).filter(|kept| !kept.is_open())?.result.clone()
+    }
+
     /// Returns the request of this call if its client may still wait for the answer, as far as the records know.
     pub fn untold(&self, call: CallId) -> Option<Origin> {
         self.calls.get(&call).filter(|kept| !kept.is_told()).map(|kept| kept.sent.origin.clone())

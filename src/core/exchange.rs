@@ -388,9 +388,11 @@ impl Exchange {
     }
 
     /// Returns the number of the only unanswered message, for replies that carry no number. `None` if there is none or more than
-    /// one.
+    /// one. A question for the heartbeat does not count: it has nothing of a client, so no editor fails to read it.
     pub fn only_open(&self) -> Option<u64> {
-        self.open.keys().next().copied().filter(|_| self.open.len() == 1)
+        let mut counted = self.open.iter().filter(|(_, open)| !matches!(open, Answers::Heartbeat { .. }));
+        let (number, _) = counted.next()?;
+        counted.next().is_none().then_some(*number)
     }
 
     /// Whether the greeting is still unanswered.

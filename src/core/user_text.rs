@@ -201,6 +201,15 @@ pub fn records_fail(path: &Path, error: &str, is_hub: bool) -> String {
     )
 }
 
+/// Says that what `holdfast status` shows of this process is `age` old.
+pub fn record_is_old(age: Duration, error: &str) -> String {
+    format!(
+        "What `holdfast status` shows of this holdfast process has not been renewed for {}: its record in the state folder cannot be \
+         written ({error}). Calls go on. Make room on the disk, or let the folder be written.",
+        seconds(age)
+    )
+}
+
 /// The text for a request that the hub had not answered when the session ended.
 pub const HUB_LEFT: &str = "The session ended before the hub answered this request. If it was a call of a tool, it may have run, or may still \
                             be running: check its effect before you make it again.";
@@ -372,7 +381,11 @@ pub fn not_finished(call: CallId, tool: &str, state: &str, since: Duration) -> S
     )
 }
 
-/// Returns what `holdfast_result` says about a call that ended without a late result.
+/// What is said about a result that was kept, and is not any more.
+pub const DROPPED: &str = "it ran and Unity answered, but its result was dropped for its age or size. Do not repeat the call for \
+                           that; check its effect in the project.";
+
+/// Returns what `holdfast_result` says about a call that ended, and whose result is not kept.
 pub fn ended(call: CallId, tool: &str, verdict: Option<Verdict>) -> String {
     let label = verdict.map_or("unknown", Verdict::label).replace('_', " ");
     let what = match verdict {
@@ -380,7 +393,12 @@ pub fn ended(call: CallId, tool: &str, verdict: Option<Verdict>) -> String {
         Some(Verdict::OutcomeUnknown(_)) => {
             "whether it ran cannot be learned any more; check its effect in the project"
         }
-        _ => "its answer was given then; answers are not kept twice",
+        Some(Verdict::NotExecuted(_)) => "it was not executed, so there is no result",
+        // What its client does not have is kept, and found before this is said.
+        Some(Verdict::Ok | Verdict::ToolError) => {
+            "it ran, and its answer was sent to the client that made the call; it is not kept any more"
+        }
+        Some(Verdict::StillRunning) | None => "no result of it is known here",
     };
     format!("Call {call} ({tool}) ended as \"{label}\": {what}.")
 }

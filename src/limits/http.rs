@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CLIENT_LINE_MAX_BYTES, OPEN_CALLS_MAX_BYTES};
+use super::{CLIENT_LINE_MAX_BYTES, LATE_RESULTS_MAX_BYTES, OPEN_CALLS_MAX_BYTES};
 
 /// Messages of HTTP clients that are served at once, streams included: two hundred clients, each with a stream and a call, and as
 /// many calls again whose clients are gone.
@@ -39,3 +39,8 @@ pub const HTTP_LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How long such a message waits for that knowledge if no editor is known to run, and how long a look waits for the editors that it
 /// found to answer.
 pub const HTTP_LOOK_MAX: Duration = Duration::from_secs(2);
+/// Bytes kept of results that were written to a connection over HTTP: more than one of the largest answers.
+pub const WRITTEN_RESULTS_MAX_BYTES: usize = LATE_RESULTS_MAX_BYTES / 2;
+/// How long such a result is kept: a client whose connection broke at the moment of its answer asks within seconds, or when the model
+/// has thought about it.
+pub const WRITTEN_RESULT_MAX_AGE: Duration = Duration::from_secs(600);

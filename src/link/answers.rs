@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use serde_json::value::{RawValue, to_raw_value};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::guests::{GuestAnswer, Guests};
 use super::ledger::SharedLedger;
@@ -12,7 +12,7 @@ use super::state::Link;
 use super::tools::Tools;
 use crate::client::{Attached, Client};
 use crate::core::call_records::{Origin, SentCall};
-use crate::core::calls::Answer;
+use crate::core::calls::{Answer, Keep};
 use crate::core::last_compile::{LastCompile, SeenCompile};
 use crate::core::logbook::{self, LogEntry, Logbook};
 use crate::core::requests::Asked;
@@ -20,7 +20,9 @@ use crate::core::user_text;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::limits::hub::LEFT_CALLS_TOLD_MAX;
-use crate::limits::{FINISHED_CALLS_MAX, LOGBOOK_BYTES_MAX, RESULT_BEHIND_MAX_BYTES, RESULT_INLINE_MAX_BYTES};
+use crate::limits::{
+    FINISHED_CALLS_MAX, LOGBOOK_BYTES_MAX, RESULT_BEHIND_MAX_BYTES, RESULT_INLINE_MAX_BYTES, STDOUT_SLOW,
+};
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, RequestKey, SessionId};
 use crate::protocol::jsonrpc::compact;
@@ -101,11 +103,15 @@ impl Answers {
         // A call that still runs is logged when it has ended.
         let runs_on = verdict == Verdict::StillRunning;
         let logged = !runs_on && self.log_result(call, &tool, &result, &profile);
-        // The client of a call of an earlier gateway asks for the result, if it comes back at all.
-        let kept = logged || request.session == SessionId::RECOVERED;
+        // The client of a call of an earlier gateway asks for the result, if it comes back at all, and so does one over HTTP that did
+        // not get its answer.
+        let kept = match request.session {
+            session if session.is_post() => (!runs_on).then_some(Keep::Written),
+            session => (logged || session == SessionId::RECOVERED).then_some(Keep::Owed),
+        };
         if let Some(guest) = guest {
             if logged {
-                self.keep(call, &mcp::tool_result(&result, &profile));
+                self.keep(call, &mcp::tool_result(&result, &profile), Keep::Owed);
             }
             // A guest that no longer waits can fetch the result by the call's id.
             let _ = guest.send(GuestAnswer { verdict, result });
@@ -116,6 +122,10 @@ impl Answers {
                 // A client that comes back reads the resource again, which runs nothing twice that counts.
                 records.dropped(call);
             }
+            if self.env.records.is_some() && !runs_on && mcp::result_size(&result, &profile) <= RESULT_INLINE_MAX_BYTES
+            {
+                self.keep(call, &mcp::tool_result(&result, &with_handshake(profile)), Keep::Written);
+            }
             if let Some(client) = self.attached.get(request.session) {
                 let call = (verdict != Verdict::Ok).then_some((call, verdict));
                 self.deliver_text(&client, request, (&uri, &profile), &result, call);
@@ -124,27 +134,31 @@ impl Answers {
         }
         let size = mcp::result_size(&result, &profile);
         self.env.events.result_rendered(size);
-        let deliver = move |answers: &Self, result: &ToolResult, size: usize| {
-            if kept {
-                answers.keep(call, &mcp::tool_result(result, &with_handshake(profile)));
+        let deliver = move |answers: &Self, result: &ToolResult, size: usize, is_whole: bool| {
+            // The client of a session that ends may be gone.
+            let is_ending = || answers.attached.get(request.session).is_none_or(|client| client.is_ending());
+            let owed = || (!runs_on && answers.env.records.is_some() && is_ending()).then_some(Keep::Owed);
+            if let Some(why) = kept.or_else(owed).filter(|_| is_whole) {
+                answers.keep(call, &mcp::tool_result(result, &with_handshake(profile)), why);
             }
             answers.deliver((call, verdict), request, size, |out| mcp::write_tool_result(out, result, &profile, size));
         };
         let most = self.inline_max(request);
         if size <= most && mcp::fits(&result, &profile) {
-            deliver(self, &result, size);
+            deliver(self, &result, size, true);
             return;
         }
         let answers = Arc::clone(self);
         self.env.health.spawn("result", async move {
             let mut result = answers.fit_or_shelve(call, project, result, profile, most).await;
             let mut size = mcp::result_size(&result, &profile);
-            if most < RESULT_INLINE_MAX_BYTES && size > most {
-                answers.keep(call, &mcp::tool_result(&result, &profile));
+            let is_whole = most >= RESULT_INLINE_MAX_BYTES || size <= most;
+            if !is_whole {
+                answers.keep(call, &mcp::tool_result(&result, &profile), Keep::Owed);
                 result = ToolResult::text(user_text::withheld(call));
                 size = mcp::result_size(&result, &profile);
             }
-            deliver(&answers, &result, size);
+            deliver(&answers, &result, size, is_whole);
         });
     }
 
@@ -249,22 +263,11 @@ impl Answers {
         enter(&self.last_compile).of(wanted.project()).cloned()
     }
 
-    /// Keeps the answer of a call that was not delivered, so that it can be fetched by the call's id. The answer of a call that still
-    /// ran is not kept: its own result is, when that comes.
-    pub fn keep_undelivered(&self, call: CallId, json: &str) {
-        let is_last = self
-            .ledger
-            .with(|ledger, _| ledger.record(call).is_some_and(|record| record.verdict != Some(Verdict::StillRunning)));
-        if is_last {
-            self.keep(call, json);
-        }
-    }
-
     /// Keeps an answer, so that it can be fetched by the call's id.
-    fn keep(&self, call: CallId, json: &str) {
+    pub fn keep(&self, call: CallId, json: &str, why: Keep) {
         // Copied before the lock is taken: the answer may have megabytes.
         let json: Arc<str> = json.into();
-        self.ledger.with(|ledger, now| ledger.keep_late(call, json, now));
+        self.ledger.with(|ledger, now| ledger.keep(call, json, why, now));
     }
 
     fn deliver(
@@ -291,28 +294,41 @@ impl Answers {
             }
             return;
         }
-        if origin.is_some() && !runs_on {
-            self.deliver_with(call, request, size, write);
-        } else {
-            let mut result = String::with_capacity(size);
-            write(&mut result);
+        let mut result = String::with_capacity(size);
+        write(&mut result);
+        if origin.is_none() || runs_on {
             records.answered(call, &result, (runs_on, unknown));
-            self.deliver_with(call, request, size, |out| out.push_str(&result));
         }
+        self.deliver_with(call, request, size, |out| out.push_str(&result));
         if let (Some(client), Some(origin)) = (client, origin) {
-            self.record_delivery(client, Arc::clone(records), origin);
+            self.record_delivery(client, Arc::clone(records), origin, move |records| {
+                records.answered(call, &result, (runs_on, unknown));
+            });
         }
     }
 
-    /// Records that a client over stdin and stdout has the answer, once it is written.
-    fn record_delivery(&self, client: Arc<Client>, records: Arc<CallFile>, origin: Origin) {
+    /// Records that a client over stdin and stdout has the answer, once it is written. An answer that has to wait is recorded
+    /// itself: this process may end before its client reads.
+    fn record_delivery(
+        &self,
+        client: Arc<Client>,
+        records: Arc<CallFile>,
+        origin: Origin,
+        answered: impl FnOnce(&CallFile) + Send + 'static,
+    ) {
         // An answer that cannot be written reaches nobody.
         let is_written = |client: &Client| client.outbox.is_flushed() && !client.outbox.is_broken();
         if is_written(&client) {
             return records.delivered(origin);
         }
+        if client.outbox.is_broken() {
+            return answered(&records);
+        }
         self.env.health.spawn("delivered", async move {
-            client.outbox.flushed().await;
+            if timeout(STDOUT_SLOW, client.outbox.flushed()).await.is_err() || client.outbox.is_broken() {
+                answered(&records);
+                client.outbox.flushed().await;
+            }
             if is_written(&client) {
                 records.delivered(origin);
             }
@@ -379,7 +395,7 @@ impl Answers {
             if let Some(records) = answers.env.call_records() {
                 records.answered(call, &json, (false, false));
             }
-            answers.keep(call, &json);
+            answers.keep(call, &json, Keep::Owed);
         });
     }
 

@@ -13,12 +13,12 @@ use super::ledger::SharedLedger;
 use super::state::Link;
 use super::tools::Tools;
 use crate::client::Attached;
-use crate::core::calls::{Ledger, NewCall, Settlement};
+use crate::core::calls::{Ledger, Lookup, NewCall, Settlement};
 use crate::core::requests::{Hold, Holder};
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::protocol::dialect::{Dialect, Transport};
-use crate::protocol::ids::SessionId;
+use crate::protocol::ids::{CallId, SessionId};
 use crate::protocol::jsonrpc::compact;
 use crate::protocol::mcp::{self, AnswerForm, ProtocolVersion};
 use crate::protocol::policy::Grounds;
@@ -78,6 +78,14 @@ impl Calls {
     /// [`settle`](Self::settle).
     pub fn ledger<T>(&self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T {
         self.shared.with(operation)
+    }
+
+    /// Returns what is known about a call's result. Until its client says that it has the answer, the result is on record.
+    pub fn look_up(&self, call: CallId) -> Lookup {
+        let found = self.ledger(|ledger, now| ledger.look_up(call, now));
+        let is_nowhere_else = matches!(found, Lookup::Ended(_) | Lookup::Unknown);
+        let on_record = self.env.call_records().filter(|_| is_nowhere_else).and_then(|records| records.result(call));
+        on_record.map_or(found, |result| Lookup::Kept(result.get().into()))
     }
 
     /// Runs one short operation on the ledger and carries out its settlements.

@@ -35,6 +35,20 @@ pub fn unreliable_locks(_folder: &Path) -> Option<&'static str> {
     None
 }
 
+/// Returns how many bytes this user may still write where a folder is, or would be. `None` if that is not known; not looked up on
+/// Windows.
+#[cfg(unix)]
+pub fn free_bytes(folder: &Path) -> Option<u64> {
+    let stat = folder.ancestors().find_map(|folder| rustix::fs::statvfs(folder).ok())?;
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// Returns how many bytes this user may still write where a folder is. Not looked up on Windows.
+#[cfg(not(unix))]
+pub fn free_bytes(_folder: &Path) -> Option<u64> {
+    None
+}
+
 /// Whether other users may read or write a file, by its mode or because it is another user's. False if nothing is there. On Windows
 /// a file in the user's own folders is private, which is not looked up.
 #[cfg(unix)]

@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use serde_json::value::RawValue;
@@ -190,6 +190,11 @@ impl CallFile {
         self.lock().records.is_sent(call)
     }
 
+    /// Returns the result of a call that has ended, which its client may not have.
+    pub fn result(&self, call: CallId) -> Option<Arc<RawValue>> {
+        self.lock().records.result(call)
+    }
+
     /// Records that the client has the answer to a request.
     pub fn delivered(&self, origin: Origin) {
         let mut inner = self.lock();
@@ -322,8 +327,6 @@ fn seconds_now() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     fn call(number: u8) -> CallId {

@@ -139,11 +139,16 @@ impl HubFolder {
         }
     }
 
+    /// Whether a hub runs.
+    pub fn is_held(&self) -> bool {
+        // The lock is not created here: whoever only looks leaves no trace.
+        let lock = lock_file::open(&self.folder.join("hub.lock"), false);
+        lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+
     /// Returns what the running hub says of itself; `None` if no hub runs, or its file cannot be read.
     pub fn running(&self) -> Option<HubInfo> {
-        // The lock is not created here: whoever only looks leaves no trace.
-        let lock = lock_file::open(&self.folder.join("hub.lock"), false).ok()?;
-        if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+        if !self.is_held() {
             return None;
         }
         let bytes = RealHost.read(&self.folder.join("hub.json"), INFO_MAX_BYTES).ok()?;

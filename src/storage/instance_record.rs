@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -32,6 +33,24 @@ pub fn all(state_dir: &Path) -> Vec<Value> {
         record => vec![record],
     });
     of_each.flatten().collect()
+}
+
+/// Returns the pids of living gateways whose records cannot be read, because the disk is full for example.
+pub fn unread(state_dir: &Path) -> Vec<u32> {
+    let host = RealHost;
+    let is_read = |path: &PathBuf| host.read(path, RUN_RECORD_MAX_BYTES).is_ok_and(|bytes| is_json(&bytes));
+    let held = locked_record::held(&host, &state_dir.join(FOLDER));
+    held.iter().filter(|path| !is_read(path)).filter_map(|path| path.file_stem()?.to_str()?.parse().ok()).collect()
+}
+
+fn is_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+}
+
+/// Returns how long ago the record of this process was written; `None` if it has none.
+pub fn age(state_dir: &Path, pid: u32) -> Option<Duration> {
+    let changed = state_dir.join(FOLDER).join(format!("{pid}.json")).metadata().ok()?.modified().ok()?;
+    RealHost.now().duration_since(changed).ok()
 }
 
 /// Whether a gateway with this process id keeps a record: a running one does, as soon as a client has opened a session. `None` if it

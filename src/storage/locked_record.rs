@@ -155,6 +155,11 @@ pub fn living(host: &dyn Host, folder: &Path) -> Vec<PathBuf> {
     living_with(host, folder, "")
 }
 
+/// Returns the sorted paths of the records of living processes, whether they are written or not.
+pub fn held(host: &dyn Host, folder: &Path) -> Vec<PathBuf> {
+    records(host, folder, "").into_iter().filter(|record| lives(record) == Some(true)).collect()
+}
+
 /// As [`living`], for records whose names begin with `prefix`: in a folder that is not of holdfast alone, other files stay.
 pub fn living_with(host: &dyn Host, folder: &Path, prefix: &str) -> Vec<PathBuf> {
     records(host, folder, prefix)

@@ -4,10 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use ractor::ActorRef;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use tokio::io::DuplexStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::time::timeout;
@@ -142,39 +139,46 @@ impl Post {
             actor.ended().await;
             std::future::pending::<()>().await;
         };
+        let mut is_delivered = false;
         tokio::select! {
             biased;
-            () = self.last() => {}
+            delivered = self.last() => is_delivered = delivered,
             () = reading => {}
             () = writing => {}
             () = failing => {}
         }
         actor.stop().await;
         if let (Some(records), Some(session)) = (&self.parts.env.records, self.client.name()) {
-            for (request, ..) in self.client.noted_calls() {
-                records.delivered(Origin { session: Arc::clone(&session), number: request.number });
+            for (request, call) in self.client.noted_calls() {
+                if is_delivered {
+                    records.delivered(Origin { session: Arc::clone(&session), number: request.number });
+                } else {
+                    // Nobody brings its request again, but its client may ask for the call by its id.
+                    records.told(call);
+                }
             }
         }
         self.parts.sessions.close(self.client.id);
     }
 
-    /// Waits until nothing is left to do for the message.
-    async fn last(&mut self) {
+    /// Waits until nothing is left to do for the message. Returns whether its answer was written to its client's connection.
+    async fn last(&mut self) -> bool {
         let left = tokio::select! {
             biased;
             left = &mut self.departure => left,
             () = stopped(&mut self.stop) => {
                 self.conclude().await;
                 // The client has some time to read what it is told.
-                let Ok(left) = timeout(FLUSH_READING_MAX, &mut self.departure).await else { return };
+                let Ok(left) = timeout(FLUSH_READING_MAX, &mut self.departure).await else { return false };
                 left
             }
         };
-        let Ok(Departure::Gone(lines)) = left else { return };
+        let Ok(Departure::Gone(lines)) = left else { return left.is_ok() };
         match &self.posting.cancels {
             Some(request) => self.cancel(request),
-            None => self.keep_answer(lines).await,
+            None => self.answered(lines).await,
         }
+        false
     }
 
     fn cancel(&self, request: &RequestId) {
@@ -184,21 +188,12 @@ impl Post {
         }
     }
 
-    /// Waits for the answer that its client does not wait for, and keeps the results of the calls in it under their ids.
-    async fn keep_answer(&mut self, mut lines: Lines) {
-        let answer = match lines.answer().cloned() {
-            Some(answer) => Some(answer),
-            None => tokio::select! {
-                biased;
-                answer = answer_in(&mut lines) => answer,
-                () = stopped(&mut self.stop) => return self.conclude().await,
-            },
-        };
-        let Some(answer) = answer else { return };
-        for (_, request, call) in self.client.noted_calls() {
-            if let (Some(result), Some(link)) = (result_of(&answer, &request), self.parts.links.of_call(call)) {
-                link.calls.answers.keep_undelivered(call, result.get());
-            }
+    /// Waits for the answer that its client does not wait for.
+    async fn answered(&mut self, mut lines: Lines) {
+        tokio::select! {
+            biased;
+            () = lines.answered() => {}
+            () = stopped(&mut self.stop) => self.conclude().await,
         }
     }
 
@@ -217,7 +212,7 @@ impl Post {
             // A call that came meanwhile and still waits was not sent.
             refuse_held();
             let profile = self.client.handshake().profile_by_handshake();
-            for (request, _, call) in self.client.noted_calls() {
+            for (request, call) in self.client.noted_calls() {
                 let link = self.parts.links.of_call(call);
                 let tool = link.and_then(|link| {
                     link.calls.ledger(|ledger, _| ledger.record(call).map(|record| Arc::clone(&record.tool)))
@@ -237,28 +232,4 @@ impl Post {
 
 async fn stopped(stop: &mut watch::Receiver<Option<Stop>>) {
     let _ = stop.wait_for(Option::is_some).await;
-}
-
-async fn answer_in(lines: &mut Lines) -> Option<Bytes> {
-    loop {
-        let (line, is_answer) = lines.next().await?;
-        if is_answer {
-            return Some(line);
-        }
-    }
-}
-
-/// Returns the result of this request in an answer, which may be an array.
-fn result_of(answer: &[u8], request: &RequestId) -> Option<Box<RawValue>> {
-    #[derive(Deserialize)]
-    struct Response<'a> {
-        #[serde(borrow)]
-        id: Option<&'a RawValue>,
-        #[serde(borrow)]
-        result: Option<&'a RawValue>,
-    }
-    let single = || serde_json::from_slice::<Response<'_>>(answer).map(|response| vec![response]);
-    let responses = serde_json::from_slice::<Vec<Response<'_>>>(answer).or_else(|_| single()).ok()?;
-    let is_its_own = |response: &Response<'_>| response.id.is_some_and(|id| id.get() == request.as_json());
-    responses.into_iter().find(is_its_own)?.result.map(ToOwned::to_owned)
 }

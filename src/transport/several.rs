@@ -19,6 +19,7 @@ use super::run::Pumps;
 use crate::actors::gateway::{Spawn, Tree};
 use crate::actors::parts::Parts;
 use crate::client::{Arrival, Client, TooManySessions};
+use crate::core::calls::Keep;
 use crate::core::shutdown::ShutdownReason;
 use crate::fsm::cause::Loss;
 use crate::limits::http::POSTS_MAX;
@@ -90,6 +91,7 @@ impl<S: Spawn> Several<S> {
         let served = Arc::clone(&client);
         let session = self.parts.env.health.spawn("client_session", async move {
             let why = serve(&parts, &served, spawn, pumps, stop).await;
+            keep_undelivered(&parts, &served);
             parts.sessions.close(served.id);
             parts.links.close(served.nowhere());
             ends.send_replace(Some(why));
@@ -195,6 +197,17 @@ async fn serve<S: Spawn>(
         task.abort();
     }
     why
+}
+
+/// Keeps what a session that has ended did not say it has: its process may have been killed with it.
+fn keep_undelivered(parts: &Parts, client: &Client) {
+    let (Some(records), Some(session)) = (&parts.env.records, client.name()) else { return };
+    for left in records.left().iter().filter(|left| left.sent.origin.session == session) {
+        let link = parts.links.of_call(left.sent.call);
+        if let (Some(link), Some(result)) = (link, left.result.as_deref()) {
+            link.calls.answers.keep(left.sent.call, result.get(), Keep::Owed);
+        }
+    }
 }
 
 /// Ends a session whose client brings its open requests to another gateway: takes back what was not sent, and waits for the

@@ -45,14 +45,23 @@ pub(super) async fn run(
     };
     let (lines, queue) = mpsc::channel(HUB_LINES_MAX);
     let answers = lines.clone();
+    let (passed_on, passed) = mpsc::channel(HUB_LINES_MAX);
+    let delivering = deliver_later(&seat, passed, lines.clone());
     tell(&me, News::Welcomed { nth, welcome, peer, lines });
     let reading = async {
         let mut buffer = vec![0; 64 * 1024];
         loop {
             while let Some(line) = decoder.next_line() {
                 heard.store(true, Ordering::Relaxed);
-                if let Line::Whole(line) = line {
-                    from_hub(&seat, &answers, &line);
+                if let Line::Whole(line) = line
+                    && let Some(number) = from_hub(&seat, &answers, &line)
+                {
+                    // If that queue is full, or the one to the hub, the hub keeps the record for a while.
+                    if is_written(&seat) {
+                        let _ = answers.try_send(delivered(number));
+                    } else {
+                        let _ = passed_on.try_send(number);
+                    }
                 }
             }
             // While the client does not read, the hub is not read either.
@@ -66,6 +75,7 @@ pub(super) async fn run(
     tokio::select! {
         () = reading => {}
         () = write(writer, queue) => {}
+        () = delivering => {}
         // Only a drop ends this wait: nothing is ever sent.
         _ = closing.changed() => {}
     }
@@ -142,26 +152,45 @@ async fn write(mut writer: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<St
     }
 }
 
-/// Handles a line of the hub.
-fn from_hub(seat: &RelaySeat, answers: &mpsc::Sender<String>, line: &[u8]) {
+/// Whether the client has all that it was sent.
+fn is_written(seat: &RelaySeat) -> bool {
+    seat.client.outbox.is_flushed() && !seat.client.outbox.is_broken()
+}
+
+fn delivered(number: u64) -> String {
+    jsonrpc::notification(hub::DELIVERED, Some(&format!(r#"{{"request":{number}}}"#)))
+}
+
+/// Tells the hub of answers that had to wait, once they are written to the client. Until then this process may be killed with them.
+async fn deliver_later(seat: &RelaySeat, mut passed: mpsc::Receiver<u64>, hub: mpsc::Sender<String>) {
+    while let Some(number) = passed.recv().await {
+        seat.client.outbox.flushed().await;
+        if is_written(seat) {
+            let _ = hub.try_send(delivered(number));
+        }
+    }
+    // The other parts of the connection say when it ends.
+    std::future::pending::<()>().await;
+}
+
+/// Handles a line of the hub. Returns the number of the request that it answers, if it answers one.
+fn from_hub(seat: &RelaySeat, answers: &mpsc::Sender<String>, line: &[u8]) -> Option<u64> {
     let outbox = &seat.client.outbox;
     match jsonrpc::parse(line) {
         Ok(jsonrpc::Message::Response { id: Some(id), outcome }) => {
-            let Some(number) = id.as_json().parse().ok() else { return };
-            let Some(request) = enter(&seat.requests).remove(number) else { return };
+            let number = id.as_json().parse().ok()?;
+            let request = enter(&seat.requests).remove(number)?;
             let key = request.hold.key();
             match outcome {
                 Ok(result) => outbox.answer_as_is(key, result.get()),
                 Err(error) => outbox.answer_error(key, &error),
             };
-            // If the queue to the hub is full, the hub keeps the record for a while.
-            let delivered = format!(r#"{{"request":{number}}}"#);
-            let _ = answers.try_send(jsonrpc::notification(hub::DELIVERED, Some(&delivered)));
+            return Some(number);
         }
         Ok(jsonrpc::Message::Notification { method, params }) => match method.as_str() {
             "notifications/progress" => {
-                let Some(params) = params else { return };
-                let Ok(progress) = serde_json::from_str::<Progress<'_>>(params.get()) else { return };
+                let params = params?;
+                let progress = serde_json::from_str::<Progress<'_>>(params.get()).ok()?;
                 let key = enter(&seat.requests).with_token(progress.token.get());
                 if let (Some(key), Ok(text)) = (key, std::str::from_utf8(line)) {
                     outbox.progress(key, progress.progress, text.to_owned());
@@ -192,6 +221,7 @@ fn from_hub(seat: &RelaySeat, answers: &mpsc::Sender<String>, line: &[u8]) {
         }
         Ok(jsonrpc::Message::Response { id: None, .. }) | Err(_) => {}
     }
+    None
 }
 
 /// Answers a request of the hub that this version does not know.

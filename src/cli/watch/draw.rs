@@ -164,7 +164,7 @@ impl Screen<'_> {
         let style = pen.tone(tone);
         let name = if selected { BOLD } else { PLAIN };
         let state = if gateway.unreadable {
-            "of another version".to_owned()
+            "cannot be read".to_owned()
         } else if gateway.is_old(self.now) {
             format!("old: {} ago", age(gateway.age(self.now)))
         } else {
@@ -209,7 +209,7 @@ impl Screen<'_> {
         };
         let mut pen = Pen { buffer, area: inner, row: 0, colours: self.colours };
         if gateway.unreadable {
-            let text = "Its record cannot be read: it is of another version of holdfast.";
+            let text = "Its record cannot be read: the disk may be full, or it is of another version of holdfast.";
             return pen.line(&[(0, text, pen.tone(Tone::Unsure))]);
         }
         if area.height < COMPACT_BELOW_HEIGHT {

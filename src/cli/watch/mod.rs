@@ -120,7 +120,9 @@ fn watch(state_dir: Option<&Path>, over: &Mutex<bool>) -> std::io::Result<()> {
     let mut selection = Selection::default();
     loop {
         let records = state_dir.map(instance_record::all).unwrap_or_default();
-        let gateways: Vec<Gateway> = records.into_iter().map(Gateway::of).collect();
+        let unread = state_dir.map(instance_record::unread).unwrap_or_default();
+        let gateways: Vec<Gateway> =
+            records.into_iter().map(Gateway::of).chain(unread.into_iter().map(Gateway::unread)).collect();
         let screen = Screen {
             gateways: &gateways,
             state_folder: state_dir.is_some(),

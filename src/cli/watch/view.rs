@@ -197,11 +197,12 @@ impl Gateway {
     /// Reads a record. If it cannot be parsed, returns a gateway with `unreadable` set and the pid that the record gives.
     pub fn of(record: Value) -> Self {
         let pid = record.pointer("/gateway/pid").and_then(Value::as_u64).unwrap_or_default();
-        serde_json::from_value(record).unwrap_or_else(|_| Self {
-            unreadable: true,
-            gateway: About { pid, ..About::default() },
-            ..Self::default()
-        })
+        serde_json::from_value(record).unwrap_or_else(|_| Self::unread(pid))
+    }
+
+    /// A gateway whose record cannot be read.
+    pub fn unread(pid: impl Into<u64>) -> Self {
+        Self { unreadable: true, gateway: About { pid: pid.into(), ..About::default() }, ..Self::default() }
     }
 
     /// Returns what the gateway is told apart by: its pid and its session.

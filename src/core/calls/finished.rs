@@ -3,15 +3,45 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::types::{Late, Record};
+use crate::limits::http::{WRITTEN_RESULT_MAX_AGE, WRITTEN_RESULTS_MAX_BYTES};
 use crate::limits::{FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, LOG_FIELD_MAX_BYTES};
 use crate::protocol::ids::CallId;
 
-/// The records and late results. Bounds: [`FINISHED_CALLS_MAX`] records, [`LATE_RESULTS_MAX_BYTES`] bytes of late results, and
-/// [`LATE_RESULT_MAX_AGE`] for each late result.
+/// Why the result of an ended call is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Its client does not have it, and may ask for it.
+    Owed,
+    /// It was written to a connection that does not tell whether its client got it. However many there are, none of them takes
+    /// the place of a result that is owed.
+    Written,
+}
+
+impl Keep {
+    /// The bytes that may be kept for this reason, and how long each result is.
+    fn bounds(self) -> (usize, Duration) {
+        match self {
+            Self::Owed => (LATE_RESULTS_MAX_BYTES, LATE_RESULT_MAX_AGE),
+            Self::Written => (WRITTEN_RESULTS_MAX_BYTES, WRITTEN_RESULT_MAX_AGE),
+        }
+    }
+}
+
+/// What is kept for one reason.
+#[derive(Debug, Clone, Default)]
+struct Shelf {
+    /// The results in the order of their arrival: the number of the record, and the time. A result whose record is gone stays in
+    /// this list until it becomes the oldest.
+    order: VecDeque<(u64, Instant)>,
+    bytes: usize,
+}
+
+/// The records and the results that are kept. Bounds: [`FINISHED_CALLS_MAX`] records, and those of [`Keep`] for the results.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Finished {
     /// The records in the order in which their calls ended.
@@ -20,10 +50,8 @@ pub(super) struct Finished {
     numbers: BTreeMap<CallId, u64>,
     /// The number of the oldest record.
     oldest: u64,
-    /// The late results in the order of their arrival: the number of the record, and the time. A result whose record is gone
-    /// stays in this list until it becomes the oldest.
-    late: VecDeque<(u64, Instant)>,
-    late_bytes: usize,
+    owed: Shelf,
+    written: Shelf,
 }
 
 impl Finished {
@@ -74,32 +102,39 @@ impl Finished {
         self.records.push_back(record);
     }
 
-    /// Keeps a late result of a call that has a record. A result larger than [`LATE_RESULTS_MAX_BYTES`] counts as expired at
-    /// once.
-    pub(super) fn keep_late(&mut self, call: CallId, result: Arc<str>, now: Instant) {
+    /// Keeps the result of a call that has a record. A result that is larger than all that may be kept counts as expired at once.
+    pub(super) fn keep(&mut self, call: CallId, result: Arc<str>, why: Keep, now: Instant) {
         if let Some(number) = self.number(call)
             && let Some(record) = self.at(number)
         {
             let bytes = result.len();
-            let fits = bytes <= LATE_RESULTS_MAX_BYTES;
-            let late = if fits { Late::Kept(result, now) } else { Late::Expired };
+            let fits = bytes <= why.bounds().0;
+            let late = if fits { Late::Kept(result, now, why) } else { Late::Expired };
             let replaced = std::mem::replace(&mut record.late, late);
             self.forget_bytes(&replaced);
             if fits {
-                self.late_bytes += bytes;
-                self.late.push_back((number, now));
+                let shelf = self.shelf(why);
+                shelf.bytes += bytes;
+                shelf.order.push_back((number, now));
             }
         }
         self.expire(now);
     }
 
-    /// Drops the oldest late results until the others are within their bounds.
+    /// Drops the oldest results until the others are within their bounds.
     pub(super) fn expire(&mut self, now: Instant) {
-        while let Some((number, since)) = self.late.front().copied() {
-            let over = self.late_bytes > LATE_RESULTS_MAX_BYTES;
-            let held = |record: &&mut Record| matches!(&record.late, Late::Kept(_, kept) if *kept == since);
+        self.expire_of(Keep::Owed, now);
+        self.expire_of(Keep::Written, now);
+    }
+
+    fn expire_of(&mut self, why: Keep, now: Instant) {
+        let (most, age) = why.bounds();
+        while let Some((number, since)) = self.shelf(why).order.front().copied() {
+            let over = self.shelf(why).bytes > most;
+            let held =
+                |record: &&mut Record| matches!(&record.late, Late::Kept(_, at, by) if (*at, *by) == (since, why));
             let record = self.at(number).filter(held);
-            let old = now.saturating_duration_since(since) > LATE_RESULT_MAX_AGE;
+            let old = now.saturating_duration_since(since) > age;
             if record.is_some() && !over && !old {
                 return;
             }
@@ -107,7 +142,14 @@ impl Finished {
                 let dropped = std::mem::replace(&mut record.late, Late::Expired);
                 self.forget_bytes(&dropped);
             }
-            self.late.pop_front();
+            self.shelf(why).order.pop_front();
+        }
+    }
+
+    fn shelf(&mut self, why: Keep) -> &mut Shelf {
+        match why {
+            Keep::Owed => &mut self.owed,
+            Keep::Written => &mut self.written,
         }
     }
 
@@ -125,8 +167,8 @@ impl Finished {
     }
 
     fn forget_bytes(&mut self, late: &Late) {
-        if let Late::Kept(result, _) = late {
-            self.late_bytes -= result.len();
+        if let Late::Kept(result, _, why) = late {
+            self.shelf(*why).bytes -= result.len();
         }
     }
 }
@@ -177,7 +219,7 @@ mod tests {
         let mut finished = Finished::default();
         let kept = |finished: &Finished| -> usize {
             let bytes = |record: &Record| match &record.late {
-                Late::Kept(result, _) => result.len(),
+                Late::Kept(result, ..) => result.len(),
                 _ => 0,
             };
             finished.records.iter().map(bytes).sum()
@@ -186,19 +228,34 @@ mod tests {
         (0..8).for_each(|number| finished.remember(record(number, now)));
         // The late results arrive in a different order from that in which the calls ended.
         for number in [5, 1, 7, 0] {
-            finished.keep_late(id(number), quarter.as_str().into(), now);
+            finished.keep(id(number), quarter.as_str().into(), Keep::Owed, now);
         }
         assert_eq!(kept(&finished), LATE_RESULTS_MAX_BYTES);
-        finished.keep_late(id(2), "y".into(), now);
+        finished.keep(id(2), "y".into(), Keep::Owed, now);
         assert!(matches!(finished.get(id(5)).unwrap().late, Late::Expired), "it came first");
-        finished.keep_late(id(1), "once more".into(), now);
+        finished.keep(id(1), "once more".into(), Keep::Owed, now);
         finished.remember(Record { late: Late::Rendering, ..record(7, now) });
-        assert_eq!(kept(&finished), finished.late_bytes);
-        assert_eq!(finished.late_bytes, LATE_RESULTS_MAX_BYTES / 4 + "y".len() + "once more".len());
+        assert_eq!(kept(&finished), finished.owed.bytes);
+        assert_eq!(finished.owed.bytes, LATE_RESULTS_MAX_BYTES / 4 + "y".len() + "once more".len());
         (8..FINISHED_CALLS_MAX as u64 + 8).for_each(|number| finished.remember(record(number, now)));
-        assert_eq!((kept(&finished), finished.late_bytes), (0, 0), "results go with their records");
+        assert_eq!((kept(&finished), finished.owed.bytes), (0, 0), "results go with their records");
         finished.expire(now);
-        assert!(finished.late.is_empty());
+        assert!(finished.owed.order.is_empty());
+    }
+
+    #[test]
+    fn what_was_written_goes_sooner_and_takes_no_place_of_what_is_owed() {
+        let now = Instant::now();
+        let mut finished = Finished::default();
+        let kept = |finished: &Finished, number| matches!(finished.get(id(number)).unwrap().late, Late::Kept(..));
+        (0..8).for_each(|number| finished.remember(record(number, now)));
+        finished.keep(id(0), "x".repeat(LATE_RESULTS_MAX_BYTES).into(), Keep::Owed, now);
+        let third: Arc<str> = "x".repeat(WRITTEN_RESULTS_MAX_BYTES / 3).into();
+        (1..8).for_each(|number| finished.keep(id(number), Arc::clone(&third), Keep::Written, now));
+        assert_eq!([0, 1, 4, 5, 6, 7].map(|number| kept(&finished, number)), [true, false, false, true, true, true]);
+        finished.expire(now + WRITTEN_RESULT_MAX_AGE + Duration::from_secs(1));
+        assert_eq!([0, 7].map(|number| kept(&finished, number)), [true, false]);
+        assert!(matches!(finished.get(id(7)).unwrap().late, Late::Expired) && finished.written.bytes == 0);
     }
 
     #[test]

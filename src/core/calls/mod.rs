@@ -9,6 +9,7 @@ mod types;
 mod wanted;
 mod withheld;
 
+pub use self::finished::Keep;
 pub use self::ledger::Ledger;
 pub use self::types::{
     Answer, ClaimRefused, HeldCall, Lookup, NewCall, ProgressNews, Record, RecoveredCall, Refused, Sending, Settlement,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use super::finished::Keep;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::limits::{PATIENCE_MARGIN, RUNNING_MAX};
@@ -141,7 +142,7 @@ pub enum Settlement {
         /// The call's key at the editor.
         key: JournalKey,
     },
-    /// Render a late answer and pass it to [`Ledger::keep_late`](super::Ledger::keep_late).
+    /// Render a late answer and pass it to [`Ledger::keep`](super::Ledger::keep).
     KeepLate {
         /// The call.
         call: CallId,
@@ -285,7 +286,7 @@ pub(super) enum Late {
     None,
     /// The late result has arrived and is being rendered.
     Rendering,
-    Kept(Arc<str>, Instant),
+    Kept(Arc<str>, Instant, Keep),
     Expired,
 }
 
@@ -296,10 +297,10 @@ pub enum Lookup {
     Unknown,
     /// The call has not ended, or its late result is being rendered.
     Open(Record),
-    /// The call ended, and its client got the answer then.
+    /// The call ended, and nothing but that is kept of it.
     Ended(Record),
-    /// The late result, as the JSON of an MCP result.
-    Late(Record, Arc<str>),
-    /// The call had a late result, which was dropped for its age or size.
+    /// The result that is kept, as the JSON of an MCP result.
+    Kept(Arc<str>),
+    /// The call had a result that was kept, which was dropped for its age or size.
     Expired(Record),
 }

@@ -291,6 +291,9 @@ fn a_reply_without_a_number_belongs_to_the_only_open_message() {
     assert_eq!(exchange.only_open(), None);
     exchange.asks_greeting(3);
     assert_eq!(exchange.only_open(), Some(3));
+    exchange.asks_heartbeat(4, Instant::now());
+    assert_eq!(exchange.only_open(), Some(3), "no editor fails to read that question");
+    exchange.not_asked(4);
     exchange.asks_list(4, 0);
     assert_eq!(exchange.only_open(), None);
 }

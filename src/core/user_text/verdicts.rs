@@ -217,6 +217,9 @@ fn next(answer: &Answer, cause: Cause) -> &'static str {
         }
         (Cause::Unrecorded, Person) => "Make room on the disk, or let that file be written, then try again.",
         (Cause::Overload, Agent) => "Wait for some of them to be answered, then make the same call again.",
+        (Cause::ShuttingDown, Agent) if answer.request.session.is_post() => {
+            "Make the same call again once the hub has been started again."
+        }
         (Cause::ShuttingDown, Agent) => "Call again in a new session.",
         (
             Cause::ProjectUnsettled | Cause::ProjectChanged | Cause::Busy | Cause::Overload | Cause::ShuttingDown,

@@ -74,8 +74,25 @@ pub struct Rejected {
 
 impl From<Invalid> for Rejected {
     fn from(invalid: Invalid) -> Self {
-        Self { error: invalid.to_error(), id: invalid.id }
+        let error = over_http(invalid.fault)
+            .map_or_else(|| invalid.to_error(), |says| RpcError::new(invalid.fault.code(), says));
+        Self { error, id: invalid.id }
     }
+}
+
+/// What is said of a fault whose usual text speaks of lines and sessions, which HTTP does not have.
+fn over_http(fault: Fault) -> Option<&'static str> {
+    Some(match fault {
+        Fault::NotUtf8 => "the body is not UTF-8; nothing was executed; encode the whole body as UTF-8",
+        Fault::NotJson => {
+            "the body is not valid JSON; nothing was executed; send one complete JSON-RPC message as the body of each POST"
+        }
+        Fault::Batch => {
+            "JSON-RPC batches are part of MCP 2025-03-26 alone, and this request is of another version; nothing in it was executed; \
+             send each message in a POST of its own"
+        }
+        _ => return None,
+    })
 }
 
 /// The params that HTTP mirrors in headers, or that decide on the form of the response.
@@ -134,6 +151,9 @@ pub fn read<'h>(
 /// Reads a batch, which only MCP 2025-03-26 has.
 fn batch(body: &[u8], said: Header<'_>) -> Result<Post, Rejected> {
     let faulty = |fault| Rejected::from(Invalid { id: None, fault });
+    if said == Header::Text(ProtocolVersion::STATELESS.label()) {
+        return Err(faulty(Fault::Batch));
+    }
     let version = handshake_version(said).map_err(|error| Rejected { id: None, error })?;
     if !version.batches() {
         return Err(faulty(Fault::Batch));
@@ -205,10 +225,23 @@ fn handshake_version(said: Header<'_>) -> Result<ProtocolVersion, RpcError> {
         // The header came with a later version than this one.
         Header::Missing => return Ok(ProtocolVersion::V2025_03_26),
         Header::Text(text) => text,
-        Header::Unreadable => "",
+        Header::Unreadable => {
+            let message = "the header MCP-Protocol-Version occurs twice or cannot be read; nothing was executed. Send it once, with the \
+                           version that initialize agreed on";
+            return Err(RpcError { message: message.to_owned(), ..stateless::unsupported("") });
+        }
     };
     let known = ProtocolVersion::from_label(version).filter(|version| !version.is_stateless());
-    known.ok_or_else(|| stateless::unsupported(version))
+    known.ok_or_else(|| RpcError {
+        message: format!(
+            "the header MCP-Protocol-Version says {:?}, a version that is not spoken here; nothing was executed. Send {}, as \
+             initialize agrees on it, or {} with `_meta`",
+            cut_with_ellipsis(version, SHOWN_BYTES),
+            ProtocolVersion::HANDSHAKE.map(ProtocolVersion::label).join(", "),
+            ProtocolVersion::STATELESS.label(),
+        ),
+        ..stateless::unsupported(version)
+    })
 }
 
 /// Checks that a header says what the body says.

@@ -194,7 +194,7 @@ fn result(gateway: &impl Documented, id: &str) -> Reply {
     match found {
         None | Some((_, Lookup::Unknown)) => failed(StatusCode::NOT_FOUND, "Result not found"),
         Some((id, Lookup::Open(record))) => open(id, &still_open(gateway, id, &record.tool, record.accepted)),
-        Some((id, Lookup::Late(_, json))) => match serde_json::from_str::<Kept>(&json) {
+        Some((id, Lookup::Kept(json))) => match serde_json::from_str::<Kept>(&json) {
             Ok(kept) => answered(id, kept.content.first().map_or("", |block| &block.text), kept.is_error),
             Err(_) => {
                 ended(id, StatusCode::OK, false, "Its result could not be read (our fault). It ran: check its effect.")
@@ -204,12 +204,7 @@ fn result(gateway: &impl Documented, id: &str) -> Reply {
             let success = record.verdict == Some(Verdict::Ok);
             ended(id, StatusCode::OK, success, &user_text::ended(id, &record.tool, record.verdict))
         }
-        Some((id, Lookup::Expired(_))) => ended(
-            id,
-            StatusCode::OK,
-            false,
-            "Unity answered, but the result was dropped for its age or size. Do not repeat the call for it.",
-        ),
+        Some((id, Lookup::Expired(_))) => ended(id, StatusCode::OK, false, user_text::DROPPED),
     }
 }
 

@@ -64,6 +64,21 @@ async fn what_is_no_message_of_mcp_is_refused_with_its_reason() {
     {
         let answer = stage.raw(&post("/mcp", &headers(&[]), body)).await;
         assert_eq!((answer.status(), answer.answer()["error"]["code"].as_i64()), (400, Some(code)), "{body}");
+        assert!(!answer.body.contains("line"), "a message has no line here: {answer:?}");
+    }
+    // A version that is not known, one twice, and a batch of another version than that which has them.
+    let batch = format!("[{LIST}]");
+    for (versions, body, told) in [
+        (&["2099-01-01"][..], LIST, "says \\\"2099-01-01\\\""),
+        (&["2025-11-25", "2025-11-25"], LIST, "occurs twice"),
+        (&["2025-11-25"], &batch, "in a POST of its own"),
+        (&["2026-07-28"], &batch, "in a POST of its own"),
+    ] {
+        let more: Vec<_> = versions.iter().map(|version| ("MCP-Protocol-Version", *version)).collect();
+        let answer = stage.raw(&post("/mcp", &headers(&more), body)).await;
+        let text = answer.answer()["error"]["message"].to_string();
+        assert!(answer.status() == 400 && text.contains(told) && text.contains("othing"), "{versions:?}: {text}");
+        assert!(!text.contains("MCP  is") && !text.contains("with `_meta` here") && !text.contains(" line"), "{text}");
     }
     let unknown = stage.raw(&post("/mcp", &headers(&[("MCP-Protocol-Version", "1999-01-01")]), LIST)).await;
     assert_eq!((unknown.status(), &unknown.answer()["error"]["code"]), (400, &json!(-32022)));

@@ -80,6 +80,29 @@ async fn the_result_of_a_call_whose_client_gave_up_waits_under_its_id() {
     assert!(told.contains("Runs"), "{told}");
 }
 
+/// The system took the answer, and the client reset its connection without having read it.
+#[tokio::test]
+async fn the_result_of_a_call_whose_client_was_gone_at_the_moment_of_the_answer_is_kept() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    let hub = Hub::start(&room);
+    let path = path(&room);
+    hub.call(&path, "echo", json!({})).await;
+    let mut reset = hub.connect().await;
+    reset.send(&hub.asks(&path, &call("count", json!({"key": "unread"})))).await;
+    until_async("it is answered", async || {
+        let calls = hub.call(&path, "holdfast_calls", json!({"limit": 1})).await;
+        calls.contains("\"count\"") && calls.contains("\"ok\"")
+    })
+    .await;
+    drop(reset);
+    let calls = hub.call(&path, "holdfast_calls", json!({"limit": 1})).await;
+    let id = calls.split(|c: char| !c.is_ascii_hexdigit() && c != '-').find(|word| word.len() == 36).expect("a call");
+    let told = hub.call(&path, "holdfast_result", json!({"call_id": id})).await;
+    assert!(told.contains("Runs"), "{told}");
+    assert_eq!(room.runs("unread"), 1);
+}
+
 /// The next hub looks for the call, so its client is told to ask that one.
 #[tokio::test]
 async fn a_hub_that_is_told_to_end_names_the_call_that_runs_and_the_next_one_gives_its_result() {

@@ -22,7 +22,7 @@ use super::unity::Unity;
 use super::{Room, SOON, once_within, until};
 
 /// A hub that a test started.
-struct Hub(Child);
+pub(super) struct Hub(pub(super) Child);
 
 impl Drop for Hub {
     fn drop(&mut self) {
@@ -31,14 +31,14 @@ impl Drop for Hub {
     }
 }
 
-fn hub(room: &Room) -> Command {
+pub(super) fn hub(room: &Room) -> Command {
     let mut command = client::command(room);
     command.arg("hub").stdin(Stdio::null()).stdout(Stdio::null());
     command
 }
 
 impl Hub {
-    fn start(room: &Room) -> Self {
+    pub(super) fn start(room: &Room) -> Self {
         let errors = File::create(room.path().join("hub-errors.log")).unwrap();
         let hub = Self(hub(room).stderr(errors).spawn().unwrap());
         let file = room.state().join("hub/hub.json");
@@ -57,13 +57,13 @@ fn elected(room: &Room) -> Pid {
     Pid::from_raw(i32::try_from(info["pid"].as_i64().unwrap()).unwrap())
 }
 
-fn flags<'a>(room: &Room, more: &[&'a str]) -> Vec<std::borrow::Cow<'a, str>> {
+pub(super) fn flags<'a>(room: &Room, more: &[&'a str]) -> Vec<std::borrow::Cow<'a, str>> {
     let mut flags = vec!["--project".into(), room.project().display().to_string().into()];
     flags.extend(more.iter().map(|flag| (*flag).into()));
     flags
 }
 
-fn open(room: &Room, more: &[&str]) -> Client {
+pub(super) fn open(room: &Room, more: &[&str]) -> Client {
     let flags = flags(room, more);
     Client::open(room, &flags.iter().map(|flag| &**flag).collect::<Vec<_>>())
 }

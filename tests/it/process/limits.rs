@@ -126,3 +126,67 @@ fn a_limit_on_the_size_of_files_is_a_write_error_like_any_other() {
     let setup = limited(&room, "-f 0", &["setup", "cursor"]).stdin(Stdio::null()).output().expect("it runs");
     assert!(setup.status.code().is_some_and(|code| code != 0), "{setup:?}");
 }
+
+/// An empty file can be made on a full disk.
+#[test]
+fn doctor_says_that_the_state_folder_has_no_room_and_what_helps() {
+    let room = Room::new();
+    std::fs::create_dir_all(room.state()).expect("a state folder");
+    let doctor = limited(&room, "-f 0", &["doctor"]).stdin(Stdio::null()).output().expect("it runs");
+    let says = String::from_utf8_lossy(&doctor.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(says.contains("cannot take 64 KiB more") && says.contains("make room on that disk"), "{says}");
+    assert_eq!(doctor.status.code(), Some(1), "{says}");
+}
+
+/// What `holdfast status` prints, on one line.
+#[cfg(target_os = "linux")]
+fn status(room: &Room) -> String {
+    let mut command = Command::new(HOLDFAST);
+    client::environment(&mut command, room);
+    let done = command.arg("status").stdin(Stdio::null()).output().expect("it runs");
+    String::from_utf8_lossy(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_gateway_that_has_no_room_for_its_record_is_named_and_says_so_itself() {
+    let room = Room::new();
+    let unity = Unity::start(&room, &["--quiet"]);
+    let mut client = Client::spawn(&room, limited(&room, "-f 0", &["--port", &unity.port.to_string()]));
+    client.initialize();
+    client.echoes();
+    let named = format!("gateway {} record cannot be read", client.pid());
+    until("it is named", || {
+        let said = status(&room);
+        assert!(!said.contains("No gateway runs") || !room.state().join("run").exists(), "{said}");
+        said.contains(&named)
+    });
+    until("it says so itself", || {
+        client.done("holdfast_status", &json!({})).text().contains("has not been renewed for")
+    });
+    client.close(&room);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_hub_that_has_no_room_for_its_records_is_named_and_their_age_is_told() {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    let hub = super::hub::Hub::start(&room);
+    let pid = hub.0.id();
+    until("its record is there", || !room.run_records().is_empty());
+    assert!(status(&room).contains(&format!("hub {pid}: serves the sessions")), "{}", status(&room));
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    prlimit(Pid::from_raw(i32::try_from(pid).expect("a pid")), Resource::Fsize, none).expect("a limit");
+    let mut client = super::hub::open(&room, &[]);
+    let mut said = String::new();
+    until("the age of its record is told", || {
+        said = status(&room);
+        assert!(said.contains(&format!("hub {pid}:")) && !said.contains("No gateway runs"), "{said}");
+        said.contains("not renewed since")
+    });
+    until("it says so itself", || {
+        client.done("holdfast_status", &json!({})).text().contains("has not been renewed for")
+    });
+}

@@ -28,6 +28,8 @@ mod metrics;
 mod openings;
 mod requests;
 mod restart;
+#[cfg(target_os = "linux")]
+mod results;
 mod secrets;
 #[cfg(unix)]
 mod stdio;

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::Ledger;
 use crate::core::calls::entry::Entry;
+use crate::core::calls::finished::Keep;
 use crate::core::calls::types::{Late, Lookup, Record, Sending, Surprises};
 use crate::core::calls::withheld::Withheld;
 use crate::fsm::call::State;
@@ -123,7 +124,7 @@ impl Ledger {
         }
         if let Some(record) = self.finished.get(call) {
             return match &record.late {
-                Late::Kept(result, _) => Lookup::Late(record.clone(), Arc::clone(result)),
+                Late::Kept(result, ..) => Lookup::Kept(Arc::clone(result)),
                 Late::Expired => Lookup::Expired(record.clone()),
                 Late::Rendering => Lookup::Open(record.clone()),
                 Late::None => Lookup::Ended(record.clone()),
@@ -137,8 +138,8 @@ impl Ledger {
         self.entries.bytes() + bytes <= OPEN_CALLS_MAX_BYTES
     }
 
-    /// Keeps a rendered late result, within the bounds of number, bytes and age.
-    pub fn keep_late(&mut self, call: CallId, result: Arc<str>, now: Instant) {
-        self.finished.keep_late(call, result, now);
+    /// Keeps a rendered result, within the bounds of number, bytes and age.
+    pub fn keep(&mut self, call: CallId, result: Arc<str>, why: Keep, now: Instant) {
+        self.finished.keep(call, result, why, now);
     }
 }

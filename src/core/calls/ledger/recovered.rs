@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::Ledger;
+use crate::core::calls::finished::Keep;
 use crate::core::calls::types::{Late, NewCall, Record, RecoveredCall, Settlement};
 use crate::fsm::call::{Event, State, Verdict};
 use crate::fsm::cause::Loss;
@@ -74,7 +75,7 @@ impl Ledger {
             unrun: false,
             late: Late::None,
         });
-        self.finished.keep_late(id, result, now);
+        self.finished.keep(id, result, Keep::Owed, now);
     }
 
     /// Gives a call that is not answered to the client that came back for it and has `waited` so long already. `None` if there is no

@@ -13,6 +13,7 @@ use super::super::{
     LeaveReason, Refusal, Refused, RefusedCall, Reply,
 };
 use crate::protocol::ids::CallId;
+use crate::protocol::jsonrpc::RpcError;
 
 /// Decodes the body of a frame.
 pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
@@ -27,6 +28,14 @@ pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
             _ => return None,
         })
     })
+}
+
+/// Reads the refusal of a message that the editor could not read, so that it does not know its id. Only the part of the package
+/// that reads messages writes it, before there is a call (`unity/PROTOCOL.md` section 10, `parse_error`).
+pub(super) fn read_unnamed(frame: &[u8]) -> Option<Reply> {
+    let is_final = |error: &EditorError| error.refusal.as_ref().is_some_and(|refused| refused.how == Refusal::Final);
+    let unread = |error: &EditorError| error.code == RpcError::PARSE_ERROR && is_final(error);
+    rpc::unnamed_error(frame, read_error).filter(|reply| matches!(reply, Reply::Error(error) if unread(error)))
 }
 
 fn leave_reason(params: &Value) -> LeaveReason {

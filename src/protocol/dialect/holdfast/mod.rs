@@ -86,6 +86,10 @@ impl Dialect for Holdfast {
         answer::decode(frame)
     }
 
+    fn read_unnamed(&self, frame: &[u8]) -> Option<Reply> {
+        answer::read_unnamed(frame)
+    }
+
     fn check_greeting(&self, hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting> {
         greeting::check(hello, said)
     }

@@ -485,3 +485,17 @@ fn words_about_ran_elsewhere_are_no_refusal() {
         assert_eq!(refusal(&members), None, "{members}");
     }
 }
+
+#[test]
+fn only_the_refusal_of_a_message_that_was_not_read_belongs_to_the_only_open_call() {
+    let unnamed = |text: &str| Holdfast.read_unnamed(text.as_bytes());
+    let refused = |code: i64, ran: bool, id: &str| {
+        format!(r#"{{"id":{id},"error":{{"code":{code},"message":"no JSON","data":{{"type":"x","ran":{ran}}}}}}}"#)
+    };
+    let answer = Holdfast.read_answer(unnamed(&refused(-32700, false, "null")).expect("it was not read"));
+    assert!(answer.is_error && format!("{:?}", answer.body).contains("Nothing of the call ran"), "{answer:?}");
+    // A tool's own error, one that does not say that nothing ran, and one that names its request.
+    for other in [refused(-32000, false, "null"), refused(-32700, true, "null"), refused(-32700, false, "\"x\"")] {
+        assert!(unnamed(&other).is_none(), "{other}");
+    }
+}

@@ -29,6 +29,10 @@ async fn the_gateway_tools_speak_of_all_editors_or_of_the_one_that_is_named() {
     let status = scene.caller.told("holdfast_status").await;
     let summary = status["summary"].as_str().unwrap();
     assert!(summary.contains("`Castle` (ready), `Harbour` (ready)") && summary.contains(ARGUMENT), "{summary}");
+    // All is well, and no package is meant.
+    let editor = &status["editor"];
+    assert_eq!((&editor["tone"], &editor["ready"], &editor["why"]), (&json!("good"), &json!(true), &json!(null)));
+    assert_eq!((&editor["state"], &status["package"]), (&json!("ready"), &json!(null)));
     let status: Value =
         serde_json::from_str(&scene.caller.client.ok("holdfast_status", json!({ARGUMENT: "Harbour"})).await).unwrap();
     assert_eq!(status["project"], scene.stage.project(2).display().to_string());

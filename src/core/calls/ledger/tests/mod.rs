@@ -7,6 +7,7 @@ mod turns;
 use std::time::Duration;
 
 use super::*;
+use crate::core::calls::Keep;
 use crate::core::calls::types::*;
 use crate::core::user_text;
 use crate::fsm::call::Verdict;
@@ -277,8 +278,8 @@ fn a_call_of_a_patient_client_is_still_running_after_two_minutes_and_its_late_an
     assert!(matches!(book.ledger.look_up(call, book.now), Lookup::Open(_)));
     assert_eq!(told(&book.reply(call, FIRST)), ["keep_late", "noted:ok"]);
     assert!(matches!(book.ledger.look_up(call, book.now), Lookup::Open(_)), "its answer is not said to be given");
-    book.ledger.keep_late(call, "{}".into(), book.now);
-    assert!(matches!(book.ledger.look_up(call, book.now), Lookup::Late(..)));
+    book.ledger.keep(call, "{}".into(), Keep::Owed, book.now);
+    assert!(matches!(book.ledger.look_up(call, book.now), Lookup::Kept(_)));
     assert_eq!(book.left(), 0);
 }
 
@@ -288,7 +289,7 @@ fn a_late_result_expires_and_says_so() {
     let call = book.sent(once());
     book.wait(RUNNING_MAX);
     book.reply(call, FIRST);
-    book.ledger.keep_late(call, "{}".into(), book.now);
+    book.ledger.keep(call, "{}".into(), Keep::Owed, book.now);
     book.now += LATE_RESULT_MAX_AGE + secs(1);
     assert!(matches!(book.ledger.look_up(call, book.now), Lookup::Expired(_)));
 }
@@ -302,11 +303,11 @@ fn late_results_are_bounded_in_bytes_oldest_first() {
         let call = book.sent(once());
         book.wait(RUNNING_MAX);
         book.reply(call, FIRST);
-        book.ledger.keep_late(call, big.as_str().into(), book.now);
+        book.ledger.keep(call, big.as_str().into(), Keep::Owed, book.now);
         calls.push(call);
     }
     assert!(matches!(book.ledger.look_up(calls[0], book.now), Lookup::Expired(_)));
-    assert!(matches!(book.ledger.look_up(calls[1], book.now), Lookup::Late(..)));
+    assert!(matches!(book.ledger.look_up(calls[1], book.now), Lookup::Kept(_)));
 }
 
 #[test]
