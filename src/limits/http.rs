@@ -28,6 +28,9 @@ pub const HTTP_WHOLE_WITHIN: Duration = Duration::from_secs(5);
 /// How often a stream without other messages gets a comment, so that nothing on the way takes it for dead. The shortest usual time
 /// is 30 s.
 pub const HTTP_KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
+/// When a stream whose client closed its sending side gets comments. A client that closed the whole connection refuses the first one, as
+/// soon as that is there, and then the next one fails. A client that still reads ignores them.
+pub const HTTP_PROBES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(50), Duration::from_secs(1)];
 /// What a client that is refused because too much is open, or because the hub ends, is told to wait.
 pub const HTTP_RETRY_AFTER: Duration = Duration::from_secs(2);
 /// Longest and shortest token. A token of 16 characters cannot be guessed, and one of this length still fits into a head.

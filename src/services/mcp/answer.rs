@@ -126,8 +126,9 @@ impl<H: Hub> http::Service for Post<H> {
                     // The session ended without an answer, which is our bug.
                     None => return Err(Refused::CutOff),
                 },
-                // In the stateless era this cancels the request.
-                () = peer.clone().hung_up(), if era == HttpEra::Stateless => return Err(Refused::CutOff),
+                // In the stateless era a closed connection cancels the request. Whether the client still reads shows when something
+                // is written.
+                () = peer.clone().hung_up(), if era == HttpEra::Stateless => {}
                 () = sleep(HTTP_WHOLE_WITHIN) => {}
             }
         }

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::client::Conversation;
-use crate::limits::http::HTTP_KEEP_ALIVE_EVERY;
+use crate::limits::http::{HTTP_KEEP_ALIVE_EVERY, HTTP_PROBES};
 use crate::net::BoxFuture;
 use crate::runtime::enter;
 use crate::services::http::{Body, Bytes, Cut, Frame};
@@ -30,8 +31,10 @@ pub(super) struct Events {
     is_over: bool,
     /// When the next comment is due.
     pulse: Pin<Box<Sleep>>,
-    /// Ready when the client hangs up, if that cancels its request.
+    /// Ready when the client closes its sending side, if a closed connection cancels its request.
     hung_up: Option<BoxFuture<'static, ()>>,
+    /// The times until the next comments, by which it shows whether such a client still reads.
+    probes: std::slice::Iter<'static, Duration>,
     /// Dropped with the stream.
     _open: Open,
 }
@@ -61,7 +64,8 @@ impl Events {
         open: Open,
     ) -> Self {
         let pulse = Box::pin(sleep(HTTP_KEEP_ALIVE_EVERY));
-        let mut events = Self { conversation, pieces: VecDeque::new(), is_over: false, pulse, hung_up, _open: open };
+        let (pieces, probes) = (VecDeque::new(), [].iter());
+        let mut events = Self { conversation, pieces, is_over: false, pulse, hung_up, probes, _open: open };
         if let Some((line, is_answer)) = first {
             events.add(line, is_answer);
         }
@@ -71,7 +75,15 @@ impl Events {
     fn add(&mut self, line: Bytes, is_answer: bool) {
         self.pieces.extend([Bytes::from_static(BEFORE), line, Bytes::from_static(AFTER)]);
         self.is_over = is_answer;
-        self.pulse.as_mut().reset(Instant::now() + HTTP_KEEP_ALIVE_EVERY);
+        if self.probes.as_slice().is_empty() {
+            self.beat();
+        }
+    }
+
+    /// Says when the next comment is due.
+    fn beat(&mut self) {
+        let next = self.probes.next().copied().unwrap_or(HTTP_KEEP_ALIVE_EVERY);
+        self.pulse.as_mut().reset(Instant::now() + next);
     }
 }
 
@@ -89,7 +101,9 @@ impl Body for Events {
                 return Poll::Ready(None);
             }
             if this.hung_up.as_mut().is_some_and(|hung_up| hung_up.as_mut().poll(context).is_ready()) {
-                return Poll::Ready(Some(Err(Cut)));
+                // Whether it has closed the whole connection, too, shows when something is written.
+                (this.hung_up, this.probes) = (None, HTTP_PROBES.iter());
+                this.beat();
             }
             let line = match enter(&this.conversation).as_mut() {
                 Some(conversation) => conversation.poll_next(context),
@@ -100,7 +114,7 @@ impl Body for Events {
                 // The session ended without an answer, which is our bug.
                 Poll::Ready(None) => return Poll::Ready(Some(Err(Cut))),
                 Poll::Pending if this.pulse.as_mut().poll(context).is_ready() => {
-                    this.pulse.as_mut().reset(Instant::now() + HTTP_KEEP_ALIVE_EVERY);
+                    this.beat();
                     this.pieces.push_back(Bytes::from_static(COMMENT));
                 }
                 Poll::Pending => return Poll::Pending,

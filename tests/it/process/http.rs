@@ -55,6 +55,31 @@ async fn a_kept_connection_serves_one_request_after_the_other_and_a_half_closed_
     assert_eq!(room.runs("half"), 1);
 }
 
+/// Without a handshake a closed connection is a cancellation, and one whose client still reads is not closed.
+#[tokio::test]
+async fn a_client_without_a_handshake_that_closes_only_its_sending_side_gets_its_answer() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet"]);
+    let hub = Hub::start(&room);
+    let path = path(&room);
+    hub.call(&path, "echo", json!({})).await;
+    for (key, hold) in [("quick", false), ("held", true)] {
+        let mut half = hub.connect().await;
+        let server = (&*hub.address, &*hub.token);
+        half.send(&asks(server, Era::Stateless, &path, &call("count", json!({"key": key, "hold": hold})))).await;
+        half.hang_up().await;
+        if hold {
+            until_async("the call runs", async || room.runs(key) == 1).await;
+            // Longer than the server needs to see that its client still reads.
+            tokio::time::sleep(Duration::from_millis(1500)).await;
+            unity.order("release");
+        }
+        let head = soon("a head", half.head()).await.expect("a head");
+        assert!(soon("a body", half.body(&head)).await.is_some_and(|body| body.contains("Runs")), "{key}");
+        assert_eq!(room.runs(key), 1);
+    }
+}
+
 /// A client that gives up closes its connection in good order, and the system still takes an answer for it.
 #[tokio::test]
 async fn the_result_of_a_call_whose_client_gave_up_waits_under_its_id() {
