@@ -14,6 +14,7 @@ use super::{complete, named_editor};
 use crate::config::file::{self, PolicySection};
 use crate::config::{BadProject, Config, MetricsChoice, PortSource};
 use crate::limits::PATIENCE_MAX;
+use crate::platform::filesystem::foreign_owner;
 use crate::platform::host::{RealHost, System};
 use crate::protocol::dialect::{self, Dialects, unity_mcp};
 use crate::protocol::policy::{BadPattern, Pattern, Policy};
@@ -334,6 +335,14 @@ impl GatewayArgs {
     pub fn config(&self) -> (Config, Vec<String>) {
         let (config, mut complaints) = self.editor.config();
         complaints.extend(bad_project(&config).map(|bad| bad.to_string()));
+        if let Some((state, owner)) = config.state_dir.as_deref().and_then(|state| Some((state, foreign_owner(state)?)))
+        {
+            complaints.push(format!(
+                "the state folder {} belongs to another user (number {owner}), who can change and remove what is kept there, and whose \
+                 hub is not used; name a folder of your own with --state-dir",
+                clean(&state.to_string_lossy())
+            ));
+        }
         let url = variable("AI_LOGGER_URL").filter(|_| self.logger);
         let (logger, complaint) = match url.as_deref().map(logger_address).transpose() {
             Ok(named) => (named.or(Some((Ipv4Addr::LOCALHOST, unity_mcp::LOGGER_PORT).into())), None),

@@ -64,3 +64,17 @@ pub fn others_may_read(file: &Path) -> bool {
 pub fn others_may_read(_file: &Path) -> bool {
     false
 }
+
+/// Returns the number of the user who owns a folder, if that is another one than the user of this process. `None` if nothing is there.
+#[cfg(unix)]
+pub fn foreign_owner(folder: &Path) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt as _;
+    let owner = folder.metadata().ok()?.uid();
+    (owner != rustix::process::geteuid().as_raw()).then_some(owner)
+}
+
+/// Returns the number of the user who owns a folder, if that is another one. Not looked up on Windows.
+#[cfg(not(unix))]
+pub fn foreign_owner(_folder: &Path) -> Option<u32> {
+    None
+}
