@@ -42,6 +42,7 @@ use crate::runtime::messages::session::{Delivered, Message};
 use crate::runtime::outbox::SERVER;
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
+use crate::storage::hub_folder::HubLock;
 
 /// The id of the question whether a hub is alive.
 const QUESTION: &str = "holdfast-alive";
@@ -319,20 +320,21 @@ impl RelayActor {
             News::StartedEnded { pid, well } if state.starting == Some(pid) => {
                 // Another session may start one now.
                 (state.start_lock, state.starting) = (None, None);
-                let seeks = matches!(state.driver.state(), attachment::State::Dialing | attachment::State::Waiting);
-                if !well && seeks {
+                if !well {
                     let log = self.seat.folder.log();
                     self.not_started(state, &format!("it ended at once; {} says why", log.display()));
-                    self.feed(state, &Event::SearchOver);
+                    self.search_over(state);
                 }
             }
             News::StartedEnded { .. } => {}
+            News::NotStarted => self.search_over(state),
             News::Timer(timer) => {
                 if state.timers.fired(timer) {
                     let event = match timer {
                         Timer::Redial => Event::RedialDue,
                         Timer::Successor => Event::SearchOver,
                         Timer::Look => {
+                            self.answer_overdue();
                             let owed = !self.requests(|requests| requests.is_empty());
                             let heard = state.heard.swap(false, Ordering::Relaxed);
                             // While the client does not read, this session does not read the hub either.
@@ -343,6 +345,21 @@ impl RelayActor {
                     self.feed(state, &event);
                 }
             }
+        }
+    }
+
+    /// Ends the search for a hub, which cannot be started. One that serves the session meanwhile is used.
+    fn search_over(&self, state: &mut State) {
+        if matches!(state.driver.state(), attachment::State::Dialing | attachment::State::Waiting) {
+            self.feed(state, &Event::SearchOver);
+        }
+    }
+
+    /// Answers the requests that a hub which makes way gave back, and whose client waits no longer.
+    fn answer_overdue(&self) {
+        let patience = self.seat.client.handshake().profile_by_handshake().client.patience;
+        for request in self.requests(|requests| requests.take_overdue(Instant::now(), patience)) {
+            self.seat.answer_here(&request, user_text::hub_makes_way, user_text::SHUT_DOWN);
         }
     }
 
@@ -400,7 +417,12 @@ impl RelayActor {
             }
             Effect::Close => (state.open, state.lines) = (None, None),
             Effect::Embed => {
-                self.seat.env.events.hub_forgone();
+                let says = match self.seat.folder.hub_lock() {
+                    HubLock::Free => "no hub runs".to_owned(),
+                    HubLock::Held => "a hub holds the lock, and this session cannot reach or use it".to_owned(),
+                    HubLock::Unknown(error) => format!("whether a hub runs cannot be found out: {error}"),
+                };
+                self.seat.env.events.hub_forgone(&says);
                 self.seat.embeds.send_replace(true);
             }
             Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
@@ -410,7 +432,8 @@ impl RelayActor {
 
     fn start_hub(&self, state: &mut State) {
         let Some(program) = &self.seat.command else { return };
-        if state.starting.is_some() {
+        // A hub that holds the lock is starting or ending, or binds its socket again.
+        if state.starting.is_some() || matches!(self.seat.folder.hub_lock(), HubLock::Held) {
             return;
         }
         let lock = state.start_lock.take().map_or_else(|| self.seat.folder.begin_start(), |lock| Ok(Some(lock)));
@@ -425,12 +448,18 @@ impl RelayActor {
                         let _ = me.cast(Message::Relay(News::StartedEnded { pid, well }));
                     });
                 }
-                Err(error) => self.not_started(state, &error.to_string()),
+                Err(error) => self.cannot_start(state, &error),
             },
             // Another session starts it.
             Ok(None) => {}
-            Err(error) => self.not_started(state, &error.to_string()),
+            Err(error) => self.cannot_start(state, &error),
         }
+    }
+
+    fn cannot_start(&self, state: &mut State, error: &std::io::Error) {
+        self.not_started(state, &error.to_string());
+        // Told to itself: the effects of this step come first.
+        let _ = state.me.cast(Message::Relay(News::NotStarted));
     }
 
     /// Logs why no hub was started: once, since each attempt fails for the same reason.

@@ -499,6 +499,10 @@ impl SessionActor {
             self.seat.tools_on(here).run(&self.tasks, asked, tool, &call.arguments);
             return;
         }
+        if self.seat.client.is_leaving() {
+            self.seat.client.give_back(key);
+            return;
+        }
         let mut waited = since.map_or(Duration::ZERO, |since| since.elapsed());
         let brought = self.seat.client.take_brought(key);
         if let Some((_, before)) = brought {

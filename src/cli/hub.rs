@@ -198,8 +198,8 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
     };
     let why: Result<ShutdownReason, String> = runtime.block_on(async {
         let host = Arc::new(RealHost);
-        let records =
-            CallFile::open(&folder.records(), uuid::Builder::from_random_bytes(host.random()).into_uuid().to_string());
+        let name = uuid::Builder::from_random_bytes(host.random()).into_uuid().to_string();
+        let records = elected.lock_placed().and_then(|lock| CallFile::open(&folder.records(), name, lock));
         let records = records.map_err(|error| {
             format!("the hub's records in {} cannot be written: {error}", folder.records().display())
         })?;

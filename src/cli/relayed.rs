@@ -1,7 +1,7 @@
 //! Decides whether a hub serves the session of `holdfast serve`.
 
 use std::ffi::OsString;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
@@ -11,7 +11,7 @@ use crate::actors::parts::Parts;
 use crate::actors::relay::RelaySeat;
 use crate::config::Config;
 use crate::platform::{background, filesystem};
-use crate::storage::hub_folder::HubFolder;
+use crate::storage::hub_folder::{HubFolder, HubLock};
 
 /// The variables that belong to one session. A hub that a session starts must not have them: they would bind all sessions.
 const OF_A_SESSION: &[&str] = &[
@@ -48,7 +48,12 @@ pub(super) fn seat(parts: &Parts, mode: HubMode) -> Option<Arc<RelaySeat>> {
     match mode {
         HubMode::Never => return None,
         // The common case, in which no hub runs, costs one look at a file.
-        HubMode::Auto if folder.running().is_none() => return None,
+        HubMode::Auto if folder.running().is_none() => {
+            if let HubLock::Unknown(error) = folder.hub_lock() {
+                parts.env.events.hub_refused(&format!("whether a hub runs cannot be found out: {error}"));
+            }
+            return None;
+        }
         HubMode::Auto | HubMode::Start => {}
     }
     if let Some(why) = unfit(config).or_else(|| {
@@ -78,6 +83,7 @@ pub(super) fn seat(parts: &Parts, mode: HubMode) -> Option<Arc<RelaySeat>> {
         served: AtomicBool::new(false),
         input_ended: AtomicBool::new(false),
         records: Mutex::default(),
+        unreadable: AtomicU32::new(0),
         embeds: watch::Sender::new(false),
     }))
 }

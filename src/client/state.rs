@@ -14,9 +14,10 @@ use crate::config::Config;
 use crate::core::call_records::Origin;
 use crate::core::user_text;
 use crate::fsm::session::Kind;
-use crate::protocol::hub::OpenRequest;
+use crate::platform::local_socket::HangUp;
+use crate::protocol::hub::{self, OpenRequest};
 use crate::protocol::ids::{CallId, LinkId, RequestKey, SessionId};
-use crate::protocol::jsonrpc::{RequestId, RpcError};
+use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::{ClientInfo, ClientProfile, Offered, ProtocolVersion};
 use crate::runtime::enter;
 use crate::runtime::mailbox::Mailbox;
@@ -67,6 +68,8 @@ pub struct Arrival {
     pub records_lost: bool,
     /// The project that the session is for, if that was found out already. Nothing that its client says changes it.
     pub project: Option<PathBuf>,
+    /// Tells whether the session is still there; `None` if it does not come over a connection that tells.
+    pub hang_up: Option<HangUp>,
 }
 
 impl From<Arc<Config>> for Arrival {
@@ -115,6 +118,10 @@ pub struct Client {
     records_lost: bool,
     /// Notified once the other side says that it sends nothing more, although its connection is open.
     pub input_ended: Notify,
+    hang_up: Option<HangUp>,
+    /// Whether the session has come again over another connection.
+    is_superseded: AtomicBool,
+    is_leaving: AtomicBool,
     /// The calls of the message that this session is for, if it is for one only, each with its request.
     calls: Mutex<Vec<(RequestKey, CallId)>>,
     origins: Mutex<Origins>,
@@ -126,7 +133,7 @@ pub struct Client {
 impl Client {
     /// Creates a client that has sent nothing yet. It is on the link `nowhere` until an editor is found for it.
     pub fn new(id: SessionId, nowhere: LinkId, arrival: Arrival, events: Events) -> Self {
-        let Arrival { config, name, open, records_lost, project } = arrival;
+        let Arrival { config, name, open, records_lost, project, hang_up } = arrival;
         let meant = project.map_or_else(|| Meant::of(&config), Meant::settled);
         Self {
             id,
@@ -150,6 +157,9 @@ impl Client {
             config,
             records_lost,
             input_ended: Notify::new(),
+            hang_up,
+            is_superseded: AtomicBool::new(false),
+            is_leaving: AtomicBool::new(false),
             calls: Mutex::default(),
             origins: Mutex::new(Origins::new(name, open)),
             nowhere,
@@ -253,6 +263,39 @@ impl Client {
     /// Whether the session is ending.
     pub fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::Relaxed)
+    }
+
+    /// Marks the session as one whose open requests, and all that still come, go to another gateway unless their calls were sent.
+    pub fn begin_leaving(&self) {
+        self.begin_ending();
+        self.is_leaving.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether requests that are no sent calls go to another gateway.
+    pub fn is_leaving(&self) -> bool {
+        self.is_leaving.load(Ordering::SeqCst)
+    }
+
+    /// Gives a request back to the session, which takes it to another gateway: nothing of it was sent here. If an earlier gateway may
+    /// have sent it, the session must go on saying so.
+    pub fn give_back(&self, request: RequestKey) {
+        self.outbox.given_back(request);
+        let may_have_run = self.take_brought(request).is_some_and(|(sent, _)| sent);
+        if !may_have_run && let Some(number) = self.number_of(request) {
+            let params = format!(r#"{{"request":{number}}}"#);
+            self.outbox.notify(hub::GIVEN_BACK, jsonrpc::notification(hub::GIVEN_BACK, Some(&params)), false);
+        }
+    }
+
+    /// Marks the session as one that has come again over another connection.
+    pub fn supersede(&self) {
+        self.is_superseded.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the session does not wait here any more for what it asked: it has hung up, or has come again. It may have done so
+    /// while this process stood still, and then the end of its connection lies behind its requests.
+    pub fn is_gone(&self) -> bool {
+        self.is_superseded.load(Ordering::SeqCst) || self.hang_up.as_ref().is_some_and(HangUp::has_come)
     }
 
     /// Returns the link that the session is on, to which new calls go.

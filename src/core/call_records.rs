@@ -58,6 +58,15 @@ pub enum Record {
         /// How many hubs have had this name.
         #[serde(default)]
         starts: u64,
+        /// The name of the records: a new one for each process that takes them over. Of several first lines the last one holds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        records: Option<String>,
+        /// The earlier names of the records whose lines these have, the oldest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        former: Vec<String>,
+        /// A number of the file that a copy of it does not have.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<u64>,
     },
     /// A call is about to be sent.
     Sent(SentCall),

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -39,6 +40,16 @@ pub struct Relayed {
 }
 
 impl Relayed {
+    /// Returns the name of the tool that the request calls; `None` if it is no such request.
+    pub fn tool(&self) -> Option<String> {
+        #[derive(serde::Deserialize)]
+        struct Params {
+            name: String,
+        }
+        let params = self.params.as_deref().filter(|_| self.method == "tools/call")?;
+        Some(serde_json::from_str::<Params>(params.get()).ok()?.name)
+    }
+
     /// Returns the line with which the request is sent.
     fn line(&self) -> String {
         let number = RequestId::from_number(self.hold.key().number);
@@ -116,6 +127,21 @@ impl RelayedRequests {
         if let Some(request) = self.open.get_mut(&number) {
             request.sent = true;
         }
+    }
+
+    /// Remembers that the hub gave a request back: nothing of it was sent.
+    pub fn was_given_back(&mut self, number: u64) {
+        if let Some(request) = self.open.get_mut(&number) {
+            request.sent = false;
+        }
+    }
+
+    /// Removes the requests that no hub has and that came more than `patience` before `now`.
+    pub fn take_overdue(&mut self, now: Instant, patience: Duration) -> Vec<Relayed> {
+        let is_overdue = |request: &&Relayed| !request.sent && now.saturating_duration_since(request.since) >= patience;
+        let overdue: Vec<u64> =
+            self.open.values().filter(is_overdue).map(|request| request.hold.key().number).collect();
+        overdue.into_iter().filter_map(|number| self.remove(number)).collect()
     }
 
     /// Returns what another gateway is told of the open requests, in the order in which they came.

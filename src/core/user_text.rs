@@ -156,10 +156,33 @@ pub const SHUT_DOWN: &str = "holdfast was shut down before it answered this requ
 
 /// Returns the text for a call that a hub had sent, and of which nothing can be learned now. Whether that hub still runs is not known.
 pub fn lost_with_the_hub(tool: &str, call: Option<CallId>) -> String {
-    let named = call.map(|call| format!(" Call id {call}.")).unwrap_or_default();
+    let (far, named) = match call {
+        Some(call) => ("sent to Unity", format!(" Call id {call}.")),
+        None => ("handed to it", String::new()),
+    };
     format!(
-        "Outcome unknown: the hub was lost after `{tool}` was sent to Unity, and what became of the call cannot be learned. It may have \
+        "Outcome unknown: the hub was lost after `{tool}` was {far}, and what became of the call cannot be learned. It may have \
          run, and holdfast does not send it again. Check its effect in the project before you repeat it.{named}"
+    )
+}
+
+/// Returns the text for a call that the hub answered with what cannot be read (our fault).
+pub fn hub_unreadable(tool: &str) -> String {
+    format!(
+        "Outcome unknown: the holdfast hub answered `{tool}` with a line that this session cannot read (our fault, please report it). The \
+         call may have run, and holdfast does not send it again. Check its effect in the project before you repeat it."
+    )
+}
+
+/// The text for a request that is no call, and that the hub answered with what cannot be read (our fault).
+pub const HUB_UNREADABLE: &str = "The holdfast hub answered this request with a line that this session cannot read (our fault, please \
+                                  report it).";
+
+/// Returns the text for a call that a hub which makes way has not taken, and whose client waits no longer.
+pub fn hub_makes_way(tool: &str) -> String {
+    format!(
+        "Not executed: the holdfast hub of this session is making way for another one, and first waits for calls that Unity has not \
+         answered. Nothing of `{tool}` was sent to Unity. Make the call again in a moment."
     )
 }
 
@@ -207,6 +230,25 @@ pub fn record_is_old(age: Duration, error: &str) -> String {
         "What `holdfast status` shows of this holdfast process has not been renewed for {}: its record in the state folder cannot be \
          written ({error}). Calls go on. Make room on the disk, or let the folder be written.",
         seconds(age)
+    )
+}
+
+/// Returns the text for a call that the hub had not answered when the session ended. `call`: its id, if it is on record as sent.
+pub fn hub_left(tool: &str, call: Option<CallId>) -> String {
+    let (far, named) = match call {
+        Some(call) => ("had sent it to Unity, and had not answered it", format!(" Call id {call}.")),
+        None => ("had it, and had not answered it", String::new()),
+    };
+    format!(
+        "Outcome unknown: when the session ended, the holdfast hub {far}. `{tool}` may have run, or may still be running, and holdfast \
+         does not send it again. Check its effect in the project before you repeat it.{named}"
+    )
+}
+
+/// Returns the text for a call that was not sent when the session ended.
+pub fn not_sent_at_the_end(tool: &str) -> String {
+    format!(
+        "Not executed: the session ended before `{tool}` was sent to Unity. Nothing of it was sent. Call again in a new session."
     )
 }
 

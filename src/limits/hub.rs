@@ -24,6 +24,12 @@ pub const HUB_SUCCESSOR_MAX: Duration = Duration::from_secs(5);
 /// How long a session whose client sends nothing more waits for the hub's last answers: as long as the hub waits for its editors
 /// ([`DRAIN_MAX`]), and a second for a busy machine. The official SDKs end a server four seconds after they closed its stdin.
 pub const HUB_VERDICTS_MAX: Duration = DRAIN_MAX.saturating_add(Duration::from_secs(1));
+/// How long a session waits for a hub that was killed to let its lock go, before it takes it for one that lives: the system first gives
+/// its memory back. Also whoever looks whether a hub runs holds the lock for a moment.
+pub const HUB_GONE_WITHIN: Duration = Duration::from_millis(200);
+/// Lines of hubs that a session cannot read and cannot tell to belong to a request, after which it serves its client by itself. Each
+/// ends its connection, and the next one may give the same line.
+pub const HUB_UNREADABLE_MAX: u32 = 3;
 /// How long an idle hub that no session uses keeps running.
 pub const HUB_IDLE_MAX: Duration = Duration::from_secs(60);
 /// Lines of a session that wait to be written to the hub: each open request with its cancellation, and as many others.
@@ -37,6 +43,14 @@ pub const CALL_RECORDS_FILE_MAX_BYTES: usize = 2 * CALL_RECORDS_MAX_BYTES;
 /// there, so this is done once in some thousand calls. Also what may be kept if the file is written anew each second, as far as
 /// anything in it is not needed any more: a write of this size takes about a millisecond.
 pub const CALL_RECORDS_SPENT_BYTES: usize = MIB;
+/// Size of a file of records above which it is nobody's records: it is written anew before it can grow so large.
+pub const CALL_RECORDS_READ_MAX_BYTES: usize = CALL_RECORDS_FILE_MAX_BYTES + CALL_RECORDS_MAX_BYTES;
+/// Earlier names of the records that a hub remembers, one for each hub before it. A session comes to the next hub within seconds; one
+/// that slept over more of them is told that the outcomes of its calls are unknown.
+pub const CALL_RECORDS_NAMES_MAX: usize = 32;
+/// How often a gateway of one client makes new records because its own are gone. On a system where a file seems to be another one at each
+/// look, each call would make a file.
+pub const OWN_RECORDS_RENEWED_MAX: usize = 16;
 /// How long the hub keeps an answer that its client has not acknowledged. A session that lost its hub comes back within seconds.
 pub const CALL_RECORD_MAX_AGE: Duration = Duration::from_secs(600);
 /// Connections to the hub that have not said who they are: as many as there may be sessions.

@@ -39,7 +39,7 @@ pub use self::links::{Links, TooManyLinks};
 pub use self::parts::LinkParts;
 pub use self::place::Place;
 pub use self::project::Project;
-pub use self::records::Resumed;
+pub use self::records::{Recording, Resumed, Unsent};
 pub use self::state::Link;
 pub use self::tools::{Published, Tools, Visible};
 pub use self::view::LinkView;

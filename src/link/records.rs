@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 
 use super::calls::Calls;
+use crate::client::Client;
 use crate::core::call_records::{Known, Left, Origin, SentCall};
 use crate::core::calls::{HeldCall, RecoveredCall, Terms};
 use crate::core::requests::Asked;
@@ -18,6 +19,7 @@ use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::{CallId, SessionId};
 use crate::protocol::mcp::{self, ClientInfo, ProtocolVersion, ToolResult};
 use crate::protocol::policy::Grounds;
+use crate::storage::call_files::Unrecorded;
 use crate::storage::gateway_calls;
 
 /// What became of a request that an earlier gateway had.
@@ -29,10 +31,28 @@ pub enum Resumed {
     Settled,
 }
 
+/// What is recorded of a call before it is sent, and the client that asked for it.
+#[derive(Debug)]
+pub struct Recording {
+    sent: SentCall,
+    client: Arc<Client>,
+}
+
+/// Why a call must not be sent.
+#[derive(Debug)]
+pub enum Unsent {
+    /// The hub cannot write its record.
+    Unrecorded(Grounds),
+    /// The hub may not be the hub any more. This client takes its requests to another one, if it comes over a hub.
+    MakesWay(Arc<Client>),
+    /// The session that asked waits for no answer.
+    Gone,
+}
+
 impl Calls {
     /// Returns what is recorded of a call before it is sent; `None` if no records are kept, if its session has no name, or if a gateway
     /// of one client does not know its project.
-    pub fn record_of(&self, held: &HeldCall, terms: &Terms, project: Option<&Path>) -> Option<SentCall> {
+    pub fn record_of(&self, held: &HeldCall, terms: &Terms, project: Option<&Path>) -> Option<Recording> {
         self.env.call_records()?;
         if project.is_none() && self.env.records.is_none() {
             // No later gateway could know that it serves the same editor.
@@ -44,7 +64,7 @@ impl Calls {
             Recovery::Journal(key) => Some(key.clone()),
             Recovery::None | Recovery::ResultFile { .. } | Recovery::Inferred => None,
         };
-        Some(SentCall {
+        let sent = SentCall {
             origin,
             call: held.id,
             tool: Arc::clone(&held.tool),
@@ -52,30 +72,55 @@ impl Calls {
             journal,
             repeatable: terms.repeatable,
             client: (client.handshake().name, held.profile.version.label().to_owned()),
-        })
+        };
+        Some(Recording { sent, client })
     }
 
-    /// Records that a call is about to be sent.
+    /// Records that a call is about to be sent, if this process may send it: its records are its own, and the session that asked is
+    /// still there.
     ///
     /// # Errors
-    /// The record cannot be written, and this is a hub: the call must not be sent. The grounds say why.
-    pub fn record_sending(&self, record: Option<SentCall>) -> Result<(), Grounds> {
-        let (Some(records), Some(record)) = (self.env.call_records(), record) else { return Ok(()) };
+    /// The call must not be sent. Without a hub that is never so.
+    pub fn record_sending(&self, record: Option<Recording>) -> Result<(), Unsent> {
+        let (Some(records), Some(Recording { sent, client })) = (self.env.call_records(), record) else {
+            return Ok(());
+        };
         let is_hub = self.env.records.is_some();
-        let written = records.sent(record);
-        let problem = records.problem().map(|(path, error)| user_text::records_fail(path, &error, is_hub));
+        let call = sent.call;
+        let written = match self.env.own.get() {
+            Some(own) => match records.sent(sent.clone()) {
+                // Another gateway may take over what is in the former file, where this call is not.
+                Err(Unrecorded::Lost(why)) => {
+                    self.env.events.records_lost(&why.to_string());
+                    own.renew(&self.env.fresh()).map_err(Unrecorded::from).and_then(|()| records.sent(sent))
+                }
+                written => written,
+            },
+            None => records.sent(sent),
+        };
+        let problem = written.as_ref().err().map(ToString::to_string);
+        let problem = problem.map(|why| user_text::records_fail(&records.path(), &why, is_hub));
         self.env.health.set_problem("records", problem);
         match written {
-            // Without a hub, a user loses nothing by it but what would help after a crash of this process.
+            Ok(()) if client.is_gone() => {
+                records.dropped(call);
+                Err(Unsent::Gone)
+            }
             Ok(()) => Ok(()),
+            // Without a hub, a user loses nothing by it but what would help after a crash of this process.
             Err(_) if !is_hub => Ok(()),
-            Err(error) => Err(Grounds {
+            Err(Unrecorded::Lost(why)) => {
+                self.env.events.records_lost(&why.to_string());
+                self.env.retire();
+                Err(Unsent::MakesWay(client))
+            }
+            Err(Unrecorded::Io(error)) => Err(Unsent::Unrecorded(Grounds {
                 rule: None,
                 says: format!(
                     "the hub cannot write down that it sends the call ({error}), and without that a successor could not tell what \
                      became of it"
                 ),
-            }),
+            })),
         }
     }
 

@@ -226,7 +226,7 @@ pub fn release() -> Option<String> {
 }
 
 /// Replaces a file by one that `write` makes at another path in the same folder.
-fn replace(host: &RealHost, path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+pub(crate) fn replace(host: &RealHost, path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let tag = uuid::Builder::from_random_bytes(host.random()).into_uuid().simple().to_string();
     let temporary = folder.join(format!(".{tag}.tmp"));
@@ -336,6 +336,12 @@ pub(crate) fn open_end(path: &Path) -> io::Result<std::fs::File> {
         return Err(NotRead::Link.into());
     }
     options.open(path)
+}
+
+/// Retries for a moment an operation that Windows refuses while another program has the file open without sharing it.
+#[cfg(not(unix))]
+pub(super) fn in_a_moment<T>(operation: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    patiently(is_in_use, operation)
 }
 
 #[cfg(unix)]

@@ -24,6 +24,29 @@ pub struct Connection {
     pub writer: Box<dyn AsyncWrite + Send + Unpin>,
     /// The process at the other end; `None` if the system does not report it.
     pub peer: Option<Peer>,
+    /// Tells whether the other side has closed the connection.
+    pub hang_up: HangUp,
+}
+
+/// Tells whether the other side of a connection has closed it, even if what it wrote before has not been read. On Windows that is
+/// only known once everything is read. Also true once this side has closed the connection.
+#[derive(Debug, Clone)]
+pub struct HangUp(#[cfg(unix)] std::sync::Weak<std::os::fd::OwnedFd>);
+
+impl HangUp {
+    /// Whether the connection is closed.
+    pub fn has_come(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use rustix::event::{PollFd, PollFlags, Timespec, poll};
+            let Some(socket) = self.0.upgrade() else { return true };
+            let mut asked = [PollFd::new(&*socket, PollFlags::empty())];
+            // What is reported without being asked for: both directions are closed, or the connection has failed.
+            poll(&mut asked, Some(&Timespec::default())).is_ok_and(|found| found > 0)
+        }
+        #[cfg(not(unix))]
+        false
+    }
 }
 
 /// The process at the other end of a connection, as the system reported it when the connection was opened.
@@ -98,11 +121,17 @@ pub use self::windows::{Listener, connect};
 
 #[cfg(unix)]
 mod unix {
+    use std::os::fd::{AsFd as _, OwnedFd};
     use std::os::unix::fs::MetadataExt as _;
+    use std::pin::Pin;
+    use std::sync::Arc;
+    use std::task::{Context, Poll};
 
+    use tokio::io::{AsyncRead, ReadBuf};
+    use tokio::net::unix::OwnedReadHalf;
     use tokio::net::{UnixListener, UnixStream};
 
-    use super::{Connection, Path, PathBuf, Peer, SocketError, io};
+    use super::{Connection, HangUp, Path, PathBuf, Peer, SocketError, io};
 
     /// A socket that accepts connections. Dropping it removes the socket's file.
     #[derive(Debug)]
@@ -132,6 +161,16 @@ mod unix {
             Ok(Self { listener, path: path.to_path_buf(), file: (meta.dev(), meta.ino()) })
         }
 
+        /// Whether the socket's file is the one at its path. Without it nobody can connect.
+        pub fn is_there(&self) -> bool {
+            self.path.symlink_metadata().is_ok_and(|meta| (meta.dev(), meta.ino()) == self.file)
+        }
+
+        /// Returns the path.
+        pub fn path(&self) -> &Path {
+            &self.path
+        }
+
         /// Waits for the next connection of a program of this user. Connections of others are closed.
         ///
         /// # Errors
@@ -149,7 +188,7 @@ mod unix {
     impl Drop for Listener {
         fn drop(&mut self) {
             // Another program may have put its own socket there.
-            if self.path.symlink_metadata().is_ok_and(|meta| (meta.dev(), meta.ino()) == self.file) {
+            if self.is_there() {
                 let _ = std::fs::remove_file(&self.path);
             }
         }
@@ -195,8 +234,27 @@ mod unix {
         }
         // A process outside of this pid namespace has the pid 0.
         let pid = credentials.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
-        let (reader, writer) = stream.into_split();
-        Ok(Connection { reader: Box::new(reader), writer: Box::new(writer), peer: pid.and_then(Peer::of) })
+        let socket = Arc::new(stream.as_fd().try_clone_to_owned()?);
+        let hang_up = HangUp(Arc::downgrade(&socket));
+        let (half, writer) = stream.into_split();
+        let reader = Reader { half, _socket: socket };
+        Ok(Connection { reader: Box::new(reader), writer: Box::new(writer), peer: pid.and_then(Peer::of), hang_up })
+    }
+
+    /// The reading half, with the descriptor that [`HangUp`] asks: it is closed with the half.
+    struct Reader {
+        half: OwnedReadHalf,
+        _socket: Arc<OwnedFd>,
+    }
+
+    impl AsyncRead for Reader {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+            into: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.half).poll_read(context, into)
+        }
     }
 }
 
@@ -207,7 +265,7 @@ mod windows {
     use interprocess::os::windows::named_pipe::{DuplexPipeStream, pipe_mode::Bytes};
     use tokio::net::windows::named_pipe::{ClientOptions, NamedPipeClient, NamedPipeServer, ServerOptions};
 
-    use super::{Connection, Path, PathBuf, Peer, SocketError, io};
+    use super::{Connection, HangUp, Path, PathBuf, Peer, SocketError, io};
     use crate::platform::host::user_of;
 
     /// All instances of the pipe are busy (winerror.h).
@@ -238,6 +296,16 @@ mod windows {
             Ok(Self { next, path: path.to_path_buf() })
         }
 
+        /// Whether somebody can connect: a pipe cannot be removed.
+        pub fn is_there(&self) -> bool {
+            true
+        }
+
+        /// Returns the path.
+        pub fn path(&self) -> &Path {
+            &self.path
+        }
+
         /// Waits for the next connection.
         ///
         /// # Errors
@@ -247,7 +315,7 @@ mod windows {
             let next = ServerOptions::new().reject_remote_clients(true).create(&self.path)?;
             let pipe = std::mem::replace(&mut self.next, next);
             let (reader, writer) = tokio::io::split(pipe);
-            Ok(Connection { reader: Box::new(reader), writer: Box::new(writer), peer: None })
+            Ok(Connection { reader: Box::new(reader), writer: Box::new(writer), peer: None, hang_up: HangUp() })
         }
     }
 
@@ -268,6 +336,7 @@ mod windows {
                         reader: Box::new(reader),
                         writer: Box::new(writer),
                         peer: Peer::of(server),
+                        hang_up: HangUp(),
                     });
                 }
                 Err(error) if error.raw_os_error() == Some(ERROR_PIPE_BUSY) => tokio::time::sleep(BUSY_WAIT).await,

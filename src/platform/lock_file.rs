@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Opens a lock file. Creates it if it is missing and `make` is set. Never blocks and never follows a link, as anything may be at
 /// the path, even a FIFO.
@@ -28,17 +28,73 @@ pub fn open(path: &Path, make: bool) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
 }
 
-/// Whether the file is still the one at this path. It may have been removed after it was opened and before it was locked.
-#[cfg(unix)]
-pub fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let inode = |meta: std::fs::Metadata| (meta.dev(), meta.ino());
-    file.metadata().map(inode).ok() == path.symlink_metadata().map(inode).ok()
+/// An open file as the system knows it, and the path that it must be found at. Somebody may remove the file there or put another one
+/// in its place, and who goes on with the open file then works with what nobody else sees.
+#[derive(Debug)]
+pub struct Placed {
+    path: PathBuf,
+    #[cfg(unix)]
+    file: (u64, u64),
+    #[cfg(not(unix))]
+    file: same_file::Handle,
 }
 
-/// Whether the file is still the one at this path. Windows, too, removes an open file if it was opened with shared deletion.
+impl Placed {
+    /// Returns what is known of an open file that is at this path.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn of(file: &File, path: &Path) -> io::Result<Self> {
+        #[cfg(unix)]
+        let file = identity(&file.metadata()?);
+        #[cfg(not(unix))]
+        let file = same_file::Handle::from_file(file.try_clone()?)?;
+        Ok(Self { path: path.to_path_buf(), file })
+    }
+
+    /// Returns the path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the length of the file; `None` if it is not the one at its path any more, or nothing can be learned of that.
+    pub fn len_there(&self) -> Option<u64> {
+        let meta = self.path.symlink_metadata().ok()?;
+        #[cfg(unix)]
+        let is_same = identity(&meta) == self.file;
+        // Windows, too, removes an open file if it was opened with shared deletion.
+        #[cfg(not(unix))]
+        let is_same =
+            super::host::in_a_moment(|| same_file::Handle::from_path(&self.path)).is_ok_and(|there| there == self.file);
+        is_same.then_some(meta.len())
+    }
+
+    /// Whether the file is still the one at its path.
+    pub fn is_there(&self) -> bool {
+        self.len_there().is_some()
+    }
+}
+
+/// Returns device and inode.
+#[cfg(unix)]
+fn identity(meta: &std::fs::Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (meta.dev(), meta.ino())
+}
+
+/// Returns a number that a copy of the file does not have.
+#[cfg(unix)]
+pub fn number_of(file: &File) -> Option<u64> {
+    file.metadata().ok().map(|meta| identity(&meta).1)
+}
+
+/// Returns a number that a copy of the file does not have. Not looked up on Windows.
 #[cfg(not(unix))]
+pub fn number_of(_file: &File) -> Option<u64> {
+    None
+}
+
+/// Whether the file is still the one at this path. It may have been removed after it was opened and before it was locked.
 pub fn is_at(file: &File, path: &Path) -> bool {
-    let ours = file.try_clone().and_then(same_file::Handle::from_file);
-    matches!((ours, same_file::Handle::from_path(path)), (Ok(ours), Ok(there)) if ours == there)
+    Placed::of(file, path).is_ok_and(|placed| placed.is_there())
 }

@@ -2,7 +2,8 @@
 //!
 //! A session connects and writes one line, [`Hello`]. The hub answers with one line, [`Reply`]. After a welcome both sides speak
 //! MCP, one JSON-RPC message on each line, as on stdin and stdout: the session is the client. It numbers its requests itself, so
-//! an id is never used twice. Three notifications are added: [`DELIVERED`], [`RETIRE`] and [`INPUT_ENDED`].
+//! an id is never used twice. Four notifications are added: [`DELIVERED`], [`RETIRE`], [`INPUT_ENDED`], and of the hub
+//! [`GIVEN_BACK`].
 
 use std::path::PathBuf;
 
@@ -25,6 +26,10 @@ pub const RETIRE: &str = "holdfast/retire";
 /// whose stdin has ended, and takes nothing but [`DELIVERED`] after it.
 pub const INPUT_ENDED: &str = "holdfast/input_ended";
 
+/// The notification with which a hub that makes way gives a request back: `{"request": NUMBER}`. Nothing of it was sent, and the session
+/// takes it to another gateway. Sessions that do not know it bring the request all the same, once the connection ends.
+pub const GIVEN_BACK: &str = "holdfast/given_back";
+
 /// The first line of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
@@ -41,8 +46,8 @@ pub struct Hello {
     /// The requests that are not answered. The session sends them after the welcome.
     #[serde(default)]
     pub open: Vec<OpenRequest>,
-    /// The name of the records of the hub to which requests were sent ([`Welcome::records`]). A hub with other records does not
-    /// know what became of them.
+    /// The name of the records of the hub to which requests were sent ([`Welcome::records`]). A hub that has not got them does not
+    /// know what became of the requests.
     #[serde(default)]
     pub records: Option<String>,
     /// What the session brings itself.
@@ -87,7 +92,7 @@ pub struct SessionRules {
     pub complaints: Vec<String>,
 }
 
-/// The parameters of [`DELIVERED`].
+/// The parameters of [`DELIVERED`] and of [`GIVEN_BACK`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivered {
     /// The number of the request.
@@ -115,7 +120,7 @@ pub struct Welcome {
     pub pid: u32,
     /// The name of this hub: a new one for each process.
     pub hub: String,
-    /// The name of the hub's records, which a successor that has them keeps.
+    /// The name of the hub's records: a new one for each hub, and a successor knows those that it has taken over.
     pub records: String,
 }
 

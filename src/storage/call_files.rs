@@ -5,7 +5,7 @@
 //! loss of power, with which the editor is lost too. A last line that was cut off is dropped.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -13,9 +13,13 @@ use std::time::{Duration, SystemTime};
 use serde_json::value::RawValue;
 
 use crate::core::call_records::{CallRecords, Known, Left, Origin, Record, SentCall};
-use crate::limits::hub::{CALL_RECORDS_FILE_MAX_BYTES, CALL_RECORDS_MAX_BYTES, CALL_RECORDS_SPENT_BYTES};
+use crate::limits::hub::{
+    CALL_RECORDS_FILE_MAX_BYTES, CALL_RECORDS_MAX_BYTES, CALL_RECORDS_NAMES_MAX, CALL_RECORDS_READ_MAX_BYTES,
+    CALL_RECORDS_SPENT_BYTES,
+};
 use crate::limits::{LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES};
-use crate::platform::host::{Host as _, RealHost, make_private_folder, open_end};
+use crate::platform::host::{Host as _, RealHost, make_private_folder, open_end, replace};
+use crate::platform::lock_file::{self, Placed};
 use crate::protocol::ids::CallId;
 
 /// The records, and the file that has them.
@@ -26,23 +30,56 @@ pub struct CallFile {
     pub gateway: String,
     /// How many hubs have had this name, this one included.
     pub starts: u64,
-    /// Whether a line of the file could not be read: a call that is not on record may have been sent.
+    /// The name of these records: a new one for each process that takes them over. What was written under a name that is neither
+    /// this one nor a former one is not here.
+    pub name: String,
+    former: Vec<String>,
+    /// Whether a call that is not on record may have been sent all the same: a line of the file could not be read, for example.
     pub is_damaged: bool,
-    path: PathBuf,
+    /// Whether the file is a copy, such as one of a home folder or of a backup: the process that wrote the records may live, and has
+    /// its name towards editors.
+    pub is_copy: bool,
     inner: Mutex<Inner>,
 }
 
-/// Where the file is, and what its first line says.
+/// What the first line of the file says.
 struct Head<'a> {
-    path: &'a Path,
     gateway: &'a str,
     starts: u64,
+    name: &'a str,
+    former: &'a [String],
+}
+
+/// Why records are not this process's own any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Lost {
+    /// Another process may have the lock of a file that is there now.
+    #[error("its lock file was removed or replaced, so another process may have taken over")]
+    Lock,
+    /// Nobody reads what is written to the open file.
+    #[error("the file with its records of calls was removed, replaced or cut off")]
+    Records,
+}
+
+/// Why a call must not be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum Unrecorded {
+    /// The record of it would not be found.
+    #[error(transparent)]
+    Lost(#[from] Lost),
+    /// The record of it cannot be written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }
 
 #[derive(Debug)]
 struct Inner {
-    /// `None` while the file is replaced, and after that failed.
+    path: PathBuf,
+    /// `None` after the file could not be replaced, on a system that does not replace open files.
     file: Option<File>,
+    placed: Option<Placed>,
+    /// The lock of the process that may write the records; `None` if whoever opened them sees to that.
+    lock: Option<Placed>,
     bytes: usize,
     records: CallRecords,
     /// Whether the file has records that are not needed any more.
@@ -56,14 +93,45 @@ struct Inner {
 }
 
 impl CallFile {
-    /// Opens the file, and reads what an earlier hub left in it. `gateway`: the name if the file has none.
+    /// Opens the file, takes it over from the process that wrote it, and reads what that left. `gateway`: the name if the file has
+    /// none, or is a copy. `lock`: the lock of the process that may write the records.
+    ///
+    /// The lock may be one that somebody made free by force, so the process that wrote the records may live. It looks after each
+    /// record of a call whether the file is still its own. So its name is taken from the file first, and then the file is read to its
+    /// end: each record that was found to be in place is read here. Until that is done, the new file names no former one.
     ///
     /// # Errors
     /// The system's error.
-    pub fn open(path: &Path, gateway: String) -> io::Result<Self> {
+    pub fn open(path: &Path, gateway: String, lock: Placed) -> io::Result<Self> {
         make_private_folder(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-        let this = Self::parse(path, open_end(path)?, gateway)?;
-        this.lock().rewrite(&this.head())?;
+        let mut this = Self::parse(path, open_end(path)?, gateway.clone())?;
+        if this.is_copy {
+            (this.gateway, this.former) = (gateway, Vec::new());
+        } else if !this.name.is_empty() {
+            this.former.push(std::mem::take(&mut this.name));
+        }
+        let surplus = this.former.len().saturating_sub(CALL_RECORDS_NAMES_MAX);
+        this.former.drain(..surplus);
+        this.name = uuid::Builder::from_random_bytes(RealHost.random()).into_uuid().simple().to_string();
+        let mut inner = this.lock();
+        inner.lock = Some(lock);
+        let read = inner.bytes as u64;
+        let old = inner.rewrite(&Head { former: &[], ..this.head() })?;
+        if let Some(mut old) = old {
+            let mut late = Vec::new();
+            old.seek(SeekFrom::Start(read))?;
+            old.take(CALL_RECORDS_READ_MAX_BYTES as u64).read_to_end(&mut late)?;
+            late.truncate(whole_lines(&late));
+            for record in late.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()) {
+                inner.records.apply(record, seconds_now());
+            }
+            inner.append(&late)?;
+        }
+        if !this.former.is_empty() {
+            let head = this.head().line(inner.number())?;
+            inner.append(&head)?;
+        }
+        drop(inner);
         Ok(this)
     }
 
@@ -73,7 +141,7 @@ impl CallFile {
     /// The system's error.
     pub fn read(path: &Path) -> io::Result<Self> {
         // Opened by the host first, which creates nothing and takes a regular file only.
-        RealHost.read(path, CALL_RECORDS_FILE_MAX_BYTES + CALL_RECORDS_MAX_BYTES)?;
+        RealHost.read(path, CALL_RECORDS_READ_MAX_BYTES)?;
         Self::parse(path, File::open(path)?, String::new())
     }
 
@@ -94,23 +162,36 @@ impl CallFile {
 
     fn parse(path: &Path, mut file: File, gateway: String) -> io::Result<Self> {
         let mut text = Vec::new();
-        file.read_to_end(&mut text)?;
-        let (mut records, mut known) = (CallRecords::default(), None);
-        let (mut starts, mut is_damaged) = (0, false);
+        let (mut records, mut head) = (CallRecords::default(), None);
+        // A file that is too large is not read, and then no record is known.
+        let mut is_damaged = file.metadata()?.len() > CALL_RECORDS_READ_MAX_BYTES as u64;
+        if !is_damaged {
+            Read::by_ref(&mut file).take(CALL_RECORDS_READ_MAX_BYTES as u64).read_to_end(&mut text)?;
+        }
         // What follows the last line end was cut off.
-        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let whole = whole_lines(&text);
         let now = seconds_now();
         for line in text.get(..whole).unwrap_or_default().split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
-                Ok(Record::Gateway { id, starts: before }) => (known, starts) = (Some(id), before),
+                Ok(Record::Gateway { id, starts, records, former, file }) => {
+                    head = Some((id, starts, records, former, file));
+                }
                 Ok(record) => records.apply(record, now),
                 // What follows the last line end is empty.
                 Err(_) => is_damaged |= !line.is_empty(),
             }
         }
-        let gateway = known.unwrap_or(gateway);
+        // Older versions named the records as the gateway.
+        let (gateway, starts, name, former, number) = head.map_or_else(
+            || (gateway, 0, String::new(), Vec::new(), None),
+            |(id, starts, records, former, file)| (id.clone(), starts, records.unwrap_or(id), former, file),
+        );
+        let is_copy = number.is_some_and(|number| lock_file::number_of(&file).is_some_and(|own| own != number));
         let inner = Inner {
+            path: path.to_path_buf(),
+            placed: Some(Placed::of(&file, path)?),
             file: Some(file),
+            lock: None,
             bytes: whole,
             records,
             is_spent: false,
@@ -118,28 +199,70 @@ impl CallFile {
             failed: None,
             unwritten: 0,
         };
-        Ok(Self { gateway, starts: starts + 1, is_damaged, path: path.to_path_buf(), inner: Mutex::new(inner) })
+        let (starts, is_damaged) = (starts + 1, is_damaged || is_copy);
+        Ok(Self { gateway, starts, name, former, is_damaged, is_copy, inner: Mutex::new(inner) })
     }
 
     /// Returns where the file is.
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn path(&self) -> PathBuf {
+        self.lock().path.clone()
+    }
+
+    /// Whether these records have what was written under this name ([`name`](Self::name)).
+    pub fn has_those_of(&self, name: &str) -> bool {
+        self.name == name || self.former.iter().any(|former| former == name)
     }
 
     fn head(&self) -> Head<'_> {
-        Head { path: &self.path, gateway: &self.gateway, starts: self.starts }
+        Head { gateway: &self.gateway, starts: self.starts, name: &self.name, former: &self.former }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether the records are still this process's own.
+    ///
+    /// # Errors
+    /// Why they are not.
+    pub fn owned(&self) -> Result<(), Lost> {
+        self.lock().owned()
+    }
+
     /// Records that a call is about to be sent.
     ///
     /// # Errors
-    /// The system's error: the call must not be sent.
-    pub fn sent(&self, sent: SentCall) -> io::Result<()> {
-        self.lock().add(&self.head(), Record::Sent(sent))
+    /// The record cannot be written, or would not be found: the call must not be sent.
+    pub fn sent(&self, sent: SentCall) -> Result<(), Unrecorded> {
+        let mut inner = self.lock();
+        inner.owned()?;
+        let call = sent.call;
+        inner.add(&self.head(), Record::Sent(sent))?;
+        // Whoever takes the records over from here on reads this one; see `open`.
+        inner.owned().inspect_err(|_| drop(inner.add(&self.head(), Record::Dropped { call })))?;
+        Ok(())
+    }
+
+    /// Writes the records anew if their file was removed or replaced, and this process still has their lock.
+    pub fn put_back(&self) {
+        let mut inner = self.lock();
+        if inner.owned() == Err(Lost::Records) {
+            let _ = inner.rewrite(&self.head());
+        }
+    }
+
+    /// Writes the records to another file, because the one at the former path is not this process's own any more.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn move_to(&self, path: PathBuf, lock: Placed) -> io::Result<()> {
+        let mut inner = self.lock();
+        (inner.path, inner.lock) = (path, Some(lock));
+        if let Some(old) = inner.rewrite(&self.head())? {
+            // Whoever finds it must not take the calls of a process that lives for those of a dead one.
+            let _ = old.set_len(0);
+        }
+        Ok(())
     }
 
     /// Deletes the record of a call of which no byte was written, or whose client wants no answer.
@@ -255,7 +378,7 @@ impl CallFile {
         let late = seconds_now().saturating_sub(LATE_RESULT_MAX_AGE.as_secs());
         let expired = inner.records.expire(late, passed.as_secs(), most.as_secs());
         if !inner.is_frozen && (expired || inner.is_spent && inner.records.bytes() <= CALL_RECORDS_SPENT_BYTES) {
-            let _ = inner.rewrite(&self.head());
+            inner.shrink(&self.head());
         }
     }
 
@@ -265,16 +388,35 @@ impl CallFile {
     }
 
     /// Returns the file's path and why records cannot be written to it; `None` if they can be.
-    pub fn problem(&self) -> Option<(&Path, String)> {
-        Some((&self.path, self.lock().failed.clone()?))
+    pub fn problem(&self) -> Option<(PathBuf, String)> {
+        let inner = self.lock();
+        Some((inner.path.clone(), inner.failed.clone()?))
+    }
+}
+
+impl Head<'_> {
+    fn line(&self, file: Option<u64>) -> io::Result<Vec<u8>> {
+        let (id, starts, former) = (self.gateway.to_owned(), self.starts, self.former.to_vec());
+        line_of(&Record::Gateway { id, starts, records: Some(self.name.to_owned()), former, file })
     }
 }
 
 impl Inner {
+    /// Whether the lock and the file are those at their paths.
+    fn owned(&self) -> Result<(), Lost> {
+        if self.lock.as_ref().is_some_and(|lock| !lock.is_there()) {
+            return Err(Lost::Lock);
+        }
+        let there = self.placed.as_ref().and_then(Placed::len_there);
+        there.filter(|there| *there >= self.bytes as u64).map(|_| ()).ok_or(Lost::Records)
+    }
+
+    fn number(&self) -> Option<u64> {
+        self.file.as_ref().and_then(lock_file::number_of)
+    }
+
     fn add(&mut self, head: &Head<'_>, record: Record) -> io::Result<()> {
-        let mut line = serde_json::to_vec(&record)?;
-        line.push(b'\n');
-        let written = self.append(head.path, &line);
+        let written = line_of(&record).and_then(|line| self.append(&line));
         self.failed = written.as_ref().err().map(ToString::to_string);
         self.unwritten += u64::from(written.is_err());
         // A call whose record cannot be written is not sent. All else has happened, whether it is written or not.
@@ -285,16 +427,13 @@ impl Inner {
         let spent = self.records.is_empty() && self.bytes > CALL_RECORDS_SPENT_BYTES;
         if spent || self.bytes > CALL_RECORDS_FILE_MAX_BYTES {
             // If that fails, the old file is still right.
-            let _ = self.rewrite(head);
+            self.shrink(head);
         }
         written
     }
 
-    fn append(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            closed => closed.insert(open_end(path)?),
-        };
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Err(io::ErrorKind::NotFound.into()) };
         let written = file.write_all(bytes);
         match written {
             Ok(()) => self.bytes += bytes.len(),
@@ -304,21 +443,57 @@ impl Inner {
         written
     }
 
-    /// Replaces the file by one that has only what is kept.
-    fn rewrite(&mut self, head: &Head<'_>) -> io::Result<()> {
-        let first = Record::Gateway { id: head.gateway.to_owned(), starts: head.starts };
-        let mut all = Vec::new();
-        for record in std::iter::once(first).chain(self.records.lines()) {
-            all.extend(serde_json::to_vec(&record)?);
-            all.push(b'\n');
+    /// Takes off the disk what is not needed any more, unless the file is another process's.
+    fn shrink(&mut self, head: &Head<'_>) {
+        if self.owned().is_ok() {
+            let _ = self.rewrite(head);
         }
-        // Not every Windows replaces a file that is open. The old file stays right if this fails.
-        self.file = None;
-        RealHost.write(head.path, &all)?;
-        (self.bytes, self.is_spent) = (all.len(), false);
-        self.file = Some(open_end(head.path)?);
-        Ok(())
     }
+
+    /// Replaces the file by one that has only what is kept. Returns the old one, if the system lets it be open meanwhile. The old one
+    /// stays right if this fails.
+    fn rewrite(&mut self, head: &Head<'_>) -> io::Result<Option<File>> {
+        // Not every Windows replaces a file that is open.
+        if cfg!(not(unix)) {
+            (self.file, self.placed) = (None, None);
+        }
+        let mut opened = None;
+        let replaced = replace(&RealHost, &self.path, |temporary| {
+            let mut file = open_end(temporary)?;
+            let mut all = head.line(lock_file::number_of(&file))?;
+            for record in self.records.lines() {
+                all.extend(line_of(&record)?);
+            }
+            file.write_all(&all)?;
+            opened = Some((file, all.len()));
+            Ok(())
+        });
+        match (replaced, opened) {
+            (Ok(()), Some((file, bytes))) => {
+                (self.bytes, self.is_spent) = (bytes, false);
+                self.placed = Some(Placed::of(&file, &self.path)?);
+                Ok(self.file.replace(file))
+            }
+            (replaced, _) => {
+                if self.file.is_none() && self.path.exists() {
+                    self.file = open_end(&self.path).ok();
+                    self.placed = self.file.as_ref().and_then(|file| Placed::of(file, &self.path).ok());
+                }
+                replaced.map(|()| None)
+            }
+        }
+    }
+}
+
+fn line_of(record: &Record) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(record)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// Returns the length of the lines that have an end.
+fn whole_lines(text: &[u8]) -> usize {
+    text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)
 }
 
 fn seconds_now() -> u64 {
@@ -326,171 +501,4 @@ fn seconds_now() -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn call(number: u8) -> CallId {
-        CallId::from_random([number; 16])
-    }
-
-    fn origin(number: u8) -> Origin {
-        Origin { session: "s".into(), number: number.into() }
-    }
-
-    fn sent(number: u8) -> SentCall {
-        SentCall {
-            origin: origin(number),
-            call: call(number),
-            tool: Arc::from("count"),
-            project: None,
-            journal: None,
-            repeatable: false,
-            client: Default::default(),
-        }
-    }
-
-    fn told(file: &CallFile, number: u8) -> String {
-        match file.known(&origin(number)) {
-            None => "not sent".to_owned(),
-            Some(Known::Sent(_)) => "sent".to_owned(),
-            Some(Known::Answered(result)) => result.get().to_owned(),
-        }
-    }
-
-    #[test]
-    fn a_successor_knows_what_was_sent_and_answered_whatever_was_cut_off() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("hub/calls.jsonl");
-        let first = CallFile::open(&path, "one".to_owned()).unwrap();
-        for number in 1..=4 {
-            first.sent(sent(number)).unwrap();
-        }
-        first.dropped(call(1));
-        first.answered(call(2), r#"{"text":"two\nlines"}"#, (false, false));
-        first.answered(call(3), "[3]", (false, false));
-        first.delivered(origin(3));
-        drop(first);
-        let text = std::fs::read(&path).unwrap();
-        let last_line = text[..text.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
-        // Whatever is cut off the last line, which deletes the third record, all else is known.
-        for cut in last_line..=text.len() {
-            std::fs::write(&path, &text[..cut]).unwrap();
-            let second = CallFile::open(&path, "two".to_owned()).unwrap();
-            assert_eq!(second.gateway, "one", "editors know it by this name");
-            let third = if cut == text.len() { "not sent" } else { "[3]" };
-            let expected = ["not sent", r#"{"text":"two\nlines"}"#, third, "sent"];
-            assert_eq!([1, 2, 3, 4].map(|number| told(&second, number)), expected, "{cut}");
-            let open: Vec<Left> = second.left().into_iter().filter(|left| left.result.is_none()).collect();
-            assert_eq!(open.iter().map(|left| &left.sent).collect::<Vec<_>>(), [&sent(4)]);
-        }
-    }
-
-    #[test]
-    fn what_is_forgotten_behind_a_line_that_was_cut_off_stays_forgotten() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("calls.jsonl");
-        let killed = CallFile::open(&path, "one".to_owned()).unwrap();
-        killed.sent(sent(1)).unwrap();
-        killed.sent(sent(2)).unwrap();
-        drop(killed);
-        let text = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, format!("{text}{{\"sent\":{{\"ori")).unwrap();
-        CallFile::reopen(&path).unwrap().forget(call(1));
-        let next = CallFile::reopen(&path).unwrap();
-        assert!(!next.is_damaged);
-        assert_eq!(next.left().iter().map(|left| left.sent.call).collect::<Vec<_>>(), [call(2)]);
-    }
-
-    #[test]
-    fn a_late_result_gets_no_younger_when_its_file_is_read_again_or_another_gateway_takes_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let [path, other] = ["a.jsonl", "b.jsonl"].map(|name| folder.path().join(name));
-        let first = CallFile::open(&path, "one".to_owned()).unwrap();
-        let long_ago = seconds_now() - LATE_RESULT_MAX_AGE.as_secs() - 10;
-        for (number, at) in [(1, long_ago), (2, seconds_now())] {
-            let result = RawValue::from_string("[1]".to_owned()).unwrap();
-            let left = Left { sent: sent(number), told: true, result: Some(result.into()), unknown: true, at };
-            first.take_in(&left).unwrap();
-        }
-        drop(first);
-        let again = CallFile::reopen(&path).unwrap();
-        let second = CallFile::open(&other, "two".to_owned()).unwrap();
-        for left in again.left() {
-            assert!(left.told && left.unknown && left.result.is_some());
-            second.take_in(&left).unwrap();
-        }
-        for file in [again, second] {
-            assert_eq!(file.left().len(), 2);
-            file.tidy(Duration::ZERO, Duration::MAX);
-            let kept: Vec<CallId> = file.left().iter().map(|left| left.sent.call).collect();
-            assert_eq!(kept, [call(2)]);
-        }
-    }
-
-    #[test]
-    fn the_file_shrinks_once_everything_is_delivered() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("calls.jsonl");
-        let file = CallFile::open(&path, "one".to_owned()).unwrap();
-        let result = format!("\"{}\"", "x".repeat(CALL_RECORDS_SPENT_BYTES));
-        for number in 0..3 {
-            file.sent(sent(number)).unwrap();
-            file.answered(call(number), &result, (false, false));
-            file.delivered(origin(number));
-        }
-        assert!(std::fs::metadata(&path).unwrap().len() < 1000);
-        file.sent(sent(9)).unwrap();
-        drop(file);
-        assert_eq!(told(&CallFile::open(&path, "two".to_owned()).unwrap(), 9), "sent");
-    }
-
-    #[test]
-    fn what_was_delivered_is_soon_nowhere_on_the_disk() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("calls.jsonl");
-        let file = CallFile::open(&path, "one".to_owned()).unwrap();
-        let text = || std::fs::read_to_string(&path).unwrap();
-        for number in 0..3 {
-            file.sent(sent(number)).unwrap();
-            file.answered(call(number), &format!("\"secret-{number}\""), (false, false));
-        }
-        file.delivered(origin(0));
-        file.tidy(Duration::ZERO, Duration::MAX);
-        assert!(
-            !text().contains("secret-0") && text().contains("secret-1") && text().contains("secret-2"),
-            "{}",
-            text()
-        );
-        // A call that lasts keeps nothing of others there.
-        file.sent(sent(9)).unwrap();
-        file.delivered(origin(1));
-        file.dropped(call(2));
-        file.delivered(origin(2));
-        file.tidy(Duration::ZERO, Duration::MAX);
-        assert!(!text().contains("secret"), "{}", text());
-        let size = text().len();
-        file.tidy(Duration::ZERO, Duration::MAX);
-        assert_eq!(text().len(), size);
-        drop(file);
-        assert_eq!(told(&CallFile::open(&path, "two".to_owned()).unwrap(), 9), "sent");
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn what_cannot_be_recorded_is_not_sent_and_the_problem_is_said() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("calls.jsonl");
-        let file = CallFile::open(&path, "one".to_owned()).unwrap();
-        file.sent(sent(1)).unwrap();
-        // A disk that is full.
-        file.lock().file = Some(std::fs::OpenOptions::new().append(true).open("/dev/full").unwrap());
-        assert!(file.sent(sent(2)).is_err());
-        assert_eq!((told(&file, 1).as_str(), told(&file, 2).as_str()), ("sent", "not sent"));
-        assert_eq!(file.problem().unwrap().0, path);
-        file.answered(call(1), "[1]", (false, false));
-        assert_eq!((told(&file, 1).as_str(), file.unwritten()), ("[1]", 2), "an answer counts too");
-        file.lock().file = Some(open_end(&path).unwrap());
-        file.sent(sent(2)).unwrap();
-        assert_eq!((told(&file, 2).as_str(), file.problem(), file.unwritten()), ("sent", None, 2));
-    }
-}
+mod tests;

@@ -4,23 +4,24 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use super::call_files::CallFile;
 use crate::core::call_records::Left;
 use crate::limits::LEFTOVERS_AT_ONCE;
-use crate::limits::hub::{CALL_RECORDS_FILE_MAX_BYTES, CALL_RECORDS_MAX_BYTES, LEFT_CALLS_MAX_AGE};
+use crate::limits::hub::{CALL_RECORDS_READ_MAX_BYTES, LEFT_CALLS_MAX_AGE, OWN_RECORDS_RENEWED_MAX};
 use crate::platform::host::{Host as _, RealHost, make_private_folder};
-use crate::platform::lock_file;
+use crate::platform::lock_file::{self, Placed};
 
 /// The records of this process, and the lock that shows that it lives.
 #[derive(Debug)]
 pub struct GatewayCalls {
     /// The records.
     pub file: Arc<CallFile>,
-    path: PathBuf,
-    _lock: File,
+    lock: Mutex<File>,
+    renewed: AtomicUsize,
 }
 
 fn folder_of(state: &Path) -> PathBuf {
@@ -38,19 +39,42 @@ impl GatewayCalls {
     /// The system's error.
     pub fn create(state: &Path, name: &str) -> io::Result<Self> {
         let path = folder_of(state).join(format!("{name}.jsonl"));
-        make_private_folder(&folder_of(state))?;
-        let lock = lock_file::open(&lock_of(&path), true)?;
-        lock.try_lock()?;
-        let file = CallFile::open(&path, name.to_owned())?;
-        Ok(Self { file: Arc::new(file), path, _lock: lock })
+        let (lock, placed) = lock_new(&path)?;
+        let file = CallFile::open(&path, name.to_owned(), placed)?;
+        Ok(Self { file: Arc::new(file), lock: Mutex::new(lock), renewed: AtomicUsize::new(0) })
+    }
+
+    /// Makes new records of what is open, because the former ones are not this process's own any more: their folder was removed, or
+    /// restored from a backup, for example. `name`: a name that no records had.
+    ///
+    /// # Errors
+    /// The system's error, or this was done too often.
+    pub fn renew(&self, name: &str) -> io::Result<()> {
+        if self.renewed.fetch_add(1, Ordering::Relaxed) >= OWN_RECORDS_RENEWED_MAX {
+            return Err(io::Error::other("the files were removed or replaced again and again"));
+        }
+        let path = self.file.path().with_file_name(format!("{name}.jsonl"));
+        let (lock, placed) = lock_new(&path)?;
+        self.file.move_to(path, placed)?;
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = lock;
+        Ok(())
     }
 
     /// Ends the records at the end of the process. They stay if they have what a later gateway needs.
     pub fn end(&self) {
-        if self.file.is_empty() {
-            remove(&self.path);
+        if self.file.is_empty() && self.file.owned().is_ok() {
+            remove(&self.file.path());
         }
     }
+}
+
+/// Takes the lock for new records.
+fn lock_new(records: &Path) -> io::Result<(File, Placed)> {
+    make_private_folder(records.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+    let lock = lock_file::open(&lock_of(records), true)?;
+    lock.try_lock()?;
+    let placed = Placed::of(&lock, &lock_of(records))?;
+    Ok((lock, placed))
 }
 
 /// Removes records and their lock file. The caller must hold the lock.
@@ -66,7 +90,8 @@ pub fn take_over(state: &Path, own: &CallFile, project: &Path, client: Option<&s
     let files = RealHost.list(&folder_of(state)).unwrap_or_default();
     let mut records: Vec<(PathBuf, SystemTime)> =
         files.into_iter().filter(|(path, _)| path.extension().is_some_and(|extension| extension == "jsonl")).collect();
-    records.retain(|(path, _)| path != own.path());
+    let own_path = own.path();
+    records.retain(|(path, _)| *path != own_path);
     records.sort();
     let (mut taken, mut others_live) = (Vec::new(), false);
     for (path, changed) in records.into_iter().take(LEFTOVERS_AT_ONCE) {
@@ -75,12 +100,16 @@ pub fn take_over(state: &Path, own: &CallFile, project: &Path, client: Option<&s
             continue;
         };
         let age = RealHost.now().duration_since(changed).unwrap_or_default();
-        let is_large = |meta: fs::Metadata| meta.len() > (CALL_RECORDS_FILE_MAX_BYTES + CALL_RECORDS_MAX_BYTES) as u64;
+        let is_large = |meta: fs::Metadata| meta.len() > CALL_RECORDS_READ_MAX_BYTES as u64;
         if age > LEFT_CALLS_MAX_AGE || path.symlink_metadata().is_ok_and(is_large) {
             remove(&path);
             continue;
         }
         let Ok(file) = CallFile::reopen(&path) else { continue };
+        if file.is_copy {
+            // Of a restored or copied folder. The process that wrote the records has another file, and may live.
+            continue;
+        }
         file.tidy(Duration::ZERO, LEFT_CALLS_MAX_AGE);
         let is_wanted = |left: &Left| {
             left.sent.project.as_deref() == Some(project) && client.is_none_or(|client| left.sent.client.0 == client)
@@ -130,7 +159,7 @@ mod tests {
                 killed.file.told(call);
             }
         }
-        File::options().write(true).open(&killed.path).unwrap().set_modified(RealHost.now() - ago).unwrap();
+        File::options().write(true).open(killed.file.path()).unwrap().set_modified(RealHost.now() - ago).unwrap();
     }
 
     fn taken(state: &Path, client: &str) -> Vec<bool> {

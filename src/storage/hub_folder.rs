@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::platform::host::{Host as _, RealHost, make_private_folder};
-use crate::platform::{local_socket, lock_file};
+use crate::platform::local_socket;
+use crate::platform::lock_file::{self, Placed};
 
 /// The largest `hub.json` that is read, in bytes. It has two paths, of up to 4 KiB each on Linux, and a few short fields.
 const INFO_MAX_BYTES: usize = 16 * 1024;
@@ -91,6 +92,17 @@ pub struct Elected {
     at: PathBuf,
 }
 
+/// Whether a process is the hub.
+#[derive(Debug)]
+pub enum HubLock {
+    /// No process is.
+    Free,
+    /// One is, or looks at this moment whether one is.
+    Held,
+    /// The system does not tell: it has no locks there, for example.
+    Unknown(io::Error),
+}
+
 impl HubFolder {
     /// Returns the folder of the hub in this state folder.
     pub fn of(state: &Path) -> Self {
@@ -133,7 +145,8 @@ impl HubFolder {
         make_private_folder(&self.folder)?;
         let lock = lock_file::open(&self.folder.join(name), true)?;
         match lock.try_lock() {
-            Ok(()) => Ok(Some(lock)),
+            // It may have been removed before it was locked, and another process may have the lock of the next one.
+            Ok(()) => Ok(lock_file::is_at(&lock, &self.folder.join(name)).then_some(lock)),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -141,9 +154,20 @@ impl HubFolder {
 
     /// Whether a hub runs.
     pub fn is_held(&self) -> bool {
+        matches!(self.hub_lock(), HubLock::Held)
+    }
+
+    /// Returns whether a process is the hub.
+    pub fn hub_lock(&self) -> HubLock {
         // The lock is not created here: whoever only looks leaves no trace.
-        let lock = lock_file::open(&self.folder.join("hub.lock"), false);
-        lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+        match lock_file::open(&self.folder.join("hub.lock"), false).map(|lock| lock.try_lock()) {
+            Ok(Ok(())) => HubLock::Free,
+            Ok(Err(TryLockError::WouldBlock)) => HubLock::Held,
+            Ok(Err(TryLockError::Error(error))) => HubLock::Unknown(error),
+            // A hub that lives without the file of its lock is none any more, and sends nothing.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => HubLock::Free,
+            Err(error) => HubLock::Unknown(error),
+        }
     }
 
     /// Returns what the running hub says of itself; `None` if no hub runs, or its file cannot be read.
@@ -160,6 +184,14 @@ impl Elected {
     /// Whether this process still is the hub. It is not if somebody removed the lock file: then another process may be elected.
     pub fn is_current(&self) -> bool {
         lock_file::is_at(&self.lock, &self.at)
+    }
+
+    /// Returns the lock file, as it must be found as long as this process is the hub.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn lock_placed(&self) -> io::Result<Placed> {
+        Placed::of(&self.lock, &self.at)
     }
 
     /// Writes what people may know of this hub.

@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use super::several::Several;
 use crate::actors::gateway::Spawn;
 use crate::actors::parts::Parts;
-use crate::client::Arrival;
+use crate::client::{Arrival, Client};
 use crate::core::call_records::{Left, SentCall};
 use crate::core::shutdown::ShutdownReason;
 use crate::limits::hub::{CALL_RECORD_MAX_AGE, HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_IDLE_MAX, HUB_STRANGERS_MAX};
@@ -45,6 +45,10 @@ pub async fn run<S: Spawn>(
     parts.env.events.ending(why);
     accepting.abort();
     let _ = accepting.await;
+    if let Some(records) = &parts.env.records {
+        // For the successor.
+        records.put_back();
+    }
     match why {
         // The sessions come to the hub's successor with what is open.
         ShutdownReason::Signal => several.leave(DRAIN_MAX).await,
@@ -102,8 +106,8 @@ pub fn recover(parts: &Parts) {
         records.dropped(sent.call);
     }
     for Left { sent, .. } in lost {
-        // A hub has its predecessor's name.
-        link_of(parts, &sent).calls.recover(sent, false);
+        // A hub has its predecessor's name, unless that may still live.
+        link_of(parts, &sent).calls.recover(sent, records.is_copy);
     }
 }
 
@@ -115,7 +119,7 @@ fn link_of(parts: &Parts, sent: &SentCall) -> Arc<LinkParts> {
 }
 
 /// Waits for a reason to end that the hub finds itself: it was idle for [`HUB_IDLE_MAX`], if it `leaves` then, or it is not elected
-/// any more. Then another hub may run, which has the editors and the sessions that come.
+/// any more, or its records are not at their place. Then another hub may run, which has the editors and the sessions that come.
 async fn own_end(parts: &Parts, leaves: bool, is_elected: impl Fn() -> bool) -> ShutdownReason {
     let mut idle = Duration::ZERO;
     loop {
@@ -124,6 +128,10 @@ async fn own_end(parts: &Parts, leaves: bool, is_elected: impl Fn() -> bool) -> 
             return ShutdownReason::Retired;
         }
         if let Some(records) = &parts.env.records {
+            if let Err(why) = records.owned() {
+                parts.env.events.records_lost(&why.to_string());
+                return ShutdownReason::Retired;
+            }
             records.tidy(LOOK_EVERY, CALL_RECORD_MAX_AGE);
         }
         let is_used = !parts.sessions.local().is_empty()
@@ -141,7 +149,15 @@ async fn accept<S: Spawn>(parts: Arc<Parts>, several: Arc<Several<S>>, mut liste
     loop {
         // A connection waits in the system's queue while too many have not said who they are.
         let Ok(stranger) = Arc::clone(&strangers).acquire_owned().await else { return };
-        let connection = match listener.accept().await {
+        let accepted = tokio::select! {
+            biased;
+            accepted = listener.accept() => accepted,
+            () = sleep(LOOK_EVERY) => {
+                bind_again(&parts, &mut listener);
+                continue;
+            }
+        };
+        let connection = match accepted {
             Ok(connection) => connection,
             Err(error) => {
                 // No file descriptor is free, for example.
@@ -158,8 +174,26 @@ async fn accept<S: Spawn>(parts: Arc<Parts>, several: Arc<Several<S>>, mut liste
     }
 }
 
+/// Binds the socket again if somebody removed its file, which no session finds then. If that fails, the hub makes way.
+fn bind_again(parts: &Parts, listener: &mut Listener) {
+    let may_bind = parts.env.records.as_ref().is_some_and(|records| records.owned().is_ok());
+    if listener.is_there() || !may_bind {
+        return;
+    }
+    match Listener::bind(listener.path()) {
+        Ok(bound) => {
+            parts.env.events.hub_bound_again();
+            *listener = bound;
+        }
+        Err(error) => {
+            parts.env.events.hub_cannot_accept(&error.to_string());
+            parts.env.retire();
+        }
+    }
+}
+
 async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connection) {
-    let Connection { reader, mut writer, .. } = connection;
+    let Connection { reader, mut writer, hang_up, .. } = connection;
     let mut reader = BufReader::new(reader);
     let Ok(Some(line)) = timeout(HUB_ATTACH_MAX, first_line(&mut reader)).await else {
         return parts.env.events.hub_session_refused(None, "a connection did not say who it is");
@@ -190,7 +224,7 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
             build: SERVER.version.to_owned(),
             pid: std::process::id(),
             hub: parts.env.boot.clone(),
-            records: parts.env.gateway.clone(),
+            records: parts.env.records.as_ref().map(|records| records.name.clone()).unwrap_or_default(),
         }),
     };
     let Ok(mut answer) = serde_json::to_vec(&reply) else { return };
@@ -200,17 +234,33 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
     }
     let (Ok(hello), Reply::Welcome(_)) = (hello, reply) else { return };
     let (pid, build) = (hello.pid, hello.build.clone());
+    let has_those_of = |name: String| parts.env.records.as_ref().is_some_and(|records| records.has_those_of(&name));
+    for former in parts.sessions.local().iter().filter(|client| client.name().as_deref() == Some(&*hello.session)) {
+        supersede(parts, former);
+    }
     let arrival = Arrival {
         config: Arc::new(parts.env.config.of_session(hello.rules)),
         name: Some(hello.session.into()),
         open: hello.open,
         project: None,
-        records_lost: hello.records.is_some_and(|records| records != parts.env.gateway),
+        records_lost: hello.records.is_some_and(|records| !has_those_of(records)),
+        hang_up: Some(hang_up),
     };
     match several.attach(arrival, reader, writer) {
         Ok(session) => parts.env_of(session.client.id).events.hub_session_opened(pid, &build),
         // Another session took the last place meanwhile. This one finds its connection closed, and asks again.
         Err(_) => parts.env.events.hub_session_refused(Some(Reason::Full), "as many sessions are open as there may be"),
+    }
+}
+
+/// Lets nothing more be sent for a session that has come again. This process stood still, so the session hung up, and the end of its
+/// former connection lies behind requests that it brings anew.
+fn supersede(parts: &Parts, former: &Client) {
+    former.supersede();
+    for link in parts.links.all() {
+        for request in link.calls.ledger(|ledger, _| ledger.release_held_of(former.id)) {
+            former.outbox.given_back(request);
+        }
     }
 }
 

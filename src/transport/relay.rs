@@ -1,7 +1,6 @@
 //! Serves the one client over stdin and stdout through a hub, until the client leaves or no hub can serve it any more.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, timeout};
@@ -10,15 +9,16 @@ use super::ending;
 use super::run::Pumps;
 use crate::actors::gateway::{Spawn, Tree};
 use crate::actors::relay::RelaySeat;
+use crate::core::call_records::{Known, Origin};
+use crate::core::relayed::Relayed;
 use crate::core::requests::Holder;
 use crate::core::shutdown::ShutdownReason;
 use crate::core::user_text;
 use crate::limits::hub::HUB_VERDICTS_MAX;
 use crate::limits::{FIRST_SESSION_MAX, FLUSH_MAX};
-use crate::protocol::jsonrpc::RpcError;
+use crate::protocol::mcp;
 use crate::runtime::enter;
 use crate::runtime::messages::session::{Delivered, Message};
-use crate::storage::call_files::CallFile;
 
 /// Why a hub does not serve the session any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub async fn run<S: Spawn>(
         let _ = (&mut tree).await;
     }
     if outcome == Outcome::Embed {
-        hand_over(seat);
+        hand_over(seat).await;
     }
     outcome
 }
@@ -95,16 +95,36 @@ async fn end(seat: &RelaySeat, why: ShutdownReason) {
         let _ = timeout(HUB_VERDICTS_MAX, verdicts).await;
     }
     client.outbox.end_subscriptions();
-    let open = enter(&seat.requests).take_all().into_iter().filter(|request| request.hold.is_open());
+    let open = enter(&seat.requests).take_all();
+    let open: Vec<Relayed> = open.into_iter().filter(|request| request.hold.is_open()).collect();
+    let has_sent = open.iter().any(|request| request.sent && request.tool().is_some());
+    let records = if has_sent { seat.former_records().await } else { None };
     for request in open {
-        let text = if request.sent { user_text::HUB_LEFT } else { user_text::SHUT_DOWN };
-        client.outbox.answer_error(request.hold.key(), &RpcError::internal(text));
+        let origin = Origin { session: seat.name.as_str().into(), number: request.hold.key().number };
+        let known = records.as_ref().and_then(|records| records.known(&origin));
+        let may_be_sent = request.sent && records.as_ref().is_none_or(|records| records.is_damaged);
+        match known.filter(|_| request.tool().is_some()) {
+            Some(Known::Answered(result)) => {
+                client.outbox.answer(request.hold.key(), &mcp::with_text(result.get(), user_text::TAKEN_OVER));
+            }
+            Some(Known::Sent(sent)) => {
+                seat.answer_here(&request, |tool| user_text::hub_left(tool, Some(sent.call)), user_text::HUB_LEFT);
+            }
+            None if may_be_sent => {
+                seat.answer_here(&request, |tool| user_text::hub_left(tool, None), user_text::HUB_LEFT);
+            }
+            None => seat.answer_here(&request, user_text::not_sent_at_the_end, user_text::SHUT_DOWN),
+        }
     }
     ending::answer_all(client, why).await;
 }
 
 /// Passes the open requests to the session actor of the gateway that is about to start in this process.
-fn hand_over(seat: &Arc<RelaySeat>) {
+async fn hand_over(seat: &Arc<RelaySeat>) {
+    // Whether a call was sent is in the records of the hub. If they cannot be read, it may have been.
+    if let Some(former) = seat.former_records().await {
+        let _ = seat.env.former.set(Arc::new(former));
+    }
     let (requests, initialized) = {
         let mut requests = enter(&seat.requests);
         let told = requests.told(Instant::now());
@@ -112,14 +132,6 @@ fn hand_over(seat: &Arc<RelaySeat>) {
         (requests.take_all(), requests.is_initialized())
     };
     let client = Arc::clone(&seat.client);
-    if seat.served.load(Ordering::Relaxed) {
-        // Whether a call was sent is in the records of the hub. If they cannot be read, it may have been.
-        if let Ok(former) = CallFile::read(&seat.folder.records())
-            && Some(&former.gateway) == enter(&seat.records).as_ref()
-        {
-            let _ = seat.env.former.set(Arc::new(former));
-        }
-    }
     seat.env.health.spawn("hand_over", async move {
         if initialized && let Some(actor) = client.actor.up(Instant::now() + FIRST_SESSION_MAX, None).await {
             // The session asks for the client's roots then.

@@ -170,13 +170,24 @@ async fn serve<S: Spawn>(
         () = exhausted.notified() => ShutdownReason::Exhausted,
     };
     let how = *end.borrow();
+    let mut why = why;
     if let (Some(Stop::Leave(patience)), ShutdownReason::Signal) = (how, why) {
-        input.abort();
-        leave(parts, client, patience).await;
-        let _ = stop.send(true);
-        let _ = tree.await;
-        output.abort();
-        return why;
+        // The session is heard meanwhile: it asks whether this hub lives, cancels calls, and makes new ones, which it gets back.
+        let left = tokio::select! {
+            biased;
+            () = leave(parts, client, patience) => true,
+            _ = &mut input => false,
+            () = client.input_ended.notified() => false,
+        };
+        if left {
+            let _ = stop.send(true);
+            let _ = tree.await;
+            output.abort();
+            input.abort();
+            return why;
+        }
+        // It takes nothing to another gateway any more.
+        why = ShutdownReason::InputEnded;
     }
     ending::conclude(parts, client, why).await;
     let _ = stop.send(true);
@@ -213,12 +224,12 @@ fn keep_undelivered(parts: &Parts, client: &Client) {
 /// Ends a session whose client brings its open requests to another gateway: takes back what was not sent, and waits for the
 /// answers to what was sent.
 async fn leave(parts: &Parts, client: &Client, patience: Duration) {
-    // Until what was read is in a ledger, or waits in the session actor.
+    client.begin_leaving();
+    // Until what was read before is in a ledger, or waits in the session actor.
     let _ = timeout(FLUSH_MAX, client.mailbox.idle()).await;
-    client.begin_ending();
     for link in parts.links.all() {
         for request in link.calls.ledger(|ledger, _| ledger.release_held_of(client.id)) {
-            client.outbox.given_back(request);
+            client.give_back(request);
         }
     }
     let _ = timeout(patience, client.outbox.calls_answered()).await;

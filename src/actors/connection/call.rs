@@ -11,6 +11,7 @@ use crate::core::exchange::{After, Unsendable};
 use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
 use crate::fsm::cause::Cause;
+use crate::link::Unsent;
 use crate::protocol::dialect::{
     EncodeError, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refused, Reply, Sending, translated,
 };
@@ -93,8 +94,15 @@ impl Line {
     /// then free.
     pub(super) fn claim(&self, number: u64, outgoing: Outgoing) -> bool {
         let Outgoing { call, record, terms, after } = outgoing;
-        if let Err(grounds) = self.with.calls.record_sending(record) {
-            let why = Unsendable::TurnedDown(Cause::Unrecorded, grounds);
+        if let Err(unsent) = self.with.calls.record_sending(record) {
+            let why = match unsent {
+                Unsent::Unrecorded(grounds) => Unsendable::TurnedDown(Cause::Unrecorded, grounds),
+                Unsent::MakesWay(client) if client.is_over_a_hub() => {
+                    self.give_back(call);
+                    return false;
+                }
+                Unsent::MakesWay(_) | Unsent::Gone => Unsendable::Refused(Cause::ShuttingDown),
+            };
             self.settle(self.decide(|exchange, ledger, now| exchange.unsendable(call, why, ledger, now)));
             return false;
         }
@@ -110,6 +118,17 @@ impl Line {
                 false
             }
         }
+    }
+
+    /// Gives a call back to its session, which takes it to another hub.
+    fn give_back(&self, call: CallId) {
+        let (given, settled) = self.decide(|exchange, ledger, _| (ledger.give_back(call), exchange.gave_back(ledger)));
+        if let Some((asked, _)) = given
+            && let Some(client) = self.with.attached.get(asked.key.session)
+        {
+            client.give_back(asked.key);
+        }
+        self.settle(settled);
     }
 
     /// Tells the ledger that no byte of a claimed call was written.

@@ -2,16 +2,16 @@
 
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
-use crate::core::call_records::SentCall;
 use crate::core::calls::Terms;
 use crate::core::exchange::After;
+use crate::link::Recording;
 use crate::protocol::ids::CallId;
 
 /// What is needed to claim an encoded call. It is claimed as the last step before its first byte is written.
 pub(super) struct Outgoing {
     pub(super) call: CallId,
     /// What is recorded of the call before it is claimed; `None` if no record is kept.
-    pub(super) record: Option<SentCall>,
+    pub(super) record: Option<Recording>,
     pub(super) terms: Terms,
     pub(super) after: After,
 }

@@ -11,12 +11,13 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
 use super::seat::RelaySeat;
-use crate::limits::hub::{HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_LINES_MAX};
+use crate::core::user_text;
+use crate::limits::hub::{HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_LINES_MAX, HUB_UNREADABLE_MAX};
 use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, SHARED_WRITE_BYTES};
 use crate::platform::local_socket::{self, Connection, Peer, SocketError};
 use crate::protocol::framing::lines::{Line, LineDecoder};
-use crate::protocol::hub::{self, Hello, NEWEST, OLDEST, Reply};
-use crate::protocol::jsonrpc::{self, RequestId, RpcError};
+use crate::protocol::hub::{self, Hello, NEWEST, OLDEST, Reply, Welcome};
+use crate::protocol::jsonrpc::{self, IdScanner, RequestId, RpcError};
 use crate::protocol::mcp::request::List;
 use crate::protocol::mcp::{self, stateless};
 use crate::runtime::enter;
@@ -53,9 +54,13 @@ pub(super) async fn run(
         loop {
             while let Some(line) = decoder.next_line() {
                 heard.store(true, Ordering::Relaxed);
-                if let Line::Whole(line) = line
-                    && let Some(number) = from_hub(&seat, &answers, &line)
-                {
+                let answered = match line {
+                    Line::Whole(line) => from_hub(&seat, &answers, &line),
+                    Line::TooLong { id, .. } => unreadable(&seat, id),
+                };
+                // What it answered is asked again over the next connection.
+                let Ok(answered) = answered else { return };
+                if let Some(number) = answered {
                     // If that queue is full, or the one to the hub, the hub keeps the record for a while.
                     if is_written(&seat) {
                         let _ = answers.try_send(delivered(number));
@@ -91,8 +96,11 @@ type Attached = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + 
 
 /// Connects, says who the session is, and reads the hub's answer. Sets `met` as soon as the process at the other end is known.
 async fn attach(seat: &RelaySeat, met: &mut Option<Peer>) -> Result<Attached, NoAttachment> {
+    if seat.unreadable.load(Ordering::Relaxed) >= HUB_UNREADABLE_MAX {
+        return Err(NoAttachment::Unusable("what it writes cannot be read".to_owned()));
+    }
     let connected = local_socket::connect(&seat.folder.socket()).await;
-    let Connection { mut reader, mut writer, peer } = connected.map_err(|error| match error {
+    let Connection { mut reader, mut writer, peer, .. } = connected.map_err(|error| match error {
         SocketError::Nobody => NoAttachment::NoHub,
         error => NoAttachment::Unusable(error.to_string()),
     })?;
@@ -124,7 +132,15 @@ async fn attach(seat: &RelaySeat, met: &mut Option<Peer>) -> Result<Attached, No
         decoder.push(buffer.get(..count).unwrap_or_default());
         if let Some(Line::Whole(line)) = decoder.next_line() {
             let reply = serde_json::from_slice(&line);
-            let reply = reply.map_err(|_| NoAttachment::Unusable("it does not answer as a hub does".to_owned()))?;
+            let reply: Reply =
+                reply.map_err(|_| NoAttachment::Unusable("it does not answer as a hub does".to_owned()))?;
+            if let Reply::Welcome(Welcome { protocol, .. }) = &reply
+                && !(OLDEST..=NEWEST).contains(protocol)
+            {
+                return Err(NoAttachment::Unusable(format!(
+                    "it speaks version {protocol} of the protocol, which was not offered"
+                )));
+            }
             return Ok((reader, writer, decoder, reply));
         }
     }
@@ -173,11 +189,38 @@ async fn deliver_later(seat: &RelaySeat, mut passed: mpsc::Receiver<u64>, hub: m
     std::future::pending::<()>().await;
 }
 
+/// A line that cannot be read, and of which it is not known what it answers.
+struct Unreadable;
+
 /// Handles a line of the hub. Returns the number of the request that it answers, if it answers one.
-fn from_hub(seat: &RelaySeat, answers: &mpsc::Sender<String>, line: &[u8]) -> Option<u64> {
+fn from_hub(seat: &RelaySeat, answers: &mpsc::Sender<String>, line: &[u8]) -> Result<Option<u64>, Unreadable> {
+    let Ok(message) = jsonrpc::parse(line) else {
+        let mut scanner = IdScanner::new();
+        scanner.push(line);
+        return unreadable(seat, scanner.finish());
+    };
+    Ok(handle(seat, answers, line, message))
+}
+
+/// Answers the request of a line that cannot be read. Returns its number.
+fn unreadable(seat: &RelaySeat, id: Option<RequestId>) -> Result<Option<u64>, Unreadable> {
+    let number = id.as_ref().and_then(|id| id.as_json().parse().ok());
+    seat.env.events.hub_unreadable(number);
+    let Some(number) = number else {
+        seat.unreadable.fetch_add(1, Ordering::Relaxed);
+        return Err(Unreadable);
+    };
+    let request = enter(&seat.requests).remove(number);
+    Ok(request.map(|request| {
+        seat.answer_here(&request, user_text::hub_unreadable, user_text::HUB_UNREADABLE);
+        number
+    }))
+}
+
+fn handle(seat: &RelaySeat, answers: &mpsc::Sender<String>, line: &[u8], message: jsonrpc::Message) -> Option<u64> {
     let outbox = &seat.client.outbox;
-    match jsonrpc::parse(line) {
-        Ok(jsonrpc::Message::Response { id: Some(id), outcome }) => {
+    match message {
+        jsonrpc::Message::Response { id: Some(id), outcome } => {
             let number = id.as_json().parse().ok()?;
             let request = enter(&seat.requests).remove(number)?;
             let key = request.hold.key();
@@ -187,7 +230,13 @@ fn from_hub(seat: &RelaySeat, answers: &mpsc::Sender<String>, line: &[u8]) -> Op
             };
             return Some(number);
         }
-        Ok(jsonrpc::Message::Notification { method, params }) => match method.as_str() {
+        jsonrpc::Message::Notification { method, params } => match method.as_str() {
+            hub::GIVEN_BACK => {
+                let given = params.and_then(|params| serde_json::from_str::<hub::Delivered>(params.get()).ok());
+                if let Some(hub::Delivered { request }) = given {
+                    enter(&seat.requests).was_given_back(request);
+                }
+            }
             "notifications/progress" => {
                 let params = params?;
                 let progress = serde_json::from_str::<Progress<'_>>(params.get()).ok()?;
@@ -210,7 +259,7 @@ fn from_hub(seat: &RelaySeat, answers: &mpsc::Sender<String>, line: &[u8]) -> Op
             }
             _ => {}
         },
-        Ok(jsonrpc::Message::Request { id, method, .. }) => {
+        jsonrpc::Message::Request { id, method, .. } => {
             if method == "roots/list" {
                 let ours = seat.client.next_roots_request();
                 enter(&seat.requests).roots_asked(ours.clone(), id);
@@ -219,7 +268,7 @@ fn from_hub(seat: &RelaySeat, answers: &mpsc::Sender<String>, line: &[u8]) -> Op
                 refuse(answers, &id, &method);
             }
         }
-        Ok(jsonrpc::Message::Response { id: None, .. }) | Err(_) => {}
+        jsonrpc::Message::Response { id: None, .. } => {}
     }
     None
 }

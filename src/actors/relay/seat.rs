@@ -1,16 +1,23 @@
 //! What a relayed session works with.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
 
 use crate::client::Client;
-use crate::core::relayed::RelayedRequests;
+use crate::core::relayed::{Relayed, RelayedRequests};
+use crate::limits::CLAIM_PAUSE;
+use crate::limits::hub::HUB_GONE_WITHIN;
 use crate::platform::background::Program;
 use crate::protocol::hub::SessionRules;
+use crate::protocol::jsonrpc::RpcError;
+use crate::protocol::mcp::{self, ToolResult};
+use crate::runtime::enter;
 use crate::runtime::environment::Environment;
-use crate::storage::hub_folder::HubFolder;
+use crate::storage::call_files::CallFile;
+use crate::storage::hub_folder::{HubFolder, HubLock};
 
 /// What a relayed session works with, and what of it outlives the relay actor.
 #[derive(Debug)]
@@ -37,6 +44,41 @@ pub struct RelaySeat {
     pub input_ended: AtomicBool,
     /// The name of the records of the last hub that served this session.
     pub records: Mutex<Option<String>>,
+    /// Lines of hubs that could not be read and that belong to no request.
+    pub unreadable: AtomicU32,
     /// Set once the session is to be served in this process.
     pub embeds: watch::Sender<bool>,
+}
+
+impl RelaySeat {
+    /// Answers a request that no hub answers: a call with a result whose text follows from the tool's name, any other request with
+    /// this error.
+    pub fn answer_here(&self, request: &Relayed, call: impl FnOnce(&str) -> String, other: &str) {
+        let (outbox, key) = (&self.client.outbox, request.hold.key());
+        let Some(tool) = request.tool() else {
+            outbox.answer_error(key, &RpcError::internal(other));
+            return;
+        };
+        let by_handshake = || self.client.handshake().profile_by_handshake();
+        let profile = request.requester.as_ref().map_or_else(by_handshake, |requester| requester.profile);
+        outbox.answer(key, &mcp::tool_result(&ToolResult::error(call(&tool)), &profile));
+    }
+
+    /// Returns the records of the hub that had the session's requests, if they can be read. Unless that hub is known to send nothing
+    /// more, a call that is not on record there may still be sent.
+    pub async fn former_records(&self) -> Option<CallFile> {
+        let name = enter(&self.records).clone()?;
+        // Asked before the records are read: a hub records a call first, and then looks whether it still is the hub.
+        let until = Instant::now() + HUB_GONE_WITHIN;
+        let is_gone = loop {
+            match self.folder.hub_lock() {
+                HubLock::Free => break true,
+                HubLock::Held if Instant::now() < until => sleep(CLAIM_PAUSE).await,
+                HubLock::Held | HubLock::Unknown(_) => break false,
+            }
+        };
+        let mut former = CallFile::read(&self.folder.records()).ok().filter(|former| former.has_those_of(&name))?;
+        former.is_damaged |= !is_gone;
+        Some(former)
+    }
 }

@@ -32,6 +32,8 @@ pub enum News {
         /// The number of the connection.
         nth: u64,
     },
+    /// This process can start no hub.
+    NotStarted,
     /// A hub that this process started has ended.
     StartedEnded {
         /// Its pid.

@@ -39,12 +39,27 @@ impl Events {
         tracing::warn!(event = "hub_not_started", why = %clean(why));
     }
 
-    /// The session is served in this process.
-    pub fn hub_forgone(&self) {
-        tracing::info!(event = "hub_forgone");
+    /// The session is served in this process. `why`: what is known of the hub.
+    pub fn hub_forgone(&self, why: &str) {
+        tracing::info!(event = "hub_forgone", why = %clean(why));
+    }
+
+    /// The records of calls are not this process's own any more. A hub then makes way, and a session makes new ones.
+    pub fn records_lost(&self, why: &str) {
+        tracing::error!(event = "records_lost", why = %clean(why));
+    }
+
+    /// A line of the hub cannot be read. `request`: the request that it answers, if that can be read.
+    pub fn hub_unreadable(&self, request: Option<u64>) {
+        tracing::error!(event = "hub_unreadable", request);
     }
 
     // ---- in the hub ----
+
+    /// The file of the hub's socket was removed, and the socket is bound again.
+    pub fn hub_bound_again(&self) {
+        tracing::warn!(event = "hub_bound_again");
+    }
 
     /// The hub accepts sessions. `starts`: how many hubs have had its name, this one included.
     pub fn hub_serving(&self, hub: &str, socket: &str, starts: u64) {

@@ -311,7 +311,7 @@ fn a_hub_that_hangs_at_the_end_of_stdin_does_not_keep_the_session() {
         assert_eq!(status.code(), Some(0), "after {took:?}");
         client.check(&room);
         let answer = client.answer(call);
-        assert!(answer.0.to_string().contains("it may have run"), "{}", answer.0);
+        assert_eq!(answer.verdict(), Verdict::Unknown, "{}", answer.0);
         took
     });
 }

@@ -20,6 +20,8 @@ mod http;
 #[cfg(target_os = "linux")]
 mod hub;
 mod hub_metrics;
+#[cfg(target_os = "linux")]
+mod hub_owners;
 #[cfg(unix)]
 mod limits;
 mod logs;
