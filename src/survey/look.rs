@@ -46,6 +46,7 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
         },
         activity: facts.activity,
         announces: dialect.announces(facts.package_version.as_deref()),
+        unpackaged: project.is_some() && packages.is_empty() && !facts.installed,
     };
     let rules = project.as_deref().map(|project| file::read_project(host, project)).unwrap_or_default();
     facts.problems.extend(rules.complaints.iter().cloned());

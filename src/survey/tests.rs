@@ -137,7 +137,7 @@ fn without_a_project_only_named_ports_are_called_and_the_rest_is_listed() {
     let found = look(&host, &Config::default(), &[]);
     assert!(found.targets.is_empty());
     assert_eq!(found.cause(), Cause::Unproven);
-    assert_eq!(look(&Machine::default(), &Config::default(), &[]).cause(), Cause::NotRunning);
+    assert_eq!(look(&Machine::default(), &Config::default(), &[]).cause(), Cause::ProjectUnknown);
 }
 
 #[test]
@@ -397,10 +397,7 @@ fn a_home_is_told_not_to_have_been_searched_and_what_to_do() {
     };
     let unsearched = "below it none was looked for, because it is a home folder or holds one";
     for above in home.ancestors() {
-        let says = format!(
-            "No Unity project is around {}, and {unsearched}: name the project with --project DIR",
-            above.display()
-        );
+        let says = format!("No Unity project is around {}, and {unsearched}.", above.display());
         let told = told(above, &[above.to_path_buf()]);
         assert!(told.starts_with(&says) && !told.contains("levels below"), "{told}");
         assert_eq!(told.matches("none was looked for").count(), 1, "{told}");

@@ -222,9 +222,9 @@ impl SessionActor {
                 Err(_) => Ok(self.seat.links.nowhere_of(&self.seat.client)),
             },
             // What was seen of a closed editor's scripts is still known.
-            Choice::Refused(Refusal::Closed { project, name, editors }) => match self.seat.links.find(&project) {
+            Choice::Refused(Refusal::Away { cause, project, name, editors }) => match self.seat.links.find(&project) {
                 Some(link) if new.call.resource == Resource::CompileErrors => Ok(link),
-                _ => Err(Refusal::Closed { project, name, editors }),
+                _ => Err(Refusal::Away { cause, project, name, editors }),
             },
             Choice::Refused(refusal) => Err(refusal),
         }
