@@ -442,3 +442,67 @@ async fn a_forged_push_message_makes_no_held_call_be_refused() {
         }
     }
 }
+
+/// Returns the last progress message of a call, and its answer.
+async fn told_of(stage: &mut Stage, call: &Value) -> (String, String) {
+    let progress = stage.it.client.notifications("notifications/progress");
+    let message = progress.last().map(|line| line.value["params"]["message"].as_str().unwrap().to_owned());
+    (message.unwrap_or_default(), stage.it.client.text(call).await.0)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dialog_that_is_known_is_told_with_each_call_that_it_keeps() {
+    let mut stage = Stage::set(row("holdfast")).await;
+    sleep(Duration::from_secs(6)).await;
+    stage.unity.modal(true);
+    sleep(Duration::from_secs(20)).await;
+    let (tool, arguments) = stage.a_call();
+    let sent = stage.it.client.call_with_progress(tool, arguments.clone(), "p").await;
+    sleep(Duration::from_secs(20)).await;
+    let progress = stage.it.client.notifications("notifications/progress");
+    let message = progress.last().unwrap().value["params"]["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("sent to Unity, no answer yet; Unity: its main thread") && message.contains("dialog"),
+        "{message}"
+    );
+    // A call that waits behind it.
+    let held = stage.it.client.call("count", json!({"key": "held"})).await;
+    let (text, _) = stage.it.client.text(&held).await;
+    assert!(text.starts_with("Not executed") && text.contains("`echo` (call "), "{text}");
+    assert!(text.contains("main thread") && text.contains("dialog"), "{text}");
+    let (_, text) = told_of(&mut stage, &sent).await;
+    assert!(text.starts_with("Still running") && text.contains("most likely a dialog is open"), "{text}");
+    assert!(!text.contains("It may be compiling"), "{text}");
+    stage.unity.modal(false);
+    stage.it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_a_crash_made_unknown_is_told_with_the_crash() {
+    for (name, says) in
+        [("holdfast", "Unity crashed or was killed before it answered"), ("uloop 0.30.1", "Outcome unknown")]
+    {
+        let mut stage = Stage::set(row(name)).await;
+        sleep(Duration::from_secs(6)).await;
+        let call = stage.it.client.call("hold", json!({})).await;
+        sleep(Duration::from_secs(2)).await;
+        stage.it.host.set_process(PIDS[0], Liveness::Dead);
+        stage.unity.crash().await.unwrap();
+        let (text, failed) = stage.it.client.text(&call).await;
+        assert!(failed && text.contains(says), "{name}: {text}");
+        stage.it.close().await;
+    }
+}
+
+/// A connection that ends under a living editor is no crash.
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_a_cut_connection_made_unknown_is_told_without_a_crash() {
+    let mut stage = Stage::set(row("uloop 0.30.1")).await;
+    sleep(Duration::from_secs(6)).await;
+    let call = stage.it.client.call("hold", json!({})).await;
+    sleep(Duration::from_secs(2)).await;
+    stage.it.net.cut();
+    let (text, failed) = stage.it.client.text(&call).await;
+    assert!(failed && text.contains("the connection to Unity ended before it answered"), "{text}");
+    stage.it.close().await;
+}
