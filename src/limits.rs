@@ -489,7 +489,7 @@ pub const SERVED_END_MAX: Duration = Duration::from_secs(1);
 // ---- Metrics -------------------------------------------------------------------------------------------------------
 
 /// Tools with their own series: an editor may list thousands, and each costs a series for every verdict.
-pub const METRIC_TOOLS_MAX: usize = 24;
+pub const METRIC_TOOLS_MAX: usize = 23;
 /// Combinations of label values that one metric may add while the gateway runs.
 pub const LATE_SERIES_MAX: usize = 16;
 /// Series of one gateway without those of a hub's editors, whatever its peers do: few enough for a Prometheus server that scrapes

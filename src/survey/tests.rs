@@ -136,7 +136,7 @@ fn without_a_project_only_named_ports_are_called_and_the_rest_is_listed() {
     let host = Machine { owners: vec![(8700, owner(7, &["Unity"]))], ..Machine::default() };
     let found = look(&host, &Config::default(), &[]);
     assert!(found.targets.is_empty());
-    assert_eq!(found.cause(), Cause::Unproven);
+    assert_eq!(found.cause(), Cause::ProjectUnknown, "who listens says nothing to a session that means no project");
     assert_eq!(look(&Machine::default(), &Config::default(), &[]).cause(), Cause::ProjectUnknown);
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::support::scrape::Scrape;
-use crate::support::{Gateway, PATIENT, PORT, Setup, editor, gateway, unity};
+use crate::support::{Gateway, PATIENT, PORT, Setup, UNKNOWN, editor, gateway, unity};
 use holdfast::config::Config;
 use holdfast::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, LIKELY_AFTER_CRASH, LIKELY_AFTER_LOSS};
 use holdfast::net::Net as _;
@@ -115,6 +115,10 @@ struct Stage {
 
 impl Stage {
     async fn set(row: Row) -> Self {
+        Self::set_for(row, PATIENT).await
+    }
+
+    async fn set_for(row: Row, client: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["Assets", "ProjectSettings"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
@@ -129,7 +133,7 @@ impl Stage {
         }
         let unity = Self::start(row, &project, &setup, PIDS[0]).await;
         let mut it = gateway(setup);
-        it.client.open_as(PATIENT, "2025-06-18", json!({})).await;
+        it.client.open_as(client, "2025-06-18", json!({})).await;
         it.ready().await;
         Self { it, unity, row, project, _folder: folder, seen: Vec::new(), wrong: Vec::new() }
     }
@@ -452,7 +456,7 @@ async fn told_of(stage: &mut Stage, call: &Value) -> (String, String) {
 
 #[tokio::test(start_paused = true)]
 async fn a_dialog_that_is_known_is_told_with_each_call_that_it_keeps() {
-    let mut stage = Stage::set(row("holdfast")).await;
+    let mut stage = Stage::set_for(row("holdfast"), UNKNOWN).await;
     sleep(Duration::from_secs(6)).await;
     stage.unity.modal(true);
     sleep(Duration::from_secs(20)).await;

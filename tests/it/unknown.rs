@@ -39,7 +39,7 @@ async fn told_everywhere(server: &mut Server, why: &str, summary: &str, next: &s
     assert!(!status["problems"].as_array().unwrap().is_empty(), "{status:#}");
     says(words(&server.call("compile", json!({})).await), &["Not executed: ", summary, next, "was not sent to Unity"]);
     let asked = Instant::now();
-    let waited = server.call("holdfast_wait_ready", json!({"timeout_seconds": 300})).await;
+    let waited = server.call("holdfast_wait_ready", json!({"timeout_seconds": 120})).await;
     assert_eq!(waited["isError"], true);
     says(words(&waited), &["Not ready", summary, next]);
     assert!(asked.elapsed() < PATIENCE, "it waits for what does not come by itself");

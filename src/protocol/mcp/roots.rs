@@ -66,12 +66,10 @@ fn readings_of(uri: &str) -> Vec<String> {
         said.eq_ignore_ascii_case(scheme).then_some(rest)
     };
     if let Some(rest) = rest("file") {
-        let mut readings: Vec<String> = [path_of(rest, percent_decoded), path_of(rest, |text| Some(text.to_owned()))]
-            .into_iter()
-            .flatten()
-            .collect();
-        readings.dedup();
-        return readings;
+        let as_written = || path_of(rest, |text| Some(text.to_owned()));
+        let Some(decoded) = path_of(rest, percent_decoded) else { return Vec::new() };
+        let second = as_written().filter(|written| *written != decoded);
+        return [Some(decoded), second].into_iter().flatten().collect();
     }
     let remote = rest("vscode-remote").and_then(|rest| rest.strip_prefix("//"));
     let path = remote.and_then(|rest| path_of(rest.get(rest.find('/')?..)?, percent_decoded));

@@ -285,7 +285,7 @@ fn roots_become_paths_whatever_way_they_are_spelled() {
         ("file:", None),
         ("file://", None),
         ("https://example.com/x", None),
-        ("/home/u", None),
+        ("/home/u", Some("/home/u")),
         ("", None),
     ] {
         let result = serde_json::json!({"roots": [{"uri": uri, "name": "x"}]}).to_string();
