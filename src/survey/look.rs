@@ -115,8 +115,8 @@ fn spoken(host: &dyn Host, project: &Path, dialects: Dialects) -> Spoken {
     }
     if packages.len() > 1 {
         facts.problems.push(format!(
-            "The project has packages of several protocols ({}), and holdfast never guesses: remove what is not used, or name one \
-             with --dialect (HOLDFAST_DIALECT).",
+            "The project has packages of several protocols ({}), and holdfast never guesses: remove what is not used, or set \
+             HOLDFAST_DIALECT to the one that is meant.",
             packages.join(", "),
         ));
     } else {

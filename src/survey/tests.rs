@@ -377,7 +377,7 @@ fn a_project_with_packages_of_two_protocols_is_listed_and_not_called() {
     let found = look(&machine, &config, &[]);
     assert_eq!((found.packages.as_slice(), found.cause()), (["holdfast", "uloop"].as_slice(), Cause::Ambiguous));
     assert!(found.targets.is_empty() && found.listed.iter().any(|listed| listed.port == 9000), "{found:?}");
-    assert!(found.facts.problems.iter().any(|problem| problem.contains("--dialect")), "{:?}", found.facts.problems);
+    assert!(found.facts.problems.iter().any(|problem| problem.contains("HOLDFAST_DIALECT")), "{:?}", found.facts.problems);
 
     let told = look(&machine, &Config { dialects: dialect::ULOOP, ..config.clone() }, &[]);
     assert_eq!((told.packages.len(), told.dialect.name(), told.targets.len()), (0, "uloop", 2));

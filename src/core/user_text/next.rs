@@ -106,16 +106,22 @@ pub fn next(cause: Cause, to: &ClientProfile, project: Option<&Path>) -> String 
             "Raise the limit on open files (ulimit -n) of the program that starts holdfast, or let it close some; the same call \
              works as soon as there are descriptors."
         }
-        (Cause::Ambiguous, Agent) => {
+        // Of several projects none is known; a known one has several packages.
+        (Cause::Ambiguous, Agent) if project.is_none() => {
             return format!(
-                "Ask the user which one is meant: {} binds this client to one project, and of two packages in a project the user \
-                 removes one. holdfast_status lists them.",
-                self::setup(&to.client, None)
+                "Ask the user which one is meant: {} binds this client to it. holdfast_status lists them.",
+                setup()
             );
         }
+        (Cause::Ambiguous, Person) if project.is_none() => {
+            "Name the one that is meant: `holdfast call TOOL --project DIR`. `holdfast doctor` lists them."
+        }
+        (Cause::Ambiguous, Agent) => {
+            "Ask the user to remove the package that is not used, in Unity's Package Manager. holdfast_status lists them."
+        }
         (Cause::Ambiguous, Person) => {
-            "Name the project, `holdfast call TOOL --project DIR`, or the package, `holdfast call TOOL --dialect NAME`; `holdfast \
-             doctor` lists them."
+            "Remove the package that is not used, or name the other one: `holdfast call TOOL --dialect NAME`. `holdfast doctor` lists \
+             them."
         }
         (Cause::ProjectUnsettled | Cause::Listing, Agent) => {
             "Check with holdfast_status, then make the same call again."

@@ -700,3 +700,26 @@ fn an_editor_that_dies_in_a_reload_before_the_first_connection_is_not_said_to_re
     let it = fed(it, &[offered(1, Evidence { activity: Some(Activity::Reloading), ..DEAD })]);
     assert_eq!(availability(&it).cause(), Some(Cause::NotRunning));
 }
+
+#[test]
+fn an_editor_whose_project_has_no_package_is_told_as_that_until_there_is_one() {
+    for evidence in [NOTHING, ALIVE, DEAD] {
+        let bare = Evidence { unpackaged: true, ..evidence };
+        let refused = new(&[Event::Wanted, offered(1, bare), REFUSED]);
+        assert_eq!(availability(&refused), Availability::Absent(Cause::NoPackage), "whether Unity runs or not");
+        let it = fed(refused, &[offered(1, ALIVE)]);
+        assert!(!availability(&it).cause().unwrap().needs_the_user(), "the package was installed");
+    }
+    let bare = Evidence { unpackaged: true, ..ALIVE };
+    let it = fed(ready(1), &[EOF, Event::Elapsed(Timer::Retry), offered(1, bare), REFUSED]);
+    assert_ne!(availability(&it).cause(), Some(Cause::NoPackage), "an editor that was connected has one");
+}
+
+#[test]
+fn a_project_that_is_not_known_is_told_at_once_and_forgotten_when_it_is() {
+    let nowhere = Event::NothingOffered { cause: Cause::ProjectUnknown, evidence: NOTHING };
+    let it = new(&[Event::Wanted, nowhere]);
+    assert_eq!(availability(&it), Availability::Absent(Cause::ProjectUnknown));
+    let it = fed(it, &[Event::Elapsed(Timer::Retry), offered(1, NOTHING)]);
+    assert_eq!(availability(&it), Availability::Coming(Cause::Connecting));
+}
