@@ -55,6 +55,8 @@ pub struct Config {
     pub project: Option<PathBuf>,
     /// The working directory. A project is searched from there upwards.
     pub working_dir: Option<PathBuf>,
+    /// Whether the working directory is in a Unity project.
+    pub starts_in_project: bool,
     /// Ports named by the user, the most trusted one first.
     pub ports: Vec<(u16, PortSource)>,
     /// `UNITY_HOST`, if it names another machine: the dialect that uses it then calls no editor.
@@ -104,6 +106,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// Whether a project is known before any survey, and before the client names its roots.
+    pub fn is_for_a_project(&self) -> bool {
+        self.project.is_some() || self.starts_in_project
+    }
+
     /// Returns what a session with this configuration brings to the hub.
     pub fn session_rules(&self) -> SessionRules {
         SessionRules {
@@ -161,6 +168,7 @@ impl Default for Config {
         Self {
             project: None,
             working_dir: None,
+            starts_in_project: false,
             ports: Vec::new(),
             foreign_host: None,
             dialects: dialect::ALL,

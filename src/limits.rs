@@ -99,6 +99,8 @@ pub const LOG_REPEATS_WINDOW: Duration = Duration::from_secs(10);
 pub const TOOLS_WAIT_HEARING: Duration = Duration::from_millis(500);
 /// Longest name, title or version kept of a client; they appear in the editor and in logs.
 pub const CLIENT_FIELD_MAX_BYTES: usize = 256;
+/// How much of a root that names no folder is shown to people: enough to recognise it.
+pub const ROOT_SHOWN_MAX_BYTES: usize = 120;
 /// Folders taken from a client's list of roots; people open a handful.
 pub const ROOTS_MAX: usize = 64;
 /// Bytes of a response around its id and result: `{"jsonrpc":"2.0","id":,"result":}` and the line end; in the stateless era also
@@ -160,6 +162,9 @@ pub const HEARTBEAT_LATE: Duration = Duration::from_secs(3);
 pub const PID_REUSE_MARGIN: Duration = Duration::from_secs(600);
 /// How often `holdfast_wait_ready` looks whether a still editor moves again: no event reports that.
 pub const READY_LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How long `holdfast_wait_ready` waits for a change where only the user can help: longer than a survey takes, so that what the user
+/// has just done is seen, and no longer, because to wait does not help.
+pub const HOPELESS_LOOK: Duration = Duration::from_secs(3);
 /// How long an editor that answers heartbeats off its main thread may send nothing before the connection is lost. The gateway
 /// asks every [`LIVENESS_EVERY`]: after three unanswered questions the process is frozen or the network is dead, not busy.
 pub const HEARTBEAT_MAX: Duration = Duration::from_secs(8);
@@ -492,7 +497,7 @@ pub const SERVED_END_MAX: Duration = Duration::from_secs(1);
 // ---- Metrics -------------------------------------------------------------------------------------------------------
 
 /// Tools with their own series: an editor may list thousands, and each costs a series for every verdict.
-pub const METRIC_TOOLS_MAX: usize = 24;
+pub const METRIC_TOOLS_MAX: usize = 23;
 /// Combinations of label values that one metric may add while the gateway runs.
 pub const LATE_SERIES_MAX: usize = 16;
 /// Series of one gateway without those of a hub's editors, whatever its peers do: few enough for a Prometheus server that scrapes

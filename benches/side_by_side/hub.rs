@@ -174,7 +174,7 @@ impl Bench {
         Ok(())
     }
 
-    fn hub_memory(&mut self, project: &Path, hub: &Hub, idle: u64) -> io::Result<()> {
+    fn hub_memory(&mut self, project: &Path, hub: &Hub, idle: Memory) -> io::Result<()> {
         self.memory("resident memory of a hub without sessions", idle, Memory::default(), 10);
         let mut sessions: Vec<Session> = Vec::new();
         for count in SESSIONS {

@@ -8,11 +8,11 @@ use tokio::time::Instant;
 
 use super::gateway_tools::{CALLS_LISTED, GatewayTools, Standing, not_on_record, of_hidden, of_record, of_value};
 use super::seat::Seat;
-use crate::core::editors::{Scope, named, names};
+use crate::core::editors::{Presence, Scope, named, names};
 use crate::core::requests::Asked;
 use crate::core::router::Route;
 use crate::core::user_text;
-use crate::fsm::cause::Availability;
+use crate::fsm::cause::{Availability, Cause};
 use crate::link::{LinkParts, Place};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{EDITOR_ARGUMENT, ToolResult};
@@ -48,10 +48,15 @@ async fn known_on_disk(env: &Environment) -> Vec<Head> {
 
 fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Value {
     let links: Vec<Arc<LinkParts>> = seat.links.all().into_iter().filter(|link| link.leads_to().is_some()).collect();
-    let (open, shut): (Vec<_>, Vec<_>) = links.into_iter().partition(|link| link.is_open());
+    let away = |link: &Arc<LinkParts>| match link.known()?.editor {
+        Presence::Away(cause) => Some(cause),
+        Presence::Open | Presence::Unknown => None,
+    };
+    let (open, shut): (Vec<_>, Vec<_>) = links.into_iter().partition(|link| !away(link).is_some_and(Cause::is_closed));
     let project_of = |link: &Arc<LinkParts>| link.leads_to().map(PathBuf::from).unwrap_or_default();
     let open_projects: Vec<PathBuf> = open.iter().map(project_of).collect();
-    let mut closed: Vec<(PathBuf, Value)> = shut.iter().map(|link| (project_of(link), package(link))).collect();
+    let mut closed: Vec<(PathBuf, Value)> =
+        shut.iter().map(|link| (project_of(link), json!(link.link.package()))).collect();
     for Head { project, dialect, package_version } in on_disk {
         if !open_projects.contains(&project) && !closed.iter().any(|(known, _)| *known == project) {
             closed
@@ -70,8 +75,9 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
             let told = json!({
                 "name": name,
                 "project": clean(&project.display().to_string()),
-                "package": package(link),
-                "state": view.state,
+                "package": link.link.package(),
+                // Of an editor that cannot be called, the machine's state says nothing to anybody.
+                "state": away(link).map_or(view.state, <&str>::from),
                 "ready": view.availability == Availability::Open,
                 "why": view.availability.cause().map(<&str>::from),
                 "clients": link.attached.all().iter().filter(|client| !client.id.is_post()).count() + choices.iter().filter(|choice| choice.contains(&project)).count(),
@@ -101,12 +107,6 @@ fn choices(seat: &Seat) -> Vec<Vec<PathBuf>> {
         link.link.survey_now().filter(|_| several).map(|survey| survey.ambiguous.clone())
     };
     nowhere.filter_map(survey).collect()
-}
-
-fn package(link: &LinkParts) -> Value {
-    let survey = link.link.survey_now();
-    let version = survey.as_ref().and_then(|survey| survey.facts.package_version.clone());
-    json!({"dialect": link.link.dialect().name(), "version": version})
 }
 
 /// Returns the names and links of the editors that a session may use, in the order of the names.

@@ -18,8 +18,8 @@ use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::registry::Source;
 use crate::limits::{
-    FINISHED_CALLS_MAX, HIDDEN_TOOLS_SHOWN_MAX, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, READY_LOOK_EVERY,
-    WAIT_READY_MAX,
+    FINISHED_CALLS_MAX, HIDDEN_TOOLS_SHOWN_MAX, HOPELESS_LOOK, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW,
+    READY_LOOK_EVERY, WAIT_READY_MAX,
 };
 use crate::link::{Calls, Link, LinkView, Links, Tools, Visible};
 use crate::protocol::dialect::Heartbeat;
@@ -115,6 +115,8 @@ impl GatewayTools {
         });
         json!({
             "summary": summary(&link, survey.as_deref(), held, still.as_ref()),
+            // What helps, if something is wrong.
+            "next": self.next(&link, survey.as_deref(), still.as_ref()),
             "editor": {
                 "ready": is_ready,
                 // Computed once, so that every screen shows the same.
@@ -133,11 +135,8 @@ impl GatewayTools {
                 "last_loss": link.outages.back().map(of_outage),
             },
             "project": survey.as_ref().and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
-            "package": {
-                "dialect": self.link.dialect().name(),
-                "version": survey.as_ref().and_then(|survey| survey.facts.package_version.clone()),
-            },
-            "problems": self.problems(survey.as_deref()),
+            "package": self.link.package(),
+            "problems": self.problems(&link, survey.as_deref()),
             "candidates": survey.as_deref().map(candidates).unwrap_or_default(),
             "tools": {
                 "count": visible.catalogue.entries().len(),
@@ -239,8 +238,27 @@ impl GatewayTools {
         timelines
     }
 
-    fn problems(&self, survey: Option<&Survey>) -> Vec<String> {
+    /// Returns what helps, as whole sentences. `None` if nothing is wrong.
+    fn next(&self, link: &LinkView, survey: Option<&Survey>, still: Option<&Still>) -> Option<String> {
+        let profile = self.client.handshake().profile;
+        let cause = match (link.availability, still) {
+            (Availability::Open, Some(Still::Silent(_) | Still::MainThread(_))) => Cause::Stalled,
+            (Availability::Open, _) if link.state == "stalled" => Cause::Stalled,
+            (Availability::Open, _) => return None,
+            (Availability::Coming(Cause::ProjectUnsettled | Cause::Connecting), _) => Cause::Reloading,
+            (Availability::Coming(cause) | Availability::Absent(cause), _) => cause,
+        };
+        Some(user_text::next(cause, &profile, survey.and_then(|survey| survey.project.as_deref())))
+    }
+
+    fn problems(&self, link: &LinkView, survey: Option<&Survey>) -> Vec<String> {
         let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
+        // A cause that only the user can remove is a problem, also if the project's files have no other.
+        let cause = link.availability.cause().filter(|cause| of_project.is_empty() && cause.needs_the_user());
+        let named = cause.map(|cause| {
+            let explained = survey.and_then(|survey| survey.explains(cause));
+            explained.unwrap_or_else(|| format!("{}.", user_text::cause(cause)))
+        });
         let client = self.client.handshake().profile.client;
         let catalogue = self.tools.visible(self.client.id).catalogue;
         // A union keeps to the limit by itself.
@@ -252,6 +270,8 @@ impl GatewayTools {
             .iter()
             .chain(of_project)
             .cloned()
+            .chain(named)
+            .chain(self.client.handshake().other_roots.iter().map(|root| user_text::other_root(root)))
             .chain(self.env.health.problems())
             .chain(too_many)
             .collect()
@@ -283,12 +303,12 @@ impl GatewayTools {
                 return;
             }
             Lookup::Unknown => ToolResult::error(user_text::no_such_call(call, self.client.config.audience)),
-            Lookup::Open(record) => ToolResult::text(user_text::not_finished(
-                call,
-                &record.tool,
-                record.state,
-                now.saturating_duration_since(record.accepted),
-            )),
+            Lookup::Open(record) => {
+                let heartbeat = self.link.view_now().heartbeat;
+                let doing = heartbeat.and_then(|(heartbeat, at)| user_text::hindered(heartbeat, at.elapsed()));
+                let since = now.saturating_duration_since(record.accepted);
+                ToolResult::text(user_text::not_finished(call, &record.tool, record.state, since, doing.as_deref()))
+            }
             Lookup::Ended(record) => ToolResult::text(user_text::ended(call, &record.tool, record.verdict)),
             Lookup::Expired(record) => {
                 ToolResult::error(format!("Call {call} ({}): {}", record.tool, user_text::DROPPED))
@@ -309,7 +329,11 @@ impl GatewayTools {
                 let state = self.link.view_now();
                 match self.still(&state) {
                     _ if state.availability != Availability::Open => {
-                        if link.changed().await.is_err() {
+                        let hopeless =
+                            matches!(state.availability, Availability::Absent(cause) if cause.needs_the_user());
+                        let most = if hopeless { HOPELESS_LOOK } else { WAIT_READY_MAX };
+                        // Elapsed: no survey has found that the user did what is needed.
+                        if !matches!(tokio::time::timeout(most, link.changed()).await, Ok(Ok(()))) {
                             return;
                         }
                     }
@@ -320,27 +344,33 @@ impl GatewayTools {
                 }
             }
         };
-        let ready = tokio::time::timeout(at_most, comes).await.is_ok();
+        let _ = tokio::time::timeout(at_most, comes).await;
         let state = self.link.view_now();
         let still = self.still(&state);
         let survey = self.link.survey_now();
         let (held, _) = self.calls.ledger(|ledger, _| ledger.counts());
         let waited = user_text::seconds(began.elapsed());
         let text = summary(&state, survey.as_deref(), held, still.as_ref());
+        let ready = match (state.availability, &still) {
+            (Availability::Open, Some(Still::Call(..))) => state.heartbeat.is_some(),
+            (Availability::Open, still) => still.is_none(),
+            _ => false,
+        };
         if ready {
             ToolResult::text(format!("Ready after {waited}. {text}"))
         } else {
-            let unnamed = matches!(state.availability, Availability::Absent(Cause::Ambiguous));
-            let next = match (self.client.config.audience, unnamed) {
-                (Audience::Agent, false) => {
-                    "Ask the user to look at Unity, or wait again; holdfast_status has the details."
+            let helps = match state.availability {
+                Availability::Absent(cause) if cause.needs_the_user() || cause.is_closed() => {
+                    self.next(&state, survey.as_deref(), None)
                 }
-                (Audience::Person, false) => "Look at Unity, or wait again; `holdfast doctor` says more.",
-                (Audience::Agent, true) => {
-                    "Ask the user which project is meant, to be named with --project; holdfast_status lists them."
-                }
-                (Audience::Person, true) => "Name the project with --project; `holdfast doctor` lists them.",
+                _ => None,
             };
+            let next = helps.unwrap_or_else(|| match self.client.config.audience {
+                Audience::Agent => {
+                    "Ask the user to look at Unity, or wait again; holdfast_status has the details.".to_owned()
+                }
+                Audience::Person => "Look at Unity, or wait again; `holdfast doctor` says more.".to_owned(),
+            });
             ToolResult::error(format!("Not ready after {waited}. {text} {next}"))
         }
     }
@@ -502,6 +532,18 @@ fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<
             let listed = survey.and_then(|survey| user_text::candidates(&survey.ambiguous)).unwrap_or_default();
             format!(
                 "Which Unity project is meant is not known; calls are answered \"not executed\" until it is. {listed}{queued}"
+            )
+        }
+        (Availability::Absent(Cause::NoPackage), _) => {
+            let why = user_text::cause(Cause::NoPackage);
+            format!(
+                "{editor} cannot be reached: {why}; calls are answered \"not executed\" until it has one.{met}{queued}"
+            )
+        }
+        (Availability::Absent(Cause::ProjectUnknown), _) => {
+            let explained = survey.and_then(|survey| survey.explains(Cause::ProjectUnknown)).unwrap_or_default();
+            format!(
+                "Which Unity project is meant is not known; calls are answered \"not executed\" until it is. {explained}{queued}"
             )
         }
         (Availability::Absent(cause), _) => {

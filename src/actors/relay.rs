@@ -199,7 +199,15 @@ impl RelayActor {
                 let version = ProtocolVersion::negotiate(&initialize.requested);
                 let profile = self.seat.client.config.profile_of(version, &initialize.client.name);
                 self.opened(initialize.client, profile, initialize.roots);
-                outbox.answer(hold.key(), &mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS, true));
+                outbox.answer(
+                    hold.key(),
+                    &mcp::initialize_result(
+                        version,
+                        &SERVER,
+                        mcp::instructions(self.seat.client.config.is_for_a_project()),
+                        true,
+                    ),
+                );
                 let line = jsonrpc::request(&RequestId::from_number(0), &method, params.as_deref().map(RawValue::get));
                 self.requests(|requests| requests.opened(params));
                 self.send(state, line);

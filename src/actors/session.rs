@@ -37,8 +37,8 @@ use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::mcp::request::{Filter, List};
 use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{
-    self, AnswerForm, CallTool, ClientInfo, ClientProfile, GatewayTool, Initialize, Notification, OfferRequest,
-    ProtocolVersion, Request,
+    self, AnswerForm, CallTool, ClientInfo, ClientProfile, GatewayTool, Initialize, NamedRoots, Notification,
+    OfferRequest, ProtocolVersion, Request,
 };
 use crate::protocol::policy::Grounds;
 use crate::runtime::messages::bridge;
@@ -241,7 +241,7 @@ impl SessionActor {
                 outbox.answer(key, "{}");
             }
             Ok(Request::Discover) => {
-                outbox.answer(key, &stateless::discover_result(mcp::INSTRUCTIONS));
+                outbox.answer(key, &stateless::discover_result(self.instructions()));
             }
             Ok(Request::Listen(filter)) => {
                 state.listen = Some((key, filter));
@@ -300,8 +300,16 @@ impl SessionActor {
                 self.await_roots(state);
             }
         }
-        state.opening = Some((key, mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS, !is_post)));
+        state.opening = Some((key, mcp::initialize_result(version, &SERVER, self.instructions(), !is_post)));
         self.feed(state, &Event::Opened(kind));
+    }
+
+    /// What the client's model is told at the beginning. The client was mostly not asked for its roots yet.
+    fn instructions(&self) -> &'static str {
+        let here = self.seat.link();
+        let is_found = here.link.survey_now().is_some_and(|survey| survey.project.is_some());
+        let is_meant = self.is_routed() && self.seat.client.meant(|meant| meant.named.is_some());
+        mcp::instructions(is_found || is_meant || self.seat.client.config.is_for_a_project())
     }
 
     fn notification(&self, state: &mut State, method: &str, params: Option<&RawValue>) {
@@ -338,8 +346,9 @@ impl SessionActor {
         }
         let roots: Option<Vec<PathBuf>> = result.map(|result| {
             // A URI has `/` on Windows too; collecting the parts makes a path with the system's separators.
-            let roots = mcp::parse_roots(result).into_iter();
-            roots.map(|root| Path::new(&root).components().collect()).collect()
+            let NamedRoots { folders, others } = mcp::parse_roots(result);
+            self.seat.client.with_handshake(|client| client.other_roots = others.into());
+            folders.iter().map(|root| Path::new(root).components().collect()).collect()
         });
         if self.is_routed() {
             self.seat.client.meant(|meant| meant.told(roots));
@@ -570,7 +579,7 @@ impl SessionActor {
                 if let Some((cause, grounds)) = turned_down {
                     return here.calls.decide(|ledger, now| ledger.turn_down(call, cause, grounds, now));
                 }
-                let cause = here.link.view.borrow().availability.cause().unwrap_or(Cause::NotRunning);
+                let cause = here.link.view.borrow().availability.cause().unwrap_or(Cause::ProjectUnknown);
                 here.calls.decide(|ledger, now| ledger.refuse(call, cause, now));
             }
             TakenIn::Yes => {

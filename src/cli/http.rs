@@ -263,7 +263,7 @@ impl<S: Spawn> Hub for Served<S> {
         self.look_around().await;
         match choose(&Route::Nobody(Vec::new()), &Scope::All, &self.known(), &[name.to_owned()]) {
             // Calls to a closed editor say so themselves.
-            Choice::Editor(project) | Choice::Refused(Refusal::Closed { project, .. }) => Ok(project),
+            Choice::Editor(project) | Choice::Refused(Refusal::Away { project, .. }) => Ok(project),
             Choice::Refused(refusal) => Err(user_text::url_refused(&refusal)),
             Choice::Routed => Err("the URL names no editor".to_owned()),
         }

@@ -41,6 +41,8 @@ pub struct Handshake {
     pub kind: Kind,
     /// Whether the client can be asked for its roots.
     pub roots: bool,
+    /// The client's roots that name no folder, as it wrote them.
+    pub other_roots: Arc<[String]>,
     /// Whether the client's first tool list is answered.
     pub first_list_served: bool,
     /// The resources of the last list that the client got, or of the last change that it was told of; `None` if it never asked.
@@ -149,6 +151,7 @@ impl Client {
                 profile: ProtocolVersion::LATEST.into(),
                 kind: Kind::IgnoresChanges,
                 roots: false,
+                other_roots: Arc::default(),
                 first_list_served: false,
                 resources_told: None,
             }),
@@ -236,6 +239,7 @@ impl Client {
             known.profile = profile;
             known.kind = kind;
             known.roots = roots;
+            known.other_roots = Arc::default();
             known.first_list_served = false;
             known.resources_told = None;
         });

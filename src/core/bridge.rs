@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::core::calls::{LedgerAccess, Settlement};
 use crate::core::exchange::Order;
 use crate::fsm::bridge::{Bridge, Effect, Event, Evidence, Sign, State, Timer};
-use crate::fsm::cause::{Availability, Loss};
+use crate::fsm::cause::{Availability, Cause, Loss};
 use crate::fsm::{Driver, Outbox};
 use crate::protocol::ids::Epoch;
 
@@ -161,12 +161,18 @@ impl<C> BridgeCore<C> {
         let mut commands = Vec::new();
         // A journal is lost with its editor's process.
         let dead = |evidence: Evidence| evidence.editor == Sign::Dead;
-        if matches!(event, Event::TargetsOffered { evidence, .. } | Event::NothingOffered { evidence, .. } if dead(evidence))
-        {
-            commands.push(journals_gone(ledger));
-        }
+        let is_dead = matches!(event, Event::TargetsOffered { evidence, .. } | Event::NothingOffered { evidence, .. } if dead(evidence));
         let before = self.driver.state();
         let mut out = self.driver.feed(&event);
+        // First the reason: the verdicts that follow at once name it.
+        let availability = self.machine().availability();
+        let is_gone = availability.cause().is_some_and(Cause::is_gone);
+        if is_gone && (is_dead || event == Event::EditorVanished) {
+            commands.push(Command::Settle(ledger.with(|ledger, now| ledger.set_availability(availability, now))));
+        }
+        if is_dead {
+            commands.push(journals_gone(ledger));
+        }
         for effect in std::mem::take(&mut out.effects) {
             self.carry_out(effect, ledger, &mut commands);
         }

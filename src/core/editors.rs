@@ -8,6 +8,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::router::{Named, Roots, Route};
+use crate::fsm::cause::Cause;
 use crate::protocol::text::{clean, nearest};
 
 /// A project that a session could mean.
@@ -26,8 +27,8 @@ pub enum Presence {
     Open,
     /// Nothing: it was not looked for. A call that names it is accepted, and it is looked for then.
     Unknown,
-    /// It is not there.
-    Closed,
+    /// It cannot be called, for this reason: mostly it is closed.
+    Away(Cause),
 }
 
 /// The projects whose editors a session may use.
@@ -108,8 +109,10 @@ pub enum Refusal {
         /// The full names of those that it fits.
         fits: Vec<String>,
     },
-    /// The editor is closed.
-    Closed {
+    /// The editor cannot be called.
+    Away {
+        /// Why.
+        cause: Cause,
         /// The editor's name.
         name: String,
         /// Its project.
@@ -196,8 +199,8 @@ pub fn choose(route: &Route, scope: &Scope, known: &[Known], said: &[String]) ->
     };
     if *route == Route::To(known.project.clone()) {
         Choice::Routed
-    } else if known.editor == Presence::Closed {
-        Choice::Refused(Refusal::Closed { name: name.clone(), project: known.project.clone(), editors: open() })
+    } else if let Presence::Away(cause) = known.editor {
+        Choice::Refused(Refusal::Away { cause, name: name.clone(), project: known.project.clone(), editors: open() })
     } else {
         Choice::Editor(known.project.clone())
     }

@@ -2,6 +2,7 @@
 //! whether the tool ran, and what to do next. No text suggests to end Unity.
 
 mod editors;
+mod next;
 mod offers;
 mod span;
 mod verdicts;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 pub use self::editors::{editor_refused, several_editors, url_refused};
+pub use self::next::next;
 pub use self::offers::{PromptFacts, no_compile_seen, prompt, seen_compile};
 pub use self::span::seconds;
 pub use self::verdicts::{reloaded, still_reloading, verdict};
@@ -31,17 +33,32 @@ use crate::protocol::text::clean;
 /// The progress of a call that was sent. Whether its tool has begun is not known: the editor may queue the call or be frozen.
 pub const SENT: &str = "sent to Unity, no answer yet";
 
-/// Added to "no editor" if the project has no package that holdfast speaks to.
-pub const NO_PACKAGE: &str =
-    "No Unity package that holdfast supports is in the project: `holdfast unity install` installs holdfast's own.";
+/// What keeps an editor from its calls that accepts them and sends nothing.
+pub const SILENT: &str = "it is silent: it may be importing, or a dialog is open";
 
-/// Returns a phrase about what holdfast does for a call whose connection ended before its answer.
-pub fn looked_for(loss: Loss) -> &'static str {
-    if loss == Loss::Reload {
-        "Unity reloads its domain; looking up what became of the call"
-    } else {
-        "the connection ended; looking up what became of the call"
-    }
+/// Why no project is known to a session that has no folder at all.
+pub const NO_FOLDER: &str =
+    "This session has no working directory (it may have been deleted), and its client named no folder on this machine.";
+
+/// The problem that the client names a root which is no folder.
+pub fn other_root(root: &str) -> String {
+    format!("The client's root `{}` names no folder on this machine, and is not used.", clean(root))
+}
+
+/// Returns a phrase about what holdfast does for a call whose connection ended before its answer. `gone`: why the editor's process
+/// is gone, if it is known to be.
+pub fn looked_for(loss: Loss, gone: Option<Cause>) -> String {
+    let why = match (loss, gone) {
+        (Loss::Reload, _) => "Unity reloads its domain".to_owned(),
+        (_, Some(gone)) => cause(gone),
+        (_, None) => "the connection ended".to_owned(),
+    };
+    format!("{why}; looking up what became of the call")
+}
+
+/// Returns what a progress message adds about a call that is behind another one.
+pub fn behind(tool: &str, since: Duration) -> String {
+    format!("`{}` has been running for {}", clean(tool), seconds(since))
 }
 
 /// Returns, as a phrase, why a call waits or the editor is away.
@@ -57,6 +74,8 @@ pub fn cause(cause: Cause) -> String {
         Cause::ProcessGone => "Unity's process has ended",
         Cause::Closed => "Unity was closed, or its bridge was switched off",
         Cause::NotRunning => "no Unity Editor with a bridge is running",
+        Cause::NoPackage => "the project has no Unity package that holdfast supports",
+        Cause::ProjectUnknown => "it is not known which Unity project is meant",
         Cause::BridgeDown => "Unity's bridge is not listening",
         Cause::WrongPeer => "another program uses Unity's port",
         Cause::WrongProject => "the editor has another project open",
@@ -357,10 +376,31 @@ pub fn connection_state(state: &str, still: bool) -> String {
 
 /// Returns what the editor does, as a phrase, from a heartbeat that was received `ago`.
 pub fn heartbeat(heartbeat: Heartbeat, ago: Duration) -> String {
-    let Heartbeat { state, frame_age, importing, compile_errors, queued, running, .. } = heartbeat;
+    let Heartbeat { compile_errors, queued, .. } = heartbeat;
+    if ago >= HEARTBEAT_LATE {
+        return Still::Silent(ago).to_string();
+    }
+    let doing = keeps_from_calls(heartbeat, ago).unwrap_or_else(|| match heartbeat.state {
+        EditorState::Playing => "it is in play mode".to_owned(),
+        _ => "it is ready".to_owned(),
+    });
+    let waiting = if queued > 0 { format!("; {} in it", calls_wait(queued)) } else { String::new() };
+    let errors = if compile_errors { "; its scripts do not compile" } else { "" };
+    format!("{doing}{waiting}{errors}")
+}
+
+/// Like [`heartbeat`], but only if something keeps the editor from its calls, or its scripts do not compile.
+pub fn hindered(heartbeat: Heartbeat, ago: Duration) -> Option<String> {
+    let hindered = heartbeat.compile_errors || keeps_from_calls(heartbeat, ago).is_some();
+    hindered.then(|| self::heartbeat(heartbeat, ago))
+}
+
+/// Returns what keeps the editor from its calls, as a phrase. `None` if it takes them.
+fn keeps_from_calls(heartbeat: Heartbeat, ago: Duration) -> Option<String> {
+    let Heartbeat { state, frame_age, importing, queued, running, .. } = heartbeat;
     let still = frame_age + ago;
-    let doing = match state {
-        _ if ago >= HEARTBEAT_LATE => return Still::Silent(ago).to_string(),
+    Some(match state {
+        _ if ago >= HEARTBEAT_LATE => Still::Silent(ago).to_string(),
         EditorState::Compiling => "it compiles scripts".to_owned(),
         EditorState::Reloading => "it is about to reload its domain".to_owned(),
         EditorState::Stopping => "it is about to quit".to_owned(),
@@ -376,12 +416,8 @@ pub fn heartbeat(heartbeat: Heartbeat, ago: Duration) -> String {
         ),
         // A standstill of this length is too short to guess the reason.
         _ if frame_age >= STILL_AFTER && running + queued > 0 => Still::MainThread(still).to_string(),
-        EditorState::Playing => "it is in play mode".to_owned(),
-        EditorState::Ready | EditorState::Unknown => "it is ready".to_owned(),
-    };
-    let waiting = if queued > 0 { format!("; {} in it", calls_wait(queued)) } else { String::new() };
-    let errors = if compile_errors { "; its scripts do not compile" } else { "" };
-    format!("{doing}{waiting}{errors}")
+        EditorState::Playing | EditorState::Ready | EditorState::Unknown => return None,
+    })
 }
 
 /// Returns the answer in place of a result that the editor's journal no longer has. `why` says why.
@@ -408,8 +444,14 @@ pub fn no_such_call(call: CallId, audience: Audience) -> String {
     format!("No call {call} is on record. {why}. Nothing was sent to Unity by asking.")
 }
 
+/// The sentence with what the editor is known to do, after another one.
+fn asked_meanwhile(doing: &str) -> String {
+    format!(" Unity, asked meanwhile: {doing}.")
+}
+
 /// Returns what `holdfast_result` says about a call that is not finished. `state` is the label of the call's machine.
-pub fn not_finished(call: CallId, tool: &str, state: &str, since: Duration) -> String {
+/// `doing`: what the editor is known to do.
+pub fn not_finished(call: CallId, tool: &str, state: &str, since: Duration, doing: Option<&str>) -> String {
     let what = match state {
         "accepted" | "held" => "it waits to be sent",
         "recovering" => "its connection ended, and what became of it is being looked up",
@@ -418,8 +460,9 @@ pub fn not_finished(call: CallId, tool: &str, state: &str, since: Duration) -> S
         _ => "Unity has it and has not answered yet",
     };
     format!(
-        "Call {call} ({tool}) is not finished after {}: {what}. Ask again later; do not make the call again.",
-        seconds(since)
+        "Call {call} ({tool}) is not finished after {}: {what}.{} Ask again later; do not make the call again.",
+        seconds(since),
+        doing.map(asked_meanwhile).unwrap_or_default()
     )
 }
 

@@ -235,7 +235,7 @@ statig_machine!(Bridge, State, Group);
 
 impl Charted for Bridge {
     fn specimens() -> Vec<Event> {
-        let evidence = |editor, activity| Evidence { editor, activity, announces: Some(true) };
+        let evidence = |editor, activity| Evidence { editor, activity, announces: Some(true), unpackaged: false };
         let nothing = evidence(Sign::Unknown, None);
         vec![
             Event::Wanted,

@@ -38,6 +38,10 @@ pub enum Cause {
     Closed,
     /// No editor was ever reached, and no editor process is known.
     NotRunning,
+    /// The files of the project name no package that holdfast speaks to, and no editor of it was ever reached.
+    NoPackage,
+    /// No project is known: neither the user nor the client's folders name one.
+    ProjectUnknown,
     /// The editor's process is alive, but its bridge does not listen.
     BridgeDown,
     /// The program on the editor's port is not this editor's bridge.
@@ -81,6 +85,16 @@ impl Cause {
     /// Whether the editor's process is gone, or has announced that it quits.
     pub fn is_gone(self) -> bool {
         matches!(self, Self::Crashed | Self::ProcessGone | Self::Closed)
+    }
+
+    /// Whether no editor of the project runs, as far as can be seen.
+    pub fn is_closed(self) -> bool {
+        self.is_gone() || self == Self::NotRunning
+    }
+
+    /// Whether it does not help to wait, or to open Unity: the user must first decide or install something.
+    pub fn needs_the_user(self) -> bool {
+        matches!(self, Self::NoPackage | Self::ProjectUnknown | Self::Ambiguous)
     }
 }
 

@@ -428,8 +428,8 @@ impl Answers {
     /// Returns the text of a verdict. If no editor was called because another program was met in its place, or because of a
     /// problem with the project, the text says that too.
     fn told_verdict(&self, answer: &Answer) -> String {
-        let text = user_text::verdict(answer);
-        let Verdict::NotExecuted(cause) = answer.verdict else { return text };
+        let Verdict::NotExecuted(cause) = answer.verdict else { return user_text::verdict(answer, None, None) };
+        let survey = self.link.survey_now();
         let met = matches!(
             cause,
             Cause::WrongPeer
@@ -437,6 +437,7 @@ impl Answers {
                 | Cause::Unproven
                 | Cause::Stalled
                 | Cause::BridgeDown
+                | Cause::NoPackage
                 | Cause::Connecting
         );
         let met = self
@@ -446,22 +447,10 @@ impl Answers {
             .as_ref()
             .filter(|_| met)
             .map(|met| user_text::foreign_peer(met, Instant::now()));
-        let problem = || {
-            let survey = self.link.survey_now()?;
-            let nothing = survey.project.is_some() && survey.packages.is_empty() && !survey.facts.installed;
-            let absent = nothing && matches!(cause, Cause::NotRunning | Cause::BridgeDown);
-            let nowhere = survey.project.is_none() && cause == Cause::NotRunning;
-            // A refusal with its own grounds says what to do itself.
-            let told = absent || nowhere || matches!(cause, Cause::Ambiguous | Cause::Unproven);
-            let told = told && answer.refused.is_none();
-            let problem = survey.facts.problems.first().filter(|_| told).cloned();
-            let listed = || user_text::candidates(&survey.ambiguous).filter(|_| told);
-            problem.or_else(listed).or_else(|| absent.then(|| user_text::NO_PACKAGE.to_owned()))
-        };
-        match met.or_else(problem) {
-            Some(beside) => format!("{text} {beside}"),
-            None => text,
-        }
+        // A refusal with its own grounds says what to do itself.
+        let explained = || survey.as_ref().filter(|_| answer.refused.is_none())?.explains(cause);
+        let project = survey.as_ref().and_then(|survey| survey.project.as_deref());
+        user_text::verdict(answer, met.or_else(explained).as_deref(), project)
     }
 
     /// Logs the result, if the package has a log for each operation. True if the package has one and the result is small enough:

@@ -35,7 +35,7 @@ impl LinkParts {
     pub fn known(&self) -> Option<Known> {
         let editor = match self.link.view.borrow().availability {
             Availability::Open | Availability::Coming(_) => Presence::Open,
-            Availability::Absent(_) => Presence::Closed,
+            Availability::Absent(cause) => Presence::Away(cause),
         };
         self.leads_to().map(|project| Known { project: project.to_path_buf(), editor })
     }

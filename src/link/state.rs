@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
 
 use super::ledger::SharedLedger;
@@ -94,6 +95,15 @@ impl Link {
         let connected = self.target().map(|target| target.dialect);
         let found = || self.survey.borrow().as_ref().map(|survey| survey.dialect);
         connected.or_else(found).unwrap_or_else(|| dialect::fallback(self.env.config.dialects))
+    }
+
+    /// Returns the package that connects the editor, for people. `None` if none was met and the project's files name none, or several.
+    pub fn package(&self) -> Option<Value> {
+        let survey = self.survey_now();
+        let is_found = survey.as_ref().is_some_and(|survey| survey.facts.installed && survey.packages.is_empty());
+        let version = survey.as_ref().and_then(|survey| survey.facts.package_version.clone());
+        let is_known = is_found || self.target().is_some();
+        is_known.then(|| json!({"dialect": self.dialect().name(), "version": version}))
     }
 
     /// Returns the push listener, which outlives the push actor.

@@ -47,6 +47,7 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
         },
         activity: facts.activity,
         announces: dialect.announces(facts.package_version.as_deref()),
+        unpackaged: project.is_some() && packages.is_empty() && !facts.installed,
     };
     let rules = project.as_deref().map(|project| file::read_project(host, project)).unwrap_or_default();
     facts.problems.extend(rules.complaints.iter().cloned());
@@ -115,8 +116,8 @@ fn spoken(host: &dyn Host, project: &Path, dialects: Dialects) -> Spoken {
     }
     if packages.len() > 1 {
         facts.problems.push(format!(
-            "The project has packages of several protocols ({}), and holdfast never guesses: remove what is not used, or name one \
-             with --dialect (HOLDFAST_DIALECT).",
+            "The project has packages of several protocols ({}), and holdfast never guesses: remove what is not used, or set \
+             HOLDFAST_DIALECT to the one that is meant.",
             packages.join(", "),
         ));
     } else {

@@ -14,10 +14,11 @@ use crate::core::user_text;
 use crate::fsm::bridge::Sign;
 use crate::limits::{BELOW_FOLDERS_MAX, BELOW_LEVELS};
 use crate::platform::host::Host;
-use crate::protocol::text::clean;
+use crate::protocol::text::{clean, percent_decoded};
 
 /// Finds the project that is meant. `former`: the project that was found before with the same roots, if any.
 pub(super) fn meant(host: &dyn Host, config: &Config, roots: &[PathBuf], former: Option<&Path>) -> Meant {
+    let roots = &first_readings(roots)[..];
     match config.project.as_deref().map(config::named_project) {
         Some(Ok(project)) => return Meant { project: Some(project), ..Meant::default() },
         // The project may appear later (for example when a disk is mounted), so each survey looks again.
@@ -38,13 +39,26 @@ pub(super) fn meant(host: &dyn Host, config: &Config, roots: &[PathBuf], former:
         }
     }
     let folders: Vec<&PathBuf> = roots.iter().chain(here).collect();
-    // If there is no folder to search, no problem is reported, because every text that says that no project is known also says
-    // what to do. If a port was named, no project is needed.
-    let problem = (!folders.is_empty() && config.ports.is_empty()).then(|| nowhere(&folders, cut, &unsearched));
+    // If a port was named, no project is needed.
+    let problem = config.ports.is_empty().then(|| match folders.is_empty() {
+        true => user_text::NO_FOLDER.to_owned(),
+        false => nowhere(&folders, cut, &unsearched),
+    });
     Meant { problem, ..Meant::default() }
 }
 
-/// Returns the text for the case that no project was found: which folders were searched, which were not, and what to do.
+/// Leaves out the second readings of roots whose first one is there. A client that does not encode its paths calls the folder
+/// `a%20b` by that name; then both readings are among the roots, and `a b` comes first.
+fn first_readings(roots: &[PathBuf]) -> Vec<PathBuf> {
+    let is_second = |root: &&PathBuf| {
+        let first = root.to_str().and_then(percent_decoded).map(PathBuf::from);
+        first.is_some_and(|first| first != **root && roots.contains(&first) && config::canonical(&first).is_some())
+    };
+    roots.iter().filter(|root| !is_second(root)).cloned().collect()
+}
+
+/// Returns the text for the case that no project was found: which folders were searched, and which were not. What to do depends
+/// on the reader.
 fn nowhere(folders: &[&PathBuf], cut: bool, unsearched: &[(PathBuf, Unsearched)]) -> String {
     let named = |folder: &Path| clean(&folder.display().to_string());
     let is_searched = |folder: &Path| !unsearched.iter().any(|(unsearched, _)| unsearched == folder);
@@ -71,7 +85,7 @@ fn nowhere(folders: &[&PathBuf], cut: bool, unsearched: &[(PathBuf, Unsearched)]
             says.push(format!("No Unity project is around {folder}, and below it none was looked for, {why}"));
         }
     }
-    format!("{}: name the project with --project DIR (HOLDFAST_PROJECT).", says.join(". "))
+    format!("{}.", says.join(". "))
 }
 
 /// Returns the projects that contain these folders.

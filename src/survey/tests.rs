@@ -136,8 +136,8 @@ fn without_a_project_only_named_ports_are_called_and_the_rest_is_listed() {
     let host = Machine { owners: vec![(8700, owner(7, &["Unity"]))], ..Machine::default() };
     let found = look(&host, &Config::default(), &[]);
     assert!(found.targets.is_empty());
-    assert_eq!(found.cause(), Cause::Unproven);
-    assert_eq!(look(&Machine::default(), &Config::default(), &[]).cause(), Cause::NotRunning);
+    assert_eq!(found.cause(), Cause::ProjectUnknown, "who listens says nothing to a session that means no project");
+    assert_eq!(look(&Machine::default(), &Config::default(), &[]).cause(), Cause::ProjectUnknown);
 }
 
 #[test]
@@ -377,7 +377,11 @@ fn a_project_with_packages_of_two_protocols_is_listed_and_not_called() {
     let found = look(&machine, &config, &[]);
     assert_eq!((found.packages.as_slice(), found.cause()), (["holdfast", "uloop"].as_slice(), Cause::Ambiguous));
     assert!(found.targets.is_empty() && found.listed.iter().any(|listed| listed.port == 9000), "{found:?}");
-    assert!(found.facts.problems.iter().any(|problem| problem.contains("--dialect")), "{:?}", found.facts.problems);
+    assert!(
+        found.facts.problems.iter().any(|problem| problem.contains("HOLDFAST_DIALECT")),
+        "{:?}",
+        found.facts.problems
+    );
 
     let told = look(&machine, &Config { dialects: dialect::ULOOP, ..config.clone() }, &[]);
     assert_eq!((told.packages.len(), told.dialect.name(), told.targets.len()), (0, "uloop", 2));
@@ -397,10 +401,7 @@ fn a_home_is_told_not_to_have_been_searched_and_what_to_do() {
     };
     let unsearched = "below it none was looked for, because it is a home folder or holds one";
     for above in home.ancestors() {
-        let says = format!(
-            "No Unity project is around {}, and {unsearched}: name the project with --project DIR",
-            above.display()
-        );
+        let says = format!("No Unity project is around {}, and {unsearched}.", above.display());
         let told = told(above, &[above.to_path_buf()]);
         assert!(told.starts_with(&says) && !told.contains("levels below"), "{told}");
         assert_eq!(told.matches("none was looked for").count(), 1, "{told}");

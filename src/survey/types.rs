@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::config::PortSource;
 use crate::config::file::ProjectRules;
+use crate::core::user_text;
 use crate::fsm::bridge::{Evidence, Sign};
 use crate::fsm::cause::Cause;
 use crate::platform::host::{Liveness, Owner};
@@ -90,7 +91,7 @@ impl Survey {
             rules: ProjectRules::default(),
             targets: Vec::new(),
             listed: Vec::new(),
-            evidence: Evidence { editor: Sign::Unknown, activity: None, announces: None },
+            evidence: Evidence { editor: Sign::Unknown, activity: None, announces: None, unpackaged: false },
             starved: false,
             failed: false,
         }
@@ -109,6 +110,8 @@ impl Survey {
     pub fn cause(&self) -> Cause {
         if !self.ambiguous.is_empty() || !self.packages.is_empty() {
             Cause::Ambiguous
+        } else if self.project.is_none() && !self.starved && !self.failed {
+            Cause::ProjectUnknown
         } else if self.listed.iter().any(|listed| listed.owner.is_some()) {
             Cause::Unproven
         } else if self.starved {
@@ -120,6 +123,17 @@ impl Survey {
 }
 
 impl Survey {
+    /// Returns what this survey found that explains the cause, as whole sentences; `None` if nothing.
+    pub fn explains(&self, cause: Cause) -> Option<String> {
+        let problem = || self.facts.problems.first().cloned();
+        match cause {
+            Cause::Ambiguous | Cause::Unproven => problem().or_else(|| user_text::candidates(&self.ambiguous)),
+            Cause::ProjectUnknown => problem().or_else(|| Some(user_text::NO_FOLDER.to_owned())),
+            Cause::NoPackage => problem(),
+            _ => None,
+        }
+    }
+
     /// Whether the editor is alive whose process the project's files name; `None` if they name none.
     pub fn editor(&self) -> Option<Liveness> {
         self.facts.editor_pid.map(|_| match self.evidence.editor {

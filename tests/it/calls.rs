@@ -257,7 +257,7 @@ async fn a_call_cancelled_while_it_runs_keeps_the_editors_place_and_the_next_one
     let began = Instant::now();
     let next = gateway.client.call("count", json!({"key": "next"})).await;
     let (text, error) = gateway.client.text(&next).await;
-    assert!(error && text.contains("busy with call"), "{text}");
+    assert!(error && text.contains("busy with `hold` (call "), "{text}");
     assert!(text.starts_with("Not executed"), "{text}");
     let took = took(&gateway, &next, began).await;
     assert!(took > Duration::from_secs(50) && took <= Duration::from_secs(55) + SLACK, "it took {took:?}");

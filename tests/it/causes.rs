@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::support::scrape::Scrape;
-use crate::support::{Gateway, PATIENT, PORT, Setup, editor, gateway, unity};
+use crate::support::{Gateway, PATIENT, PORT, Setup, UNKNOWN, editor, gateway, unity};
 use holdfast::config::Config;
 use holdfast::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, LIKELY_AFTER_CRASH, LIKELY_AFTER_LOSS};
 use holdfast::net::Net as _;
@@ -115,6 +115,10 @@ struct Stage {
 
 impl Stage {
     async fn set(row: Row) -> Self {
+        Self::set_for(row, PATIENT).await
+    }
+
+    async fn set_for(row: Row, client: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["Assets", "ProjectSettings"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
@@ -129,7 +133,7 @@ impl Stage {
         }
         let unity = Self::start(row, &project, &setup, PIDS[0]).await;
         let mut it = gateway(setup);
-        it.client.open_as(PATIENT, "2025-06-18", json!({})).await;
+        it.client.open_as(client, "2025-06-18", json!({})).await;
         it.ready().await;
         Self { it, unity, row, project, _folder: folder, seen: Vec::new(), wrong: Vec::new() }
     }
@@ -441,4 +445,67 @@ async fn a_forged_push_message_makes_no_held_call_be_refused() {
             stage.it.close().await;
         }
     }
+}
+
+/// Returns the last progress message of a call, and its answer.
+async fn told_of(stage: &mut Stage, call: &Value) -> (String, String) {
+    let progress = stage.it.client.notifications("notifications/progress");
+    let message = progress.last().map(|line| line.value["params"]["message"].as_str().unwrap().to_owned());
+    (message.unwrap_or_default(), stage.it.client.text(call).await.0)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dialog_that_is_known_is_told_with_each_call_that_it_keeps() {
+    let mut stage = Stage::set_for(row("holdfast"), UNKNOWN).await;
+    sleep(Duration::from_secs(6)).await;
+    stage.unity.modal(true);
+    sleep(Duration::from_secs(20)).await;
+    let sent = stage.it.client.call_with_progress("compile", json!({}), "p").await;
+    sleep(Duration::from_secs(20)).await;
+    let progress = stage.it.client.notifications("notifications/progress");
+    let message = progress.last().unwrap().value["params"]["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("sent to Unity, no answer yet; Unity: its main thread") && message.contains("dialog"),
+        "{message}"
+    );
+    // A call that waits behind it.
+    let held = stage.it.client.call("compile", json!({})).await;
+    let (text, _) = stage.it.client.text(&held).await;
+    assert!(text.starts_with("Not executed") && text.contains("`compile` (call "), "{text}");
+    assert!(text.contains("main thread") && text.contains("dialog"), "{text}");
+    let (_, text) = told_of(&mut stage, &sent).await;
+    assert!(text.starts_with("Still running") && text.contains("most likely a dialog is open"), "{text}");
+    assert!(!text.contains("It may be compiling"), "{text}");
+    stage.unity.modal(false);
+    stage.it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_a_crash_made_unknown_is_told_with_the_crash() {
+    for (name, says) in
+        [("holdfast", "Unity crashed or was killed before it answered"), ("uloop 0.30.1", "Outcome unknown")]
+    {
+        let mut stage = Stage::set(row(name)).await;
+        sleep(Duration::from_secs(6)).await;
+        let call = stage.it.client.call("hold", json!({})).await;
+        sleep(Duration::from_secs(2)).await;
+        stage.it.host.set_process(PIDS[0], Liveness::Dead);
+        stage.unity.crash().await.unwrap();
+        let (text, failed) = stage.it.client.text(&call).await;
+        assert!(failed && text.contains(says), "{name}: {text}");
+        stage.it.close().await;
+    }
+}
+
+/// A connection that ends under a living editor is no crash.
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_a_cut_connection_made_unknown_is_told_without_a_crash() {
+    let mut stage = Stage::set(row("uloop 0.30.1")).await;
+    sleep(Duration::from_secs(6)).await;
+    let call = stage.it.client.call("hold", json!({})).await;
+    sleep(Duration::from_secs(2)).await;
+    stage.it.net.cut();
+    let (text, failed) = stage.it.client.text(&call).await;
+    assert!(failed && text.contains("the connection to Unity ended before it answered"), "{text}");
+    stage.it.close().await;
 }

@@ -56,7 +56,7 @@ async fn a_call_cut_off_by_the_end_of_its_connection_does_not_say_that_the_edito
     let answer = only_answer(ledger.close_epoch(epoch, Loss::Disconnect, now));
     assert_eq!(answer.verdict, Verdict::OutcomeUnknown(Loss::Disconnect));
     assert_eq!(answer.came_back, None, "nothing is connected");
-    assert!(!holdfast::core::user_text::verdict(&answer).contains("back"));
+    assert!(!holdfast::core::user_text::verdict(&answer, None, None).contains("back"));
 }
 
 #[tokio::test]

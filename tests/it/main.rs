@@ -45,3 +45,4 @@ mod turbokettle;
 mod unity_companions;
 mod unity_http;
 mod unity_install;
+mod unknown;

@@ -78,6 +78,7 @@ impl Line {
     pub(super) fn felt(&self, reply: &Reply, asked: Instant) {
         if let Some(heartbeat) = self.target.dialect.read_heartbeat(reply) {
             self.with.env.events.heartbeat_felt(asked.elapsed(), heartbeat.frame_age);
+            self.with.calls.ledger(|ledger, now| ledger.felt(self.epoch, heartbeat, now));
             // Only the status reads it, so no watcher is woken.
             self.with.link.view.send_if_modified(|link| {
                 link.heartbeat = Some((heartbeat, Instant::now()));

@@ -151,13 +151,11 @@ impl SessionActor {
                 Some(tool) if tool != GatewayTool::WaitReady => self.run_own(heading, &here, &new, tool),
                 _ => self.refuse(new, &refusal),
             },
-            // The gateway tools speak of a closed editor too.
-            Choice::Refused(Refusal::Closed { project, name, editors }) if own.is_some() => {
-                match self.seat.links.find(&project) {
-                    Some(link) => self.accept(&link, new),
-                    None => self.refuse(new, &Refusal::Closed { project, name, editors }),
-                }
-            }
+            // The gateway tools speak of an editor that is away too.
+            Choice::Refused(refusal @ Refusal::Away { .. }) if own.is_some() => match self.link_away(&refusal) {
+                Some(link) => self.accept(&link, new),
+                None => self.refuse(new, &refusal),
+            },
             Choice::Refused(refusal) => self.refuse(new, &refusal),
         }
     }
@@ -193,20 +191,32 @@ impl SessionActor {
 
     /// Answers a call that no editor gets.
     fn refuse(&self, new: NewRequest, refusal: &Refusal) {
+        let mut says = user_text::editor_refused(refusal);
         let cause = match refusal {
             Refusal::Unnamed { .. } | Refusal::NotText | Refusal::Twice { .. } | Refusal::Ambiguous { .. } => {
                 Cause::Ambiguous
             }
             Refusal::Unknown { .. } => Cause::NotRunning,
             Refusal::OutOfScope { .. } => Cause::WrongProject,
-            Refusal::Closed { project, .. } => {
-                let link = self.seat.links.find(project);
+            Refusal::Away { cause, project, .. } => {
+                let link = self.link_away(refusal);
                 // If the user opens it now, it is found soon.
                 link.as_ref().inspect(|link| link.link.want_editor());
-                link.and_then(|link| link.link.view.borrow().availability.cause()).unwrap_or(Cause::NotRunning)
+                if !cause.is_closed() {
+                    let explained = link.and_then(|link| link.link.survey_now()?.explains(*cause));
+                    let next = user_text::next(*cause, &new.asked.profile, Some(project));
+                    says = [Some(says), explained, Some(next)].into_iter().flatten().collect::<Vec<_>>().join(" ");
+                }
+                *cause
             }
         };
-        self.turn_down(new, cause, user_text::editor_refused(refusal));
+        self.turn_down(new, cause, says);
+    }
+
+    /// Returns the link to the editor that cannot be called.
+    fn link_away(&self, refusal: &Refusal) -> Option<Arc<LinkParts>> {
+        let Refusal::Away { project, .. } = refusal else { return None };
+        self.seat.links.find(project)
     }
 
     /// Answers a call that no editor gets with this cause, and with what `says` in place of the cause's usual text.

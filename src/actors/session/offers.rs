@@ -14,6 +14,7 @@ use crate::actors::gateway_tools::of_value;
 use crate::core::editors::{Choice, Refusal, choose};
 use crate::core::router::Route;
 use crate::core::user_text::{self, PromptFacts};
+use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
 use crate::link::{LinkParts, Place};
 use crate::protocol::ids::RequestKey;
@@ -144,6 +145,8 @@ impl SessionActor {
         let last = (!several && prompt == Prompt::FixCompileErrors).then(|| here.calls.answers.last_compile());
         PromptFacts {
             summary: status["summary"].as_str().unwrap_or_default().to_owned(),
+            next: status["next"].as_str().map(str::to_owned),
+            needs_the_user: cause_now(&here).is_some_and(Cause::needs_the_user),
             problems: problems.filter_map(Value::as_str).map(str::to_owned).collect(),
             compile: names(Role::Compile),
             console: names(Role::Console),
@@ -222,9 +225,9 @@ impl SessionActor {
                 Err(_) => Ok(self.seat.links.nowhere_of(&self.seat.client)),
             },
             // What was seen of a closed editor's scripts is still known.
-            Choice::Refused(Refusal::Closed { project, name, editors }) => match self.seat.links.find(&project) {
+            Choice::Refused(Refusal::Away { cause, project, name, editors }) => match self.seat.links.find(&project) {
                 Some(link) if new.call.resource == Resource::CompileErrors => Ok(link),
-                _ => Err(Refusal::Closed { project, name, editors }),
+                _ => Err(Refusal::Away { cause, project, name, editors }),
             },
             Choice::Refused(refusal) => Err(refusal),
         }
@@ -288,6 +291,11 @@ fn as_call(new: NewRequest<ReadResource>, tool: &str, editor: Option<Box<RawValu
     NewRequest { asked, hold, id, requester, call, since }
 }
 
+/// Why the editor of this link is away.
+fn cause_now(link: &LinkParts) -> Option<Cause> {
+    link.link.view_now().availability.cause()
+}
+
 /// What is known of the last compilation of a link's project.
 fn compile_errors(link: &LinkParts) -> Value {
     let compile: Vec<String> = tool_of(link, Role::Compile).into_iter().map(|entry| entry.name).collect();
@@ -298,7 +306,12 @@ fn compile_errors(link: &LinkParts) -> Value {
     });
     let Some(seen) = link.calls.answers.last_compile() else {
         let is_live = link.tools.published.borrow().source == Source::Live;
-        let says = user_text::no_compile_seen(&compile, is_live);
+        let says = match cause_now(link).filter(|cause| cause.needs_the_user()) {
+            Some(cause) => {
+                format!("No compile result is known: {}. holdfast_status says what helps.", user_text::cause(cause))
+            }
+            None => user_text::no_compile_seen(&compile, is_live),
+        };
         return json!({"seen": false, "says": says, "editor_says": editor_says});
     };
     let now = Instant::now();

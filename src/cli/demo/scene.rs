@@ -329,7 +329,7 @@ impl Scene {
         let label = open.label.clone();
         let bar = open.bar;
         let said = params.get("message").and_then(Value::as_str).unwrap_or_default();
-        if said == user_text::SENT {
+        if said.starts_with(user_text::SENT) {
             self.facts.sent.entry(id).or_insert(at);
             if let Some(call) = bar.and_then(|bar| self.timeline.calls.get_mut(bar)) {
                 call.sent.get_or_insert(at);

@@ -97,13 +97,13 @@ fn project(config: &Config, look: &Look) -> Finding {
         }
         (None, None) if config.ports.is_empty() => {
             let says = match look.survey.facts.problems.first() {
-                Some(problem) => problem.rsplit_once(": ").map_or(problem.as_str(), |(says, _)| says).to_owned(),
+                Some(problem) => problem.trim_end_matches('.').to_owned(),
                 None => "the working directory is not known, and no project is named".to_owned(),
             };
             Finding::problem(
                 "project",
                 format!("{says}, so no editor can be proven to be the right one, and none is called"),
-                "run this inside the project, or name it with --project (an AI client may name it by its roots)",
+                "run this inside the project, or name it: `holdfast doctor --project DIR` (an AI client may name it by its roots)",
             )
         }
         (None, None) => Finding::note(

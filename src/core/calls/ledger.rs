@@ -36,7 +36,7 @@ use crate::fsm::Driver;
 use crate::fsm::call::{Call, Effect, Event, State, Verdict};
 use crate::fsm::cause::{Availability, Cause, Loss};
 use crate::limits::RUNNING_MAX;
-use crate::protocol::dialect::{EditorAnswer, Recovery};
+use crate::protocol::dialect::{EditorAnswer, Heartbeat, Recovery};
 use crate::protocol::ids::{CallId, Epoch, RequestKey, SessionId};
 use crate::protocol::policy::Grounds;
 
@@ -67,6 +67,8 @@ pub struct Ledger {
     served: Option<SessionId>,
     /// Whether a call or what it waits for has changed since `take_moved`.
     moved: bool,
+    /// The last heartbeat, with its connection and its time.
+    heartbeat: Option<(Epoch, Heartbeat, Instant)>,
 }
 
 impl Ledger {
@@ -445,7 +447,8 @@ impl Ledger {
         now: Instant,
         out: &mut Vec<Settlement>,
     ) {
-        let behind = self.running().map(|(id, _, since)| (id, now.saturating_duration_since(since)));
+        let behind = self.running().map(|(id, tool, since)| (id, tool, now.saturating_duration_since(since)));
+        let known = self.known(now);
         let lost = self.entries.get(index).and_then(|entry| entry.lost);
         let reload_likely = lost.is_some_and(|lost| self.may_have_reloaded(lost));
         let Some(mut entry) = self.entries.get_mut(index) else { return };
@@ -474,7 +477,7 @@ impl Ledger {
                         // Of a call that may have run, the refusal of a later sending says nothing.
                         body: body.take().filter(|_| !matches!(verdict, Verdict::OutcomeUnknown(_))),
                         took: now.saturating_duration_since(entry.accepted),
-                        behind: behind.filter(|(id, _)| was_held && *id != entry.id),
+                        behind: behind.clone().filter(|(id, ..)| was_held && *id != entry.id),
                         came_back: entry
                             .lost
                             // While a connection ends, the availability is still the old one.
@@ -486,6 +489,7 @@ impl Ledger {
                         // verdict.
                         unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
                         refused: entry.refused.take(),
+                        known,
                         taken_over: entry.taken_over,
                         project: entry.project.clone(),
                         profile: entry.profile,
@@ -541,15 +545,24 @@ impl Ledger {
     fn report_progress(&mut self, index: usize, now: Instant, out: &mut Vec<Settlement>) {
         let cause = self.entries.get(index).map(|entry| self.hold_cause(entry));
         let leaves = self.entries.get(index).is_some_and(|entry| self.is_about_to_leave(entry));
+        let hindered = self.known_hindrance(now);
+        let behind = self.running().filter(|(id, ..)| self.entries.get(index).is_some_and(|entry| entry.id != *id));
+        let gone = self.known(now).gone;
         let Some(mut entry) = self.entries.get_mut(index).filter(|entry| !entry.settled) else { return };
         let message = match (entry.state(), cause) {
             (State::Sent, _) => user_text::SENT.to_owned(),
             _ if entry.withheld.is_some() => "answered; waiting for the reload that may follow".to_owned(),
-            (State::Recovering, _) => user_text::looked_for(entry.machine.machine().known_loss()).to_owned(),
+            (State::Recovering, _) => user_text::looked_for(entry.machine.machine().known_loss(), gone),
             (_, Some(cause)) => {
                 let again = entry.machine.machine().sendings > 0;
                 let held = if again { "held, to be sent again" } else { "held, not sent yet" };
-                format!("{held}: {}", user_text::cause(cause))
+                let why = match behind {
+                    Some((_, tool, since)) if cause == Cause::Busy => {
+                        user_text::behind(&tool, now.saturating_duration_since(since))
+                    }
+                    _ => user_text::cause(cause),
+                };
+                format!("{held}: {why}")
             }
             (_, None) => return,
         };
@@ -560,7 +573,7 @@ impl Ledger {
             progress.put_off(now);
             return;
         }
-        let news = progress.beat(message, now);
+        let news = progress.beat(message, hindered.as_deref(), now);
         out.push(Settlement::Progress { request, news, version });
     }
 }

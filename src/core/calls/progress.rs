@@ -40,10 +40,11 @@ impl Progress {
         Self { token, last: 0.0, next: now, tool: None }
     }
 
-    /// Returns a report that the call is alive.
-    pub fn beat(&mut self, message: String, now: Instant) -> ProgressNews {
+    /// Returns a report that the call is alive. `hindered`: what keeps the editor from its calls.
+    pub fn beat(&mut self, message: String, hindered: Option<&str>, now: Instant) -> ProgressNews {
         let step = if self.tool.is_some() { 1.0 / STEPS } else { 1.0 };
         let words = self.tool.as_ref().and_then(|tool| tool.message.clone()).unwrap_or(message);
+        let words = hindered.map_or_else(|| words.clone(), |hindered| format!("{words}; Unity: {hindered}"));
         let next = rounded(self.last + step);
         // Large numbers lie further apart than a step, which rounding then takes away.
         let next = if next > self.last { next } else { self.last.next_up() };
@@ -106,10 +107,10 @@ mod tests {
     #[test]
     fn the_tools_measure_stands_on_what_was_told_before_and_begins_anew_with_its_tool() {
         let (mut it, now) = (progress(), Instant::now());
-        assert_eq!(it.beat("held".to_owned(), now).progress, 1.0);
+        assert_eq!(it.beat("held".to_owned(), None, now).progress, 1.0);
         let half = it.measured(0.5, Some(1.0), None, now).unwrap();
         assert_eq!((half.progress, half.total), (1.5, Some(2.0)));
-        assert_eq!(it.beat("alive".to_owned(), now).progress, 1.501);
+        assert_eq!(it.beat("alive".to_owned(), None, now).progress, 1.501);
         assert!(it.measured(0.5, Some(1.0), None, now).is_none(), "it says nothing new");
         let again = it.measured(0.1, Some(1.0), Some("once more".to_owned()), now).unwrap();
         assert_eq!((again.progress, again.total), (1.601, Some(2.501)));
@@ -120,7 +121,7 @@ mod tests {
         for done in [1e12, 1e13, 1e16, 1e300] {
             let (mut it, now) = (progress(), Instant::now());
             let told = it.measured(done, None, None, now).unwrap();
-            assert!(it.beat(String::new(), now).progress > told.progress, "{done}");
+            assert!(it.beat(String::new(), None, now).progress > told.progress, "{done}");
         }
     }
 
@@ -131,7 +132,7 @@ mod tests {
         ) {
             let (mut it, now, mut last) = (progress(), Instant::now(), 0.0);
             for (done, total, beat) in words {
-                let told = if beat { Some(it.beat(String::new(), now)) } else { it.measured(done, total, None, now) };
+                let told = if beat { Some(it.beat(String::new(), None, now)) } else { it.measured(done, total, None, now) };
                 let Some(told) = told else { continue };
                 prop_assert!(told.progress.is_finite() && told.progress > last);
                 prop_assert!(told.total.is_none_or(|total| total.is_finite() && total >= told.progress));

@@ -12,7 +12,7 @@ use super::finished::Keep;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::limits::{PATIENCE_MARGIN, RUNNING_MAX};
-use crate::protocol::dialect::{EditorAnswer, JournalKey, Recovery};
+use crate::protocol::dialect::{EditorAnswer, Heartbeat, JournalKey, Recovery};
 use crate::protocol::ids::{CallId, RequestKey, SessionId};
 use crate::protocol::mcp::{AnswerForm, ClientInfo, ClientProfile, ProtocolVersion};
 use crate::protocol::policy::Grounds;
@@ -190,7 +190,7 @@ pub struct Answer {
     /// The time from the client's request until now.
     pub took: Duration,
     /// If this call was held until now: the oldest other call that had a place at the editor, and for how long.
-    pub behind: Option<(CallId, Duration)>,
+    pub behind: Option<(CallId, Arc<str>, Duration)>,
     /// The time from the loss of the connection until now, if the editor is back.
     pub came_back: Option<Duration>,
     /// Whether the connection was lost and no other cause than a domain reload is known for that.
@@ -199,6 +199,8 @@ pub struct Answer {
     pub unrun: bool,
     /// The refusal, if the policy or the audit refused the call.
     pub refused: Option<Box<Refused>>,
+    /// What is known of the editor.
+    pub known: Known,
     /// Whether an earlier gateway sent the call, and its client came back for the answer.
     pub taken_over: bool,
     /// The project that the call was for, if one was known.
@@ -207,6 +209,15 @@ pub struct Answer {
     pub profile: ClientProfile,
     /// The form of the answer.
     pub form: AnswerForm,
+}
+
+/// What is known of the editor when a call is answered without it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Known {
+    /// The last heartbeat of the connected editor, and its age.
+    pub heartbeat: Option<(Heartbeat, Duration)>,
+    /// Why the editor's process is gone, if it is known to be.
+    pub gone: Option<Cause>,
 }
 
 /// A call that the policy or the audit refused.

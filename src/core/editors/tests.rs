@@ -1,5 +1,7 @@
 use super::*;
 
+const CLOSED: Presence = Presence::Away(Cause::Closed);
+
 fn path(name: &str) -> PathBuf {
     PathBuf::from(name)
 }
@@ -9,7 +11,7 @@ fn paths(names: &[&str]) -> Vec<PathBuf> {
 }
 
 fn known(project: &str, is_open: bool) -> Known {
-    Known { project: path(project), editor: if is_open { Presence::Open } else { Presence::Closed } }
+    Known { project: path(project), editor: if is_open { Presence::Open } else { CLOSED } }
 }
 
 fn say(names: &[&str]) -> Vec<String> {
@@ -62,8 +64,24 @@ fn a_name_that_is_not_certain_is_refused_with_its_own_reason() {
         (&[], Refusal::Unnamed { editors: editors() }),
         // The one that is closed may be meant: its editor was listed as `Castle` before the other one was known.
         (&["Castle"], Refusal::Ambiguous { name: "Castle".into(), fits: say(&["a/Castle", "b/Castle"]) }),
-        (&["Harbour"], Refusal::Closed { name: "Harbour".into(), project: path("/c/Harbour"), editors: editors() }),
-        (&["b/Castle"], Refusal::Closed { name: "b/Castle".into(), project: path("/b/Castle"), editors: editors() }),
+        (
+            &["Harbour"],
+            Refusal::Away {
+                cause: Cause::Closed,
+                name: "Harbour".into(),
+                project: path("/c/Harbour"),
+                editors: editors(),
+            },
+        ),
+        (
+            &["b/Castle"],
+            Refusal::Away {
+                cause: Cause::Closed,
+                name: "b/Castle".into(),
+                project: path("/b/Castle"),
+                editors: editors(),
+            },
+        ),
         (&["Florest"], Refusal::Unknown { name: "Florest".into(), meant: Some("Forest".into()), editors: editors() }),
         (&["forest"], Refusal::Unknown { name: "forest".into(), meant: Some("Forest".into()), editors: editors() }),
         (&["Zoo"], Refusal::Unknown { name: "Zoo".into(), meant: None, editors: editors() }),
@@ -96,7 +114,7 @@ fn whatever_is_said_and_runs_no_call_reaches_an_editor_that_it_does_not_mean() {
         Route::Nobody(Vec::new()),
     ];
     let said: [&[&str]; 6] = [&[], &["a"], &["b"], &["c"], &["a", "b"], &["b", "b"]];
-    let presences = [Presence::Open, Presence::Unknown, Presence::Closed];
+    let presences = [Presence::Open, Presence::Unknown, CLOSED];
     let mut count = 0;
     for scope in &scopes {
         for route in &routes {
@@ -111,7 +129,7 @@ fn whatever_is_said_and_runs_no_call_reaches_an_editor_that_it_does_not_mean() {
                             assert!(!said.is_empty() && said.iter().all(|said| *said == name), "{given}");
                             assert!(scope.holds(&project), "{given}");
                             assert!(
-                                known.iter().any(|known| known.project == project && known.editor != Presence::Closed),
+                                known.iter().any(|known| known.project == project && known.editor != CLOSED),
                                 "{given}"
                             );
                         }

@@ -34,15 +34,21 @@ pub fn editor_refused(refusal: &Refusal) -> String {
             "the name `{name}` fits several Unity projects, and holdfast never guesses. {}.",
             format_args!("Make the same call again with the whole name in `{EDITOR_ARGUMENT}`: {}", alternatives(fits))
         ),
-        Refusal::Closed { name, editors, .. } => {
+        Refusal::Away { name, editors, cause, .. } => {
             let others = match editors.as_slice() {
                 [] => String::new(),
                 _ => format!(" Open are: {}; use them only if they are meant.", alternatives(editors)),
             };
-            format!(
-                "the Unity Editor `{name}` is closed. That is no mistake in the call: ask the user to open that project in Unity, then \
-                 make the same call again.{others}"
-            )
+            match cause {
+                cause if cause.is_closed() => format!(
+                    "the Unity Editor `{name}` is closed. That is no mistake in the call: ask the user to open that project in Unity, \
+                     then make the same call again.{others}"
+                ),
+                cause => format!(
+                    "the Unity Editor `{name}` cannot be called: {}. That is no mistake in the call.{others}",
+                    super::cause(*cause)
+                ),
+            }
         }
         Refusal::OutOfScope { name, editors } => {
             let own = match editors.as_slice() {
@@ -95,6 +101,7 @@ pub fn several_editors(editors: &[(String, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fsm::cause::Cause;
 
     #[test]
     fn every_refusal_says_what_is_wrong_and_what_helps_and_names_what_runs() {
@@ -107,8 +114,9 @@ mod tests {
             Refusal::Unknown { name: name(), meant: Some("Castle".into()), editors: editors() },
             Refusal::Unknown { name: name(), meant: None, editors: Vec::new() },
             Refusal::Ambiguous { name: name(), fits: editors() },
-            Refusal::Closed { name: name(), project: "/Harbour".into(), editors: editors() },
-            Refusal::Closed { name: name(), project: "/Harbour".into(), editors: Vec::new() },
+            Refusal::Away { cause: Cause::Closed, name: name(), project: "/Harbour".into(), editors: editors() },
+            Refusal::Away { cause: Cause::Ambiguous, name: name(), project: "/Harbour".into(), editors: editors() },
+            Refusal::Away { cause: Cause::Closed, name: name(), project: "/Harbour".into(), editors: Vec::new() },
             Refusal::OutOfScope { name: name(), editors: editors() },
             Refusal::OutOfScope { name: name(), editors: Vec::new() },
         ];

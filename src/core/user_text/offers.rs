@@ -16,6 +16,10 @@ use crate::protocol::text::clean;
 pub struct PromptFacts {
     /// The headline of the status.
     pub summary: String,
+    /// What helps, as the status says.
+    pub next: Option<String>,
+    /// Whether nothing else helps.
+    pub needs_the_user: bool,
     /// The problems that the status names.
     pub problems: Vec<String>,
     /// The tools that compile, by the names that the client sees. Several if several editors are meant.
@@ -64,6 +68,10 @@ fn fix_compile_errors(place: Option<&str>, facts: &PromptFacts, now: Instant) ->
             format!(
                 "Call {compile}. It answers with the compiler's errors. Unity may reload its scripts then: just go on."
             )
+        }
+        (true, false) if facts.needs_the_user => {
+            "See to it that what helps is done. Then call holdfast_wait_ready, and compile with Unity's tool for that."
+                .to_owned()
         }
         (true, false) => {
             "Call holdfast_wait_ready: Unity's tools are not known yet. Then compile with Unity's tool for that."
@@ -129,6 +137,9 @@ fn why_is_unity_silent(facts: &PromptFacts) -> String {
 
 fn known(text: &mut String, facts: &PromptFacts) {
     let _ = write!(text, "\n\nWhat holdfast knows now: {}", facts.summary);
+    if let Some(next) = &facts.next {
+        let _ = write!(text, "\nWhat helps: {next}");
+    }
 }
 
 fn steps(text: &mut String, steps: &[&str]) {
@@ -142,7 +153,7 @@ fn steps(text: &mut String, steps: &[&str]) {
 fn rules(text: &mut String, facts: &PromptFacts) {
     text.push_str(
         "\n\nRules:\n\
-         - \"not executed\": nothing reached Unity. Call holdfast_wait_ready, then make the call again.\n\
+         - \"not executed\": nothing reached Unity. Do what the answer says before you make the call again.\n\
          - \"still running\": do not call again. Fetch the result with holdfast_result.\n\
          - \"outcome unknown\": the call may have run. Look at what it would have changed before you call again.\n\
          - Leave Unity running, and its Library folder as it is. Only the user closes or restarts Unity.",

@@ -3,19 +3,24 @@
 //! What happened and whether the tool ran is the same for both. What to do next differs: an AI can call holdfast's own tools and
 //! ask its user; a person runs commands and looks at Unity.
 
+use std::path::Path;
 use std::time::Duration;
 
+use super::next::next;
 use super::span::seconds;
+use super::{asked_meanwhile, hindered};
 use crate::core::calls::Answer;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::protocol::mcp::Audience;
+use crate::protocol::text::clean;
 
-/// Returns the text of a verdict that is not the editor's own answer.
-pub fn verdict(answer: &Answer) -> String {
+/// Returns the text of a verdict that is not the editor's own answer. `beside`: what else explains why the call was not executed.
+/// `project`: the project that the call was for.
+pub fn verdict(answer: &Answer, beside: Option<&str>, project: Option<&Path>) -> String {
     let Answer { tool, call, .. } = answer;
     match answer.verdict {
-        Verdict::NotExecuted(cause) => not_executed(answer, cause),
+        Verdict::NotExecuted(cause) => not_executed(answer, cause, beside, project),
         Verdict::OutcomeUnknown(loss) => outcome_unknown(answer, loss),
         Verdict::StillRunning => {
             let next = match answer.profile.audience {
@@ -24,9 +29,12 @@ pub fn verdict(answer: &Answer) -> String {
                 }
                 Audience::Person => format!("do not repeat it: look in Unity whether it has finished. Call id {call}"),
             };
+            let doing = match answer.known.heartbeat {
+                Some((heartbeat, ago)) => asked_meanwhile(&super::heartbeat(heartbeat, ago)),
+                None => " It may be compiling, importing, or waiting for a dialog in the editor.".to_owned(),
+            };
             format!(
-                "Still running: Unity has not answered `{tool}` after {}. It may be compiling, importing, or waiting for a dialog in \
-                 the editor. The call was sent and may have run, so {next}.",
+                "Still running: Unity has not answered `{tool}` after {}.{doing} The call was sent and may have run, so {next}.",
                 seconds(answer.took)
             )
         }
@@ -38,19 +46,33 @@ pub fn verdict(answer: &Answer) -> String {
     }
 }
 
-fn not_executed(answer: &Answer, cause: Cause) -> String {
+fn not_executed(answer: &Answer, cause: Cause, beside: Option<&str>, project: Option<&Path>) -> String {
+    let beside = beside.map(|beside| format!(" {beside}")).unwrap_or_default();
     if let (Some(refused), false) = (&answer.refused, matches!(cause, Cause::Policy | Cause::Audit | Cause::Unrecorded))
     {
         let says = &refused.grounds.says;
-        return format!("Not executed: {says} `{}` was not sent to Unity, so nothing changed.", answer.tool);
+        return format!("Not executed: {says} `{}` was not sent to Unity, so nothing changed.{beside}", answer.tool);
     }
     let proof =
         if answer.unrun { "was sent, but the editor says that nothing of it ran" } else { "was not sent to Unity" };
+    let doing = answer.known.heartbeat.and_then(|(heartbeat, ago)| hindered(heartbeat, ago));
+    let doing = doing.map(|doing| asked_meanwhile(&doing)).unwrap_or_default();
+    let next = match (cause, answer.profile.audience) {
+        (Cause::Policy, Audience::Agent) if is_broken_policy(answer) => {
+            "Do not repeat the call: ask the user to correct that mistake (`holdfast doctor` shows it too).".to_owned()
+        }
+        (Cause::Policy, Audience::Person) if is_broken_policy(answer) => {
+            "Correct that mistake first; `holdfast doctor` shows it too.".to_owned()
+        }
+        (Cause::ShuttingDown, _) if answer.request.session.is_post() => {
+            "Make the same call again once the hub has been started again.".to_owned()
+        }
+        (cause, _) => next(cause, &answer.profile, project),
+    };
     format!(
-        "Not executed: {}. `{}` {proof}, so nothing changed. {}",
+        "Not executed: {}. `{}` {proof}, so nothing changed.{doing}{beside} {next}",
         happened(answer, cause),
         answer.tool,
-        next(answer, cause)
     )
 }
 
@@ -72,6 +94,8 @@ fn happened(answer: &Answer, cause: Cause) -> String {
         Cause::ProcessGone => "the Unity Editor's process has ended (it was closed, or it crashed)".into(),
         Cause::Closed => "the Unity Editor was closed, or its bridge was switched off".into(),
         Cause::NotRunning => "no Unity Editor with a bridge was found running".into(),
+        Cause::NoPackage => "the project has no Unity package that holdfast supports".into(),
+        Cause::ProjectUnknown => "it is not known which Unity project is meant".into(),
         Cause::BridgeDown => format!("Unity is running, but its bridge did not listen within {waited}"),
         Cause::WrongPeer => "what listens on Unity's port is not a Unity bridge".into(),
         Cause::WrongProject => "the editor on that port has another project open".into(),
@@ -87,10 +111,12 @@ fn happened(answer: &Answer, cause: Cause) -> String {
              or a call that was sent earlier is still running in the previous project's editor"
         ),
         Cause::ProjectChanged => "the client switched to another project before the call could be sent".into(),
-        Cause::Busy => match answer.behind {
-            Some((call, since)) => {
-                format!("Unity runs such calls one at a time and has been busy with call {call} for {}", seconds(since))
-            }
+        Cause::Busy => match &answer.behind {
+            Some((call, tool, since)) => format!(
+                "Unity runs such calls one at a time and has been busy with `{}` (call {call}) for {}",
+                clean(tool),
+                seconds(*since)
+            ),
             None => "Unity's bridge was busy with another call".into(),
         },
         Cause::Stalled => {
@@ -108,126 +134,6 @@ fn happened(answer: &Answer, cause: Cause) -> String {
     }
 }
 
-/// Returns what the reader can do about a call that was not executed, as whole sentences.
-fn next(answer: &Answer, cause: Cause) -> &'static str {
-    use Audience::{Agent, Person};
-    match (cause, answer.profile.audience) {
-        (Cause::Connecting, Agent) => "Check with holdfast_status whether the editor is starting, then call again.",
-        (Cause::Connecting, Person) => "Run `holdfast doctor`, which says what it finds, then try again.",
-        (Cause::Reloading | Cause::Starting, Agent) => "Call holdfast_wait_ready, then make the same call again.",
-        (Cause::Reloading | Cause::Starting, Person) => "Try again when Unity is ready, or wait longer with --timeout.",
-        (Cause::Compiling, Agent) => {
-            "Call holdfast_wait_ready, then make the same call again. If Unity does not get ready, look at the compile errors in its \
-             console."
-        }
-        (Cause::Compiling, Person) => {
-            "Try again when Unity is ready, or wait longer with --timeout. If it does not get ready, look at the compile errors in its \
-             console."
-        }
-        (Cause::BridgeStopped, Agent) => {
-            "Call holdfast_wait_ready, then make the same call again. If Unity does not get ready, ask the user to look at the \
-             bridge's window in Unity."
-        }
-        (Cause::BridgeStopped, Person) => {
-            "Try again when Unity is ready. If it does not get ready, look at the bridge's window in Unity."
-        }
-        (Cause::Lost, Agent) => "Check with holdfast_status, then call again.",
-        (Cause::Lost | Cause::Listing, Person) => "Run `holdfast doctor`, which says what it finds, then try again.",
-        (Cause::Crashed | Cause::ProcessGone, Agent) => {
-            "Ask the user to start Unity again; the same call works as soon as it runs. No restart of the AI client is needed."
-        }
-        (Cause::Crashed | Cause::ProcessGone, Person) => "Start Unity again, then try again.",
-        (Cause::Closed, Agent) => {
-            "Ask the user to open the project in Unity (or to switch the bridge on); the same call works then."
-        }
-        (Cause::Closed, Person) => "Open the project in Unity (or switch the bridge on), then try again.",
-        (Cause::NotRunning, Agent) => {
-            "Ask the user to open the project in Unity; the same call works then. holdfast_status says where holdfast looked."
-        }
-        (Cause::NotRunning, Person) => {
-            "Open the project in Unity, then try again. `holdfast doctor` says where holdfast looked."
-        }
-        (Cause::BridgeDown, Agent) => {
-            "If Unity is compiling or reloading, call holdfast_wait_ready, then make the same call again. If not, ask the user to look at \
-             the bridge's window in Unity (server stopped, or another port)."
-        }
-        (Cause::BridgeDown, Person) => {
-            "If Unity is compiling or reloading, try again, or wait longer with --timeout. If not, look at the bridge's window in Unity \
-             (server stopped, or another port)."
-        }
-        (Cause::WrongPeer, Agent) => {
-            "Another program uses the port. Ask the user to run `holdfast doctor`, which names it, and to set the right port."
-        }
-        (Cause::WrongPeer, Person) => {
-            "Another program uses the port. Run `holdfast doctor`, which names it, and set the right port."
-        }
-        (Cause::WrongProject, Agent) => {
-            "Ask the user to open this project in Unity, or to name the right one with --project or --port."
-        }
-        (Cause::WrongProject, Person) => "Open this project in Unity, or name the right one with --project or --port.",
-        (Cause::Unproven, Agent) => {
-            "Ask the user to name the project with --project or the port with --port (or UNITY_TCP_PORT); holdfast_status lists what \
-             was found."
-        }
-        (Cause::Unproven, Person) => {
-            "Name the project with --project or the port with --port (or UNITY_TCP_PORT); `holdfast doctor` lists what was found."
-        }
-        (Cause::NoDescriptors, _) => {
-            "Raise the limit on open files (ulimit -n) of the program that starts holdfast, or let it close some; the same call \
-             works as soon as there are descriptors."
-        }
-        (Cause::Ambiguous, Agent) => {
-            "Ask the user to name the project with --project, or the package with --dialect; holdfast_status lists them."
-        }
-        (Cause::Ambiguous, Person) => {
-            "Name the project with --project, or the package with --dialect; `holdfast doctor` lists them."
-        }
-        (Cause::ProjectUnsettled | Cause::Listing, Agent) => {
-            "Check with holdfast_status, then make the same call again."
-        }
-        (Cause::ProjectChanged, Agent) => {
-            "If it is meant for the project that holdfast_status names now, make the same call again."
-        }
-        (Cause::Busy, Agent) => "Wait for that call (holdfast_result tells its state), then make the same call again.",
-        (Cause::Stalled, Agent) => "Ask the user to look at the Unity window, then make the same call again.",
-        (Cause::Stalled, Person) => "Look at the Unity window, then try again.",
-        (Cause::UnknownTool, Agent) => "List the tools again and use one of those names.",
-        (Cause::UnknownTool, Person) => "`holdfast tools` lists the names.",
-        (Cause::TooLarge, _) => {
-            "Send less at once, for example by writing the content to a file in the project and passing its path."
-        }
-        (Cause::Policy, Agent) if is_broken_policy(answer) => {
-            "Do not repeat the call: ask the user to correct that mistake (`holdfast doctor` shows it too)."
-        }
-        (Cause::Policy, Person) if is_broken_policy(answer) => {
-            "Correct that mistake first; `holdfast doctor` shows it too."
-        }
-        (Cause::Policy, Agent) => {
-            "That is the user's decision: do not look for a way around it, and do not repeat the call. Use another tool, or ask the \
-             user to change the rule."
-        }
-        (Cause::Policy, Person) => "To allow it, change that rule.",
-        (Cause::Audit, Agent) => {
-            "Ask the user to make the audit file writable (holdfast_status names it), or to switch the audit off; the same call works \
-             then."
-        }
-        (Cause::Audit, Person) => "Make the audit file writable, or switch the audit off, then try again.",
-        (Cause::Unrecorded, Agent) => {
-            "Ask the user to make room on the disk, or to let that file be written; the same call works then."
-        }
-        (Cause::Unrecorded, Person) => "Make room on the disk, or let that file be written, then try again.",
-        (Cause::Overload, Agent) => "Wait for some of them to be answered, then make the same call again.",
-        (Cause::ShuttingDown, Agent) if answer.request.session.is_post() => {
-            "Make the same call again once the hub has been started again."
-        }
-        (Cause::ShuttingDown, Agent) => "Call again in a new session.",
-        (
-            Cause::ProjectUnsettled | Cause::ProjectChanged | Cause::Busy | Cause::Overload | Cause::ShuttingDown,
-            Person,
-        ) => "Try again.",
-    }
-}
-
 /// Whether the call is forbidden because the policy or the audit is configured wrongly, and not by a rule of the policy.
 fn is_broken_policy(answer: &Answer) -> bool {
     answer.refused.as_ref().is_some_and(|refused| refused.grounds.rule.is_none())
@@ -239,7 +145,11 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
         Loss::Reload => "Unity reloaded its domain before it answered",
         Loss::Interrupted => "a domain reload interrupted the call after it had begun, and there is no result",
         Loss::Quit => "Unity was closed before it answered",
-        Loss::Disconnect => "the connection to Unity ended before it answered",
+        Loss::Disconnect => match answer.known.gone {
+            Some(Cause::Crashed) => "Unity crashed or was killed before it answered",
+            Some(Cause::ProcessGone) => "Unity's process ended before it answered (it was closed, or it crashed)",
+            _ => "the connection to Unity ended before it answered",
+        },
         Loss::Protocol => "Unity's bridge sent bytes that are not its protocol, and the connection was closed",
         Loss::Silence => "Unity sent nothing for far too long, and the connection was closed",
         Loss::ProjectChanged => {
@@ -291,6 +201,7 @@ mod tests {
     use strum::VariantArray as _;
 
     use super::*;
+    use crate::core::calls::Known;
     use crate::protocol::ids::{CallId, RequestKey, SessionId};
     use crate::protocol::mcp::{AnswerForm, ClientProfile, ProtocolVersion};
 
@@ -309,6 +220,7 @@ mod tests {
             reload_likely: false,
             unrun: false,
             refused: None,
+            known: Known::default(),
             taken_over: false,
             project: None,
             profile: ClientProfile { audience, ..ProtocolVersion::LATEST.into() },
@@ -319,21 +231,21 @@ mod tests {
     #[test]
     fn a_call_that_the_editor_did_not_run_is_not_said_to_have_stayed_here() {
         let answer = answer(Verdict::NotExecuted(Cause::Reloading), Audience::Agent);
-        let text = verdict(&Answer { unrun: true, ..answer });
+        let text = verdict(&Answer { unrun: true, ..answer }, None, None);
         assert!(text.contains("was sent, but the editor says") && !text.contains("was not sent"), "{text}");
     }
 
     /// The simulation finds calls that were held in vain by these words.
     #[test]
     fn a_call_whose_list_never_came_is_answered_in_the_words_that_the_simulation_looks_for() {
-        let text = verdict(&answer(Verdict::NotExecuted(Cause::Listing), Audience::Agent));
+        let text = verdict(&answer(Verdict::NotExecuted(Cause::Listing), Audience::Agent), None, None);
         assert!(text.contains(holdfast_testkit::checker::NOT_LISTED), "{text}");
     }
 
     #[test]
     fn every_text_says_whether_it_ran_and_what_to_do_and_never_to_kill_unity() {
         for audience in [Audience::Agent, Audience::Person] {
-            let text = |of| verdict(&answer(of, audience));
+            let text = |of| verdict(&answer(of, audience), None, None);
             let mut texts = vec![text(Verdict::StillRunning)];
             for cause in Cause::VARIANTS {
                 let text = text(Verdict::NotExecuted(*cause));

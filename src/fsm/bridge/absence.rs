@@ -27,6 +27,8 @@ pub(super) struct Absence {
     pub(super) greeting_dropped: bool,
     /// The number of failed rounds of dialling, up to `ATTEMPT_CAP`.
     pub(super) attempt: u8,
+    /// Whether the last survey found no package in the project.
+    pub(super) unpackaged: bool,
 }
 
 /// What was seen of the editor before.
@@ -108,16 +110,34 @@ impl Absence {
         evidence: false,
         greeting_dropped: false,
         attempt: 0,
+        unpackaged: false,
     };
 
     pub(super) fn availability(self, likely: bool) -> Availability {
-        match self.cause {
-            cause @ (Cause::Closed | Cause::WrongProject | Cause::WrongPeer | Cause::Unproven | Cause::Ambiguous) => {
-                Availability::Absent(cause)
-            }
+        match self.told_cause() {
+            cause @ (Cause::Closed
+            | Cause::WrongProject
+            | Cause::WrongPeer
+            | Cause::Unproven
+            | Cause::Ambiguous
+            | Cause::NoPackage
+            | Cause::ProjectUnknown) => Availability::Absent(cause),
             Cause::Connecting => Availability::Coming(Cause::Connecting),
             cause if likely => Availability::Coming(cause),
             cause => Availability::Absent(cause),
+        }
+    }
+
+    /// Returns the cause that people are told. An editor without a package cannot answer, whether it runs or not, and whatever was
+    /// met at a port; one that was connected has a package that its files do not name.
+    fn told_cause(self) -> Cause {
+        match self.cause {
+            Cause::NotRunning | Cause::BridgeDown | Cause::WrongPeer | Cause::WrongProject | Cause::Unproven
+                if self.unpackaged && self.past == Past::NeverConnected =>
+            {
+                Cause::NoPackage
+            }
+            cause => cause,
         }
     }
 
@@ -159,7 +179,7 @@ impl Absence {
     /// Handles a survey that found targets.
     pub(super) fn found(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
         self.learn(evidence, out);
-        if self.cause == Cause::Ambiguous {
+        if matches!(self.cause, Cause::Ambiguous | Cause::ProjectUnknown) {
             self.cause = Cause::Connecting;
         }
     }
@@ -176,7 +196,7 @@ impl Absence {
         // alive, the editor is running although it has no port.
         let known = self.cause.is_gone() || matches!(self.cause, Cause::Reloading | Cause::Compiling);
         match cause {
-            Cause::NotRunning if known => {}
+            Cause::NotRunning | Cause::ProjectUnknown if known => {}
             Cause::NotRunning if evidence.editor == Sign::Alive => {
                 if self.is_open_question() {
                     self.cause = Cause::BridgeDown;
@@ -198,6 +218,7 @@ impl Absence {
     }
 
     fn learn(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
+        self.unpackaged = evidence.unpackaged;
         self.evidence = match evidence.editor {
             Sign::Alive => true,
             Sign::Dead => false,
@@ -268,6 +289,7 @@ impl Absence {
                 | Cause::WrongPeer
                 | Cause::Unproven
                 | Cause::Ambiguous
+                | Cause::ProjectUnknown
                 | Cause::NoDescriptors
         )
     }

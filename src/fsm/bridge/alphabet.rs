@@ -93,6 +93,8 @@ pub struct Evidence {
     pub activity: Option<Activity>,
     /// Whether the editor's package announces a reload or an end; `None` if unknown.
     pub announces: Option<bool>,
+    /// Whether the project's files name no package that holdfast speaks to.
+    pub unpackaged: bool,
 }
 
 /// Why a dial gave no usable connection.

@@ -2,9 +2,9 @@ use super::*;
 use crate::fsm::Driver;
 use crate::limits::{GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY, SILENCE_MAX, WINDOW_MAX};
 
-const NOTHING: Evidence = Evidence { editor: Sign::Unknown, activity: None, announces: Some(true) };
-const ALIVE: Evidence = Evidence { editor: Sign::Alive, activity: None, announces: Some(true) };
-const DEAD: Evidence = Evidence { editor: Sign::Dead, activity: None, announces: Some(true) };
+const NOTHING: Evidence = Evidence { editor: Sign::Unknown, activity: None, announces: Some(true), unpackaged: false };
+const ALIVE: Evidence = Evidence { editor: Sign::Alive, activity: None, announces: Some(true), unpackaged: false };
+const DEAD: Evidence = Evidence { editor: Sign::Dead, activity: None, announces: Some(true), unpackaged: false };
 const CHECKED: Event = Event::Connected { checked: true };
 const REFUSED: Event = Event::ConnectFailed(ConnectFailure::Refused);
 const WRONG_PROJECT: Event = Event::ConnectFailed(ConnectFailure::WrongProject);
@@ -397,7 +397,8 @@ fn away_what_was_surveyed_before_the_connection_is_no_evidence_after_it() {
 #[test]
 fn seeking_offered_with_lock_files_names_what_the_editor_does() {
     for (activity, cause) in [(Activity::Compiling, Cause::Compiling), (Activity::Reloading, Cause::Reloading)] {
-        let evidence = Evidence { editor: Sign::Unknown, activity: Some(activity), announces: Some(true) };
+        let evidence =
+            Evidence { editor: Sign::Unknown, activity: Some(activity), announces: Some(true), unpackaged: false };
         let it = fed(steady(1), &[EOF, offered(1, evidence), REFUSED]);
         assert_eq!(availability(&it), Availability::Coming(cause));
     }
@@ -698,4 +699,27 @@ fn an_editor_that_dies_in_a_reload_before_the_first_connection_is_not_said_to_re
     assert_eq!(availability(&it), Availability::Coming(Cause::Reloading));
     let it = fed(it, &[offered(1, Evidence { activity: Some(Activity::Reloading), ..DEAD })]);
     assert_eq!(availability(&it).cause(), Some(Cause::NotRunning));
+}
+
+#[test]
+fn an_editor_whose_project_has_no_package_is_told_as_that_until_there_is_one() {
+    for evidence in [NOTHING, ALIVE, DEAD] {
+        let bare = Evidence { unpackaged: true, ..evidence };
+        let refused = new(&[Event::Wanted, offered(1, bare), REFUSED]);
+        assert_eq!(availability(&refused), Availability::Absent(Cause::NoPackage), "whether Unity runs or not");
+        let it = fed(refused, &[offered(1, ALIVE)]);
+        assert!(!availability(&it).cause().unwrap().needs_the_user(), "the package was installed");
+    }
+    let bare = Evidence { unpackaged: true, ..ALIVE };
+    let it = fed(ready(1), &[EOF, Event::Elapsed(Timer::Retry), offered(1, bare), REFUSED]);
+    assert_ne!(availability(&it).cause(), Some(Cause::NoPackage), "an editor that was connected has one");
+}
+
+#[test]
+fn a_project_that_is_not_known_is_told_at_once_and_forgotten_when_it_is() {
+    let nowhere = Event::NothingOffered { cause: Cause::ProjectUnknown, evidence: NOTHING };
+    let it = new(&[Event::Wanted, nowhere]);
+    assert_eq!(availability(&it), Availability::Absent(Cause::ProjectUnknown));
+    let it = fed(it, &[Event::Elapsed(Timer::Retry), offered(1, NOTHING)]);
+    assert_eq!(availability(&it), Availability::Coming(Cause::Connecting));
 }

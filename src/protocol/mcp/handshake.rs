@@ -102,9 +102,22 @@ pub struct ServerInfo<'a> {
     pub version: &'a str,
 }
 
-/// Instructions for the client's model: at most [`INSTRUCTIONS_MAX_BYTES`] bytes, the most important first, because clients cut
-/// long instructions.
-pub const INSTRUCTIONS: &str = "\
+/// Returns the instructions for the client's model: at most [`INSTRUCTIONS_MAX_BYTES`] bytes, the most important first, because
+/// clients cut long instructions. They are short while no project is known, because most sessions of a client that is set up for all
+/// its projects have nothing to do with Unity.
+pub fn instructions(is_project_known: bool) -> &'static str {
+    if is_project_known { INSTRUCTIONS } else { NEUTRAL_INSTRUCTIONS }
+}
+
+const NEUTRAL_INSTRUCTIONS: &str = "\
+If a Unity project is open here, these are the tools of its running Unity Editor: use them for any work on it. None is known yet; \
+without one, leave these tools alone. holdfast_status tells which project is used, and what helps if it should be another one.
+
+A call made while Unity reloads is held, and none is run twice. An answer that is not the tool's own says whether the call ran, and \
+what to do: \"not executed\" (nothing reached Unity), \"outcome unknown\" (it may have run: check before you repeat it), \"still \
+running\" (do not call again; fetch the result with holdfast_result).";
+
+const INSTRUCTIONS: &str = "\
 Tools of a running Unity Editor: compile, run tests, read the console, inspect and change the scene. Use them for any work on \
 the open Unity project.
 

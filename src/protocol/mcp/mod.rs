@@ -31,7 +31,7 @@ pub use clients::{ClientTraits, traits_of};
 pub use editor_argument::{EDITOR_ARGUMENT, EDITOR_META, NotText, alternatives, editor_name, take_editor};
 pub use fit::{LeftOut, cut_text, fits, left_out};
 pub use gateway_tool_schemas::{GatewayCall, GatewayTool};
-pub use handshake::{INSTRUCTIONS, ProtocolVersion, ServerInfo, initialize_result};
+pub use handshake::{ProtocolVersion, ServerInfo, initialize_result, instructions};
 pub use names::names_in_unions;
 pub use notify::{list_changed, progress};
 pub use prompts::{GetPrompt, Prompt, prompt_result, prompts_list_result};
@@ -45,7 +45,7 @@ pub use resources::{
 pub use result::{
     Content, ToolResult, is_for_a_file, result_size, tool_result, whole_result, with_text, write_tool_result,
 };
-pub use roots::{parse_roots, roots_list_request};
+pub use roots::{NamedRoots, parse_roots, roots_list_request};
 pub use tools::{Catalogue, Entry, Origin};
 pub use union::{Member, union};
 

@@ -238,6 +238,8 @@ impl Wait {
             | Cause::ProcessGone
             | Cause::Closed
             | Cause::NotRunning
+            | Cause::NoPackage
+            | Cause::ProjectUnknown
             | Cause::BridgeDown
             | Cause::WrongPeer
             | Cause::WrongProject

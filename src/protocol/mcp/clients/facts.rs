@@ -12,6 +12,8 @@ pub struct ClientTraits {
     pub name: &'static str,
     /// The client's name as people know it.
     pub title: &'static str,
+    /// Whether the client is known, and `holdfast setup` sets it up.
+    pub by_command: bool,
     /// How long the client waits for the answer to a call with its default settings; at most [`PATIENCE_MAX`].
     pub patience: Duration,
     /// Whether the client fetches the tool list again after `notifications/tools/list_changed`.
@@ -241,6 +243,7 @@ impl Client {
         ClientTraits {
             name: self.label,
             title: self.title,
+            by_command: self.by_hand.is_none() && !self.names.is_empty(),
             patience: match self.patience {
                 Fact::Known(Wait::Endless, _) => PATIENCE_MAX,
                 Fact::Known(Wait::For(patience), _) if patience.as_secs() < PATIENCE_MAX.as_secs() => patience,

@@ -210,7 +210,7 @@ fn notifications_are_never_an_error() {
 #[test]
 fn initialize_is_answered_on_one_line_in_every_version() {
     for version in ProtocolVersion::ALL {
-        let answer = one_line(&initialize_result(version, &ServerInfo { version: "1.2.3" }, INSTRUCTIONS, true));
+        let answer = one_line(&initialize_result(version, &ServerInfo { version: "1.2.3" }, instructions(true), true));
         assert_eq!(answer["protocolVersion"], version.label());
         assert_eq!(
             answer["capabilities"],
@@ -221,20 +221,22 @@ fn initialize_is_answered_on_one_line_in_every_version() {
             (&"holdfast".into(), &"1.2.3".into())
         );
         assert_eq!(answer["serverInfo"].get("title").is_some(), version.title());
-        assert_eq!(answer["instructions"], INSTRUCTIONS);
+        assert_eq!(answer["instructions"], instructions(true));
     }
 }
 
 #[test]
 fn instructions_fit_and_say_what_the_verdicts_mean() {
-    assert!(INSTRUCTIONS.len() <= INSTRUCTIONS_MAX_BYTES, "{}", INSTRUCTIONS.len());
+    let (full, short) = (instructions(true), instructions(false));
+    assert!(full.len() <= INSTRUCTIONS_MAX_BYTES && short.len() < full.len() / 2, "{} {}", full.len(), short.len());
     for word in ["not executed", "outcome unknown", "still running", "reload"] {
-        assert!(INSTRUCTIONS.contains(word), "{word}");
+        assert!(full.contains(word) && short.contains(word), "{word}");
     }
     for tool in GatewayTool::ALL {
-        assert!(INSTRUCTIONS.contains(tool.name()), "{}", tool.name());
+        assert!(full.contains(tool.name()), "{}", tool.name());
     }
-    assert!(!INSTRUCTIONS.to_lowercase().contains("kill"));
+    assert!(!full.to_lowercase().contains("kill") && !short.to_lowercase().contains("kill"));
+    assert!(short.starts_with("If a Unity project is open here"), "{short}");
     let long = "ü".repeat(INSTRUCTIONS_MAX_BYTES);
     let answer = one_line(&initialize_result(ProtocolVersion::LATEST, &ServerInfo { version: "1" }, &long, true));
     assert_eq!(answer["instructions"].as_str().unwrap().len(), INSTRUCTIONS_MAX_BYTES);
@@ -283,21 +285,45 @@ fn roots_become_paths_whatever_way_they_are_spelled() {
         ("file:", None),
         ("file://", None),
         ("https://example.com/x", None),
-        ("/home/u", None),
+        ("/home/u", Some("/home/u")),
         ("", None),
     ] {
         let result = serde_json::json!({"roots": [{"uri": uri, "name": "x"}]}).to_string();
-        assert_eq!(parse_roots(&raw(&result)).first().map(String::as_str), path, "{uri}");
+        assert_eq!(parse_roots(&raw(&result)).folders.first().map(String::as_str), path, "{uri}");
     }
 }
 
 #[test]
 fn one_odd_root_does_not_take_the_others_and_their_number_is_bounded() {
     let odd = raw(r#"{"roots":[null,5,{"name":"x"},{"uri":7},{"uri":"file:///b"},{"uri":"file:///a","more":[1]}]}"#);
-    assert_eq!(parse_roots(&odd), ["/b", "/a"]);
+    assert_eq!(parse_roots(&odd).folders, ["/b", "/a"]);
     for none in ["{}", "null", "[]", r#"{"roots":null}"#, r#"{"roots":{}}"#, r#""x""#] {
-        assert!(parse_roots(&raw(none)).is_empty(), "{none}");
+        assert_eq!(parse_roots(&raw(none)), NamedRoots::default(), "{none}");
     }
     let many = serde_json::json!({"roots": vec![serde_json::json!({"uri": "file:///a"}); ROOTS_MAX + 5]}).to_string();
-    assert_eq!(parse_roots(&raw(&many)).len(), ROOTS_MAX);
+    assert_eq!(parse_roots(&raw(&many)).folders.len(), ROOTS_MAX);
+}
+
+#[test]
+fn a_root_that_is_no_file_uri_is_read_as_a_path_or_named() {
+    let roots = |uri: &str| parse_roots(&raw(&serde_json::json!({"roots": [{"uri": uri}]}).to_string()));
+    for (uri, folders) in [
+        ("file:///x/a%20b", &["/x/a b", "/x/a%20b"][..]),
+        ("file:///x/a b", &["/x/a b"]),
+        ("/x/a%20b", &["/x/a%20b"]),
+        ("/x/", &["/x"]),
+        (r"C:\x", &[r"C:\x"]),
+        ("vscode-remote://wsl%2Bubuntu/home/me/Castle%202", &["/home/me/Castle 2"]),
+        ("VSCODE-REMOTE://ssh-remote%2Bbox/srv", &["/srv"]),
+    ] {
+        let named = roots(uri);
+        assert_eq!(
+            (named.folders.iter().map(String::as_str).collect::<Vec<_>>().as_slice(), named.others.len()),
+            (folders, 0),
+            "{uri}"
+        );
+    }
+    for uri in ["https://example.org/x", "untitled:Untitled-1", "vscode-remote://wsl", "Castle", "", "/a\0b", "file:"] {
+        assert_eq!(roots(uri), NamedRoots { folders: Vec::new(), others: vec![uri.to_owned()] }, "{uri}");
+    }
 }

@@ -259,3 +259,34 @@ async fn a_subscription_is_told_of_editors_that_appear_and_go() {
     scene.owners.push(caller);
     scene.end().await;
 }
+
+/// An editor whose project has two packages runs, and nothing tells which of them it uses.
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_cannot_be_called_for_another_reason_is_not_told_to_be_closed() {
+    let mut scene = Scene::new(3).await;
+    let heard = scene.caller.client.notifications(CHANGED).len();
+    scene.stage.host.set_process(u32::from(PROJECTS[1].1), Liveness::Dead);
+    scene.editors[1].quit().await.unwrap();
+    scene.caller.changes(heard + 1).await;
+    let again = scene.stage.editor_with(1, |config| config).await;
+    let both = json!({"dependencies": {"io.github.hatayama.uloopmcp": "2.1.1", "com.turbokettle.unity-mcp": "1.2.3"}});
+    let packages = scene.stage.project(1).join("Packages");
+    std::fs::create_dir_all(&packages).unwrap();
+    std::fs::write(packages.join("manifest.json"), both.to_string()).unwrap();
+    // A call has the editor looked for again.
+    let link = scene.stage.parts.links.find(&scene.stage.project(1)).unwrap();
+    scene.caller.count_in("Forest", "two").await;
+    until("the two packages are seen", || {
+        link.link.view.borrow().availability.cause() == Some(holdfast::fsm::cause::Cause::Ambiguous)
+    })
+    .await;
+    let told = scene.caller.count_in("Forest", "two").await;
+    refused(&told, &["`Forest` cannot be called", "no mistake in the call", "packages of several protocols", "remove"]);
+    assert!(!told.0.contains("closed") && !told.0.contains("open that project"), "{}", told.0);
+    let editors = scene.caller.told("holdfast_editors").await;
+    let forest = editors["editors"].as_array().unwrap().iter().find(|editor| editor["name"] == "Forest").unwrap();
+    assert_eq!((&forest["ready"], &forest["state"]), (&json!(false), &json!("ambiguous")), "{editors:#}");
+    assert_eq!((scene.runs("two"), again.runs("two")), (vec![0, 0, 0], 0));
+    drop(again);
+    scene.end().await;
+}

@@ -41,7 +41,8 @@ fn a_call_that_is_about_to_be_sent_does_not_wait_for_a_list() {
 fn a_call_is_told_of_the_list_while_that_is_asked_for_and_of_other_calls_otherwise() {
     let mut book = Book::connected();
     let held = |cause| format!("progress:held, not sent yet: {}", user_text::cause(cause));
-    let (busy, listing) = (held(Cause::Busy), held(Cause::Listing));
+    let listing = held(Cause::Listing);
+    let busy = "progress:held, not sent yet: `compile` has been running for 0 ms";
     book.ledger.await_list(true);
     book.accept_with(600, Some("0"));
     assert_eq!(told(&book.wait(Duration::ZERO)), [listing.as_str()]);
@@ -50,7 +51,7 @@ fn a_call_is_told_of_the_list_while_that_is_asked_for_and_of_other_calls_otherwi
     let first = book.send(FIRST, once());
     book.accept_with(20, Some("1"));
     book.ledger.await_list(true);
-    assert_eq!(told(&book.wait(Duration::ZERO)), [busy.as_str()], "the list comes behind that call");
+    assert_eq!(told(&book.wait(Duration::ZERO)), [busy], "the list comes behind that call");
     book.reply(first, FIRST);
     assert_eq!(told(&book.wait(PROGRESS_EVERY)), [listing.as_str()]);
     book.ledger.await_list(false);

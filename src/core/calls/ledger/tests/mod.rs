@@ -399,7 +399,9 @@ fn what_waits_behind_a_call_says_which_and_since_when() {
     let settlements = book.wait(secs(25));
     assert_eq!(told(&settlements), ["not_executed:busy"]);
     let [Settlement::Answer(answer)] = settlements.as_slice() else { panic!("one answer") };
-    assert_eq!(answer.behind, Some((running, secs(25))));
+    assert_eq!(answer.behind, Some((running, "compile".into(), secs(25))));
+    let text = user_text::verdict(answer, None, None);
+    assert!(text.contains("busy with `compile` (call "), "{text}");
 }
 
 #[test]
