@@ -7,20 +7,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::types::{Late, Record};
+use super::types::{Keep, Late, Record};
 use crate::limits::http::{WRITTEN_RESULT_MAX_AGE, WRITTEN_RESULTS_MAX_BYTES};
 use crate::limits::{FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, LOG_FIELD_MAX_BYTES};
 use crate::protocol::ids::CallId;
-
-/// Why the result of an ended call is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
-    /// Its client does not have it, and may ask for it.
-    Owed,
-    /// It was written to a connection that does not tell whether its client got it. However many there are, none of them takes
-    /// the place of a result that is owed.
-    Written,
-}
 
 impl Keep {
     /// The bytes that may be kept for this reason, and how long each result is.

@@ -9,11 +9,10 @@ mod types;
 mod wanted;
 mod withheld;
 
-pub use self::finished::Keep;
 pub use self::ledger::Ledger;
 pub use self::types::{
-    Answer, ClaimRefused, HeldCall, Known, Lookup, NewCall, ProgressNews, Record, RecoveredCall, Refused, Sending,
-    Settlement, Surprises, Terms,
+    Answer, ClaimRefused, HeldCall, Keep, Known, Lookup, NewCall, ProgressNews, Record, RecoveredCall, Refused,
+    Sending, Settlement, Surprises, Terms,
 };
 pub use self::wanted::Wanted;
 

@@ -8,7 +8,6 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::finished::Keep;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::limits::{PATIENCE_MARGIN, RUNNING_MAX};
@@ -290,6 +289,16 @@ pub struct Record {
     /// Whether the answer is the editor's refusal, so that the call did not run.
     pub unrun: bool,
     pub(super) late: Late,
+}
+
+/// Why the result of an ended call is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Its client does not have it, and may ask for it.
+    Owed,
+    /// It was written to a connection that does not tell whether its client got it. However many there are, none of them takes
+    /// the place of a result that is owed.
+    Written,
 }
 
 #[derive(Debug, Clone)]

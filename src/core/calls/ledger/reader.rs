@@ -8,8 +8,7 @@ use tokio::time::Instant;
 
 use super::Ledger;
 use crate::core::calls::entry::Entry;
-use crate::core::calls::finished::Keep;
-use crate::core::calls::types::{Late, Lookup, Record, Sending, Surprises};
+use crate::core::calls::types::{Keep, Late, Lookup, Record, Sending, Surprises};
 use crate::core::calls::withheld::Withheld;
 use crate::fsm::call::State;
 use crate::limits::OPEN_CALLS_MAX_BYTES;

@@ -7,8 +7,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::Ledger;
-use crate::core::calls::finished::Keep;
-use crate::core::calls::types::{Late, NewCall, Record, RecoveredCall, Settlement};
+use crate::core::calls::types::{Keep, Late, NewCall, Record, RecoveredCall, Settlement};
 use crate::fsm::call::{Event, State, Verdict};
 use crate::fsm::cause::Loss;
 use crate::limits::RECOVERY_MAX;
