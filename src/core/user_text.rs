@@ -1,31 +1,31 @@
 //! The texts that an AI or a person reads when a call did not simply succeed. Every text says three things: what happened,
 //! whether the tool ran, and what to do next. No text suggests to end Unity.
 
+mod editor_state;
 mod editors;
 mod next;
 mod offers;
+mod phrases;
 mod span;
 mod verdicts;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+pub use self::editor_state::{Still, calls_wait, connection_state, heartbeat, hindered};
 pub use self::editors::{editor_refused, several_editors, url_refused};
 pub use self::next::next;
 pub use self::offers::{PromptFacts, no_compile_seen, prompt, seen_compile};
+pub use self::phrases::{cause, quoted};
 pub use self::span::seconds;
 pub use self::verdicts::{reloaded, still_reloading, verdict};
 use crate::core::link::ForeignPeer;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
-use crate::limits::{
-    CANDIDATES_NAMED_MAX, FRAME_OLD, HEARTBEAT_LATE, LINKS_MAX, OPEN_REQUESTS_MAX, SILENCE_NAMED_AFTER, STILL_AFTER,
-    SUBSCRIPTIONS_MAX,
-};
-use crate::protocol::dialect::{AnswerBody, EditorAnswer, EditorState, Heartbeat};
+use crate::limits::{CANDIDATES_NAMED_MAX, LINKS_MAX, OPEN_REQUESTS_MAX, SILENCE_NAMED_AFTER, SUBSCRIPTIONS_MAX};
+use crate::protocol::dialect::{AnswerBody, EditorAnswer};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{Audience, ClientTraits};
 use crate::protocol::text::clean;
@@ -61,46 +61,6 @@ pub fn behind(tool: &str, since: Duration) -> String {
     format!("`{}` has been running for {}", clean(tool), seconds(since))
 }
 
-/// Returns, as a phrase, why a call waits or the editor is away.
-pub fn cause(cause: Cause) -> String {
-    let phrase = match cause {
-        Cause::Connecting => "not connected to Unity yet",
-        Cause::Reloading => "Unity is reloading its domain",
-        Cause::Compiling => "Unity is compiling scripts",
-        Cause::Starting => "Unity's bridge is starting",
-        Cause::Lost => "the connection was lost",
-        Cause::BridgeStopped => "the bridge stopped, probably for a domain reload",
-        Cause::Crashed => "Unity crashed or was killed",
-        Cause::ProcessGone => "Unity's process has ended",
-        Cause::Closed => "Unity was closed, or its bridge was switched off",
-        Cause::NotRunning => "no Unity Editor with a bridge is running",
-        Cause::NoPackage => "the project has no Unity package that holdfast supports",
-        Cause::ProjectUnknown => "it is not known which Unity project is meant",
-        Cause::BridgeDown => "Unity's bridge is not listening",
-        Cause::WrongPeer => "another program uses Unity's port",
-        Cause::WrongProject => "the editor has another project open",
-        Cause::Unproven => "nothing proves that the listener is this project's editor",
-        Cause::NoDescriptors => "holdfast has no file descriptor left",
-        Cause::Ambiguous => "more than one Unity project or package fits",
-        Cause::ProjectUnsettled => "it is not decided yet which project to use",
-        Cause::ProjectChanged => "the client switched to another project",
-        Cause::Busy => "another call is running",
-        Cause::Stalled => "Unity is not answering",
-        Cause::Listing => "Unity's tool list is being fetched",
-        // No call waits for these causes, and no editor is away because of them, so they need no phrase.
-        Cause::UnknownTool
-        | Cause::TooLarge
-        | Cause::Policy
-        | Cause::Audit
-        | Cause::Unrecorded
-        | Cause::Overload
-        | Cause::ShuttingDown => {
-            return <&str>::from(cause).replace('_', " ");
-        }
-    };
-    phrase.to_owned()
-}
-
 /// Describes the program on the editor's port.
 pub fn foreign_peer(foreign_peer: &ForeignPeer, now: Instant) -> String {
     let ForeignPeer { port, what, owner, since, ours } = foreign_peer;
@@ -133,12 +93,6 @@ pub fn candidates(projects: &[PathBuf]) -> Option<String> {
     let more = projects.len().saturating_sub(shown.len());
     let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
     (!shown.is_empty()).then(|| format!("One of these: {}{more}.", shown.join(" or ")))
-}
-
-/// Formats a path as one word of a command line.
-pub fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    if text.contains(char::is_whitespace) { format!("\"{text}\"") } else { text }
 }
 
 /// The text for a request beyond `OPEN_REQUESTS_MAX`.
@@ -309,117 +263,6 @@ pub fn too_many_tools(client: &ClientTraits, listed: usize) -> Option<String> {
     ))
 }
 
-/// What is at a standstill in a connected editor, and for how long.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Still {
-    /// The editor has not answered the heartbeat question for this time.
-    Silent(Duration),
-    /// The main thread has drawn no frame for this time.
-    MainThread(Duration),
-    /// The editor has had this call for this time. Whether it works on the call is unknown.
-    Call(Arc<str>, Duration),
-}
-
-impl Still {
-    /// Returns what is at a standstill, from the last heartbeat and its age, and from the running call and its time. `None` if
-    /// nothing is.
-    pub fn of(heartbeat: Option<(Heartbeat, Duration)>, call: Option<(Arc<str>, Duration)>) -> Option<Self> {
-        let call = call.filter(|(_, since)| *since >= STILL_AFTER);
-        let patience = if call.is_some() { STILL_AFTER } else { FRAME_OLD };
-        match (heartbeat, call) {
-            (Some((_, ago)), _) if ago >= HEARTBEAT_LATE => Some(Self::Silent(ago)),
-            (Some((heartbeat, ago)), _) if heartbeat.frame_age >= patience => {
-                Some(Self::MainThread(heartbeat.frame_age + ago))
-            }
-            (_, Some((tool, since))) => Some(Self::Call(tool, since)),
-            (_, None) => None,
-        }
-    }
-
-    /// Returns how long the standstill has lasted.
-    pub fn span(&self) -> Duration {
-        match self {
-            Self::Silent(span) | Self::MainThread(span) | Self::Call(_, span) => *span,
-        }
-    }
-}
-
-impl std::fmt::Display for Still {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let span = seconds(self.span());
-        match self {
-            Self::Silent(_) => write!(f, "it has not said anything for {span}"),
-            Self::MainThread(_) => write!(f, "its main thread has stood still for {span}"),
-            Self::Call(tool, _) => write!(f, "it has had `{}` for {span} and has not answered", clean(tool)),
-        }
-    }
-}
-
-/// Returns how many calls wait, as a phrase.
-pub fn calls_wait(count: impl Into<u64>) -> String {
-    match count.into() {
-        1 => "1 call waits".to_owned(),
-        many => format!("{many} calls wait"),
-    }
-}
-
-/// Returns the state of the connection to an editor in words. `still`: the editor is connected and does not work.
-pub fn connection_state(state: &str, still: bool) -> String {
-    match state {
-        "backing_off" => "not connected".to_owned(),
-        "dialing" => "connecting".to_owned(),
-        // It is ready to take calls, and nobody would call it that.
-        "ready" if still => "connected".to_owned(),
-        state => state.replace('_', " "),
-    }
-}
-
-/// Returns what the editor does, as a phrase, from a heartbeat that was received `ago`.
-pub fn heartbeat(heartbeat: Heartbeat, ago: Duration) -> String {
-    let Heartbeat { compile_errors, queued, .. } = heartbeat;
-    if ago >= HEARTBEAT_LATE {
-        return Still::Silent(ago).to_string();
-    }
-    let doing = keeps_from_calls(heartbeat, ago).unwrap_or_else(|| match heartbeat.state {
-        EditorState::Playing => "it is in play mode".to_owned(),
-        _ => "it is ready".to_owned(),
-    });
-    let waiting = if queued > 0 { format!("; {} in it", calls_wait(queued)) } else { String::new() };
-    let errors = if compile_errors { "; its scripts do not compile" } else { "" };
-    format!("{doing}{waiting}{errors}")
-}
-
-/// Like [`heartbeat`], but only if something keeps the editor from its calls, or its scripts do not compile.
-pub fn hindered(heartbeat: Heartbeat, ago: Duration) -> Option<String> {
-    let hindered = heartbeat.compile_errors || keeps_from_calls(heartbeat, ago).is_some();
-    hindered.then(|| self::heartbeat(heartbeat, ago))
-}
-
-/// Returns what keeps the editor from its calls, as a phrase. `None` if it takes them.
-fn keeps_from_calls(heartbeat: Heartbeat, ago: Duration) -> Option<String> {
-    let Heartbeat { state, frame_age, importing, queued, running, .. } = heartbeat;
-    let still = frame_age + ago;
-    Some(match state {
-        _ if ago >= HEARTBEAT_LATE => Still::Silent(ago).to_string(),
-        EditorState::Compiling => "it compiles scripts".to_owned(),
-        EditorState::Reloading => "it is about to reload its domain".to_owned(),
-        EditorState::Stopping => "it is about to quit".to_owned(),
-        _ if importing => "it imports assets".to_owned(),
-        // The heartbeat is answered off the main thread, so an old frame shows a busy or blocked main thread.
-        _ if frame_age >= FRAME_OLD && running > 0 => {
-            format!("its main thread has been busy with a call for {}", seconds(still))
-        }
-        _ if frame_age >= FRAME_OLD => format!(
-            "its main thread has stood still for {} with no call running, so most likely a dialog is open in the Unity window \
-             (or it imports); somebody has to look there",
-            seconds(still)
-        ),
-        // A standstill of this length is too short to guess the reason.
-        _ if frame_age >= STILL_AFTER && running + queued > 0 => Still::MainThread(still).to_string(),
-        EditorState::Playing | EditorState::Ready | EditorState::Unknown => return None,
-    })
-}
-
 /// Returns the answer in place of a result that the editor's journal no longer has. `why` says why.
 pub fn unkept(why: &str) -> EditorAnswer {
     let text = format!(
@@ -444,11 +287,6 @@ pub fn no_such_call(call: CallId, audience: Audience) -> String {
     format!("No call {call} is on record. {why}. Nothing was sent to Unity by asking.")
 }
 
-/// The sentence with what the editor is known to do, after another one.
-fn asked_meanwhile(doing: &str) -> String {
-    format!(" Unity, asked meanwhile: {doing}.")
-}
-
 /// Returns what `holdfast_result` says about a call that is not finished. `state` is the label of the call's machine.
 /// `doing`: what the editor is known to do.
 pub fn not_finished(call: CallId, tool: &str, state: &str, since: Duration, doing: Option<&str>) -> String {
@@ -462,7 +300,7 @@ pub fn not_finished(call: CallId, tool: &str, state: &str, since: Duration, doin
     format!(
         "Call {call} ({tool}) is not finished after {}: {what}.{} Ask again later; do not make the call again.",
         seconds(since),
-        doing.map(asked_meanwhile).unwrap_or_default()
+        doing.map(self::editor_state::asked_meanwhile).unwrap_or_default()
     )
 }
 
@@ -486,35 +324,4 @@ pub fn ended(call: CallId, tool: &str, verdict: Option<Verdict>) -> String {
         Some(Verdict::StillRunning) | None => "no result of it is known here",
     };
     format!("Call {call} ({tool}) ended as \"{label}\": {what}.")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_standing_main_thread_is_told_from_a_busy_one() {
-        let at_rest = Heartbeat {
-            state: EditorState::Ready,
-            frame_age: Duration::from_millis(12),
-            focused: true,
-            importing: false,
-            compile_errors: false,
-            queued: 0,
-            running: 0,
-        };
-        let says = |changed: Heartbeat| heartbeat(changed, Duration::from_secs(1));
-        assert_eq!(says(at_rest), "it is ready");
-        let old = Heartbeat { frame_age: Duration::from_secs(30), ..at_rest };
-        assert!(says(old).contains("31.0 s") && says(old).contains("dialog"), "{}", says(old));
-        assert!(says(Heartbeat { running: 1, queued: 2, ..old }).contains("busy with a call"));
-        assert!(says(Heartbeat { importing: true, ..old }).contains("imports assets"));
-        assert!(says(Heartbeat { state: EditorState::Compiling, ..old }).contains("compiles"));
-        assert!(says(Heartbeat { compile_errors: true, ..at_rest }).contains("do not compile"));
-        let begun = Heartbeat { frame_age: Duration::from_millis(2500), running: 1, ..at_rest };
-        assert_eq!(says(begun), "its main thread has stood still for 3.5 s");
-        assert_eq!(says(Heartbeat { running: 0, ..begun }), "it is ready");
-        assert_eq!(heartbeat(at_rest, Duration::from_secs(4)), "it has not said anything for 4.0 s");
-        assert_eq!(says(Heartbeat { state: EditorState::Playing, ..at_rest }), "it is in play mode");
-    }
 }

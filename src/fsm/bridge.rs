@@ -235,7 +235,13 @@ statig_machine!(Bridge, State, Group);
 
 impl Charted for Bridge {
     fn specimens() -> Vec<Event> {
-        let evidence = |editor, activity| Evidence { editor, activity, announces: Some(true), unpackaged: false };
+        let evidence = |editor, activity| Evidence {
+            editor,
+            activity,
+            announces: Some(true),
+            unpackaged: false,
+            port_named: false,
+        };
         let nothing = evidence(Sign::Unknown, None);
         vec![
             Event::Wanted,

@@ -91,7 +91,13 @@ impl Survey {
             rules: ProjectRules::default(),
             targets: Vec::new(),
             listed: Vec::new(),
-            evidence: Evidence { editor: Sign::Unknown, activity: None, announces: None, unpackaged: false },
+            evidence: Evidence {
+                editor: Sign::Unknown,
+                activity: None,
+                announces: None,
+                unpackaged: false,
+                port_named: false,
+            },
             starved: false,
             failed: false,
         }

@@ -310,6 +310,8 @@ async fn a_port_from_a_file_that_belongs_to_somebody_else_receives_not_a_single_
         let project = place.project(name);
         let settings = json!({"customPort": impostor.port}).to_string();
         std::fs::write(project.join("UserSettings/UnityMcpSettings.json"), settings).expect("writable");
+        let packages = json!({"dependencies": {"io.github.hatayama.uloopmcp": "0.30.1"}}).to_string();
+        std::fs::write(project.join("Packages/manifest.json"), packages).expect("writable");
         if let Some(pid) = editor {
             let instance = json!({"process_id": pid}).to_string();
             std::fs::write(project.join("Library/EditorInstance.json"), instance).expect("writable");

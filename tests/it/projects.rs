@@ -253,7 +253,7 @@ async fn a_project_without_an_editor_is_not_served_by_the_former_one() {
     stage.gateway.ready().await;
     stage.change_roots(&["Other"]).await;
     let (text, error) = stage.count("lost").await;
-    assert!(error && text.starts_with("Not executed: no Unity Editor"), "{text}");
+    assert!(error && text.starts_with("Not executed: the project has no Unity package"), "{text}");
     assert_eq!(castle.runs("lost"), 0);
     stage.is_not_ready_nor_at(CASTLE).await;
     let status = stage.status().await;

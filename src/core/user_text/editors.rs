@@ -1,5 +1,6 @@
 //! The texts about the choice of an editor, in a session that may use several.
 
+use super::phrases;
 use crate::core::editors::Refusal;
 use crate::protocol::mcp::{EDITOR_ARGUMENT, alternatives};
 
@@ -46,7 +47,7 @@ pub fn editor_refused(refusal: &Refusal) -> String {
                 ),
                 cause => format!(
                     "the Unity Editor `{name}` cannot be called: {}. That is no mistake in the call.{others}",
-                    super::cause(*cause)
+                    phrases::cause(*cause)
                 ),
             }
         }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::quoted;
+use super::phrases::quoted;
 use crate::fsm::cause::Cause;
 use crate::protocol::mcp::{Audience, ClientProfile, ClientTraits};
 use crate::protocol::text::clean;

@@ -6,9 +6,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::editor_state::{asked_meanwhile, heartbeat, hindered};
 use super::next::next;
 use super::span::seconds;
-use super::{asked_meanwhile, hindered};
 use crate::core::calls::Answer;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
@@ -30,7 +30,7 @@ pub fn verdict(answer: &Answer, beside: Option<&str>, project: Option<&Path>) ->
                 Audience::Person => format!("do not repeat it: look in Unity whether it has finished. Call id {call}"),
             };
             let doing = match answer.known.heartbeat {
-                Some((heartbeat, ago)) => asked_meanwhile(&super::heartbeat(heartbeat, ago)),
+                Some((felt, ago)) => asked_meanwhile(&heartbeat(felt, ago)),
                 None => " It may be compiling, importing, or waiting for a dialog in the editor.".to_owned(),
             };
             format!(
@@ -55,7 +55,7 @@ fn not_executed(answer: &Answer, cause: Cause, beside: Option<&str>, project: Op
     }
     let proof =
         if answer.unrun { "was sent, but the editor says that nothing of it ran" } else { "was not sent to Unity" };
-    let doing = answer.known.heartbeat.and_then(|(heartbeat, ago)| hindered(heartbeat, ago));
+    let doing = answer.known.heartbeat.and_then(|(felt, ago)| hindered(felt, ago));
     let doing = doing.map(|doing| asked_meanwhile(&doing)).unwrap_or_default();
     let next = match (cause, answer.profile.audience) {
         (Cause::Policy, Audience::Agent) if is_broken_policy(answer) => {

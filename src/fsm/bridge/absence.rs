@@ -29,6 +29,8 @@ pub(super) struct Absence {
     pub(super) attempt: u8,
     /// Whether the last survey found no package in the project.
     pub(super) unpackaged: bool,
+    /// Whether the user named a port.
+    pub(super) port_named: bool,
 }
 
 /// What was seen of the editor before.
@@ -111,6 +113,7 @@ impl Absence {
         greeting_dropped: false,
         attempt: 0,
         unpackaged: false,
+        port_named: false,
     };
 
     pub(super) fn availability(self, likely: bool) -> Availability {
@@ -129,12 +132,12 @@ impl Absence {
     }
 
     /// Returns the cause that people are told. An editor without a package cannot answer, whether it runs or not, and whatever was
-    /// met at a port; one that was connected has a package that its files do not name.
+    /// met at a port that nobody named; one that was connected has a package that its files do not name.
     fn told_cause(self) -> Cause {
+        let unpackaged = self.unpackaged && self.past == Past::NeverConnected;
         match self.cause {
-            Cause::NotRunning | Cause::BridgeDown | Cause::WrongPeer | Cause::WrongProject | Cause::Unproven
-                if self.unpackaged && self.past == Past::NeverConnected =>
-            {
+            Cause::NotRunning | Cause::BridgeDown if unpackaged => Cause::NoPackage,
+            Cause::WrongPeer | Cause::WrongProject | Cause::Unproven if unpackaged && !self.port_named => {
                 Cause::NoPackage
             }
             cause => cause,
@@ -218,7 +221,7 @@ impl Absence {
     }
 
     fn learn(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
-        self.unpackaged = evidence.unpackaged;
+        (self.unpackaged, self.port_named) = (evidence.unpackaged, evidence.port_named);
         self.evidence = match evidence.editor {
             Sign::Alive => true,
             Sign::Dead => false,

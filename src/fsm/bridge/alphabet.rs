@@ -95,6 +95,8 @@ pub struct Evidence {
     pub announces: Option<bool>,
     /// Whether the project's files name no package that holdfast speaks to.
     pub unpackaged: bool,
+    /// Whether the user named a port, so that what is met there says more than the files.
+    pub port_named: bool,
 }
 
 /// Why a dial gave no usable connection.

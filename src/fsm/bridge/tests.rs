@@ -2,9 +2,12 @@ use super::*;
 use crate::fsm::Driver;
 use crate::limits::{GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY, SILENCE_MAX, WINDOW_MAX};
 
-const NOTHING: Evidence = Evidence { editor: Sign::Unknown, activity: None, announces: Some(true), unpackaged: false };
-const ALIVE: Evidence = Evidence { editor: Sign::Alive, activity: None, announces: Some(true), unpackaged: false };
-const DEAD: Evidence = Evidence { editor: Sign::Dead, activity: None, announces: Some(true), unpackaged: false };
+const NOTHING: Evidence =
+    Evidence { editor: Sign::Unknown, activity: None, announces: Some(true), unpackaged: false, port_named: false };
+const ALIVE: Evidence =
+    Evidence { editor: Sign::Alive, activity: None, announces: Some(true), unpackaged: false, port_named: false };
+const DEAD: Evidence =
+    Evidence { editor: Sign::Dead, activity: None, announces: Some(true), unpackaged: false, port_named: false };
 const CHECKED: Event = Event::Connected { checked: true };
 const REFUSED: Event = Event::ConnectFailed(ConnectFailure::Refused);
 const WRONG_PROJECT: Event = Event::ConnectFailed(ConnectFailure::WrongProject);
@@ -397,8 +400,13 @@ fn away_what_was_surveyed_before_the_connection_is_no_evidence_after_it() {
 #[test]
 fn seeking_offered_with_lock_files_names_what_the_editor_does() {
     for (activity, cause) in [(Activity::Compiling, Cause::Compiling), (Activity::Reloading, Cause::Reloading)] {
-        let evidence =
-            Evidence { editor: Sign::Unknown, activity: Some(activity), announces: Some(true), unpackaged: false };
+        let evidence = Evidence {
+            editor: Sign::Unknown,
+            activity: Some(activity),
+            announces: Some(true),
+            unpackaged: false,
+            port_named: false,
+        };
         let it = fed(steady(1), &[EOF, offered(1, evidence), REFUSED]);
         assert_eq!(availability(&it), Availability::Coming(cause));
     }

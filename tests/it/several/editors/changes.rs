@@ -270,9 +270,7 @@ async fn an_editor_that_cannot_be_called_for_another_reason_is_not_told_to_be_cl
     scene.caller.changes(heard + 1).await;
     let again = scene.stage.editor_with(1, |config| config).await;
     let both = json!({"dependencies": {"io.github.hatayama.uloopmcp": "2.1.1", "com.turbokettle.unity-mcp": "1.2.3"}});
-    let packages = scene.stage.project(1).join("Packages");
-    std::fs::create_dir_all(&packages).unwrap();
-    std::fs::write(packages.join("manifest.json"), both.to_string()).unwrap();
+    scene.stage.host.put(scene.stage.project(1).join("Packages/manifest.json"), both.to_string());
     // A call has the editor looked for again.
     let link = scene.stage.parts.links.find(&scene.stage.project(1)).unwrap();
     scene.caller.count_in("Forest", "two").await;
