@@ -324,6 +324,7 @@ async fn doctor_finds_nothing_wrong_with_a_sound_project() {
     let people = place.run(["doctor", "--project", text(&project)]).await;
     assert!(people.code == Some(0) && people.out.starts_with("Nothing is broken; one thing is left"), "{people:?}");
     assert!(people.out.contains("-> holdfast setup "), "no AI client starts it: {people:?}");
+    std::fs::create_dir(place.path(".cursor")).expect("writable");
     assert_eq!(place.run(["setup", "cursor"]).await.code, Some(0));
     let people = place.run(["doctor", "--project", text(&project)]).await;
     assert!(people.code == Some(0) && people.out.starts_with("No problem found."), "{people:?}");
