@@ -3,6 +3,8 @@
 //! A port that the system hands out is free again as soon as its listener closes, and the next program that wants any port, or that
 //! connects to something, may get it. An editor that reloads or is started again would find its port taken.
 
+#![expect(clippy::disallowed_types, reason = "a port is claimed at once and without waiting, nothing is sent")]
+
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::ops::Range;

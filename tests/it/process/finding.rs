@@ -64,6 +64,7 @@ fn a_gateway_that_starts_while_the_editor_reloads_waits_for_it() {
 
 /// Another program gets the port while the editor reloads. What its package does then is seen on the editor's output.
 #[test]
+#[expect(clippy::disallowed_types, reason = "the thief is another program")]
 fn an_editor_whose_port_is_taken_while_it_reloads_listens_on_another_and_is_followed_there() {
     for dialect in ["uloop", "holdfast"] {
         let room = Room::new();
