@@ -12,7 +12,7 @@ use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
 use crate::fsm::cause::Cause;
 use crate::protocol::dialect::{
-    EncodeError, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refusal, Reply, Sending, translated,
+    EditorAnswer, EncodeError, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refusal, Reply, Sending, translated,
 };
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
@@ -151,9 +151,20 @@ impl Line {
             Reply::Result(result) if after.in_file => {
                 dialect.read_result_file(result.get().as_bytes()).unwrap_or(Reply::Result(result))
             }
-            Reply::Result(_) | Reply::Error(_) => reply,
+            Reply::Result(_) | Reply::Error(_) | Reply::Wreck(_) => reply,
         };
-        let answer = dialect.read_answer(reply);
+        self.give(id, after, refusal, names_it, dialect.read_answer(reply))
+    }
+
+    /// Gives an answer to the call that it is for.
+    pub(super) fn give(
+        &self,
+        id: CallId,
+        after: After,
+        refusal: Option<Refusal>,
+        names_it: bool,
+        answer: EditorAnswer,
+    ) -> Result<(), Disconnect> {
         let answered =
             self.decide(|exchange, ledger, now| exchange.answered((id, after), refusal, names_it, answer, ledger, now));
         if !answered.known {
@@ -176,6 +187,6 @@ impl Line {
 pub(super) fn refusal(reply: &Reply) -> Option<Refusal> {
     match reply {
         Reply::Error(error) => error.refusal,
-        Reply::Result(_) => None,
+        Reply::Result(_) | Reply::Wreck(_) => None,
     }
 }

@@ -309,7 +309,7 @@ fn one_question_for_outcomes_is_under_way_and_what_is_wanted_meanwhile_is_asked_
     assert_eq!(ask(&mut next, 8, &mut desk.ledger, desk.now), Some(vec![key(0)]));
     assert_eq!(ask(&mut next, 9, &mut desk.ledger, desk.now), None);
     let Answers::Outcomes(question) = next.reply(8, None) else { panic!("the question is open") };
-    next.outcomes_told(&question);
+    next.outcomes_told(&question, true);
     assert_eq!(next.next_order(), Some(Order::Outcomes));
     // A question without an answer is given up after `OUTCOMES_ASKED_EVERY`. A later answer to it is ignored.
     let _ = ask(&mut next, 10, &mut desk.ledger, desk.now);

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::super::rpc::{self, loggable, quoted};
+use super::super::rpc::{self, loggable, quoted, readable};
 use super::super::{
     BadGreeting, BadMessage, EditorError, EditorEvent, EncodeError, Expected, Greeted, Hello, Inbound, LeaveReason,
     Met, Order, Refusal, Reply, WireId,
@@ -98,7 +98,7 @@ fn leave_reason(params: Option<&RawValue>) -> LeaveReason {
 
 /// Reads an error object. Members are read by name, because their order in `data` varies. Before v0.24 `data` is a text.
 pub(in crate::protocol::dialect) fn read_error(error: &RawValue) -> EditorError {
-    let error: Value = serde_json::from_str(error.get()).unwrap_or_else(|_| json!({}));
+    let error = readable(error);
     let code = error.get("code").and_then(Value::as_i64).unwrap_or(INTERNAL_ERROR);
     let data = error.get("data").unwrap_or(&Value::Null);
     let field = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
@@ -144,9 +144,7 @@ pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let met = || Ok(Greeted::Done(Met::default()));
     match said.last().ok_or(BadGreeting::Silent)? {
         Reply::Result(result) if is_greeting(result) => met(),
-        Reply::Result(_) => Err(BadGreeting::ForeignPeer(
-            "it answered the greeting with a result that has neither ClientName nor Message".into(),
-        )),
+        Reply::Result(_) | Reply::Wreck(_) => Err(BadGreeting::ForeignPeer(NO_GREETING.into())),
         Reply::Error(error) if timed_out(error, "set-client-name") => met(),
         Reply::Error(error) if unknown_method(error) => Err(BadGreeting::ForeignPeer(
             format!(
@@ -158,6 +156,10 @@ pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
         Reply::Error(error) => Err(BadGreeting::Refused { what: "greeting", why: loggable(&error.message) }),
     }
 }
+
+/// What an answer to the greeting that is not the package's is called.
+pub(in crate::protocol::dialect) const NO_GREETING: &str =
+    "it answered the greeting with a result that has neither ClientName nor Message";
 
 /// Whether a result is the package's answer to a greeting: one with a text `ClientName` or `Message`.
 pub(in crate::protocol::dialect) fn is_greeting(result: &RawValue) -> bool {

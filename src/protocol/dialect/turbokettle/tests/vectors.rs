@@ -82,6 +82,7 @@ fn check_reply(vector: &Vector, reply: Reply) {
     let [reply] = said;
     match &reply {
         Reply::Result(result) => assert_eq!(result.get(), vector.said("result"), "{name}"),
+        Reply::Wreck(wreck) => panic!("{wreck:?}"),
         Reply::Error(error) => {
             assert_eq!(Some(error.code), vector.means("code").as_i64(), "{name}");
             assert_eq!(error.message, vector.said("message"), "{name}");
