@@ -34,8 +34,8 @@ fn answered_once(stage: &mut Stage, dialect: &Dialect, kind: &str) {
     let id = stage.call(&(dialect.count)(&key));
     let answer = soon(&mut stage.client, id, &what);
     let text = answer.text();
-    // Unity-MCP says nothing of what its calls return, and a torn or unreadable envelope says nothing of success.
-    let proves_nothing = dialect.name == "unity-mcp" || (kind == "torn" && dialect.name != "turbokettle");
+    // A torn result says nothing of success. Our own package and turbokettle say it beside the result.
+    let proves_nothing = kind == "torn" && matches!(dialect.name, "uloop" | "umcp");
     let wanted = if proves_nothing { Verdict::ToolError } else { Verdict::Ok };
     assert!(dialect.name == "unity-mcp" || answer.verdict() == wanted, "{what}: {}", answer.0);
     if dialect.name != "unity-mcp" {
@@ -74,16 +74,15 @@ fn an_outcome_that_cannot_be_read_is_that_for_its_one_call() {
     let dialect = DIALECTS.iter().find(|dialect| dialect.name == "holdfast").expect("our own package");
     for kind in ["125", "5000", "nan", "utf8", "torn"] {
         let mut stage = Stage::set(dialect);
+        // Which calls may run beside others is known from the list, which is there when a call is answered.
+        stage.client.echoes();
         // The journal's answer has three outcomes, one of which cannot be read.
-        let before = stage.hold(dialect, "before");
+        let mark = stage.unity.mark();
+        let others = [0, 1].map(|_| stage.client.call("hold-parallel", &json!({})));
         stage.unity.say("lose");
         stage.unity.say(&format!("odd {kind}"));
-        stage.unity.say("release");
-        let odd = before;
-        let mark = stage.unity.mark();
-        stage.unity.hear(0, |event| event["event"] == "call_ended");
-        let others = ["first", "second"].map(|key| stage.call(&(dialect.hold)(key)));
-        stage.unity.hear(mark, |event| event["event"] == "call_begun");
+        let odd = stage.call(&(dialect.count)("odd"));
+        stage.unity.hear(mark, |event| event["event"] == "call_ended" && event["tool"] == "count");
         stage.unity.say("reload 300");
         let answer = soon(&mut stage.client, odd, kind);
         match kind {
@@ -92,16 +91,15 @@ fn an_outcome_that_cannot_be_read_is_that_for_its_one_call() {
             "utf8" => assert!(answer.verdict() == Verdict::Ok && answer.text().contains("not UTF-8"), "{}", answer.0),
             _ => assert_eq!(answer.verdict(), Verdict::Unknown, "{}", answer.0),
         }
-        assert_eq!(stage.room.runs("before"), 1);
-        // One of the two was running and is interrupted; the other one had not begun and runs now.
-        let told = others.map(|id| {
+        assert_eq!(stage.room.runs("odd"), 1);
+        // The reload interrupted the others, which change nothing and so are sent again.
+        for id in others {
             while !stage.client.is_answered(id) {
                 stage.unity.say("release");
                 std::thread::sleep(Duration::from_millis(50));
             }
-            stage.client.answer(id).verdict()
-        });
-        assert_eq!(told, [Verdict::Unknown, Verdict::Ok], "{kind}");
+            assert_eq!(stage.client.answer(id).verdict(), Verdict::Ok, "{kind}");
+        }
         assert_eq!(ends(&stage.client), 1, "{kind}: only the reload ended a connection");
         stage.end();
     }
@@ -116,7 +114,7 @@ fn the_next_gateway_inherits_no_loop() {
         stage.unity.say(&format!("odd {kind}"));
         let mark = stage.unity.mark();
         let _ = stage.call(&(dialect.count)("left"));
-        stage.unity.hear(mark, |event| event["event"] == "call_ended");
+        stage.unity.hear(mark, |event| event["event"] == "call_ended" && event["tool"] == "count");
         stage.client.kill();
         let flags = stage::flags(dialect, &stage.room, &stage.unity);
         let mut next = Client::open(&stage.room, &stage::words(&flags));
