@@ -172,7 +172,15 @@ pub struct Exchange {
 impl Exchange {
     /// Returns the exchange of a connection on which nothing was sent.
     pub fn new(epoch: Epoch) -> Self {
-        Self { epoch, places: Places::Kept, met: None, orders: VecDeque::new(), open: BTreeMap::new(), doubted: BTreeSet::new(), alone: None }
+        Self {
+            epoch,
+            places: Places::Kept,
+            met: None,
+            orders: VecDeque::new(),
+            open: BTreeMap::new(),
+            doubted: BTreeSet::new(),
+            alone: None,
+        }
     }
 
     /// Returns the connection's epoch.

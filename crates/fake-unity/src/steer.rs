@@ -353,7 +353,12 @@ mod tests {
     #[test]
     fn every_form_of_the_usage_is_a_command() {
         for (form, _) in USAGE {
-            let line = form.replace("MS", "250").replace("on|off", "on").replace("TYPE", "X").replace("NAME", "y").replace("KIND", "140");
+            let line = form
+                .replace("MS", "250")
+                .replace("on|off", "on")
+                .replace("TYPE", "X")
+                .replace("NAME", "y")
+                .replace("KIND", "140");
             assert!(parse(&line).is_ok(), "{line}");
             assert!(parse(&format!("{line} more")).is_err(), "{line} with one word too many");
         }

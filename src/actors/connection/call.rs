@@ -12,7 +12,8 @@ use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
 use crate::fsm::cause::Cause;
 use crate::protocol::dialect::{
-    EditorAnswer, EncodeError, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refusal, Reply, Sending, translated,
+    EditorAnswer, EncodeError, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refusal, Reply, Sending,
+    translated,
 };
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;

@@ -80,7 +80,12 @@ impl Line {
         // The frame may have megabytes, and rendering the answer needs the same amount again.
         drop(frame);
         match inbound {
-            Inbound::Reply { number, reply } => return self.replied(number, reply).await,
+            Inbound::Reply { number, reply } => {
+                if let Reply::Wreck(wreck) = &reply {
+                    self.with.env.events.frame_error(self.epoch, wreck.fault().into(), "an answer that cannot be read");
+                }
+                return self.replied(number, reply).await;
+            }
             Inbound::Unmatched { what } => self.with.env.events.reply_unmatched(self.epoch, Stray::NoId, &what),
             Inbound::Event(EditorEvent::ToolsChanged) => {
                 let permit = self.with.addresses.mailboxes.bridge.permit(0).await;

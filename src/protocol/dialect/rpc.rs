@@ -150,9 +150,9 @@ pub(super) fn decode_with(
     match number {
         Some(number) => Ok(Inbound::Reply { number, reply }),
         None if matches!(reply, Reply::Wreck(_)) && id.is_none() => Err(fault),
-        None => Ok(Inbound::Unmatched {
-            what: loggable(&format!("a reply to id {}", id.map_or("null", RawValue::get))),
-        }),
+        None => {
+            Ok(Inbound::Unmatched { what: loggable(&format!("a reply to id {}", id.map_or("null", RawValue::get))) })
+        }
     }
 }
 

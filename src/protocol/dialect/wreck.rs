@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-use super::{AnswerBody, EditorAnswer};
+use super::{AnswerBody, BadMessage, EditorAnswer};
 use crate::protocol::jsonrpc::spans::{Found, find, is_named, members};
 
 /// A reply that is not JSON, or not UTF-8. Its frame was whole, so it costs nothing but itself.
@@ -32,6 +32,15 @@ impl Wreck {
         Self { part: WreckPart::Message, bytes: Bytes::copy_from_slice(frame) }
     }
 
+    /// What is wrong with it, as a count and a log name it.
+    pub fn fault(&self) -> BadMessage {
+        match std::str::from_utf8(&self.bytes) {
+            Err(_) => BadMessage::NotUtf8,
+            Ok(_) if json(&self.bytes).is_some() => BadMessage::NotAMessage("of another form"),
+            Ok(_) => BadMessage::NotJson,
+        }
+    }
+
     /// Makes the wreck of a result.
     pub(super) fn of_result(bytes: &[u8]) -> Self {
         Self { part: WreckPart::Result, bytes: Bytes::copy_from_slice(bytes) }
@@ -46,11 +55,12 @@ impl Wreck {
     /// read. `blocks`: the content blocks that could be read.
     pub(super) fn answer(self, failed: Option<bool>, blocks: Vec<Box<RawValue>>) -> EditorAnswer {
         let failed = failed.filter(|_| self.part == WreckPart::Result);
-        let is_text = std::str::from_utf8(&self.bytes).is_ok();
-        let fault = match is_text {
-            false => "has bytes that are not UTF-8",
-            true if json(&self.bytes).is_some() => "is not of the form that this package's results have",
-            true => "is not valid JSON",
+        let fault = self.fault();
+        let is_text = fault != BadMessage::NotUtf8;
+        let fault = match fault {
+            BadMessage::NotUtf8 => "has bytes that are not UTF-8",
+            BadMessage::NotAMessage(_) => "is not of the form that this package's results have",
+            BadMessage::NotJson => "is not valid JSON",
         };
         let told = match (self.part, failed) {
             (WreckPart::Result, Some(false)) => format!("Executed, and the tool succeeded, but its result {fault}"),
@@ -79,9 +89,7 @@ impl Wreck {
 pub(super) fn says_failure(result: &[u8], names: &[&str], any_case: bool) -> Option<bool> {
     let Some(mut members) = members(result) else { return Some(false) };
     let is_it = |written: &[u8]| {
-        names.iter().any(|name| {
-            is_named(written, name) || any_case && written.eq_ignore_ascii_case(name.as_bytes())
-        })
+        names.iter().any(|name| is_named(written, name) || any_case && written.eq_ignore_ascii_case(name.as_bytes()))
     };
     let failed = members.any(|(written, value)| is_it(written) && value == b"false");
     if failed || members.by_ref().last().is_none() && members.is_whole() { Some(failed) } else { None }

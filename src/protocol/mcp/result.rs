@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::limits::{
-    CLIENT_MESSAGE_MAX_BYTES, JSON_DEPTH_MAX, REQUEST_ID_MAX_BYTES, RESPONSE_ENVELOPE_MAX_BYTES, RESULT_INLINE_MAX_BYTES,
+    CLIENT_MESSAGE_MAX_BYTES, JSON_DEPTH_MAX, REQUEST_ID_MAX_BYTES, RESPONSE_ENVELOPE_MAX_BYTES,
+    RESULT_INLINE_MAX_BYTES,
 };
 use crate::protocol::dialect::{AnswerBody, EditorAnswer};
 use crate::protocol::jsonrpc;

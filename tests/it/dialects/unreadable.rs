@@ -49,7 +49,8 @@ fn answered_once(stage: &mut Stage, dialect: &Dialect, kind: &str) {
         };
         assert!(shown, "{what}: {}", answer.0);
         let is_deep = kind.parse::<usize>().is_ok();
-        let says = dialect.name == "turbokettle" || matches!(kind, "number" | "surrogate") || text.starts_with("Executed");
+        let says =
+            dialect.name == "turbokettle" || matches!(kind, "number" | "surrogate") || text.starts_with("Executed");
         assert!(says && (is_deep || !text.contains("levels deep")), "{what}: {}", answer.0);
     }
     assert_eq!(stage.room.runs(&key), 1, "{what}");

@@ -3,8 +3,8 @@
 
 use bytes::BytesMut;
 
-use crate::odd;
 use crate::limits::{BIG_MAX_BYTES, HTTP_HEAD_MAX_BYTES};
+use crate::odd;
 
 /// The parts of a request's head that the listener reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

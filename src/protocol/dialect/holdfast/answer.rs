@@ -4,8 +4,8 @@ use std::str::FromStr as _;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::super::rpc::{self, loggable, readable};
 use super::super::wreck::{self, Wreck};

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::{
-    AnswerBody, BadMessage, Dialect, EditorTool, EncodeError, FileState, Hello, Inbound, ListStep, Order, PackageTool,
+    AnswerBody, Dialect, EditorTool, EncodeError, FileState, Hello, Inbound, ListStep, Order, PackageTool,
     PreparedCall, ProjectFacts, ProjectFiles, Recovery, Reply, Secret, Sending, ToolListing, Unreadable, WireId,
 };
 use super::Turbokettle;

@@ -1,8 +1,8 @@
 //! Encodes orders into frames, and decodes frames into replies and events.
 
 use bytes::Bytes;
-use serde_json::value::RawValue;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::super::rpc::{self, loggable, quoted, readable};
 use super::super::{

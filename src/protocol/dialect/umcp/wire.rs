@@ -8,7 +8,9 @@ use serde_json::value::RawValue;
 
 use super::super::rpc::{self, loggable, quoted};
 use super::super::uloop::tools;
-use super::super::uloop::wire::{LIST_METHODS, NO_GREETING, is_greeting, notified, read_error, timed_out, unknown_method};
+use super::super::uloop::wire::{
+    LIST_METHODS, NO_GREETING, is_greeting, notified, read_error, timed_out, unknown_method,
+};
 use super::super::{
     BadGreeting, BadMessage, EditorEvent, EncodeError, Greeted, Hello, Inbound, ListStep, Met, Order, Reply, WireId,
 };
