@@ -181,10 +181,6 @@ impl Bridge {
         }
         let past = Past::Connected { recently_lost, cut_off: end.cut_off };
         let mut absence = Absence { cause: end.cause, past, ..Absence::UNKNOWN };
-        if let Some(before) = link.peer.useless {
-            absence.useless = before;
-            absence.count_useless();
-        }
         match link.unproven {
             // Surveys at once: the files show what happened, and a short reload may already be over.
             None if link.steady && end.cause != Cause::Reloading => return self.go(Place::Seeking(absence)),

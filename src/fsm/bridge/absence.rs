@@ -3,7 +3,7 @@
 use super::alphabet::{ConnectFailure, Effect, Evidence, Sign, Timer};
 use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::{Machine, Outbox};
-use crate::limits::{LIKELY_AFTER_CRASH, RETRY_FIRST, RETRY_UNLIKELY_MAX, USELESS_LINKS_FREE};
+use crate::limits::{LIKELY_AFTER_CRASH, RETRY_FIRST, RETRY_UNLIKELY_MAX};
 use crate::protocol::dialect::{Activity, PushEvent};
 
 /// Above this number, further attempts do not change the delay.
@@ -12,9 +12,6 @@ const _: () = assert!(
     RETRY_FIRST.as_millis() << ATTEMPT_CAP >= RETRY_UNLIKELY_MAX.as_millis(),
     "the delay stops rising below its limit"
 );
-
-/// Above this number, further useless connections do not change the delay.
-const USELESS_CAP: u8 = USELESS_LINKS_FREE + ATTEMPT_CAP;
 
 /// What is known about an editor that is not connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,8 +27,6 @@ pub(super) struct Absence {
     pub(super) greeting_dropped: bool,
     /// The number of failed rounds of dialling, up to `ATTEMPT_CAP`.
     pub(super) attempt: u8,
-    /// The number of connections in a row that were accepted and then of no use, up to `USELESS_CAP`.
-    pub(super) useless: u8,
 }
 
 /// What was seen of the editor before.
@@ -113,7 +108,6 @@ impl Absence {
         evidence: false,
         greeting_dropped: false,
         attempt: 0,
-        useless: 0,
     };
 
     pub(super) fn availability(self, likely: bool) -> Availability {
@@ -144,26 +138,6 @@ impl Absence {
     /// Counts a failed round.
     pub(super) fn count_attempt(&mut self) {
         self.attempt = (self.attempt + 1).min(ATTEMPT_CAP);
-    }
-
-    /// Counts a connection that was accepted and of no use.
-    pub(super) fn count_useless(&mut self) {
-        self.useless = (self.useless + 1).min(USELESS_CAP);
-    }
-
-    /// Whether connections are accepted and of no use again and again, so that the pauses between them grow.
-    pub(super) fn circles(self) -> bool {
-        self.useless > USELESS_LINKS_FREE
-    }
-
-    /// Returns the order for the pause before the next dial. An editor that accepts connections again and again for nothing is not
-    /// dialled as often as one that is likely to return.
-    pub(super) fn retry(self) -> Effect {
-        let over = self.useless.saturating_sub(USELESS_LINKS_FREE);
-        match self.likely() {
-            true if self.circles() => Effect::Retry { attempt: over, likely: false },
-            likely => Effect::Retry { attempt: self.attempt.max(over), likely },
-        }
     }
 
     /// Handles a hint. A hint may name the cause of an absence whose cause is unknown, or shorten the wait. It does not decide

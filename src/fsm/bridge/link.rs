@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::absence::Absence;
 use super::alphabet::{Disconnect, Effect, State, Timer};
 use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::{Machine, Outbox, Outcome};
@@ -19,9 +18,6 @@ pub(super) struct Peer {
     pub(super) in_flight: u8,
     /// The longest time that any call in flight may run before its client is answered "still running".
     running_max: Duration,
-    /// The number of connections before this one, in a row, that were of no use; `None` once this one was: it answered a call, or
-    /// lasted.
-    pub(super) useless: Option<u8>,
 }
 
 /// A greeted connection.
@@ -107,10 +103,6 @@ impl Peer {
 
     /// Removes a call that has ended. When no call is left, its running time must not apply to the next call.
     pub(super) fn end_call(&mut self) {
-        if !self.running_max.is_zero() {
-            // A call that was sent, and not only ordered, has ended.
-            self.useless = None;
-        }
         self.in_flight = self.in_flight.saturating_sub(1);
         if self.in_flight == 0 {
             self.running_max = Duration::ZERO;
@@ -138,10 +130,9 @@ impl Owed {
 
 impl Up {
     /// Returns a new connection. It asks the ledger for waiting calls as soon as it has a tool list.
-    pub(super) fn new(target: u8, before: Absence, window: u8, heartbeat: bool) -> Self {
-        let (running_max, useless) = (Duration::ZERO, Some(before.useless));
-        let peer = Peer { target, heartbeat, in_flight: 0, running_max, useless };
-        let link = Link { peer, listing: false, steady: false, unproven: Some(before.attempt) };
+    pub(super) fn new(target: u8, attempt: u8, window: u8, heartbeat: bool) -> Self {
+        let peer = Peer { target, heartbeat, in_flight: 0, running_max: Duration::ZERO };
+        let link = Link { peer, listing: false, steady: false, unproven: Some(attempt) };
         let window = window.clamp(1, WINDOW_MAX);
         Self { link, window, list_wanted: false, calls_waiting: true, announced: None }
     }

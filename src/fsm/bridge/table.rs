@@ -36,7 +36,7 @@ impl Machine for Bridge {
             }
             Place::Dialing(_, round) => out.order(Effect::Dial { target: round.target }),
             Place::BackingOff(absence) => {
-                out.order(absence.retry());
+                out.order(Effect::Retry { attempt: absence.attempt, likely: absence.likely() });
             }
             Place::Stalled(_) => out.order(Effect::KeepPlaces),
             Place::Leaving(..) => {
@@ -156,18 +156,16 @@ impl Machine for Bridge {
 
             // ---- greeting ----
             (Place::Greeting(absence, round), Event::Greeted { window, heartbeat }) => {
-                let up = Up::new(round.target, *absence, window, heartbeat);
+                let up = Up::new(round.target, absence.attempt, window, heartbeat);
                 self.go(Place::Ready(up))
             }
             (Place::Greeting(absence, round), Event::GreetingRefused | Event::Disconnected(Disconnect::Protocol)) => {
                 out.order(Effect::HangUp(Loss::Protocol));
-                absence.count_useless();
                 let (absence, round) = (*absence, round.failed(ConnectFailure::WrongPeer));
                 self.dial(absence, round)
             }
             (Place::Greeting(absence, round), Event::Disconnected(Disconnect::Eof | Disconnect::Reset)) => {
                 out.order(Effect::HangUp(Loss::Disconnect));
-                absence.count_useless();
                 let absence = Absence { greeting_dropped: true, ..*absence };
                 let round = round.failed(ConnectFailure::Refused);
                 self.dial(absence, round)
@@ -201,9 +199,6 @@ impl Machine for Bridge {
                 if absence.cause == Cause::Reloading && absence.likely() =>
             {
                 out.ignore("it is dialled ten times a second as it is, and its listener may still be closing")
-            }
-            (Place::BackingOff(absence), Event::CallsWaiting) if absence.circles() => {
-                out.ignore("the last connections were of no use: the pause stands")
             }
             (Place::BackingOff(_), Event::CallsWaiting | Event::NewsArrived) => {
                 out.order(Effect::ShortenRetry);
@@ -381,7 +376,6 @@ impl Machine for Bridge {
                 Event::Elapsed(Timer::Liveness),
             ) => {
                 link.steady = true;
-                link.peer.useless = None;
                 link.peer.check(out)
             }
             (

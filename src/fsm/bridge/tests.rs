@@ -1,8 +1,6 @@
 use super::*;
 use crate::fsm::Driver;
-use crate::limits::{
-    GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY, SILENCE_MAX, USELESS_LINKS_FREE, WINDOW_MAX,
-};
+use crate::limits::{GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY, SILENCE_MAX, WINDOW_MAX};
 
 const NOTHING: Evidence = Evidence { editor: Sign::Unknown, activity: None, announces: Some(true) };
 const ALIVE: Evidence = Evidence { editor: Sign::Alive, activity: None, announces: Some(true) };
@@ -380,43 +378,6 @@ fn ready_disconnected_again_and_again_without_a_list_gets_slower() {
         assert!(out.effects.iter().any(|effect| matches!(effect, Effect::Retry { attempt, .. } if *attempt == round)));
         it.feed(&Event::Elapsed(Timer::Retry));
     }
-}
-
-#[test]
-fn an_editor_that_takes_connections_for_nothing_is_dialled_ever_more_rarely_until_it_answers_a_call() {
-    let mut it = new(&[Event::Wanted]);
-    let mut paces = Vec::new();
-    let round = |it: &mut Driver<Bridge>, between: &[Event]| {
-        for event in [offered(1, ALIVE), CHECKED] {
-            it.feed(&event);
-        }
-        let mut last = Vec::new();
-        for event in between.iter().chain(&[EOF]) {
-            last = it.feed(event).effects;
-        }
-        let pace = last.iter().find_map(|effect| match effect {
-            Effect::Retry { attempt, likely } => Some((*attempt, *likely)),
-            _ => None,
-        });
-        assert!(
-            it.state() != State::BackingOff
-                || it.feed(&Event::Elapsed(Timer::Retry)).effects.contains(&Effect::AskTargets)
-        );
-        pace
-    };
-    let greeted = [Event::Greeted { window: 1, heartbeat: false }, Event::ListWanted, Event::ListAnswered, CALL_DONE];
-    // Some end in the greeting, some after a list; none answers a call.
-    for nth in 0..USELESS_LINKS_FREE + 4 {
-        paces.extend(round(&mut it, if nth % 2 == 0 { &greeted } else { &[] }));
-    }
-    let (fast, slow) = paces.split_at(usize::from(USELESS_LINKS_FREE));
-    assert!(fast.iter().all(|(_, likely)| *likely), "{paces:?}");
-    assert_eq!(slow, [(1, false), (2, false), (3, false), (4, false)]);
-    let answered: Vec<Event> = greeted
-        .into_iter()
-        .chain([Event::CallsWaiting, Event::CallSent { running_max: Duration::from_secs(9) }, CALL_DONE])
-        .collect();
-    assert_eq!(round(&mut it, &answered), Some((1, true)), "one that answered a call was of use");
 }
 
 #[test]

@@ -337,7 +337,46 @@ fn an_answer_for_other_calls_or_of_another_journal_says_nothing() {
     let other = JournalKey { journal: "f".repeat(32), ..key("a", 1) };
     assert!(Holdfast.read_outcomes(reply(body), &[other]).is_err());
     let strange = body.replace("notRun", "vanished");
-    assert!(Holdfast.read_outcomes(reply(&strange), &[key("a", 1)]).is_err());
+    assert!(matches!(
+        Holdfast.read_outcomes(reply(&strange), &[key("a", 1)]).as_deref(),
+        Ok([JournalOutcome::Unreadable])
+    ));
+}
+
+#[test]
+fn an_outcome_that_cannot_be_read_costs_no_other_one_its_meaning_and_a_torn_list_proves_nothing() {
+    let read = |broken: &str| {
+        let body = format!(
+            r#"{{"id":"holdfast.1","result":{{"nonce":"00112233445566778899aabbccddeeff","outcomes":[{{"callId":"a","status":"done",
+            "result":{{"isError":false,"value":{broken}}}}},{{"callId":"b","status":"notRun","reason":"sealed"}}]}}}}"#
+        );
+        Holdfast.read_outcomes(reply(&body), &[key("a", 1), key("b", 2)])
+    };
+    for broken in ["NaN", "\"a\u{1}\"", &("[".repeat(500) + &"]".repeat(500))] {
+        let outcomes = read(broken).unwrap();
+        assert!(matches!(outcomes.as_slice(), [JournalOutcome::Ended(_), JournalOutcome::NotRun { sealed: true }]));
+    }
+    // A tool that writes JSON by itself could say of other calls what it wants.
+    let forged = r#"1}},{"callId":"b","status":"done","result":{"isError":false,"value":2"#;
+    for torn in ["[", "\"", forged] {
+        assert!(matches!(read(torn), Err(BadOutcomes::Malformed(_) | BadOutcomes::OtherCalls)), "{torn}");
+    }
+}
+
+#[test]
+fn a_result_that_cannot_be_read_is_a_success_only_if_the_editor_says_so() {
+    let read = |result: &str| {
+        let body = format!(r#"{{"id":"holdfast.1","result":{result}}}"#);
+        Holdfast.read_answer(reply(&body))
+    };
+    let ok = read(r#"{"isError":false,"value":NaN,"content":[{"type":"text","text":"t"},NaN]}"#);
+    assert!(matches!(&ok.body, AnswerBody::Wreck { blocks, .. } if blocks.len() == 1) && !ok.is_error);
+    assert!(!read(r#"{"isError":false,"value":1,"durationMs":0,5}"#).is_error);
+    for unsure in
+        [r#"{"isError":true,"value":NaN}"#, r#"{"value":NaN}"#, r#"{"isError":false,"isError":true,"value":1}"#, "NaN"]
+    {
+        assert!(read(unsure).is_error, "{unsure}");
+    }
 }
 
 #[test]

@@ -76,6 +76,8 @@ pub(super) fn decode(line: &[u8]) -> Result<Inbound, BadMessage> {
 fn salvaged(line: &[u8]) -> Option<Inbound> {
     let [id, ok, data, error] = wreck::parts(line, ["id", "ok", "data", "error"]).values;
     let number = rpc::own_number(id.and_then(wreck::json)?)?;
+    // Without any member of a reply it is a request of ours, sent back.
+    ok.or(data).or(error)?;
     let text = |part: Option<&[u8]>| {
         let text = std::str::from_utf8(part?).ok()?;
         serde_json::from_str::<Option<String>>(&schema::escaped(text)).ok().map(Option::unwrap_or_default)
