@@ -8,9 +8,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::{
-    AnswerBody, Credentials, Dialect, EditorEvent, EditorState, EditorTool, Expected, FileState, Greeted, Hello,
-    Inbound, JournalKey, JournalOutcome, LeaveReason, ListStep, Met, Order, PreparedCall, ProjectFiles, PushEvent,
-    Recovery, Refusal, Reply, Secret, Sending, WireId,
+    AnswerBody, BadOutcomes, Credentials, Dialect, EditorEvent, EditorState, EditorTool, Expected, FileState, Greeted,
+    Hello, Inbound, JournalKey, JournalOutcome, LeaveReason, ListStep, Met, Order, PreparedCall, ProjectFiles,
+    PushEvent, Recovery, Refusal, Reply, Secret, Sending, WireId,
 };
 use super::Holdfast;
 use crate::protocol::dialect::tests::Vector;

@@ -83,6 +83,8 @@ fn salvaged(line: &[u8]) -> Option<Inbound> {
         serde_json::from_str::<Option<String>>(&schema::escaped(text)).ok().map(Option::unwrap_or_default)
     };
     let reply = match (ok, text(data), text(error)) {
+        // It is JSON, and only not a reply of this package.
+        _ if wreck::json(line).is_some() => Reply::Wreck(Wreck::of_message(line)),
         (Some(b"true"), Some(data), _) => Reply::Result(RawValue::from_string(quoted(&data)).ok()?),
         (Some(b"false"), _, Some(error)) => Reply::Error(read_error(&error)),
         (Some(b"true"), None, _) => Reply::Wreck(Wreck::of_result(data.unwrap_or(line))),
