@@ -295,6 +295,10 @@ pub const RETRY_FIRST: Duration = Duration::from_millis(50);
 pub const RETRY_LIKELY_MAX: Duration = Duration::from_millis(100);
 /// Longest delay, before jitter, while nothing shows that an editor will come.
 pub const RETRY_UNLIKELY_MAX: Duration = Duration::from_secs(5);
+/// Connections in a row that the editor accepted and that were of no use (no answer to a call, and shorter than
+/// [`LIVENESS_EVERY`]) before the pauses between them grow to [`RETRY_UNLIKELY_MAX`]. An editor that reloads has some: its
+/// listener accepts until it is closed, and its bridge answers nothing until it has started.
+pub const USELESS_LINKS_FREE: u8 = 5;
 /// Jitter: the largest random change of a delay, as a share of it, either way.
 pub const RETRY_JITTER: f64 = 0.2;
 /// Shortest time between a dial and the next dial that a hint may bring forward: many hints must not cause as many dials.

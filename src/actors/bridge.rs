@@ -21,7 +21,8 @@ use crate::core::exchange::Order;
 use crate::core::link::EditorIdentity;
 use crate::fsm::bridge::{ConnectFailure, Event, Timer};
 use crate::fsm::cause::{Loss, Return};
-use crate::fsm::{retry, session as session_machine};
+use crate::fsm::retry::{self, Useless};
+use crate::fsm::session as session_machine;
 use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, RETRY_UNLIKELY_MAX};
 use crate::platform::host::Liveness;
 use crate::protocol::dialect::Recovery;
@@ -51,6 +52,8 @@ pub struct State {
     /// Targets that were dialled and belong to another program, with the failure and the time at which it was found.
     refused: Vec<(Target, ConnectFailure, Instant)>,
     last_dial: Option<Instant>,
+    /// Connections that were of no use: the pauses between them grow.
+    useless: Useless,
     /// The result files that probes look for. Each file belongs to one attempt to send a call.
     probing: BTreeSet<String>,
 }
@@ -82,6 +85,7 @@ impl Actor for BridgeActor {
             project: self.with.link.view.borrow().target.as_ref().map(|target| target.project.clone()),
             refused: Vec::new(),
             last_dial: None,
+            useless: Useless::default(),
             probing: BTreeSet::new(),
         })
     }
@@ -236,6 +240,7 @@ impl BridgeActor {
         let mut next = Some((event, step));
         while let Some((event, step)) = next.take() {
             self.with.env.events.stepped(&step.out, step.before, &event);
+            state.useless.note(&event);
             for command in step.commands {
                 if let Some(failed) = self.command(state, &event, command) {
                     next = Some((failed, state.core.feed(failed, &mut &*self.with.calls.shared)));
@@ -276,6 +281,7 @@ impl BridgeActor {
             Command::CheckEditor => self.check_editor(state),
             Command::AwaitClients => self.await_clients(state),
             Command::Retry { attempt, likely } => {
+                let (attempt, likely) = state.useless.paced(attempt, likely);
                 let delay = retry::delay(u32::from(attempt), likely, self.with.env.random_fraction());
                 self.with.env.events.backing_off(delay);
                 state.timers.arm(Timer::Retry, delay);
@@ -298,6 +304,10 @@ impl BridgeActor {
     }
 
     fn shorten_wait(&self, state: &mut State, because: &Event) {
+        if *because == Event::CallsWaiting && state.useless.circles() {
+            // Calls that are held again by each connection would cut every pause short.
+            return;
+        }
         let since = state.last_dial.map_or(HINT_DIAL_SPACING, |dial| dial.elapsed());
         if state.timers.bring_forward(Timer::Retry, HINT_DIAL_SPACING.saturating_sub(since)) {
             self.with.env.events.wait_cut_short(because);

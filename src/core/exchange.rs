@@ -11,7 +11,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -130,6 +130,8 @@ pub enum Outcome {
     Interrupted,
     /// The journal has no record of the call.
     Forgotten,
+    /// The journal's record of the call cannot be read, although it was asked for alone.
+    Unreadable,
 }
 
 /// Why a call is not sent.
@@ -164,12 +166,25 @@ pub struct Exchange {
     orders: VecDeque<Order>,
     /// The messages that are not answered, by message number.
     open: BTreeMap<u64, Answers>,
+    /// Open calls, one of which a message that could not be read may have answered. The journal is asked for them too.
+    doubted: BTreeSet<CallId>,
+    /// The calls that the journal was asked for alone, since its answer about several could not be read; `None`: it is asked for
+    /// all at once. Each is asked for once, so that one record that cannot be read costs no other call its outcome.
+    alone: Option<BTreeSet<CallId>>,
 }
 
 impl Exchange {
     /// Returns the exchange of a connection on which nothing was sent.
     pub fn new(epoch: Epoch) -> Self {
-        Self { epoch, places: Places::Kept, met: None, orders: VecDeque::new(), open: BTreeMap::new() }
+        Self {
+            epoch,
+            places: Places::Kept,
+            met: None,
+            orders: VecDeque::new(),
+            open: BTreeMap::new(),
+            doubted: BTreeSet::new(),
+            alone: None,
+        }
     }
 
     /// Returns the connection's epoch.
@@ -287,9 +302,14 @@ impl Exchange {
             Recovery::Journal(key) => Some((call, key)),
             Recovery::None | Recovery::ResultFile { .. } | Recovery::Inferred => None,
         };
-        let sought: Vec<(CallId, JournalKey)> =
-            ledger.recovering().into_iter().filter_map(known).take(OUTCOMES_ASKED_MAX).collect();
+        let doubted = self.doubted.iter().filter_map(|call| Some((*call, ledger.journal_key(*call)?)));
+        let sought = doubted.chain(ledger.recovering().into_iter().filter_map(known));
+        let sought: Vec<(CallId, JournalKey)> = match &mut self.alone {
+            None => sought.take(OUTCOMES_ASKED_MAX).collect(),
+            Some(asked) => sought.filter(|(call, _)| asked.insert(*call)).take(1).collect(),
+        };
         if sought.is_empty() {
+            self.alone = None;
             return (None, settlements);
         }
         let keys = sought.iter().map(|(_, key)| key.clone()).collect();
@@ -395,6 +415,37 @@ impl Exchange {
         counted.next().is_none().then_some(*number)
     }
 
+    /// Handles a whole message that cannot be read and names no request. Returns the number of the request that it answers, if that
+    /// is certain enough: the only open one. A call of an editor with a journal is not answered on such a guess, because the
+    /// journal knows.
+    pub fn unreadable(&mut self) -> Option<u64> {
+        let only = self.only_open();
+        let is_call = |number: &u64| matches!(self.open.get(number), Some(Answers::Call(..)));
+        if self.met.as_ref().is_none_or(|met| met.journal.is_none()) || only.is_some_and(|number| !is_call(&number)) {
+            return only;
+        }
+        let calls = self.open.values().filter_map(|open| match open {
+            Answers::Call(call, _) => Some(*call),
+            _ => None,
+        });
+        self.doubted.extend(calls);
+        None
+    }
+
+    /// Ends the doubt about a call: the journal knows its state. If it `has_ended` there, its answer on this connection was lost:
+    /// then the call is no longer open, and what follows its answer is returned.
+    pub fn resolve_doubt(&mut self, call: CallId, has_ended: bool) -> Option<After> {
+        if !self.doubted.remove(&call) || !has_ended {
+            return None;
+        }
+        let is_it = |open: &Answers| matches!(open, Answers::Call(open, _) if *open == call);
+        let number = self.open.iter().find(|(_, open)| is_it(open)).map(|(number, _)| *number)?;
+        match self.open.remove(&number) {
+            Some(Answers::Call(_, after)) => Some(after),
+            _ => None,
+        }
+    }
+
     /// Whether the greeting is still unanswered.
     pub fn awaits_greeting(&self) -> bool {
         self.awaits(|open| matches!(open, Answers::Greeting))
@@ -457,9 +508,13 @@ impl Exchange {
         Answered { known, settled, hang_up: false }
     }
 
-    /// Handles the answer to a question for outcomes: orders another question if one was wanted in the meantime.
-    pub fn outcomes_told(&mut self, question: &Question) {
-        if question.again {
+    /// Handles the answer to a question for outcomes: orders another question if one was wanted in the meantime, or if calls must
+    /// be asked for alone, because the answer about several was not read.
+    pub fn outcomes_told(&mut self, question: &Question, is_read: bool) {
+        if !is_read && question.sought.len() > 1 {
+            self.alone.get_or_insert_default();
+        }
+        if question.again || self.alone.is_some() {
             self.order(Order::Outcomes);
         }
     }
@@ -479,7 +534,7 @@ pub fn outcome(call: CallId, key: &JournalKey, outcome: Outcome, ledger: &mut Le
         }
         Outcome::NotRun { sealed } => ledger.proven_unrun(call, sealed, now),
         Outcome::Interrupted => ledger.found_interrupted(call, now),
-        Outcome::Forgotten => ledger.forgotten(call, now),
+        Outcome::Forgotten | Outcome::Unreadable => ledger.forgotten(call, now),
     }
 }
 

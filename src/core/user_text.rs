@@ -272,6 +272,21 @@ pub fn unkept(why: &str) -> EditorAnswer {
     EditorAnswer { is_error: true, body: AnswerBody::Text(text) }
 }
 
+/// Returns the answer in place of a refusal that cannot be read, of a call that the editor's journal says did not run.
+pub fn refused_unread() -> EditorAnswer {
+    let text = "Not executed: Unity refused the call, with a message that cannot be read. Nothing of it ran; Unity's console may say \
+                why.";
+    EditorAnswer { is_error: true, body: AnswerBody::Text(text.to_owned()) }
+}
+
+/// Returns the answer in place of one that cannot be read, neither as it was sent nor in the editor's journal.
+pub fn unread() -> EditorAnswer {
+    let text = "Unity answered, but neither its answer nor its journal's copy of it can be read: whether the tool ran to its end and \
+                succeeded is not known. Look at what it did before you call it again. The fix is in the tool: it must return what \
+                JSON can hold.";
+    EditorAnswer { is_error: true, body: AnswerBody::Text(text.to_owned()) }
+}
+
 /// Returns what `holdfast_result` says about a call id that it does not know.
 pub fn no_such_call(call: CallId, audience: Audience) -> String {
     let why = match audience {

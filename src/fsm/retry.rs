@@ -16,7 +16,8 @@ use std::time::Duration;
 use backoff::ExponentialBackoffBuilder;
 use backoff::backoff::Backoff;
 
-use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_LIKELY_MAX, RETRY_UNLIKELY_MAX};
+use super::bridge::{Event, Timer};
+use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_LIKELY_MAX, RETRY_UNLIKELY_MAX, USELESS_LINKS_FREE};
 
 /// Returns how long to wait before the next attempt.
 ///
@@ -43,11 +44,84 @@ pub fn delay(attempt: u32, likely: bool, random: f64) -> Duration {
     growth.current_interval.mul_f64(1.0 + RETRY_JITTER * (2.0 * random - 1.0))
 }
 
+/// Counts connections in a row that the editor accepted and that were of no use: that ended before a call was answered on them, and
+/// before they lasted for [`LIVENESS_EVERY`](crate::limits::LIVENESS_EVERY). Otherwise an editor that drops every connection would
+/// be dialled ten times a second for ever, because it is alive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Useless {
+    in_a_row: u8,
+    /// Whether there is a connection that was not of use so far.
+    open: bool,
+    /// Whether a call was sent on it.
+    called: bool,
+}
+
+impl Useless {
+    /// Takes note of an event of the bridge.
+    pub fn note(&mut self, event: &Event) {
+        match event {
+            Event::Connected { .. } => (self.open, self.called) = (true, false),
+            Event::CallSent { .. } => self.called = true,
+            Event::WorkFinished { .. } if self.called => *self = Self::default(),
+            Event::Elapsed(Timer::Liveness) | Event::ProjectChanged => *self = Self::default(),
+            Event::Disconnected(_) | Event::GreetingRefused if self.open => {
+                self.in_a_row = self.in_a_row.saturating_add(1);
+                self.open = false;
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether there are so many that the pauses grow.
+    pub fn circles(self) -> bool {
+        self.in_a_row > USELESS_LINKS_FREE
+    }
+
+    /// Returns the attempt and the likelihood for [`delay`], given those without this count.
+    pub fn paced(self, attempt: u8, likely: bool) -> (u8, bool) {
+        let over = self.in_a_row.saturating_sub(USELESS_LINKS_FREE);
+        match likely {
+            true if self.circles() => (over, false),
+            likely => (attempt.max(over), likely),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::fsm::bridge::Disconnect;
+
+    #[test]
+    fn an_editor_that_takes_connections_for_nothing_is_dialled_ever_more_rarely_until_it_answers_a_call() {
+        let end = Event::Disconnected(Disconnect::Eof);
+        let connected = Event::Connected { checked: true };
+        let mut useless = Useless::default();
+        let mut lost = |between: &[Event]| {
+            for event in [connected].iter().chain(between).chain([&end]) {
+                useless.note(event);
+            }
+            useless.paced(1, true)
+        };
+        let free = Event::WorkFinished { more: false };
+        // Some end in the greeting, some after a tool list and a look for calls; none answers a call.
+        let useless_ones: [&[Event]; 3] = [&[], &[Event::GreetingRefused], &[Event::ListAnswered, free]];
+        for nth in 0..usize::from(USELESS_LINKS_FREE) {
+            assert_eq!(lost(useless_ones[nth % 3]), (1, true));
+        }
+        for nth in 1..200 {
+            assert_eq!(lost(useless_ones[usize::from(nth) % 3]), (nth, false));
+        }
+        let sent = Event::CallSent { running_max: Duration::ZERO };
+        assert_eq!(lost(&[sent, free]), (1, true), "it answered a call");
+        for _ in 0..=USELESS_LINKS_FREE {
+            lost(&[]);
+        }
+        assert_eq!(lost(&[Event::Elapsed(Timer::Liveness)]), (1, true), "it lasted");
+        assert_eq!(useless, Useless::default(), "what ended of use is not counted");
+    }
 
     fn millis(likely: bool) -> Vec<u128> {
         (0..9).map(|attempt| delay(attempt, likely, 0.5).as_millis()).collect()

@@ -11,6 +11,7 @@ mod id;
 mod parse;
 mod quote;
 mod scan;
+pub mod spans;
 mod text;
 mod write;
 

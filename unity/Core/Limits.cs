@@ -9,6 +9,16 @@ namespace Holdfast
         /// <summary>Maximum nesting of JSON: the same as the gateway's. The stack could take much more.</summary>
         public const int JsonDepth = 128;
 
+        /// <summary>
+        /// Maximum nesting of a tool's result. Answers, and the journal's copies of them, add some levels, and many readers of JSON take
+        /// no more than <see cref="JsonDepth"/>. Writing a value is recursive: a long linked list would end the editor with a stack
+        /// overflow.
+        /// </summary>
+        public const int ResultDepth = 100;
+
+        /// <summary>Maximum nesting of a result inside another one: of a call in a batch, or of C# code that was run.</summary>
+        public const int InnerResultDepth = ResultDepth - 10;
+
         /// <summary>Maximum message from a client that has not proven itself: uLoopMCP's own limit.</summary>
         public const int MessageFromStranger = Mib;
 

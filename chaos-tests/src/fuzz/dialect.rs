@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use holdfast::limits::{JSON_DEPTH_MAX, LOG_FIELD_MAX_BYTES, TOOLS_MAX};
 use holdfast::protocol::dialect::{
-    Annotations, Dialect, EditorTool, FileState, ProjectFacts, ProjectFiles, Secret, Unreadable,
+    Annotations, AnswerBody, Dialect, EditorTool, FileState, ProjectFacts, ProjectFiles, Secret, Unreadable, Wreck,
+    WreckPart,
 };
 use holdfast::protocol::dialect::{ListStep, Reply};
 use holdfast::protocol::jsonrpc;
@@ -31,6 +32,17 @@ pub(super) fn object(text: &[u8]) -> Option<Box<RawValue>> {
 
 pub(super) fn check_words(text: &str) {
     assert!(!text.trim().is_empty(), "a sentence says something");
+}
+
+/// Checks the answer to a call from a reply that cannot be read: it says so, and is no success unless the editor has said one.
+pub(super) fn check_wreck(dialect: &dyn Dialect, wreck: &Wreck) {
+    let answer = dialect.read_answer(Reply::Wreck(wreck.clone()));
+    assert!(wreck.part == WreckPart::Result || answer.is_error, "{wreck:?} is no success");
+    match answer.body {
+        AnswerBody::Wreck { says, .. } => check_words(&says),
+        AnswerBody::JsonAndBlocks(json, _) => assert!(String::from_utf8_lossy(&wreck.bytes).contains(json.get())),
+        other => panic!("{wreck:?} became {other:?}"),
+    }
 }
 
 pub(super) fn check_loggable(what: &str) {

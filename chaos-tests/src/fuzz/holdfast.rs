@@ -10,7 +10,7 @@ use holdfast::protocol::ids::CallId;
 use serde_json::Value;
 
 use super::dialect::{
-    check_frame, check_loggable, check_push, check_tools, check_words, facts, json, object, raw, tool,
+    check_frame, check_loggable, check_push, check_tools, check_words, check_wreck, facts, json, object, raw, tool,
 };
 use super::fields;
 
@@ -68,7 +68,7 @@ fn check_reply(reply: Reply, body: &Value) {
         assert_eq!(said, u64::try_from(heartbeat.frame_age.as_millis()).ok(), "the age that was told");
     }
     let refusal = match &reply {
-        Reply::Result(_) => None,
+        Reply::Result(_) | Reply::Wreck(_) => None,
         Reply::Error(error) => {
             check_words(&error.message);
             let ran = body.pointer("/error/data/ran");
@@ -76,6 +76,9 @@ fn check_reply(reply: Reply, body: &Value) {
             error.refusal.as_ref().map(|refused| refused.how)
         }
     };
+    if let Reply::Wreck(wreck) = &reply {
+        return check_wreck(&Holdfast, wreck);
+    }
     let failed = matches!(&reply, Reply::Error(_));
     let answer = Holdfast.read_answer(reply);
     match &answer.body {
@@ -93,6 +96,7 @@ fn check_reply(reply: Reply, body: &Value) {
             let good = said.is_none() || said.as_ref() == Some(&value) || said.as_ref() == result;
             assert!(good, "the value is what the editor wrote");
         }
+        AnswerBody::Wreck { says, .. } => check_words(says),
         AnswerBody::Blocks(blocks) => panic!("no answer of this package is {blocks:?}"),
     }
 }
@@ -155,6 +159,7 @@ pub fn outcomes(result: &[u8]) {
                     JournalOutcome::NotRun { .. } => status == "notRun",
                     JournalOutcome::Interrupted => status == "interrupted",
                     JournalOutcome::Forgotten => status == "forgotten",
+                    JournalOutcome::Unreadable => true,
                 };
                 assert!(good, "{status} became {outcome:?}");
             }

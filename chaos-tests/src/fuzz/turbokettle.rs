@@ -7,7 +7,9 @@ use holdfast::protocol::dialect::{
 use holdfast::protocol::ids::CallId;
 use serde_json::Value;
 
-use super::dialect::{check_frame, check_kept, check_loggable, check_tools, check_words, facts, json, object, tool};
+use super::dialect::{
+    check_frame, check_kept, check_loggable, check_tools, check_words, check_wreck, facts, json, object, tool,
+};
 use super::fields;
 
 /// Decodes a line of the editor.
@@ -40,6 +42,9 @@ fn check_reply(reply: Reply, line: &Value) {
         }
     }
     let [reply] = said;
+    if let Reply::Wreck(wreck) = &reply {
+        return check_wreck(&Turbokettle, wreck);
+    }
     assert_eq!(matches!(&reply, Reply::Result(_)), ok);
     let refused = matches!(&reply, Reply::Error(error) if error.refusal.is_some());
     let answer = Turbokettle.read_answer(reply);

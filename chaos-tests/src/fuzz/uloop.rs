@@ -9,7 +9,8 @@ use holdfast::protocol::ids::CallId;
 use serde_json::Value;
 
 use super::dialect::{
-    check_frame, check_kept, check_loggable, check_push, check_tools, check_words, facts, json, object, tool,
+    check_frame, check_kept, check_loggable, check_push, check_tools, check_words, check_wreck, facts, json, object,
+    tool,
 };
 use super::fields;
 
@@ -31,6 +32,7 @@ pub(super) fn check_reply(dialect: &dyn Dialect, reply: Reply, body: &Value) {
         Reply::Error(error) => {
             check_words(&error.message);
         }
+        Reply::Wreck(wreck) => return check_wreck(dialect, wreck),
     }
     let said = if let Reply::Result(result) = &reply { Some(result.get().to_owned()) } else { None };
     let answer = dialect.read_answer(reply);
@@ -103,7 +105,7 @@ pub fn result_file(bytes: &[u8]) {
             let whole = json(bytes).is_some_and(|value| value.is_object());
             assert!(!whole, "a whole object is a result");
         }
-        Some(Reply::Error(error)) => panic!("a file is no error: {error:?}"),
+        Some(reply @ (Reply::Error(_) | Reply::Wreck(_))) => panic!("a file is a result: {reply:?}"),
         Some(Reply::Result(result)) => {
             let text = std::str::from_utf8(bytes).expect("a result is text");
             if text.contains("ProjectRoot") {

@@ -12,6 +12,7 @@ use super::config::{FakeDialect, FakeUnityConfig};
 use super::events::{Event, Stats};
 use super::face::Face;
 use super::model::Editor;
+use super::odd::Odd;
 use super::runtime::Runtime;
 use super::work::{NextPort, Order};
 use super::{holdfast, tools, turbokettle, uloop, unity_mcp};
@@ -209,6 +210,11 @@ impl FakeUnity {
     /// Discards the next answer of a tool: the tool runs, but its answer is not sent.
     pub fn lose_answer(&self) {
         self.editor.state().loses_answer = true;
+    }
+
+    /// Makes the next result of a tool an odd one: the tool runs, and its result is replaced.
+    pub fn odd(&self, form: Odd) {
+        self.editor.state().odd = Some(form);
     }
 
     /// Lets every running `hold` tool answer.

@@ -67,5 +67,7 @@ pub const PUSH_ATTEMPTS_MAX: usize = 5;
 pub const FILE_BUSY_TRIES: u8 = 5;
 /// Pause before each retry. A gateway closes such a file within a millisecond, a virus scanner within a few.
 pub const FILE_BUSY_WAIT: Duration = Duration::from_millis(20);
+/// Most levels of an odd answer: far more than any reader takes, and a message of a megabyte.
+pub const ODD_LEVELS_MAX: usize = 500_000;
 /// Longest line that the fake editor's process reads from stdin as a command; a longer one is split.
 pub const STEERING_LINE_MAX_BYTES: usize = 4096;

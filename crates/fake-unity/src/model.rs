@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use super::config::FakeUnityConfig;
 use super::events::{Event, Stats};
 use super::json::{Object, quoted};
+use super::odd::Odd;
 use super::project::{ASSEMBLY, OwnFile, Project};
 use super::spec::{Tool, ToolSpec};
 use super::work::{Begun, Done, Order, Work};
@@ -95,6 +96,8 @@ pub(crate) struct State {
     pub(crate) push_connections: usize,
     /// Whether to discard the next answer of a tool instead of sending it.
     pub(crate) loses_answer: bool,
+    /// The form of the next result of a tool; `None`: its own.
+    pub(crate) odd: Option<Odd>,
     runs: BTreeMap<String, u64>,
     peers: BTreeMap<u64, Peer>,
 }
@@ -386,6 +389,11 @@ impl Editor {
     /// Whether to discard the answer that is about to be sent. This clears the flag, so call it once per answer.
     pub(crate) fn loses_answer(&self) -> bool {
         std::mem::take(&mut self.state().loses_answer)
+    }
+
+    /// Returns the result that is sent for this one: itself, or an odd one, if that was ordered. Call it once per answer.
+    pub(crate) fn oddly(&self, result: Object) -> Object {
+        self.state().odd.take().map_or(result, Odd::result)
     }
 
     /// Returns the counters and the state.

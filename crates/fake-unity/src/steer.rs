@@ -13,6 +13,7 @@ use super::config::FakeUnityConfig;
 use super::events::{Event, Stats};
 use super::fake_unity::FakeUnity;
 use super::json::Object;
+use super::odd::Odd;
 use crate::limits::STEERING_LINE_MAX_BYTES;
 
 /// Options of the process that do not concern the editor itself.
@@ -44,7 +45,7 @@ impl Ending {
 }
 
 /// The form and the meaning of every command.
-const USAGE: [(&str, &str); 21] = [
+const USAGE: [(&str, &str); 22] = [
     ("reload MS", "reload the domain; silent for MS milliseconds, then on the same port, if the package keeps it"),
     ("move MS", "the same, then on another port"),
     ("down", "stop the bridge"),
@@ -61,6 +62,7 @@ const USAGE: [(&str, &str); 21] = [
     ("focus on|off", "give the editor focus, or take it"),
     ("import MS", "block the main thread for MS milliseconds"),
     ("lose", "let the next tool run to its end, and lose its answer"),
+    ("odd KIND", "make the next result unreadable: nan, control, number, surrogate, utf8, torn, or a number of levels"),
     ("release", "let every hold answer"),
     ("stats", "print counters and state"),
     ("crash", "end without cleaning up"),
@@ -86,6 +88,7 @@ enum Command {
     Focus(bool),
     Import(Duration),
     Lose,
+    Odd(Odd),
     Release,
     Stats,
     Crash,
@@ -127,6 +130,7 @@ fn parse(line: &str) -> Result<Command, String> {
         "focus" => (Command::Focus(switch()?), true),
         "import" => (Command::Import(ms()?), true),
         "lose" => (Command::Lose, false),
+        "odd" => (Command::Odd(argument.and_then(|kind| kind.parse().ok()).ok_or_else(usage)?), true),
         "release" => (Command::Release, false),
         "stats" => (Command::Stats, false),
         "crash" => (Command::Crash, false),
@@ -254,6 +258,10 @@ async fn carry_out(unity: &FakeUnity, command: Command) -> Result<(), String> {
             unity.lose_answer();
             Ok(())
         }
+        Command::Odd(form) => {
+            unity.odd(form);
+            Ok(())
+        }
         Command::Release => {
             unity.release();
             Ok(())
@@ -345,7 +353,12 @@ mod tests {
     #[test]
     fn every_form_of_the_usage_is_a_command() {
         for (form, _) in USAGE {
-            let line = form.replace("MS", "250").replace("on|off", "on").replace("TYPE", "X").replace("NAME", "y");
+            let line = form
+                .replace("MS", "250")
+                .replace("on|off", "on")
+                .replace("TYPE", "X")
+                .replace("NAME", "y")
+                .replace("KIND", "140");
             assert!(parse(&line).is_ok(), "{line}");
             assert!(parse(&format!("{line} more")).is_err(), "{line} with one word too many");
         }

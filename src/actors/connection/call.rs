@@ -13,7 +13,8 @@ use crate::fsm::bridge::Disconnect;
 use crate::fsm::cause::Cause;
 use crate::link::Unsent;
 use crate::protocol::dialect::{
-    EncodeError, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refused, Reply, Sending, translated,
+    EditorAnswer, EncodeError, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refusal, Refused, Reply,
+    Sending, translated,
 };
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
@@ -170,9 +171,19 @@ impl Line {
             Reply::Result(result) if after.in_file => {
                 dialect.read_result_file(result.get().as_bytes()).unwrap_or(Reply::Result(result))
             }
-            Reply::Result(_) | Reply::Error(_) => reply,
+            Reply::Result(_) | Reply::Error(_) | Reply::Wreck(_) => reply,
         };
-        let answer = dialect.read_answer(reply);
+        self.give(id, after, refusal, dialect.read_answer(reply))
+    }
+
+    /// Gives an answer to the call that it is for.
+    pub(super) fn give(
+        &self,
+        id: CallId,
+        after: After,
+        refusal: Option<Refusal>,
+        answer: EditorAnswer,
+    ) -> Result<(), Disconnect> {
         let signs = after.signs;
         let answered =
             self.decide(|exchange, ledger, now| exchange.answered((id, after), refusal, answer, ledger, now));
@@ -197,6 +208,6 @@ impl Line {
 pub(super) fn refused(reply: &Reply) -> Option<&Refused> {
     match reply {
         Reply::Error(error) => error.refusal.as_ref(),
-        Reply::Result(_) => None,
+        Reply::Result(_) | Reply::Wreck(_) => None,
     }
 }

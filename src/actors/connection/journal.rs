@@ -4,10 +4,11 @@ use tokio::time::Instant;
 
 use super::Line;
 use super::writing::Wire;
-use crate::core::exchange::{Order, Outcome, Question, outcome};
+use crate::core::exchange::{After, Order, Outcome, Question, outcome};
 use crate::core::user_text;
 use crate::fsm::bridge::{Disconnect, Event};
-use crate::protocol::dialect::{JournalKey, JournalOutcome, Order as WireOrder, Reply};
+use crate::protocol::dialect::{BadOutcomes, JournalKey, JournalOutcome, Order as WireOrder, Refusal, Reply};
+use crate::protocol::ids::CallId;
 use crate::telemetry::metrics::labels::Stray;
 
 impl Line {
@@ -45,16 +46,35 @@ impl Line {
         }
     }
 
-    pub(super) fn outcomes(&self, question: Question, reply: Reply) {
+    pub(super) fn outcomes(&self, question: Question, reply: Reply) -> Result<(), Disconnect> {
         let dialect = self.target.dialect;
-        self.exchange().outcomes_told(&question);
-        let (calls, keys): (Vec<_>, Vec<JournalKey>) = question.sought.into_iter().unzip();
-        let outcomes = match dialect.read_outcomes(reply, &keys) {
+        let keys: Vec<JournalKey> = question.sought.iter().map(|(_, key)| key.clone()).collect();
+        let read = dialect.read_outcomes(reply, &keys);
+        if let Err(why) = &read {
+            self.with.env.events.reply_unmatched(self.epoch, Stray::UnknownId, &why.to_string());
+        }
+        let outcomes = match read {
             Ok(outcomes) => outcomes,
+            Err(BadOutcomes::Malformed(_)) => keys.iter().map(|_| JournalOutcome::Unreadable).collect(),
             // The question is asked again later, until the ledger ends the search.
-            Err(why) => return self.with.env.events.reply_unmatched(self.epoch, Stray::UnknownId, &why.to_string()),
+            Err(_) => Vec::new(),
         };
-        for ((call, key), told) in calls.into_iter().zip(&keys).zip(outcomes) {
+        let is_read = !outcomes.iter().any(|told| matches!(told, JournalOutcome::Unreadable));
+        let alone = question.sought.len() == 1;
+        self.exchange().outcomes_told(&question, is_read);
+        for ((call, key), told) in question.sought.into_iter().map(|(call, _)| call).zip(&keys).zip(outcomes) {
+            let is_unread = matches!(told, JournalOutcome::Unreadable);
+            if is_unread && !alone {
+                // It is asked for once more, alone.
+                continue;
+            }
+            let is_kept = matches!(told, JournalOutcome::Ended(_) | JournalOutcome::EndedUnkept(_));
+            let has_ended = is_unread || is_kept || matches!(told, JournalOutcome::NotRun { .. });
+            if let Some(after) = self.exchange().resolve_doubt(call, has_ended) {
+                self.with.env.events.outcome_told(call, &told);
+                self.give_told(call, after, told)?;
+                continue;
+            }
             if !self.with.calls.ledger(|ledger, _| ledger.seeks(call, key)) {
                 continue;
             }
@@ -66,11 +86,24 @@ impl Line {
                 JournalOutcome::NotRun { sealed } => Outcome::NotRun { sealed },
                 JournalOutcome::Interrupted => Outcome::Interrupted,
                 JournalOutcome::Forgotten => Outcome::Forgotten,
+                JournalOutcome::Unreadable => Outcome::Unreadable,
             };
             self.with.calls.decide(|ledger, now| outcome(call, key, told, ledger, now));
         }
         // `outcomes_told` may have added an order.
         self.shared.ordered.notify_one();
+        Ok(())
+    }
+
+    /// Answers a call whose answer on this connection could not be read, with what the journal says of it.
+    fn give_told(&self, call: CallId, after: After, told: JournalOutcome) -> Result<(), Disconnect> {
+        match told {
+            JournalOutcome::Ended(reply) => self.answered(call, after, reply),
+            JournalOutcome::EndedUnkept(why) => self.give(call, after, None, user_text::unkept(&why)),
+            JournalOutcome::Unreadable => self.give(call, after, None, user_text::unread()),
+            // The editor had refused it.
+            _ => self.give(call, after, Some(Refusal::Final), user_text::refused_unread()),
+        }
     }
 
     /// Handles the reply to the question for the editor's heartbeat: keeps the heartbeat for the status, if the reply has one,

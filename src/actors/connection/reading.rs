@@ -11,7 +11,7 @@ use crate::fsm::bridge::{Disconnect, Event};
 use crate::limits::{BYTES_NEWS_EVERY, LIVENESS_EVERY};
 use crate::net::BoxStream;
 use crate::protocol::dialect::foreign_peer::HEAD_BYTES;
-use crate::protocol::dialect::{EditorEvent, Inbound, Reply};
+use crate::protocol::dialect::{BadMessage, EditorEvent, Inbound, Reply, Wreck};
 use crate::runtime::messages::registry;
 use crate::telemetry::metrics::labels::Stray;
 
@@ -71,13 +71,21 @@ impl Line {
     /// Decodes a whole frame and handles its message. An error ends the connection.
     pub(super) async fn take(&self, frame: Bytes) -> Result<(), Disconnect> {
         self.with.env.events.frame_read();
-        let inbound =
-            self.target.dialect.decode(&frame).map_err(|bad| self.bad_bytes((&bad).into(), &bad.to_string()))?;
+        let inbound = match self.target.dialect.decode(&frame) {
+            Ok(inbound) => inbound,
+            Err(bad) if self.is_greeted() => return self.unreadable(&frame, &bad).await,
+            Err(bad) => return Err(self.bad_bytes((&bad).into(), &bad.to_string())),
+        };
         let inbound = self.addressed(inbound, &frame);
         // The frame may have megabytes, and rendering the answer needs the same amount again.
         drop(frame);
         match inbound {
-            Inbound::Reply { number, reply } => return self.replied(number, reply).await,
+            Inbound::Reply { number, reply } => {
+                if let Reply::Wreck(wreck) = &reply {
+                    self.with.env.events.frame_error(self.epoch, wreck.fault().into(), "an answer that cannot be read");
+                }
+                return self.replied(number, reply).await;
+            }
             Inbound::Unmatched { what } => self.with.env.events.reply_unmatched(self.epoch, Stray::NoId, &what),
             Inbound::Event(EditorEvent::ToolsChanged) => {
                 let permit = self.with.addresses.mailboxes.bridge.permit(0).await;
@@ -99,6 +107,20 @@ impl Line {
         Ok(())
     }
 
+    /// Handles a whole message of the editor that cannot be read and does not name the request that it answers. It costs no other
+    /// message. If only one request can be meant, it is that one's answer; else the journal is asked later.
+    async fn unreadable(&self, frame: &Bytes, bad: &BadMessage) -> Result<(), Disconnect> {
+        self.with.env.events.frame_error(self.epoch, bad.into(), &bad.to_string());
+        if bad.is_request() {
+            return Ok(());
+        }
+        let number = self.exchange().unreadable();
+        match number {
+            Some(number) => self.replied(number, Reply::Wreck(Wreck::of_message(frame))).await,
+            None => Ok(()),
+        }
+    }
+
     async fn replied(&self, number: u64, reply: Reply) -> Result<(), Disconnect> {
         let stray = |stray, what: String| self.with.env.events.reply_unmatched(self.epoch, stray, &what);
         let answers = self.exchange().reply(number, refused(&reply).map(|refused| refused.how));
@@ -109,7 +131,7 @@ impl Line {
             Answers::Doubled(call) => {
                 stray(Stray::Late, format!("call {call} came twice; its answer is still to come"));
             }
-            Answers::Outcomes(question) => self.outcomes(question, reply),
+            Answers::Outcomes(question) => return self.outcomes(question, reply),
             Answers::Heartbeat { asked } => self.felt(&reply, asked),
             Answers::Nothing => stray(Stray::UnknownId, format!("no open request has number {number}")),
         }

@@ -50,6 +50,15 @@ fn verdicts(settlements: &[Settlement]) -> Vec<Verdict> {
 
 impl Desk {
     fn new(calls: u8) -> Self {
+        Self::of(calls, false)
+    }
+
+    /// A desk whose calls may run beside each other.
+    fn beside(calls: u8) -> Self {
+        Self::of(calls, true)
+    }
+
+    fn of(calls: u8, parallel: bool) -> Self {
         let mut desk = Self { exchange: Exchange::new(EPOCH), ledger: Ledger::default(), now: Instant::now() };
         desk.exchange.greeted(Met { journal: Some("j".to_owned()), ..Met::default() });
         desk.ledger.open_epoch(EPOCH);
@@ -63,7 +72,7 @@ impl Desk {
                     progress_token: None,
                     trace: None,
                     requester: None,
-                    parallel: false,
+                    parallel,
                     patience: Duration::from_secs(60),
                     waited: Duration::ZERO,
                     profile: ProtocolVersion::LATEST.into(),
@@ -309,7 +318,7 @@ fn one_question_for_outcomes_is_under_way_and_what_is_wanted_meanwhile_is_asked_
     assert_eq!(ask(&mut next, 8, &mut desk.ledger, desk.now), Some(vec![key(0)]));
     assert_eq!(ask(&mut next, 9, &mut desk.ledger, desk.now), None);
     let Answers::Outcomes(question) = next.reply(8, None) else { panic!("the question is open") };
-    next.outcomes_told(&question);
+    next.outcomes_told(&question, true);
     assert_eq!(next.next_order(), Some(Order::Outcomes));
     // A question without an answer is given up after `OUTCOMES_ASKED_EVERY`. A later answer to it is ignored.
     let _ = ask(&mut next, 10, &mut desk.ledger, desk.now);
@@ -322,4 +331,42 @@ fn one_question_for_outcomes_is_under_way_and_what_is_wanted_meanwhile_is_asked_
         outcome(call, &key(0), Outcome::NotRun { sealed: false }, &mut desk.ledger, later).is_empty(),
         "it is sought no more"
     );
+}
+
+#[test]
+fn after_an_answer_about_several_that_was_not_read_each_call_is_asked_for_alone_and_once() {
+    let mut desk = Desk::beside(2);
+    let calls = [desk.send(5, After::default()), desk.send(6, After::default())];
+    let _ = desk.ledger.close_epoch(EPOCH, crate::fsm::cause::Loss::Disconnect, desk.now);
+    let mut next = Exchange::new(Epoch(2));
+    next.greeted(Met { journal: Some("j".to_owned()), ..Met::default() });
+    let mut asked = Vec::new();
+    for number in 8..12 {
+        let _ = next.asks_outcomes(number, &mut desk.ledger, desk.now);
+        let Answers::Outcomes(question) = next.reply(number, None) else { break };
+        let sought: Vec<CallId> = question.sought.iter().map(|(call, _)| *call).collect();
+        // An answer about one call that is not read changes nothing for the others.
+        next.outcomes_told(&question, false);
+        assert_eq!(next.next_order(), Some(Order::Outcomes));
+        asked.push(sought);
+    }
+    assert_eq!(asked, [calls.to_vec(), vec![calls[0]], vec![calls[1]]]);
+}
+
+#[test]
+fn a_message_that_names_nothing_answers_the_only_request_unless_the_journal_knows_better() {
+    let mut desk = Desk::new(1);
+    let call = desk.send(5, After::default());
+    assert_eq!(desk.exchange.unreadable(), None);
+    let (keys, _) = desk.exchange.asks_outcomes(6, &mut desk.ledger, desk.now);
+    assert_eq!(keys, Some(vec![key(0)]), "a call that runs is asked for too");
+    assert_eq!(desk.exchange.resolve_doubt(call, true), Some(After::default()));
+    assert_eq!(desk.exchange.resolve_doubt(call, true), None);
+    assert_eq!(desk.exchange.reply(5, None), Answers::Nothing);
+
+    let mut desk = Desk::new(1);
+    desk.exchange = Exchange::new(EPOCH);
+    desk.exchange.greeted(Met::default());
+    desk.send(5, After::default());
+    assert_eq!(desk.exchange.unreadable(), Some(5));
 }

@@ -1,5 +1,6 @@
 //! An editor's answer to a call, before it is fitted to the client.
 
+use bytes::Bytes;
 use serde_json::value::RawValue;
 
 /// An editor's answer to a call, the same for every dialect.
@@ -23,6 +24,9 @@ impl EditorAnswer {
             AnswerBody::JsonAndBlocks(json, blocks) => {
                 AnswerBody::JsonAndBlocks(json, blocks.into_iter().chain(block()).collect())
             }
+            AnswerBody::Wreck { says, content, blocks } => {
+                AnswerBody::Wreck { says, content, blocks: blocks.into_iter().chain(block()).collect() }
+            }
         };
         Self { body, ..self }
     }
@@ -39,4 +43,13 @@ pub enum AnswerBody {
     Blocks(Vec<Box<RawValue>>),
     /// A JSON value, followed by MCP content blocks.
     JsonAndBlocks(Box<RawValue>, Vec<Box<RawValue>>),
+    /// A result that cannot be read, followed by the MCP content blocks that could be.
+    Wreck {
+        /// What is wrong with it, and what is known all the same.
+        says: String,
+        /// The bytes that the editor sent.
+        content: Bytes,
+        /// Content blocks.
+        blocks: Vec<Box<RawValue>>,
+    },
 }

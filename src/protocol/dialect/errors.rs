@@ -21,7 +21,7 @@ pub enum EncodeError {
     NoGreeting(#[from] BadGreeting),
 }
 
-/// Why a message is not valid in the dialect. The peer is a foreign peer or broken, so the connection is closed.
+/// Why a message is not valid in the dialect. Before the greeting has succeeded, the peer is then taken for a foreign one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum BadMessage {
@@ -31,12 +31,21 @@ pub enum BadMessage {
     /// The message is not JSON.
     #[error("not JSON")]
     NotJson,
-    /// The JSON is nested deeper than the bound.
-    #[error("nested too deep")]
-    TooDeep,
     /// The message is JSON, but not a message of this dialect.
     #[error("not a message of this dialect: {0}")]
     NotAMessage(&'static str),
+}
+
+impl BadMessage {
+    /// The message is one of ours that the peer sends back.
+    pub(super) const ECHO: Self = Self::NotAMessage("a request of ours, sent back");
+    /// The message has a method, but not a name of one.
+    pub(super) const ODD_METHOD: Self = Self::NotAMessage("the method is not a text");
+
+    /// Whether the message is a request or a notification, so that it answers nothing.
+    pub fn is_request(&self) -> bool {
+        *self == Self::ECHO || *self == Self::ODD_METHOD
+    }
 }
 
 /// Why the answers to the greeting do not show that the peer is the expected editor.
@@ -85,7 +94,4 @@ pub enum BadOutcomes {
     /// The answer is about other calls, or from another journal.
     #[error("it answers for other calls than those asked for")]
     OtherCalls,
-    /// The answer has an unknown status.
-    #[error("a status that is not known: {0}")]
-    UnknownStatus(String),
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
+use super::Wreck;
 use crate::protocol::ids::CallId;
 
 /// A message from the editor.
@@ -48,6 +49,8 @@ pub enum Reply {
     Result(Box<RawValue>),
     /// An error object.
     Error(EditorError),
+    /// A reply that cannot be read, or only in parts.
+    Wreck(Wreck),
 }
 
 /// An error object of the editor.
@@ -258,4 +261,6 @@ pub enum JournalOutcome {
     Interrupted,
     /// The journal does not know the outcome.
     Forgotten,
+    /// The journal's record of this attempt cannot be read.
+    Unreadable,
 }

@@ -36,10 +36,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// # Errors
     /// [`EncodeError`]: nothing was sent.
     fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError>;
-    /// Decodes the body of a frame.
+    /// Decodes the body of a frame. A reply that cannot be read but names its request is a [`Reply::Wreck`].
     ///
     /// # Errors
-    /// [`BadMessage`]: the peer is not an editor with this dialect, or is broken.
+    /// [`BadMessage`]: it cannot be read what the message is, or to which request it belongs.
     fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage>;
     /// Reads the reply in a frame that names no request. Some packages send such replies. The reply then belongs to the only open
     /// request of the connection. `None` for every other frame.

@@ -27,6 +27,7 @@ pub mod umcp;
 mod unity;
 pub mod unity_mcp;
 pub mod unspoken;
+mod wreck;
 
 pub use self::answer::*;
 pub use self::arguments::taken_out;
@@ -39,6 +40,7 @@ pub use self::orders::*;
 pub use self::project::*;
 pub use self::properties::*;
 pub use self::tools::*;
+pub use self::wreck::{Wreck, WreckPart};
 pub use holdfast::UnreadableCalls;
 pub use other_names::{OtherArgument, OtherName, names_elsewhere, translated};
 

@@ -5,8 +5,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::members::Members;
+use super::wreck::{self, Wreck};
 use super::{BadMessage, EditorError, EncodeError, Inbound, Reply, WireId};
-use crate::limits::{JSON_DEPTH_MAX, LOG_FIELD_MAX_BYTES};
+use crate::limits::LOG_FIELD_MAX_BYTES;
 use crate::protocol::framing::content_length;
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc;
@@ -75,14 +77,11 @@ fn present<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Option<&'de Ra
     <&RawValue>::deserialize(source).map(Some)
 }
 
-/// The text of a message, without a byte order mark. Fails if it is not UTF-8 or nested deeper than `JSON_DEPTH_MAX`.
+/// The text of a message, without a byte order mark. Fails if it is not UTF-8. How deep it is nested does not matter: raw members
+/// are found without recursion, and a parser of values refuses what is too deep for it.
 pub(super) fn object_text(bytes: &[u8]) -> Result<&str, BadMessage> {
     let text = std::str::from_utf8(bytes).map_err(|_| BadMessage::NotUtf8)?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if !jsonrpc::depth_ok(text.as_bytes(), JSON_DEPTH_MAX) {
-        return Err(BadMessage::TooDeep);
-    }
-    Ok(text)
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
 /// Parses a JSON object into a struct of raw members. Arrays are refused, because serde would read them as positional fields.
@@ -116,15 +115,23 @@ pub(super) fn decode_with(
     read_error: impl FnOnce(&RawValue) -> EditorError,
     notified: impl FnOnce(&str, Option<&RawValue>) -> Option<Inbound>,
 ) -> Result<Inbound, BadMessage> {
-    let envelope: Envelope<'_> = parse_object(object_text(frame)?)?;
+    let read = object_text(frame).and_then(parse_object::<Envelope<'_>>);
+    let (envelope, wreck, fault) = match read {
+        Ok(envelope) => (envelope, None, BadMessage::NotAMessage("neither method nor result nor error")),
+        Err(fault) => {
+            let (envelope, wreck) = salvaged(frame);
+            (envelope, wreck, fault)
+        }
+    };
     let id = envelope.id.filter(|id| id.get() != "null");
+    let number = id.and_then(own_number);
     if let Some(method) = envelope.method {
         let Ok(method) = serde_json::from_str::<String>(method.get()) else {
-            return Err(BadMessage::NotAMessage("the method is not a text"));
+            return Err(BadMessage::ODD_METHOD);
         };
-        if id.and_then(&own_number).is_some() {
+        if number.is_some() {
             // An editor sends no requests, and this one has an id of ours: the peer sends back what it receives.
-            return Err(BadMessage::NotAMessage("a request of ours, sent back"));
+            return Err(BadMessage::ECHO);
         }
         if id.is_some() {
             return Ok(Inbound::Unmatched { what: loggable(&format!("a request: {method}")) });
@@ -132,15 +139,50 @@ pub(super) fn decode_with(
         let unknown = || Inbound::Unmatched { what: loggable(&format!("a notification: {method}")) };
         return Ok(notified(&method, envelope.params).unwrap_or_else(unknown));
     }
-    let reply = match (envelope.error.filter(|error| error.get() != "null"), envelope.result) {
-        (Some(error), _) => Reply::Error(read_error(error)),
-        (None, Some(result)) => Reply::Result(result.to_owned()),
-        (None, None) => return Err(BadMessage::NotAMessage("neither method nor result nor error")),
+    let reply = match (envelope.error.filter(|error| error.get() != "null"), envelope.result, wreck) {
+        (Some(error), ..) => Reply::Error(read_error(error)),
+        (None, Some(result), None) => Reply::Result(result.to_owned()),
+        (None, _, Some(wreck)) => Reply::Wreck(wreck),
+        // Whatever it is, it answers the request that it names.
+        (None, None, None) if number.is_some() => Reply::Wreck(Wreck::of_message(frame)),
+        (None, None, None) => return Err(fault),
     };
-    Ok(match id.and_then(own_number) {
-        Some(number) => Inbound::Reply { number, reply },
-        None => Inbound::Unmatched { what: loggable(&format!("a reply to id {}", id.map_or("null", RawValue::get))) },
-    })
+    match number {
+        Some(number) => Ok(Inbound::Reply { number, reply }),
+        None if matches!(reply, Reply::Wreck(_)) && id.is_none() => Err(fault),
+        None => {
+            Ok(Inbound::Unmatched { what: loggable(&format!("a reply to id {}", id.map_or("null", RawValue::get))) })
+        }
+    }
+}
+
+/// Returns what can be read of a message that is not JSON as a whole: the members that are JSON, and the result or the error that
+/// is not.
+fn salvaged(frame: &[u8]) -> (Envelope<'_>, Option<Wreck>) {
+    let parts = wreck::parts(frame, ["id", "method", "params", "result", "error"]).values;
+    let [id, method, params, result, error] = parts.map(|part| part.and_then(wreck::json));
+    let broken = |index: usize, read: Option<&RawValue>| parts.get(index).copied().flatten().filter(|_| read.is_none());
+    let wreck = match (broken(4, error), broken(3, result)) {
+        (Some(error), _) => Some(Wreck::of_error(error)),
+        (None, Some(result)) => Some(Wreck::of_result(result)),
+        (None, None) => None,
+    };
+    (Envelope { id, method, params, result, error }, wreck)
+}
+
+/// Reads JSON member by member: what no parser takes, because it is nested too deep or has a number out of range, is null, and
+/// all beside it is kept. Looks into objects for two levels, which is where an error object has its texts.
+pub(super) fn readable(json: &RawValue) -> Value {
+    fn within(json: &RawValue, levels: u8) -> Value {
+        let whole = serde_json::from_str(json.get()).ok();
+        whole.or_else(|| serde_json::from_str(&jsonrpc::strict(json.get())?).ok()).unwrap_or_else(|| {
+            let members = Members::of(json).filter(|_| levels > 0);
+            members.map_or(Value::Null, |members| {
+                members.iter().map(|(name, value)| (name.to_owned(), within(value, levels - 1))).collect()
+            })
+        })
+    }
+    within(json, 2)
 }
 
 /// Returns the error in a reply that names no request, because its id is `null` or missing. `None` for any other frame.

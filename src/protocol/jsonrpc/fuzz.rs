@@ -106,6 +106,32 @@ fn a_scan_is_the_same_in_any_split() {
     });
 }
 
+/// The parts that are found lie in the text one behind the other, and of a text that is JSON they are what a parser finds.
+fn check_parts(text: &[u8]) {
+    let position = |part: &[u8]| part.as_ptr().addr() - text.as_ptr().addr();
+    let mut end = 0;
+    for (name, value) in spans::members(text).into_iter().flatten() {
+        assert!(name.is_empty() || position(name) >= end);
+        assert!(value.is_empty() || position(value) >= end);
+        end = if value.is_empty() { end } else { position(value) + value.len() };
+    }
+    assert!(spans::items(text).into_iter().flatten().all(|item| item.len() <= text.len()));
+    let Ok(Value::Object(object)) = serde_json::from_slice::<Value>(text) else { return };
+    let found = spans::find(text, ["id", "result"]).unwrap();
+    for (value, name) in found.values.into_iter().zip(["id", "result"]).filter(|_| found.is_whole) {
+        let value = value.map(|value| serde_json::from_slice::<Value>(value).unwrap());
+        assert_eq!(value.as_ref(), object.get(name), "{}", String::from_utf8_lossy(text));
+    }
+}
+
+#[test]
+fn the_parts_of_any_bytes_are_found_where_they_are() {
+    bolero::check!().with_iterations(ITERATIONS).with_test_time(TEST_TIME).for_each(|input: &[u8]| {
+        check_parts(input);
+        check_parts(&near_json(input));
+    });
+}
+
 #[test]
 fn compact_keeps_the_value_and_is_idempotent() {
     bolero::check!().with_iterations(ITERATIONS).with_test_time(TEST_TIME).for_each(|input: &[u8]| {

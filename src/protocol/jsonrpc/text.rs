@@ -11,7 +11,7 @@ const ANSWER_DEPTH: usize = 4;
 
 /// Returns the index after the closing quote of the string whose opening quote is before `from`, or the end of the text if the
 /// string is not closed.
-fn string_end(json: &[u8], mut from: usize) -> usize {
+pub(super) fn string_end(json: &[u8], mut from: usize) -> usize {
     while let Some(rest) = json.get(from..) {
         match memchr2(b'"', b'\\', rest) {
             None => break,

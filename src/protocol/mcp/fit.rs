@@ -18,15 +18,16 @@ pub fn fits(result: &ToolResult, profile: &ClientProfile) -> bool {
     let client = &profile.client;
     let untaken = !(client.images && client.audio)
         && result.content.iter().any(|content| media(content).is_some_and(|kind| !taken(kind, profile)));
-    !untaken && client.result_text_max.is_none_or(|most| text_len(result, profile) <= most)
+    let bytes = result.content.iter().any(|content| matches!(content, Content::Bytes(_)));
+    !untaken && !bytes && client.result_text_max.is_none_or(|most| text_len(result, profile) <= most)
 }
 
-/// An image or sound that the client does not accept.
+/// An image or sound that the client does not accept, or bytes that no client accepts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// The position among the content blocks.
     pub index: usize,
-    /// "image" or "audio".
+    /// "image" or "audio"; "bytes" for what is neither an image, a sound nor text.
     pub kind: &'static str,
     /// The media type that the editor stated.
     pub mime: String,
@@ -40,6 +41,13 @@ impl LeftOut {
     /// The note that replaces the block. `path` is the file with the content, or the reason why there is none.
     pub fn note(&self, profile: &ClientProfile, path: Result<&str, &str>) -> Content {
         let Self { kind, mime, data, .. } = self;
+        if *kind == BYTES {
+            let count = data.as_ref().map_or(0, Vec::len);
+            return Content::Text(match path {
+                Ok(path) => format!("[Its {count} bytes are kept for a day in the file {path}.]"),
+                Err(why) => format!("[Its {count} bytes are not kept: {why}.]"),
+            });
+        }
         let (article, title) = (if *kind == "image" { "An image" } else { "A sound" }, profile.client.title);
         let size = data.as_ref().map(|data| format!(", {} bytes", data.len())).unwrap_or_default();
         let kept = match path {
@@ -50,10 +58,17 @@ impl LeftOut {
     }
 }
 
-/// Returns the images and sounds of a result that the client does not accept, in order and decoded.
+/// See [`LeftOut::kind`].
+const BYTES: &str = "bytes";
+
+/// Returns the images, sounds and bytes of a result that the client does not accept, in order and decoded.
 pub fn left_out(result: &ToolResult, profile: &ClientProfile) -> Vec<LeftOut> {
     let blocks = result.content.iter().enumerate();
     let untaken = blocks.filter_map(|(index, content)| {
+        if let Content::Bytes(bytes) = content {
+            let data = Some(bytes.to_vec());
+            return Some(LeftOut { index, kind: BYTES, mime: String::new(), extension: "bin", data });
+        }
         let kind = media(content).filter(|kind| !taken(*kind, profile))?;
         let Content::Raw(raw) = content else { return None };
         let (mime, data) = media_content(raw)?;
@@ -98,6 +113,7 @@ const QUOTES: usize = 2;
 fn text_len(result: &ToolResult, profile: &ClientProfile) -> usize {
     let blocks = result.content.iter().map(|content| match content {
         Content::Text(text) => jsonrpc::quoted_len(text),
+        Content::Bytes(bytes) => bytes.len(),
         Content::Raw(_) if media(content).is_some() => 0,
         Content::Raw(raw) => raw.get().len(),
     });
@@ -163,7 +179,7 @@ fn open_escape(text: &[u8]) -> Option<usize> {
 /// Returns the kind of a block that is an image or a sound; `None` for any other block.
 fn media(content: &Content) -> Option<Kind> {
     match content {
-        Content::Text(_) => None,
+        Content::Text(_) | Content::Bytes(_) => None,
         Content::Raw(raw) => kind_of(raw).filter(|kind| matches!(kind, Kind::Image | Kind::Audio)),
     }
 }
@@ -189,6 +205,7 @@ fn plain(content: &Content) -> Cow<'_, str> {
             Err(_) => jsonrpc::compact(raw.get()),
         },
         Content::Raw(raw) => jsonrpc::compact(raw.get()),
+        Content::Bytes(bytes) => String::from_utf8_lossy(bytes),
     }
 }
 

@@ -5,11 +5,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::limits::{
-    CLIENT_MESSAGE_MAX_BYTES, REQUEST_ID_MAX_BYTES, RESPONSE_ENVELOPE_MAX_BYTES, RESULT_INLINE_MAX_BYTES,
+    CLIENT_MESSAGE_MAX_BYTES, JSON_DEPTH_MAX, REQUEST_ID_MAX_BYTES, RESPONSE_ENVELOPE_MAX_BYTES,
+    RESULT_INLINE_MAX_BYTES,
 };
 use crate::protocol::dialect::{AnswerBody, EditorAnswer};
 use crate::protocol::jsonrpc;
@@ -27,6 +29,8 @@ pub enum Content {
     Text(String),
     /// A block in MCP's form, as the editor wrote it.
     Raw(Box<RawValue>),
+    /// Bytes that are not UTF-8. They are kept in a file, and a note replaces them.
+    Bytes(Bytes),
 }
 
 /// The result of a tool call.
@@ -76,6 +80,14 @@ impl ToolResult {
                 base.content.extend(blocks.into_iter().map(block));
                 base
             }
+            AnswerBody::Wreck { says, content, blocks } => {
+                let content = match String::from_utf8(content.into()) {
+                    Ok(text) => Content::Text(text),
+                    Err(bad) => Content::Bytes(bad.into_bytes().into()),
+                };
+                let content = [Content::Text(says), content].into_iter().chain(blocks.into_iter().map(block)).collect();
+                Self { content, structured: None, is_error: false }
+            }
         };
         Self { is_error, ..base }
     }
@@ -102,6 +114,7 @@ impl ToolResult {
                     .map(|content| match content {
                         Content::Text(text) => Cow::Borrowed(text.as_str()),
                         Content::Raw(raw) => jsonrpc::compact(raw.get()),
+                        Content::Bytes(bytes) => String::from_utf8_lossy(bytes),
                     })
                     .collect();
                 Cow::Owned(lines.join("\n"))
@@ -120,6 +133,9 @@ impl ToolResult {
             // The JSON is compact already, as editors write it, so the text is moved without a copy.
             Cow::Borrowed(_) => String::from(Box::<str>::from(raw)),
         };
+        if !jsonrpc::depth_ok(json.as_bytes(), JSON_DEPTH_MAX) {
+            return Self::text(too_deep()).with_line(&json);
+        }
         let fits = json.starts_with(['{', '['])
             // A quick test that skips the scan: even without escapes the text would be too large.
             && 2 * json.len() < RESULT_INLINE_MAX_BYTES
@@ -128,6 +144,12 @@ impl ToolResult {
         let structured = strict.and_then(|json| RawValue::from_string(json.into_owned()).ok());
         Self { structured, ..Self::text(json) }
     }
+}
+
+fn too_deep() -> String {
+    format!(
+        "Executed; the result is nested more than {JSON_DEPTH_MAX} levels deep, which many JSON readers refuse, so it follows as text."
+    )
 }
 
 /// Returns the `result` of a `tools/call`: JSON on one line that fits into a message of [`CLIENT_MESSAGE_MAX_BYTES`]. A larger
@@ -196,7 +218,7 @@ pub fn is_for_a_file(result: &ToolResult, profile: &ClientProfile, most: usize) 
     let texts = result.content.iter().map(|content| match content {
         Content::Text(text) => text.len(),
         // Counted as 0, because an older version may get a shorter form of a raw block.
-        Content::Raw(_) => 0,
+        Content::Raw(_) | Content::Bytes(_) => 0,
     });
     texts.sum::<usize>() > most || result_size(result, profile) > most
 }
@@ -261,6 +283,7 @@ fn shown(content: &Content, version: ProtocolVersion) -> Shown<'_> {
     let raw = match content {
         Content::Text(text) => return Shown::Text(Cow::Borrowed(text)),
         Content::Raw(raw) => raw,
+        Content::Bytes(bytes) => return Shown::Text(String::from_utf8_lossy(bytes)),
     };
     let known_to_all = version.audio() && version.resource_link();
     let kind = if known_to_all { None } else { kind_of(raw) };

@@ -155,7 +155,9 @@ impl Events {
     pub fn tools_listed(&self, count: usize, dropped: &[(String, String)]) {
         tracing::info!(event = "tools_listed", link = self.link(), count, dropped = dropped.len());
         for (name, why) in dropped.iter().take(20) {
-            tracing::warn!(event = "tool_dropped", link = self.link(), tool = %clean(name), why = %clean(why));
+            if let Some(left_out) = self.0.dropped_tools.admit() {
+                tracing::warn!(event = "tool_dropped", link = self.link(), tool = %clean(name), why = %clean(why), left_out);
+            }
         }
     }
 
@@ -167,7 +169,9 @@ impl Events {
     /// The tool list, the catalogue on disk, a result file or the run record has a problem; `what` says which. All have the event
     /// name of the first two, which readers of logs know.
     pub fn trouble_with(&self, what: &'static str, detail: &str) {
-        tracing::warn!(event = "catalogue_trouble", link = self.link(), what, detail = %clean(detail));
+        if let Some(left_out) = self.0.troubles.admit() {
+            tracing::warn!(event = "catalogue_trouble", link = self.link(), what, detail = %clean(detail), left_out);
+        }
     }
 
     /// A line could not be added to the audit file.
@@ -177,6 +181,8 @@ impl Events {
 
     /// A file of the project has a problem.
     pub fn project_problem(&self, problem: &str) {
-        tracing::warn!(event = "project_problem", link = self.link(), problem = %clean(problem));
+        if let Some(left_out) = self.0.project_problems.admit() {
+            tracing::warn!(event = "project_problem", link = self.link(), problem = %clean(problem), left_out);
+        }
     }
 }

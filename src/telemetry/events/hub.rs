@@ -88,7 +88,9 @@ impl Events {
     /// A connection was not made a session. `reason`: what it was told; `None` if it never said who it is, and was told nothing.
     pub fn hub_session_refused(&self, reason: Option<Reason>, why: &str) {
         let reason = reason.map_or(NO_HELLO, Into::into);
-        tracing::warn!(event = "hub_session_refused", reason, why = %clean(why));
+        if let Some(left_out) = self.0.refused_sessions.admit() {
+            tracing::warn!(event = "hub_session_refused", reason, why = %clean(why), left_out);
+        }
         self.metrics().count(Id::HubSessionsRefused, [reason]);
     }
 

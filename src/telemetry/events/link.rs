@@ -140,7 +140,9 @@ impl Events {
 
     /// The program that listens on the port is not a bridge of this dialect.
     pub fn wrong_peer(&self, port: u16, said: &str) {
-        tracing::warn!(event = "wrong_peer", link = self.link(), port, said = %clean(said));
+        if let Some(left_out) = self.0.wrong_peers.admit() {
+            tracing::warn!(event = "wrong_peer", link = self.link(), port, said = %clean(said), left_out);
+        }
         self.metrics().count(Id::ConnectAttempts, [DialResult::WrongPeer.into()]);
     }
 
@@ -156,7 +158,9 @@ impl Events {
 
     /// The editor sent bytes that violate its protocol.
     pub fn frame_error(&self, epoch: Epoch, fault: &'static str, what: &str) {
-        tracing::warn!(event = "frame_error", link = self.link(), epoch = epoch.0, fault, what = %clean(what));
+        if let Some(left_out) = self.0.bad_frames.admit() {
+            tracing::warn!(event = "frame_error", link = self.link(), epoch = epoch.0, fault, what = %clean(what), left_out);
+        }
         self.metrics().count(Id::FrameErrors, [fault]);
     }
 

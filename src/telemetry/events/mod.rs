@@ -58,6 +58,12 @@ struct Inner {
     /// Limits the log lines about messages of a peer, since the peer decides how many messages it sends.
     bad_lines: Quota,
     strays: Quota,
+    bad_frames: Quota,
+    wrong_peers: Quota,
+    dropped_tools: Quota,
+    troubles: Quota,
+    project_problems: Quota,
+    refused_sessions: Quota,
     began: SystemTime,
     /// Held during a scrape, so that all values in it come from one sample.
     scraping: Mutex<()>,
@@ -92,6 +98,12 @@ impl Events {
             http_streams: AtomicUsize::new(0),
             bad_lines: Quota::default(),
             strays: Quota::default(),
+            bad_frames: Quota::default(),
+            wrong_peers: Quota::default(),
+            dropped_tools: Quota::default(),
+            troubles: Quota::default(),
+            project_problems: Quota::default(),
+            refused_sessions: Quota::default(),
             began,
             scraping: Mutex::default(),
         };

@@ -169,7 +169,7 @@ metrics! {
     Bytes: Counter, Bytes, "unity_bytes_total", Each(&[("direction", labels::directions)]),
         "Bytes from and to the editor";
     FrameErrors: Counter, Count, "unity_frame_errors_total", Each(&[("reason", labels::frame_errors)]),
-        "Data from the editor that broke the protocol; each case ended the connection";
+        "Data from the editor that broke the protocol. What breaks the frames ends the connection; a whole message that cannot be read costs only itself";
     Unmatched: Counter, Count, "unity_unmatched_responses_total", Each(&[("reason", labels::strays)]),
         "Replies from the editor that belong to no open call or request";
     Reloads: Counter, Count, "unity_reloads_total", Each(&[("result", labels::reload_results)]),

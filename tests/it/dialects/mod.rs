@@ -6,6 +6,7 @@ mod expected;
 mod moments;
 mod stage;
 mod table;
+mod unreadable;
 
 use crate::process::client;
 use crate::process::room::{Room, until};

@@ -33,8 +33,14 @@ namespace Holdfast
             try
             {
                 json = Json.Write(value);
+                if (Json.IsDeeper(json, Limits.ResultDepth)) throw new TooDeepException(Limits.ResultDepth);
                 content = Content(value);
                 failed = SaysItFailed(value);
+            }
+            catch (TooDeepException e)
+            {
+                return CallOutcome.Of(new RpcError("tool_failed", -32000, true, "The tool ran, and its result cannot be sent: " + e.Message)
+                    .With("exception", e.GetType().FullName));
             }
             catch (Exception e)
             {
@@ -48,6 +54,20 @@ namespace Holdfast
                     $"The tool ran, and its result has more than {Limits.MessageOut >> 20} MiB; ask for less of it"));
             }
             return CallOutcome.Of(json, content, failed, durationMs);
+        }
+
+        /// <summary>Why a return value cannot be a part of another result; null if it can.</summary>
+        public static string? Flaw(object? value)
+        {
+            try
+            {
+                bool deep = Json.IsDeeper(Json.Write(value), Limits.InnerResultDepth);
+                return deep ? "The tool ran, and its result cannot be sent: " + new TooDeepException(Limits.InnerResultDepth).Message : null;
+            }
+            catch (Exception e)
+            {
+                return "The tool ran, and its result cannot be sent: " + e.Message;
+            }
         }
 
         /// <summary>Whether a tool's return value has Success, and it is false.</summary>

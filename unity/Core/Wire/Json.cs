@@ -46,16 +46,37 @@ namespace Holdfast
         }
 
         /// <summary>Writes a value without white space. Nulls are written too.</summary>
+        /// <exception cref="TooDeepException">The value is nested deeper than <see cref="Limits.ResultDepth"/>.</exception>
         /// <exception cref="JsonException">The value refers to itself, or one of its getters throws.</exception>
         public static string Write(object? value)
         {
-            if (value is JToken token) return token.ToString(Formatting.None);
             var text = new StringBuilder(256);
-            using (var writer = new JsonTextWriter(new StringWriter(text, CultureInfo.InvariantCulture)))
+            using (var writer = new BoundedJsonWriter(new StringWriter(text, CultureInfo.InvariantCulture), Limits.ResultDepth))
             {
-                Serializer.Serialize(writer, value);
+                if (value is JToken token) token.WriteTo(writer);
+                else Serializer.Serialize(writer, value);
             }
             return text.ToString();
+        }
+
+        /// <summary>Whether a JSON text is nested deeper than this. Parts that a tool wrote by itself count too.</summary>
+        public static bool IsDeeper(string json, int levels)
+        {
+            int depth = 0;
+            bool inText = false;
+            for (int i = 0; i < json.Length; i++)
+            {
+                char c = json[i];
+                if (inText)
+                {
+                    if (c == '\\') i++;
+                    else if (c == '"') inText = false;
+                }
+                else if (c == '"') inText = true;
+                else if (c is '{' or '[' && ++depth > levels) return true;
+                else if (c is '}' or ']') depth--;
+            }
+            return false;
         }
 
         /// <summary>Converts a value to a token.</summary>
@@ -87,6 +108,40 @@ namespace Holdfast
             };
             settings.Converters.Add(new StringEnumConverter());
             return settings;
+        }
+    }
+
+    /// <summary>A value is nested too deep to be written.</summary>
+    internal sealed class TooDeepException : JsonException
+    {
+        public TooDeepException(int levels)
+            : base($"it is nested more than {levels} levels deep; return less of it: fewer levels, or a flat list that names parents")
+        {
+        }
+    }
+
+    /// <summary>Writes JSON up to a bound of nesting.</summary>
+    internal sealed class BoundedJsonWriter : JsonTextWriter
+    {
+        private readonly int levels;
+
+        public BoundedJsonWriter(TextWriter text, int levels) : base(text) => this.levels = levels;
+
+        public override void WriteStartObject()
+        {
+            Deepen();
+            base.WriteStartObject();
+        }
+
+        public override void WriteStartArray()
+        {
+            Deepen();
+            base.WriteStartArray();
+        }
+
+        private void Deepen()
+        {
+            if (Top >= levels) throw new TooDeepException(levels);
         }
     }
 

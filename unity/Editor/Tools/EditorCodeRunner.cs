@@ -64,12 +64,16 @@ namespace Holdfast.Editor
             var text = new BoundedText();
             try
             {
-                Serializer().Serialize(text, value);
+                using (var writer = new BoundedJsonWriter(text, Limits.InnerResultDepth)) Serializer().Serialize(writer, value);
                 return new JRaw(text.ToString());
             }
             catch (TooLongException)
             {
                 return $"(the result has more than {Limits.ResultText} characters; return less of it)";
+            }
+            catch (TooDeepException e)
+            {
+                return $"(the result cannot be sent: {e.Message})";
             }
             catch (Exception e) when (e is not OperationCanceledException)
             {

@@ -137,6 +137,36 @@ namespace Holdfast.Tests
             Assert.That(outcome.Error!.Type, Is.EqualTo("tool_failed"));
         }
 
+        [Test]
+        public void A_result_that_is_nested_too_deep_is_refused_with_the_fix()
+        {
+            static JToken Deep(int levels)
+            {
+                JToken value = new JArray();
+                for (int i = 1; i < levels; i++) value = new JArray(value);
+                return value;
+            }
+            Assert.That(ToolResults.Outcome(Deep(Limits.ResultDepth), 1).Error, Is.Null);
+            string brackets = new('[', 200);
+            var chain = new Chain();
+            for (int i = 0; i < 100_000; i++) chain = new Chain { Next = chain };
+            foreach (object value in new object[] { Deep(Limits.ResultDepth + 1), new JRaw(brackets + brackets.Replace('[', ']')), chain })
+            {
+                RpcError error = ToolResults.Outcome(value, 1).Error!;
+                Assert.That(error.Type, Is.EqualTo("tool_failed"));
+                Assert.That(error.Ran, Is.True);
+                Assert.That(error.Message, Does.Contain("100 levels").And.Contain("fewer levels"));
+                Assert.That(ToolResults.Flaw(value), Does.Contain("levels deep"));
+            }
+            Assert.That(ToolResults.Flaw(Deep(Limits.InnerResultDepth)), Is.Null);
+            Assert.That(ToolResults.Outcome(new JValue(brackets + "\"[" + brackets), 1).Error, Is.Null);
+        }
+
+        private sealed class Chain
+        {
+            public Chain? Next { get; set; }
+        }
+
         private sealed class Sour
         {
             [Newtonsoft.Json.JsonIgnore]

@@ -278,7 +278,7 @@ impl HoldfastFace {
     pub(crate) fn end(&self, editor: &Arc<Editor>, key: u64, done: Done) {
         let mut inner = self.desk.lock();
         let Some(call) = inner.calls.get(&key).filter(|call| call.phase == Phase::Running) else { return };
-        let (answer, outcome) = call.answer(done.result);
+        let (answer, outcome) = call.answer(done.result.map(|result| editor.oddly(result)));
         if let Some(identity) = &call.identity {
             let id = identity.id.clone();
             if !inner.journal.at(Desk::now(editor)).complete(&id, answer.clone()) {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::json::{Object, quoted};
+use crate::odd;
 
 const MIB: usize = 1024 * 1024;
 /// Longest message of a peer that has not proven that it knows the token.
@@ -88,8 +89,9 @@ fn number(value: &str) -> Result<usize, String> {
 
 /// Returns a frame with this body.
 pub(crate) fn frame(body: &str) -> Vec<u8> {
+    let body = odd::bytes(body);
     let mut bytes = format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes();
-    bytes.extend_from_slice(body.as_bytes());
+    bytes.extend_from_slice(&body);
     bytes
 }
 

@@ -197,7 +197,7 @@ async fn answer(editor: &Editor, connection: u64, writer: &mut Writer, ended: En
     // Nobody answers work that was lost with its domain.
     let (id, tool, Some(Done { result, then })) = ended else { return Ok(()) };
     let (reply, outcome) = match result {
-        Ok(result) => (wire::success(&id, &result.finish()), "ok"),
+        Ok(result) => (wire::success(&id, &editor.oddly(result).finish()), "ok"),
         Err(fault) => (wire::failure(&id, &wire::words(&fault)), "error"),
     };
     let written = if editor.loses_answer() { Ok(()) } else { writer.write(&reply).await };

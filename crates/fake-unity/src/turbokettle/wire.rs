@@ -6,6 +6,7 @@ use memchr::memchr2;
 use serde_json::{Map, Value};
 
 use crate::json::Object;
+use crate::odd;
 use crate::work::Fault;
 
 /// Removes the next whole line from the buffer and returns it without its end, which is LF, CR LF or a lone CR.
@@ -70,7 +71,7 @@ pub(crate) fn failure(id: &str, error: &str) -> Vec<u8> {
 /// Every member is always written; an absent one as an empty text.
 fn reply(id: &str, ok: bool, data: &str, error: &str) -> Vec<u8> {
     let line = Object::new().text("id", id).flag("ok", ok).text("data", data).text("error", error).finish();
-    (line + "\n").into_bytes()
+    odd::bytes(&(line + "\n"))
 }
 
 /// Returns the text of an error: the tool's own message, or "Command failed: " and the exception's message.

@@ -118,6 +118,7 @@ impl UloopFace {
                 }
             };
             let Ok(Done { result, then }) = done else { return Ok("the domain ended") };
+            let result = if is_internal(&method) { result } else { result.map(|result| editor.oddly(result)) };
             let (body, outcome) = match result {
                 Ok(result) => (wire::success(id.get(), &result.finish()), "ok"),
                 Err(fault) => (wire::failure(id.get(), &fault, self.version), "error"),

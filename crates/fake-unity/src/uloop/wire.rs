@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::json::{Object, quoted};
+use crate::odd;
 use crate::package_version::PackageVersion;
 use crate::work::Fault;
 
@@ -47,10 +48,11 @@ fn header(buffer: &[u8]) -> Option<(usize, usize)> {
 /// Returns a body as it is sent: as a frame or as a line, depending on the version.
 pub(crate) fn frame(body: &str, version: PackageVersion) -> Vec<u8> {
     if !version.framed() {
-        return format!("{body}\n").into_bytes();
+        return odd::bytes(&format!("{body}\n"));
     }
+    let body = odd::bytes(body);
     let mut bytes = format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes();
-    bytes.extend_from_slice(body.as_bytes());
+    bytes.extend_from_slice(&body);
     bytes
 }
 

@@ -148,7 +148,10 @@ impl UnityMcpFace {
             let job = Job::of(&head, &body);
             let text = match (&job, head.path.as_str()) {
                 (Some(job), _) => match self.wait(editor, connection, job.clone()).await {
-                    Some(text) => text,
+                    Some(text) => match editor.state().odd.take() {
+                        Some(odd) => odd.result().finish(),
+                        None => text,
+                    },
                     None => return Ok("the domain ended"),
                 },
                 (None, "/ping") => "pong".to_owned(),

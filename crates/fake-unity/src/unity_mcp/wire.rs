@@ -4,6 +4,7 @@
 use bytes::BytesMut;
 
 use crate::limits::{BIG_MAX_BYTES, HTTP_HEAD_MAX_BYTES};
+use crate::odd;
 
 /// The parts of a request's head that the listener reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -71,10 +72,11 @@ pub(crate) fn refusal(head: &Head) -> Option<Vec<u8>> {
 /// Returns a response.
 pub(crate) fn answer(status: u16, reason: &str, kind: &str, body: &str, close: bool) -> Vec<u8> {
     let connection = if close { "Connection: close" } else { "Keep-Alive: timeout=15,max=100" };
-    format!(
+    let body = odd::bytes(body);
+    let head = format!(
         "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nServer: Mono-HTTPAPI/1.0\r\nDate: Tue, 22 Jul 2025 21:34:56 \
-         GMT\r\nContent-Length: {}\r\n{connection}\r\n\r\n{body}",
+         GMT\r\nContent-Length: {}\r\n{connection}\r\n\r\n",
         body.len()
-    )
-    .into_bytes()
+    );
+    [head.into_bytes(), body].concat()
 }

@@ -37,6 +37,14 @@ impl Ledger {
         (true, self.spare(index, now))
     }
 
+    /// The key under which the editor's journal has a call; `None` if no journal has it.
+    pub fn journal_key(&self, call: CallId) -> Option<JournalKey> {
+        match &self.entry(call)?.recovery {
+            Recovery::Journal(key) => Some(key.clone()),
+            Recovery::None | Recovery::ResultFile { .. } | Recovery::Inferred => None,
+        }
+    }
+
     /// Whether the outcome of this sending (the attempt to send the call that has this key) is still being looked for. A late
     /// answer to an earlier question must not be applied to a call that has been sent again since.
     pub fn seeks(&self, call: CallId, key: &JournalKey) -> bool {

@@ -4,16 +4,17 @@ use std::str::FromStr as _;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
-use super::super::rpc::{self, loggable};
+use super::super::rpc::{self, loggable, readable};
+use super::super::wreck::{self, Wreck};
 use super::super::{
     AnswerBody, BadMessage, CallProgress, EditorAnswer, EditorError, EditorEvent, EditorState, Heartbeat, Inbound,
     LeaveReason, Refusal, Refused, RefusedCall, Reply,
 };
 use crate::protocol::ids::CallId;
-use crate::protocol::jsonrpc::RpcError;
+use crate::protocol::jsonrpc::{RpcError, spans};
 
 /// Decodes the body of a frame.
 pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
@@ -64,7 +65,7 @@ fn progress(params: &Value) -> Option<CallProgress> {
 
 /// Reads an error object. The package writes all of `data`: a tool's exception gives its text and its type's name, never `ran`.
 pub(super) fn read_error(error: &RawValue) -> EditorError {
-    let error: Value = serde_json::from_str(error.get()).unwrap_or_else(|_| json!({}));
+    let error = readable(error);
     let code = error.get("code").and_then(Value::as_i64).unwrap_or_default();
     let data = error.get("data").unwrap_or(&Value::Null);
     let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
@@ -111,9 +112,10 @@ pub(super) fn read(reply: Reply) -> EditorAnswer {
             };
         }
         Reply::Result(result) => result,
+        Reply::Wreck(wreck) => return read_wreck(wreck),
     };
     let Ok(said) = serde_json::from_str::<CallResult<'_>>(result.get()) else {
-        return EditorAnswer { is_error: false, body: AnswerBody::Json(result) };
+        return read_wreck(Wreck::of_result(result.get().as_bytes()));
     };
     let value = said.value.unwrap_or(RawValue::NULL).to_owned();
     let body = if said.content.is_empty() {
@@ -123,6 +125,25 @@ pub(super) fn read(reply: Reply) -> EditorAnswer {
         AnswerBody::JsonAndBlocks(value, blocks)
     };
     EditorAnswer { is_error: said.is_error, body }
+}
+
+/// Makes an answer of a result that is not the JSON of one. The tool succeeded only if the editor says so in `isError`.
+fn read_wreck(wreck: Wreck) -> EditorAnswer {
+    let [is_error, value, content] = wreck::parts(&wreck.bytes, ["isError", "value", "content"]).values;
+    let failed = match is_error {
+        Some(b"true") => Some(true),
+        Some(b"false") => Some(false),
+        _ => None,
+    };
+    let blocks = content.and_then(spans::items).into_iter().flatten().filter_map(wreck::json);
+    let blocks = blocks.map(RawValue::to_owned).collect();
+    match (failed, value) {
+        (Some(is_error), Some(value)) => match wreck::json(value) {
+            Some(value) => EditorAnswer { is_error, body: AnswerBody::JsonAndBlocks(value.to_owned(), blocks) },
+            None => Wreck::of_result(value).answer(failed, blocks),
+        },
+        _ => wreck.answer(None, Vec::new()),
+    }
 }
 
 fn sentence(text: String) -> String {

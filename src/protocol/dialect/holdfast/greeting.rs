@@ -48,6 +48,7 @@ pub(super) fn check(hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreetin
                 Ok(Greeted::Done(Met { journal, tools_revision: answer.tools_revision, domain }))
             }
             Reply::Error(error) => Err(refused(error)),
+            Reply::Wreck(_) => Err(unreadable()),
         },
     }
 }
@@ -61,6 +62,10 @@ fn credentials(hello: &Hello) -> Result<&Credentials, BadGreeting> {
 
 fn refused(error: &EditorError) -> BadGreeting {
     BadGreeting::Refused { what: "greeting", why: loggable(&error.message) }
+}
+
+fn unreadable() -> BadGreeting {
+    BadGreeting::ForeignPeer("it answered the greeting with what cannot be read".into())
 }
 
 fn hello_params(hello: &Hello) -> String {
@@ -110,6 +115,7 @@ impl Editor {
                 BadGreeting::ForeignPeer(format!("its answer to hello is not that of the package: {error}").into())
             }),
             Reply::Error(error) => Err(refused(error)),
+            Reply::Wreck(_) => Err(unreadable()),
         }
     }
 

@@ -121,7 +121,7 @@ impl Dialect for Holdfast {
     }
 
     fn read_outcomes(&self, reply: Reply, asked: &[JournalKey]) -> Result<Vec<JournalOutcome>, BadOutcomes> {
-        journal::read(reply, asked)
+        journal::read(&reply, asked)
     }
 
     fn read_heartbeat(&self, reply: &Reply) -> Option<Heartbeat> {

@@ -8,9 +8,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::{
-    AnswerBody, Credentials, Dialect, EditorEvent, EditorState, EditorTool, Expected, FileState, Greeted, Hello,
-    Inbound, JournalKey, JournalOutcome, LeaveReason, ListStep, Met, Order, PreparedCall, ProjectFiles, PushEvent,
-    Recovery, Refusal, Reply, Secret, Sending, WireId,
+    AnswerBody, BadOutcomes, Credentials, Dialect, EditorEvent, EditorState, EditorTool, Expected, FileState, Greeted,
+    Hello, Inbound, JournalKey, JournalOutcome, LeaveReason, ListStep, Met, Order, PreparedCall, ProjectFiles,
+    PushEvent, Recovery, Refusal, Reply, Secret, Sending, WireId,
 };
 use super::Holdfast;
 use crate::protocol::dialect::tests::Vector;
@@ -341,7 +341,46 @@ fn an_answer_for_other_calls_or_of_another_journal_says_nothing() {
     let other = JournalKey { journal: "f".repeat(32), ..key("a", 1) };
     assert!(Holdfast.read_outcomes(reply(body), &[other]).is_err());
     let strange = body.replace("notRun", "vanished");
-    assert!(Holdfast.read_outcomes(reply(&strange), &[key("a", 1)]).is_err());
+    assert!(matches!(
+        Holdfast.read_outcomes(reply(&strange), &[key("a", 1)]).as_deref(),
+        Ok([JournalOutcome::Unreadable])
+    ));
+}
+
+#[test]
+fn an_outcome_that_cannot_be_read_costs_no_other_one_its_meaning_and_a_torn_list_proves_nothing() {
+    let read = |broken: &str| {
+        let body = format!(
+            r#"{{"id":"holdfast.1","result":{{"nonce":"00112233445566778899aabbccddeeff","outcomes":[{{"callId":"a","status":"done",
+            "result":{{"isError":false,"value":{broken}}}}},{{"callId":"b","status":"notRun","reason":"sealed"}}]}}}}"#
+        );
+        Holdfast.read_outcomes(reply(&body), &[key("a", 1), key("b", 2)])
+    };
+    for broken in ["NaN", "\"a\u{1}\"", &("[".repeat(500) + &"]".repeat(500))] {
+        let outcomes = read(broken).unwrap();
+        assert!(matches!(outcomes.as_slice(), [JournalOutcome::Ended(_), JournalOutcome::NotRun { sealed: true }]));
+    }
+    // A tool that writes JSON by itself could say of other calls what it wants.
+    let forged = r#"1}},{"callId":"b","status":"done","result":{"isError":false,"value":2"#;
+    for torn in ["[", "\"", forged] {
+        assert!(matches!(read(torn), Err(BadOutcomes::Malformed(_) | BadOutcomes::OtherCalls)), "{torn}");
+    }
+}
+
+#[test]
+fn a_result_that_cannot_be_read_is_a_success_only_if_the_editor_says_so() {
+    let read = |result: &str| {
+        let body = format!(r#"{{"id":"holdfast.1","result":{result}}}"#);
+        Holdfast.read_answer(reply(&body))
+    };
+    let ok = read(r#"{"isError":false,"value":NaN,"content":[{"type":"text","text":"t"},NaN]}"#);
+    assert!(matches!(&ok.body, AnswerBody::Wreck { blocks, .. } if blocks.len() == 1) && !ok.is_error);
+    assert!(!read(r#"{"isError":false,"value":1,"durationMs":0,5}"#).is_error);
+    for unsure in
+        [r#"{"isError":true,"value":NaN}"#, r#"{"value":NaN}"#, r#"{"isError":false,"isError":true,"value":1}"#, "NaN"]
+    {
+        assert!(read(unsure).is_error, "{unsure}");
+    }
 }
 
 #[test]
@@ -471,7 +510,7 @@ fn a_tool_that_is_badly_described_is_offered_all_the_same_and_one_without_an_obj
 fn words_about_ran_elsewhere_are_no_refusal() {
     let refusal = |members: &str| match reply(&format!(r#"{{"jsonrpc":"2.0","id":"holdfast.1",{members}}}"#)) {
         Reply::Error(error) => error.refusal.map(|refused| refused.how),
-        Reply::Result(_) => None,
+        Reply::Result(_) | Reply::Wreck(_) => None,
     };
     let data = r#"{"type":"busy","ran":false,"message":"m"}"#;
     assert_eq!(refusal(&format!(r#""error":{{"code":-32004,"message":"m","data":{data}}}"#)), Some(Refusal::Final));

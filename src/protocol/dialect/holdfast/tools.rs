@@ -9,15 +9,8 @@ use crate::limits::OTHER_NAMES_MAX;
 use crate::protocol::text::clean;
 
 use super::super::listing::{self, Bad};
+use super::super::wreck;
 use super::super::{Annotations, EditorTool, InputSchema, ListStep, OtherName, Reply, ToolListing};
-
-#[derive(Deserialize)]
-struct List<'a> {
-    #[serde(default)]
-    revision: Option<String>,
-    #[serde(borrow)]
-    tools: Vec<&'a RawValue>,
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -45,11 +38,13 @@ struct Tool {
 pub(super) fn read(reply: &Reply) -> ListStep {
     let result = match reply {
         Reply::Error(error) => return ListStep::Failed(format!("the editor refused its tool list: {}", error.message)),
-        Reply::Result(result) => result,
+        Reply::Result(result) => result.get().as_bytes(),
+        Reply::Wreck(wreck) => &wreck.bytes,
     };
-    match serde_json::from_str::<List<'_>>(result.get()) {
-        Ok(list) => ListStep::Tools(ToolListing { revision: list.revision, ..listing::collect(&list.tools, tool) }),
-        Err(error) => ListStep::Failed(format!("the editor's tool list cannot be read: {error}")),
+    let [revision, tools] = wreck::parts(result, ["revision", "tools"]).values;
+    match tools.and_then(|tools| listing::collect(tools, tool)) {
+        Some(listing) => ListStep::Tools(ToolListing { revision: revision.and_then(wreck::text), ..listing }),
+        None => ListStep::Failed("the editor's tool list cannot be read".to_owned()),
     }
 }
 

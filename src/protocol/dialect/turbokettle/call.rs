@@ -6,8 +6,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::super::members::Members;
+use super::super::wreck::{self, Wreck, says_failure};
 use super::super::{AnswerBody, EditorAnswer, EditorTool, PreparedCall, Reply};
-use super::wire;
+use super::{schema, wire};
 use crate::limits::JSON_DEPTH_MAX;
 use crate::protocol::jsonrpc;
 
@@ -89,16 +90,23 @@ pub(super) fn read_answer(reply: Reply) -> EditorAnswer {
             );
         }
         Reply::Result(result) => result,
+        Reply::Wreck(wreck) => {
+            let failed = wreck::text(schema::escaped(&String::from_utf8_lossy(&wreck.bytes)).as_bytes())
+                .and_then(|text| says_failure(text.as_bytes(), &["success"], true));
+            return wreck.answer(failed, Vec::new());
+        }
     };
     let Some(text) = wire::data(&result) else {
-        return EditorAnswer { is_error: false, body: AnswerBody::Json(result) };
+        return Wreck::of_result(result.get().as_bytes()).answer(None, Vec::new());
     };
     if text.trim().is_empty() {
         return said(false, "Executed; the tool returned nothing.".to_owned());
     }
     let structured = text.trim_start().starts_with(['{', '[']) && jsonrpc::depth_ok(text.as_bytes(), JSON_DEPTH_MAX);
     let Some(raw) = serde_json::from_str::<&RawValue>(&text).ok().filter(|_| structured) else {
-        return said(false, text);
+        // A text that is not JSON is a result like any other, unless it is an object that reports a failure.
+        let failed = says_failure(text.as_bytes(), &["success"], true);
+        return said(failed == Some(true), text);
     };
     let members = serde_json::from_str::<Members<'_>>(raw.get()).ok();
     match members.as_ref().map(failure) {

@@ -69,7 +69,7 @@ fn repaired(text: &str) -> String {
     let mut in_array: Vec<bool> = Vec::new();
     while let Some(letter) = letters.next() {
         match letter {
-            control if in_text && control < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(control))),
+            control if in_text && control < ' ' => push_escaped(&mut out, control),
             ',' if !in_text
                 && in_array.last() != Some(&true)
                 && before.is_ascii_digit()
@@ -92,4 +92,17 @@ fn repaired(text: &str) -> String {
         before = letter;
     }
     out
+}
+
+/// Escapes the control characters of a JSON string.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter < ' ' { push_escaped(&mut out, letter) } else { out.push(letter) }
+    }
+    out
+}
+
+fn push_escaped(out: &mut String, control: char) {
+    out.push_str(&format!("\\u{:04x}", u32::from(control)));
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::listing::{self, Bad};
+use super::super::wreck;
 use super::super::{Annotations, EditorTool, InputSchema, ListStep, Reply};
 use super::schema::{self, Unreadable};
 use super::wire::{self, NO_REGISTRY};
@@ -18,14 +18,7 @@ pub(super) const WAIT_READY: &str = "wait_for_editor_ready";
 /// The package's tools that only read. One of them still needs Unity's main thread.
 const READ_ONLY: [&str; 2] = ["get_project_info", "read_console_logs"];
 
-/// The tool list. Its `version` is always 1, so it is not read.
-#[derive(Deserialize)]
-struct List<'a> {
-    #[serde(borrow)]
-    tools: Vec<&'a RawValue>,
-}
-
-/// Reads the reply to `list_tools`.
+/// Reads the reply to `list_tools`. The `version` of the list is always 1, so it is not read.
 pub(super) fn read(reply: &Reply) -> ListStep {
     let result = match reply {
         Reply::Error(error) if error.message == NO_REGISTRY => {
@@ -33,13 +26,14 @@ pub(super) fn read(reply: &Reply) -> ListStep {
         }
         Reply::Error(error) => return ListStep::Failed(format!("the editor refused its tool list: {}", error.message)),
         Reply::Result(result) => result,
+        Reply::Wreck(_) => return ListStep::Failed("the editor's tool list cannot be read".to_owned()),
     };
     let Some(text) = wire::data(result) else {
         return ListStep::Failed("the editor's tool list is no text".to_owned());
     };
-    let mut listing = match serde_json::from_str::<List<'_>>(&text) {
-        Ok(list) => listing::collect(&list.tools, tool),
-        Err(error) => return ListStep::Failed(format!("the editor's tool list cannot be read: {error}")),
+    let [tools] = wreck::parts(text.as_bytes(), ["tools"]).values;
+    let Some(mut listing) = tools.and_then(|tools| listing::collect(tools, tool)) else {
+        return ListStep::Failed("the editor's tool list cannot be read".to_owned());
     };
     if listing.tools.len() < TOOLS_MAX {
         listing.tools.push(Arc::new(wait_ready()));

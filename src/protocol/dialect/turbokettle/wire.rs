@@ -6,10 +6,13 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::rpc::{self, loggable, object_text, parse_object, quoted};
+use super::super::wreck::{self, Wreck};
 use super::super::{
     BadGreeting, BadMessage, EditorError, EncodeError, Greeted, Hello, Inbound, Met, Order, Reply, WireId,
 };
+use super::schema;
 use crate::limits::TURBOKETTLE_REQUEST_MAX_BYTES;
+use crate::protocol::jsonrpc;
 
 /// The package's error before its tool registry exists.
 pub(super) const NO_REGISTRY: &str = "Tool registry not initialized";
@@ -51,18 +54,42 @@ struct Envelope<'a> {
 
 /// Decodes a line. The package sends only replies.
 pub(super) fn decode(line: &[u8]) -> Result<Inbound, BadMessage> {
-    let envelope: Envelope<'_> = parse_object(object_text(line)?)?;
-    if !envelope.data.get().starts_with('"') && envelope.data.get() != "null" {
-        return Err(BadMessage::NotAMessage("its data is not a text"));
-    }
-    let Some(error) = data(envelope.error) else {
-        return Err(BadMessage::NotAMessage("its error is not a text"));
+    let envelope: Envelope<'_> = match object_text(line).and_then(parse_object) {
+        Ok(envelope) => envelope,
+        Err(fault) => return salvaged(line).ok_or(fault),
+    };
+    let is_text = envelope.data.get().starts_with('"') || envelope.data.get() == "null";
+    let Some(error) = data(envelope.error).filter(|_| is_text) else {
+        return salvaged(line).ok_or(BadMessage::NotAMessage("its data or its error is not a text"));
     };
     let Some(number) = rpc::own_number(envelope.id) else {
         return Ok(Inbound::Unmatched { what: loggable(&format!("a reply to id {}: {error}", envelope.id.get())) });
     };
     let reply = if envelope.ok { Reply::Result(envelope.data.to_owned()) } else { Reply::Error(read_error(&error)) };
     Ok(Inbound::Reply { number, reply })
+}
+
+/// Reads what can be read of a line that is not a reply as a whole. `None` if it does not name a request of ours.
+///
+/// The package does not escape most control characters in a text; they are read as what they are.
+fn salvaged(line: &[u8]) -> Option<Inbound> {
+    let [id, ok, data, error] = wreck::parts(line, ["id", "ok", "data", "error"]).values;
+    let number = rpc::own_number(id.and_then(wreck::json)?)?;
+    // Without any member of a reply it is a request of ours, sent back.
+    ok.or(data).or(error)?;
+    let text = |part: Option<&[u8]>| {
+        let text = std::str::from_utf8(part?).ok()?;
+        serde_json::from_str::<Option<String>>(&schema::escaped(text)).ok().map(Option::unwrap_or_default)
+    };
+    let reply = match (ok, text(data), text(error)) {
+        // It is JSON, and only not a reply of this package.
+        _ if wreck::json(line).is_some() => Reply::Wreck(Wreck::of_message(line)),
+        (Some(b"true"), Some(data), _) => Reply::Result(RawValue::from_string(quoted(&data)).ok()?),
+        (Some(b"false"), _, Some(error)) => Reply::Error(read_error(&error)),
+        (Some(b"true"), None, _) => Reply::Wreck(Wreck::of_result(data.unwrap_or(line))),
+        _ => Reply::Wreck(Wreck::of_message(line)),
+    };
+    Some(Inbound::Reply { number, reply })
 }
 
 /// Reads an error. No error of this package proves that nothing ran: a reply has one text for the package's errors and for those
@@ -75,7 +102,9 @@ fn read_error(text: &str) -> EditorError {
 
 /// Reads a text; `null` is read as an empty text. `None` for any other JSON.
 pub(super) fn data(result: &RawValue) -> Option<String> {
-    serde_json::from_str::<Option<String>>(result.get()).ok().map(Option::unwrap_or_default)
+    let read = |json: &str| serde_json::from_str::<Option<String>>(json).ok().map(Option::unwrap_or_default);
+    // Half of a surrogate pair is no reason to lose the rest of the text.
+    read(result.get()).or_else(|| read(&jsonrpc::strict(result.get())?))
 }
 
 /// Accepts a ping reply with the status `ok`. The package asks for no proof and gives none.
@@ -90,6 +119,7 @@ pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, B
             }
             Err(BadGreeting::ForeignPeer("it answered the ping, but not with the status ok".into()))
         }
+        Reply::Wreck(_) => Err(BadGreeting::ForeignPeer("it answered the ping with what cannot be read".into())),
         Reply::Error(error) if error.message == NO_PING || error.message == NO_REGISTRY => {
             Err(BadGreeting::Starting(loggable(&error.message)))
         }

@@ -1,6 +1,5 @@
 //! Prepares calls, and reads their answers and result files.
 
-use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -8,6 +7,7 @@ use super::super::arguments::{default_timeout, given_timeout, parameter};
 use super::super::members::Members;
 use super::super::rpc::{is_object, object_text};
 use super::super::unity::SCRIPT_ASSEMBLIES;
+use super::super::wreck::{self, says_failure};
 use super::super::{
     AnswerBody, EditorAnswer, EditorTool, PackageTool, PreparedCall, Recovery, ReloadSigns, Reply, Sending,
 };
@@ -88,30 +88,24 @@ fn truthy(wish: &Value) -> bool {
 pub(in crate::protocol::dialect) fn read_answer(reply: Reply) -> EditorAnswer {
     match reply {
         Reply::Error(error) => EditorAnswer { is_error: true, body: AnswerBody::Text(error.message) },
-        Reply::Result(result) => EditorAnswer { is_error: says_failure(&result), body: AnswerBody::Json(result) },
+        Reply::Result(result) => EditorAnswer { is_error: failed(&result), body: AnswerBody::Json(result) },
+        Reply::Wreck(wreck) => {
+            let failed = says_failure(&wreck.bytes, SUCCESS, false);
+            wreck.answer(failed, Vec::new())
+        }
     }
 }
 
-/// The members of a result that distinguish failure from success.
-#[derive(Deserialize)]
-struct Verdict<'a> {
-    #[serde(default, rename = "Success", borrow)]
-    upper: Option<&'a RawValue>,
-    #[serde(default, rename = "success", borrow)]
-    lower: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    error: Option<&'a RawValue>,
-}
+/// The members that report a failure when they are `false`.
+const SUCCESS: &[&str] = &["Success", "success"];
 
 /// Whether a result reports a failure: `success: false` (or `Success`), or the package's substitute for a result that it could
 /// not serialise. `Success: null` (the outcome of a compile is unknown) is not a failure.
-fn says_failure(result: &RawValue) -> bool {
-    if !is_object(result.get()) {
-        return false;
-    }
-    let Ok(verdict) = serde_json::from_str::<Verdict<'_>>(result.get()) else { return false };
-    let failed = [verdict.upper, verdict.lower].into_iter().flatten().any(|success| success.get() == "false");
-    failed || verdict.error.is_some_and(|error| error.get().starts_with("\"Serialization failed"))
+fn failed(result: &RawValue) -> bool {
+    let result = result.get().as_bytes();
+    let [error] = wreck::parts(result, ["error"]).values;
+    says_failure(result, SUCCESS, false) == Some(true)
+        || error.is_some_and(|error| error.starts_with(b"\"Serialization failed"))
 }
 
 /// Reads the reply in a compile's result file. `None` while the file is not one complete JSON object. The reply keeps the

@@ -4,9 +4,10 @@
 //! own `Unknown tool: X` stands there as well, so that text proves nothing. Only exceptions of the package's own types fill other
 //! places. Source: `JsonRpcProcessor.cs` and `ImprovedErrorHandler.cs` from v0.5.0 to v2.1.1.
 
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
+use super::super::rpc::readable;
 use super::super::{EditorError, Refusal, Refused, RefusedCall};
 
 /// The only error code that the package uses.
@@ -104,7 +105,7 @@ pub(in crate::protocol::dialect) fn read_old(error: &RawValue) -> EditorError {
 }
 
 fn read_with(error: &RawValue, refusals: &[(Place, Words, Refusal)]) -> EditorError {
-    let error: Value = serde_json::from_str(error.get()).unwrap_or_else(|_| json!({}));
+    let error = readable(error);
     let code = error.get("code").and_then(Value::as_i64).unwrap_or(INTERNAL_ERROR);
     let data = error.get("data").unwrap_or(&Value::Null);
     let field = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().trim().to_owned();

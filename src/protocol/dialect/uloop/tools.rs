@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 
 use super::super::listing::{self, Bad};
 use super::super::members::Members;
+use super::super::wreck;
 use super::super::{Annotations, EditorTool, ListStep, Reply};
 use super::errors::unknown_method;
 use super::schema;
@@ -37,25 +38,17 @@ pub(in crate::protocol::dialect) fn read(reply: &Reply, step: usize) -> ListStep
     let result = match reply {
         Reply::Error(error) if unknown_method(error) && step + 1 < LIST_METHODS.len() => return ListStep::TryNext,
         Reply::Error(error) => return ListStep::Failed(format!("the editor refused its tool list: {}", error.message)),
-        Reply::Result(result) => result,
+        Reply::Result(result) => result.get().as_bytes(),
+        Reply::Wreck(wreck) => &wreck.bytes,
     };
-    match entries(result) {
-        Some(entries) => ListStep::Tools(listing::collect(&entries, tool)),
+    let named = wreck::parts(result, ["Tools", "Commands", "tools", "commands"]).values;
+    match listing::collect(named.into_iter().flatten().next().unwrap_or(result), tool) {
+        Some(listing) => ListStep::Tools(listing),
         None => ListStep::Failed(
             "the editor's tool list has neither Tools nor Commands; read the editor's console for the reason"
                 .to_owned(),
         ),
     }
-}
-
-/// Returns the unparsed entries of the list, so that a broken entry does not affect the others. `None` if the reply has no list.
-fn entries(result: &RawValue) -> Option<Vec<&RawValue>> {
-    if let Ok(list) = serde_json::from_str::<Vec<&RawValue>>(result.get()) {
-        return Some(list);
-    }
-    let members: std::collections::BTreeMap<String, &RawValue> = serde_json::from_str(result.get()).ok()?;
-    let key = ["Tools", "Commands", "tools", "commands"].into_iter().find(|key| members.contains_key(*key))?;
-    members.get(key).and_then(|list| serde_json::from_str(list.get()).ok())
 }
 
 fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {

@@ -87,9 +87,7 @@ pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let met = || Ok(Greeted::Done(Met::default()));
     match said.last().ok_or(BadGreeting::Silent)? {
         Reply::Result(result) if is_greeting(result) => met(),
-        Reply::Result(_) => Err(BadGreeting::ForeignPeer(
-            "it answered the greeting with a result that has neither ClientName nor Message".into(),
-        )),
+        Reply::Result(_) | Reply::Wreck(_) => Err(BadGreeting::ForeignPeer(NO_GREETING.into())),
         Reply::Error(error) if errors::timed_out(error, "set-client-name") => met(),
         Reply::Error(error) if errors::unknown_method(error) => Err(BadGreeting::ForeignPeer(
             format!(
@@ -101,6 +99,10 @@ pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
         Reply::Error(error) => Err(BadGreeting::Refused { what: "greeting", why: loggable(&error.message) }),
     }
 }
+
+/// What an answer to the greeting that is not the package's is called.
+pub(in crate::protocol::dialect) const NO_GREETING: &str =
+    "it answered the greeting with a result that has neither ClientName nor Message";
 
 /// Whether a result is the package's answer to a greeting: one with a text `ClientName` or `Message`.
 pub(in crate::protocol::dialect) fn is_greeting(result: &RawValue) -> bool {

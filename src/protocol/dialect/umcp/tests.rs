@@ -108,6 +108,7 @@ fn check_reply(vector: &Value, reply: Reply) {
     let (name, means) = (&vector["name"], &vector["means"]);
     match &reply {
         Reply::Result(result) => assert_eq!(result.get(), means["result"], "{name}"),
+        Reply::Wreck(wreck) => panic!("{wreck:?}"),
         Reply::Error(error) => {
             assert_eq!(Some(error.code), means["code"].as_i64(), "{name}");
             assert_eq!(error.message, means["message"], "{name}");

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::super::rpc::{self, loggable, quoted};
 use super::super::uloop::errors::{read_old as read_error, timed_out, unknown_method};
 use super::super::uloop::tools;
-use super::super::uloop::wire::{LIST_METHODS, is_greeting, notified};
+use super::super::uloop::wire::{LIST_METHODS, NO_GREETING, is_greeting, notified};
 use super::super::{
     BadGreeting, BadMessage, EditorEvent, EncodeError, Greeted, Hello, Inbound, ListStep, Met, Order, Reply, WireId,
 };
@@ -101,9 +101,7 @@ pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let met = || Ok(Greeted::Done(Met::default()));
     match said.last().ok_or(BadGreeting::Silent)? {
         Reply::Result(result) if is_greeting(result) || is_pong(result) => met(),
-        Reply::Result(_) => Err(BadGreeting::ForeignPeer(
-            "it answered the greeting with a result that has neither ClientName nor Message".into(),
-        )),
+        Reply::Result(_) | Reply::Wreck(_) => Err(BadGreeting::ForeignPeer(NO_GREETING.into())),
         Reply::Error(error) if unknown_method(error) && said.len() < GREETINGS.len() => Ok(Greeted::NotYet),
         Reply::Error(error) if GREETINGS.iter().any(|method| timed_out(error, method)) => met(),
         Reply::Error(error) => Err(BadGreeting::Refused { what: "greeting", why: loggable(&error.message) }),
@@ -126,6 +124,6 @@ pub(super) fn read_tools(reply: &Reply, step: usize) -> ListStep {
                 Err(error) => ListStep::Failed(format!("holdfast's own list of tools is broken: {error}")),
             }
         }
-        Reply::Error(_) | Reply::Result(_) => tools::read(reply, step),
+        Reply::Error(_) | Reply::Result(_) | Reply::Wreck(_) => tools::read(reply, step),
     }
 }

@@ -67,6 +67,7 @@ type Meaning = (Went, Option<Box<RawValue>>, String);
 pub(super) fn read(reply: Reply) -> EditorAnswer {
     match &reply {
         Reply::Error(error) => EditorAnswer { is_error: true, body: AnswerBody::Text(error.message.clone()) },
+        Reply::Wreck(wreck) => wreck.clone().answer(None, Vec::new()),
         Reply::Result(line) => match wire::heard(&reply) {
             Some(heard) => answer(&heard),
             None => EditorAnswer { is_error: true, body: AnswerBody::Json(line.clone()) },

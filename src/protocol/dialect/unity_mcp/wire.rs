@@ -85,7 +85,7 @@ pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
 pub(super) fn heard(reply: &Reply) -> Option<Heard<'_>> {
     match reply {
         Reply::Result(line) => serde_json::from_str(line.get()).ok(),
-        Reply::Error(_) => None,
+        Reply::Error(_) | Reply::Wreck(_) => None,
     }
 }
 

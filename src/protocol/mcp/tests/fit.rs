@@ -29,7 +29,7 @@ fn blocks(texts: &[&str]) -> ToolResult {
 fn text_of(content: &Content) -> &str {
     match content {
         Content::Text(text) => text,
-        Content::Raw(raw) => panic!("{raw}"),
+        Content::Raw(_) | Content::Bytes(_) => panic!("{content:?}"),
     }
 }
 

@@ -128,6 +128,7 @@ namespace Holdfast
             try
             {
                 object? value = await tool.Tool.ExecuteAsync(arguments, context);
+                if (ToolResults.Flaw(value) is { } flaw) return new BatchResult { Tool = tool.Name, Error = flaw };
                 return new BatchResult { Tool = tool.Name, Success = !ToolResults.SaysItFailed(value), Value = value };
             }
             catch (Exception e) when (e is not OperationCanceledException)

@@ -67,6 +67,11 @@ fn messages_are_decoded_as_they_are_meant() {
             }
             // The ids in these vectors are not ours.
             ("unmatched" | "line", Ok(Inbound::Unmatched { what })) => assert!(!what.is_empty(), "{name}"),
+            // It names a request of ours, so it is that one's answer.
+            ("bad_message", Ok(Inbound::Reply { reply: Reply::Wreck(wreck), .. })) => {
+                assert_eq!(<&str>::from(&wreck.fault()), vector.said("label"), "{name}");
+                assert!(Turbokettle.check_greeting(&Hello::default(), &[Reply::Wreck(wreck)]).is_err(), "{name}");
+            }
             ("bad_message", Err(bad)) => assert_eq!(<&str>::from(&bad), vector.said("label"), "{name}"),
             (kind, other) => panic!("{name} means {kind}, but was read as {other:?}"),
         }
@@ -82,6 +87,7 @@ fn check_reply(vector: &Vector, reply: Reply) {
     let [reply] = said;
     match &reply {
         Reply::Result(result) => assert_eq!(result.get(), vector.said("result"), "{name}"),
+        Reply::Wreck(wreck) => panic!("{wreck:?}"),
         Reply::Error(error) => {
             assert_eq!(Some(error.code), vector.means("code").as_i64(), "{name}");
             assert_eq!(error.message, vector.said("message"), "{name}");

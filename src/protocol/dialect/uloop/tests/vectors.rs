@@ -116,6 +116,7 @@ fn check_reply(vector: &Vector, reply: Reply) {
     let [reply] = said;
     match &reply {
         Reply::Result(result) => assert_eq!(result.get(), vector.said("result"), "{name}"),
+        Reply::Wreck(wreck) => panic!("{wreck:?}"),
         Reply::Error(error) => {
             assert_eq!(Some(error.code), vector.means("code").as_i64(), "{name}");
             assert_eq!(error.message, vector.said("message"), "{name}");
@@ -180,7 +181,7 @@ fn result_files_count_only_when_whole() {
                 assert_eq!(result.get(), vector.said("result"), "{}", vector.text("name"));
                 whole += 1;
             }
-            Some(Reply::Error(error)) => panic!("{error:?}"),
+            Some(other) => panic!("{other:?}"),
             None => assert!(vector.means("result").is_null(), "{}", vector.text("name")),
         }
     }
