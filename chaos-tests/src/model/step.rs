@@ -539,7 +539,7 @@ impl Step<'_> {
             }
             return;
         };
-        exchange.outcomes_told(&asked);
+        exchange.outcomes_told(&asked, true);
         self.told(process, answers);
     }
 
