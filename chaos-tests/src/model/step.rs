@@ -538,7 +538,7 @@ impl Step<'_> {
             }
             return;
         };
-        exchange.outcomes_told(&asked);
+        exchange.outcomes_told(&asked, true);
         self.told(process, answers);
     }
 
