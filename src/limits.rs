@@ -82,9 +82,11 @@ pub const TOOL_NAME_MAX_BYTES: usize = 48;
 /// Longest input schema of one tool that a client gets, as compact JSON. The largest seen has 12 KiB, and a model reads all of
 /// it. A schema of 500 KB is still listed whole: whether it is too long is for the client to decide.
 pub const TOOL_SCHEMA_MAX_BYTES: usize = 512 * 1024;
-/// A longer schema is repaired one property at a time. As a tree of values a schema takes ten times the memory of its text, which
-/// is not returned to the system while a younger allocation lives.
-pub const SCHEMA_WHOLE_MAX_BYTES: usize = 16 * 1024;
+/// Values by which the references of one schema may be replaced, all together. A reference within what another leads to may double
+/// them at each step; a schema of 12 KiB has some 500.
+pub const SCHEMA_INLINED_NODES_MAX: usize = 10_000;
+/// Longest name of a parameter that every API takes; the module `parameter_names` has the sources.
+pub const PARAMETER_NAME_MAX_BYTES: usize = 64;
 /// Longest `tools` array made of the editor's tools; with our own tools added it stays far below the longest message.
 pub const TOOLS_LIST_MAX_BYTES: usize = 4 * MIB;
 /// Log lines about invalid input of one peer in [`LOG_REPEATS_WINDOW`]; more are counted and left out. Enough to see what the

@@ -35,6 +35,7 @@ mod policy;
 mod process;
 mod projects;
 mod report;
+mod schemas;
 mod session;
 mod setup;
 mod several;

@@ -1,5 +1,6 @@
 //! Single arguments of a call: the time limit that many tools take, and arguments that are not for the editor.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -20,6 +21,30 @@ pub fn taken_out(arguments: &RawValue, name: &str) -> Option<(Vec<Box<RawValue>>
     let found: Vec<Box<RawValue>> = found.map(|(_, raw)| raw.to_owned()).collect();
     let rest = members.spliced(Some(name), &[]).filter(|_| !found.is_empty())?;
     Some((found, rest))
+}
+
+/// A parameter that is listed under another name than the editor's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnName {
+    /// The name that clients see.
+    pub listed: String,
+    /// The editor's own.
+    pub own: String,
+}
+
+/// Gives arguments the editor's own names. Their values keep their text, and an argument that has its own name keeps it. `None` if
+/// there is nothing to change.
+pub fn under_own_names(arguments: &RawValue, names: &[OwnName]) -> Option<Box<RawValue>> {
+    let members = Members::of(arguments).filter(|_| !names.is_empty())?;
+    let given: HashSet<&str> = members.iter().map(|(key, _)| key).collect();
+    let own = |key: &str| {
+        let known = names.iter().find(|name| name.listed.eq_ignore_ascii_case(key))?;
+        Some(known.own.as_str()).filter(|own| !given.contains(own))
+    };
+    let named: Vec<(&str, String)> =
+        members.iter().map(|(key, raw)| (own(key).unwrap_or(key), raw.get().to_owned())).collect();
+    let is_changed = members.iter().any(|(key, _)| own(key).is_some());
+    if is_changed { Members::default().spliced(None, &named) } else { None }
 }
 
 /// The schema of one parameter of a tool.

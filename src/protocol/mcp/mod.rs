@@ -15,6 +15,7 @@ pub mod handshake;
 pub mod http;
 mod names;
 pub mod notify;
+mod parameter_names;
 mod params;
 pub mod prompts;
 pub mod request;

@@ -1,0 +1,133 @@
+//! Where the references of a schema lead.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::limits::JSON_DEPTH_MAX;
+
+/// The schema that references lead into: its members, with `properties` left empty, and its properties, unparsed.
+pub(super) struct Root<'s> {
+    pub(super) rest: &'s Map<String, Value>,
+    pub(super) properties: &'s [(String, &'s RawValue)],
+}
+
+/// References that follow one another without a schema between them. Generators write one or two.
+const CHAIN_MAX: usize = 16;
+/// Schemas that are looked at to learn whether one takes null. It is said at the top, or one or two branches below.
+const NULL_LOOKS_MAX: usize = 64;
+
+impl Root<'_> {
+    /// Returns a copy of the schema that a reference leads to; `None` if it leads nowhere, or out of this schema.
+    pub(super) fn target(&self, reference: &str) -> Option<Value> {
+        let name = self.rest.get("$id").and_then(Value::as_str).filter(|name| !name.is_empty());
+        let reference = name.and_then(|name| reference.strip_prefix(name)).unwrap_or(reference);
+        let inside = reference.strip_prefix('#')?;
+        let Some(pointer) = inside.strip_prefix('/') else { return self.anchored(inside) };
+        let mut steps = pointer.split('/').map(decoded);
+        let first = steps.next()?;
+        let property;
+        let mut at = if first == "properties" {
+            let name = steps.next()?;
+            let (_, raw) = self.properties.iter().find(|(known, _)| *known == name)?;
+            property = serde_json::from_str::<Value>(raw.get()).ok()?;
+            &property
+        } else {
+            self.rest.get(&*first)?
+        };
+        for step in steps {
+            at = match at {
+                Value::Object(members) => members.get(&*step)?,
+                Value::Array(members) => members.get(step.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
+        }
+        Some(at.clone()).filter(|target| target.is_object() || target.is_boolean())
+    }
+
+    fn anchored(&self, anchor: &str) -> Option<Value> {
+        let definitions = ["$defs", "definitions"].into_iter().filter_map(|folder| self.rest.get(folder));
+        definitions.filter(|_| !anchor.is_empty()).find_map(|folder| anchored_in(folder, anchor, 0)).cloned()
+    }
+
+    /// Whether a reference may stay: it leads to a definition of this schema whose name every reader of references can read, and
+    /// from there on to a schema. `#` is the whole schema.
+    pub(super) fn is_plain(&self, reference: &str) -> bool {
+        let mut reference = Cow::Borrowed(reference);
+        for _ in 0..CHAIN_MAX {
+            if reference == "#" {
+                return true;
+            }
+            let name = ["#/$defs/", "#/definitions/"].iter().find_map(|folder| reference.strip_prefix(folder));
+            let is_safe = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b));
+            if !name.is_some_and(|name| !name.is_empty() && is_safe(name)) {
+                return false;
+            }
+            let Some(Value::Object(target)) = self.target(&reference) else { return false };
+            match target.get("$ref") {
+                Some(Value::String(next)) => reference = Cow::Owned(next.clone()),
+                _ => return true,
+            }
+        }
+        false
+    }
+
+    /// Whether a schema says that it takes null. One that takes anything does not say so.
+    pub(super) fn takes_null(&self, schema: &Value) -> bool {
+        self.says_null(schema, &mut { NULL_LOOKS_MAX })
+    }
+
+    fn says_null(&self, schema: &Value, looks: &mut usize) -> bool {
+        let Value::Object(schema) = schema else { return false };
+        let Some(left) = looks.checked_sub(1) else { return false };
+        *looks = left;
+        let has_null = |keyword: &str, null: Value| match schema.get(keyword) {
+            Some(Value::Array(values)) => values.contains(&null),
+            Some(value) => *value == null,
+            None => false,
+        };
+        let said = has_null("type", "null".into())
+            || has_null("nullable", true.into())
+            || has_null("const", Value::Null)
+            || matches!(schema.get("enum"), Some(Value::Array(values)) if values.contains(&Value::Null));
+        let branches = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array());
+        let target = || self.target(schema.get("$ref")?.as_str()?);
+        said || branches.flatten().any(|branch| self.says_null(branch, looks))
+            || target().is_some_and(|target| self.says_null(&target, looks))
+    }
+}
+
+fn anchored_in<'v>(value: &'v Value, anchor: &str, depth: usize) -> Option<&'v Value> {
+    if depth > JSON_DEPTH_MAX {
+        return None;
+    }
+    match value {
+        Value::Object(members) => {
+            let is_it = |keyword: &str| members.get(keyword).and_then(Value::as_str) == Some(anchor);
+            let old = || members.get("$id").and_then(Value::as_str).and_then(|id| id.strip_prefix('#')) == Some(anchor);
+            if is_it("$anchor") || is_it("$dynamicAnchor") || old() {
+                return Some(value);
+            }
+            members.values().find_map(|value| anchored_in(value, anchor, depth + 1))
+        }
+        Value::Array(values) => values.iter().find_map(|value| anchored_in(value, anchor, depth + 1)),
+        _ => None,
+    }
+}
+
+/// Decodes one step of a JSON Pointer in a URI.
+fn decoded(step: &str) -> Cow<'_, str> {
+    if !step.contains(['%', '~']) {
+        return Cow::Borrowed(step);
+    }
+    let mut bytes = Vec::with_capacity(step.len());
+    let mut rest = step.as_bytes();
+    while let [first, behind @ ..] = rest {
+        let hex = behind.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        let coded = hex.filter(|_| *first == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        bytes.push(coded.unwrap_or(*first));
+        rest = if coded.is_some() { behind.get(2..).unwrap_or_default() } else { behind };
+    }
+    Cow::Owned(String::from_utf8_lossy(&bytes).replace("~1", "/").replace("~0", "~"))
+}
