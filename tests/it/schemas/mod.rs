@@ -62,7 +62,7 @@ fn what_is_fine_is_listed_as_it_is() {
         json!({"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "A", "enum": ["b"], "default": "b"}}}),
         json!({"type": "object", "properties": {"n": {"$ref": "#/$defs/node"}}, "$defs": {"node": {"type": "object",
             "properties": {"below": {"type": "array", "items": {"$ref": "#/$defs/node"}}}}}}),
-        json!({"type": "object", "properties": {"required": {"type": "boolean"}, "type": {"type": "string"}, "$ref": {"type": "string"}}}),
+        json!({"type": "object", "properties": {"required": {"type": "boolean"}, "type": {"type": "string"}, "ref": {"type": "string"}}}),
     ] {
         assert_eq!(listed(&fine, "some new editor"), Ok(fine.clone()), "{fine}");
         assert_eq!(faults(&fine), []);

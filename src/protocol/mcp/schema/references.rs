@@ -60,8 +60,7 @@ impl Root<'_> {
                 return true;
             }
             let name = ["#/$defs/", "#/definitions/"].iter().find_map(|folder| reference.strip_prefix(folder));
-            let is_safe = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b));
-            if !name.is_some_and(|name| !name.is_empty() && is_safe(name)) {
+            if !name.is_some_and(is_plain_name) {
                 return false;
             }
             let Some(Value::Object(target)) = self.target(&reference) else { return false };
@@ -96,6 +95,11 @@ impl Root<'_> {
         said || branches.flatten().any(|branch| self.says_null(branch, looks))
             || target().is_some_and(|target| self.says_null(&target, looks))
     }
+}
+
+/// Whether a name of a definition can stand in a reference as it is.
+pub(super) fn is_plain_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b))
 }
 
 fn anchored_in<'v>(value: &'v Value, anchor: &str, depth: usize) -> Option<&'v Value> {

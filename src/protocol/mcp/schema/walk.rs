@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::keywords::{Form, REMOVED, TYPES, form, types_of};
-use super::references::Root;
+use super::references::{Root, is_plain_name};
 use super::{ALTERNATIVES, TOO_DEEP};
 use crate::limits::{JSON_DEPTH_MAX, SCHEMA_INLINED_NODES_MAX};
 
@@ -107,6 +107,9 @@ impl<'s> Walk<'s> {
         let trail = self.trail.len();
         self.clear(schema, at);
         let types = self.types(schema, at);
+        if let [one] = types.as_slice() {
+            self.idle(schema, one);
+        }
         self.parts(schema, at, at.typed || !types.is_empty())?;
         self.branches(schema);
         self.trail.truncate(trail);
@@ -228,7 +231,12 @@ impl<'s> Walk<'s> {
                 (Form::Schemas, Value::Array(schemas)) => Some(self.list(&keyword, schemas, below)?),
                 (Form::Named, Value::Object(schemas)) => {
                     let mut all = Map::new();
+                    let is_folder = matches!(keyword.as_str(), "$defs" | "definitions");
                     for (name, value) in schemas {
+                        // What led to such a name was replaced.
+                        if is_folder && !is_plain_name(&name) {
+                            continue;
+                        }
                         if let Some(value) = self.mended(value, below)? {
                             all.insert(name, value);
                         }
