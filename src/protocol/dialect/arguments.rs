@@ -1,6 +1,6 @@
 //! Single arguments of a call: the time limit that many tools take, and arguments that are not for the editor.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -37,10 +37,9 @@ pub struct OwnName {
 pub fn under_own_names(arguments: &RawValue, names: &[OwnName]) -> Option<Box<RawValue>> {
     let members = Members::of(arguments).filter(|_| !names.is_empty())?;
     let given: HashSet<&str> = members.iter().map(|(key, _)| key).collect();
-    let own = |key: &str| {
-        let known = names.iter().find(|name| name.listed.eq_ignore_ascii_case(key))?;
-        Some(known.own.as_str()).filter(|own| !given.contains(own))
-    };
+    let known: HashMap<String, &str> =
+        names.iter().map(|name| (name.listed.to_ascii_lowercase(), name.own.as_str())).collect();
+    let own = |key: &str| known.get(&key.to_ascii_lowercase()).copied().filter(|own| !given.contains(own));
     let named: Vec<(&str, String)> =
         members.iter().map(|(key, raw)| (own(key).unwrap_or(key), raw.get().to_owned())).collect();
     let is_changed = members.iter().any(|(key, _)| own(key).is_some());

@@ -46,8 +46,11 @@ pub(super) fn assigned<'n>(names: impl Iterator<Item = &'n str>) -> Vec<OwnName>
     assigned.collect()
 }
 
+/// The listed name of each name that is not fit.
+pub(super) type Listed<'n> = HashMap<&'n str, &'n str>;
+
 /// Puts the listed names into a schema, and into the branches that describe the same object.
-pub(super) fn put(schema: &mut Map<String, Value>, names: &[OwnName]) {
+pub(super) fn put(schema: &mut Map<String, Value>, names: &Listed<'_>) {
     for keyword in ["properties", "dependentRequired", "dependentSchemas"] {
         if let Some(Value::Object(members)) = schema.get_mut(keyword) {
             let renamed =
@@ -106,9 +109,8 @@ fn branches_mut(schema: &mut Map<String, Value>) -> Vec<&mut Map<String, Value>>
     branches.flatten().filter_map(Value::as_object_mut).collect()
 }
 
-/// Returns the name under which a property is listed.
-pub(super) fn listed<'n>(name: &'n str, names: &'n [OwnName]) -> &'n str {
-    names.iter().find(|known| known.own == name).map_or(name, |known| &known.listed)
+fn listed<'n>(name: &'n str, names: &Listed<'n>) -> &'n str {
+    names.get(name).copied().unwrap_or(name)
 }
 
 /// Says in a property's description how the editor calls it.

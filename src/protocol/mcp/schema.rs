@@ -15,8 +15,8 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use self::references::Root;
-use self::walk::{At, Walk, said};
-use super::parameter_names;
+use self::walk::{At, Known, Walk, said};
+use super::parameter_names::{self, Listed};
 use crate::limits::JSON_DEPTH_MAX;
 use crate::protocol::dialect::{InputSchema, OwnName};
 use crate::protocol::jsonrpc;
@@ -37,7 +37,7 @@ pub(super) struct Fitted {
 pub(super) fn fitted(schema: &InputSchema) -> Result<Fitted, &'static str> {
     let (schema, opened) = opened(schema);
     let (rest, properties) = schema.parts().ok_or(NO_PROPERTIES)?;
-    let mut walk = Walk::new(Root { rest: &rest, properties: &properties });
+    let mut walk = Walk::new(Root::new(&rest, &properties));
     opened.into_iter().for_each(|change| walk.tell(change));
     let mut top = rest.clone();
     let kind = object(&mut top)?;
@@ -47,14 +47,12 @@ pub(super) fn fitted(schema: &InputSchema) -> Result<Fitted, &'static str> {
         walk.tell(said::PROPERTIES);
         top.insert("properties".to_owned(), Map::new().into());
     }
-    let mut known: HashSet<String> = properties.iter().map(|(name, _)| name.clone()).collect();
+    let mut known = Known { names: properties.iter().map(|(name, _)| name.clone()).collect(), around: None };
     walk.top(&mut top, &known)?;
-    let of_tool = known.len();
-    parameter_names::of_branches(&top, &mut known);
-    let names = parameter_names::assigned(known.iter().map(String::as_str));
-    if known.len() > of_tool {
-        known = properties.iter().map(|(name, _)| name.clone()).collect();
-    }
+    let mut all = known.names.clone();
+    parameter_names::of_branches(&top, &mut all);
+    let names = parameter_names::assigned(all.iter().map(String::as_str));
+    let listed: Listed<'_> = names.iter().map(|name| (name.own.as_str(), name.listed.as_str())).collect();
     let mut optional = HashSet::new();
     let mut mended: Vec<(&str, String)> = Vec::new();
     for (name, raw) in &properties {
@@ -62,16 +60,16 @@ pub(super) fn fitted(schema: &InputSchema) -> Result<Fitted, &'static str> {
         if walk.root.takes_null(&value) {
             optional.insert(name.clone());
         }
-        let listed = parameter_names::listed(name, &names);
+        let under = listed.get(name.as_str()).copied();
         match walk.mended(value, At::PROPERTY)? {
             Some(mut value) => {
-                if listed != name {
+                if under.is_some() {
                     parameter_names::describe(&mut value, name);
                 }
-                mended.push((listed, value.to_string()));
+                mended.push((under.unwrap_or(name), value.to_string()));
             }
             None => {
-                known.remove(name);
+                known.names.remove(name);
             }
         }
     }
@@ -83,7 +81,9 @@ pub(super) fn fitted(schema: &InputSchema) -> Result<Fitted, &'static str> {
         None | Some(Value::Null) => {}
         Some(_) => walk.tell(said::FORM),
     }
-    parameter_names::put(&mut top, &names);
+    if !names.is_empty() {
+        parameter_names::put(&mut top, &listed);
+    }
     let schema = InputSchema::by_parts(&top, mended.iter().map(|(name, text)| Ok::<_, &str>((*name, text))))?;
     // The list around it has some levels itself.
     if !jsonrpc::depth_ok(schema.raw().get().as_bytes(), JSON_DEPTH_MAX - LIST_DEPTH) {
@@ -112,8 +112,9 @@ fn opened(schema: &InputSchema) -> (Cow<'_, InputSchema>, Option<&'static str>) 
         let Some(reference) = whole.shift_remove("$ref") else { break };
         let known = InputSchema::from(&whole);
         let (rest, properties) = known.parts().unwrap_or_default();
-        let target =
-            reference.as_str().and_then(|reference| Root { rest: &rest, properties: &properties }.target(reference));
+        let target = reference
+            .as_str()
+            .and_then(|reference| Root::new(&rest, &properties).target(reference).map(Cow::into_owned));
         let Some(Value::Object(target)) = target else {
             change = Some(said::REFERENCE);
             break;

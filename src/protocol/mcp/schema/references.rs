@@ -1,6 +1,7 @@
 //! Where the references of a schema lead.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -11,6 +12,8 @@ use crate::limits::JSON_DEPTH_MAX;
 pub(super) struct Root<'s> {
     pub(super) rest: &'s Map<String, Value>,
     pub(super) properties: &'s [(String, &'s RawValue)],
+    /// How many more references may be followed into a property, or to an anchor: each costs a look at much of the schema.
+    looks: Cell<usize>,
 }
 
 /// References that follow one another without a schema between them. Generators write one or two.
@@ -18,37 +21,43 @@ const CHAIN_MAX: usize = 16;
 /// Schemas that are looked at to learn whether one takes null. It is said at the top, or one or two branches below.
 const NULL_LOOKS_MAX: usize = 64;
 
-impl Root<'_> {
-    /// Returns a copy of the schema that a reference leads to; `None` if it leads nowhere, or out of this schema.
-    pub(super) fn target(&self, reference: &str) -> Option<Value> {
+/// Such references in one schema. A generator that refers to properties does so where a type contains itself.
+const LOOKS_MAX: usize = 256;
+
+impl<'s> Root<'s> {
+    pub(super) fn new(rest: &'s Map<String, Value>, properties: &'s [(String, &'s RawValue)]) -> Self {
+        Self { rest, properties, looks: Cell::new(LOOKS_MAX) }
+    }
+
+    fn look(&self) -> Option<()> {
+        self.looks.set(self.looks.get().checked_sub(1)?);
+        Some(())
+    }
+
+    /// Returns the schema that a reference leads to; `None` if it leads nowhere, or out of this schema.
+    pub(super) fn target(&self, reference: &str) -> Option<Cow<'s, Value>> {
         let name = self.rest.get("$id").and_then(Value::as_str).filter(|name| !name.is_empty());
         let reference = name.and_then(|name| reference.strip_prefix(name)).unwrap_or(reference);
         let inside = reference.strip_prefix('#')?;
         let Some(pointer) = inside.strip_prefix('/') else { return self.anchored(inside) };
         let mut steps = pointer.split('/').map(decoded);
         let first = steps.next()?;
-        let property;
-        let mut at = if first == "properties" {
+        let target = if first == "properties" {
+            self.look()?;
             let name = steps.next()?;
             let (_, raw) = self.properties.iter().find(|(known, _)| *known == name)?;
-            property = serde_json::from_str::<Value>(raw.get()).ok()?;
-            &property
+            let property: Value = serde_json::from_str(raw.get()).ok()?;
+            Cow::Owned(below(&property, steps)?.clone())
         } else {
-            self.rest.get(&*first)?
+            Cow::Borrowed(below(self.rest.get(&*first)?, steps)?)
         };
-        for step in steps {
-            at = match at {
-                Value::Object(members) => members.get(&*step)?,
-                Value::Array(members) => members.get(step.parse::<usize>().ok()?)?,
-                _ => return None,
-            };
-        }
-        Some(at.clone()).filter(|target| target.is_object() || target.is_boolean())
+        Some(target).filter(|target| target.is_object() || target.is_boolean())
     }
 
-    fn anchored(&self, anchor: &str) -> Option<Value> {
+    fn anchored(&self, anchor: &str) -> Option<Cow<'s, Value>> {
+        self.look()?;
         let definitions = ["$defs", "definitions"].into_iter().filter_map(|folder| self.rest.get(folder));
-        definitions.filter(|_| !anchor.is_empty()).find_map(|folder| anchored_in(folder, anchor, 0)).cloned()
+        definitions.filter(|_| !anchor.is_empty()).find_map(|folder| anchored_in(folder, anchor, 0)).map(Cow::Borrowed)
     }
 
     /// Whether a reference may stay: it leads to a definition of this schema whose name every reader of references can read, and
@@ -63,10 +72,12 @@ impl Root<'_> {
             if !name.is_some_and(is_plain_name) {
                 return false;
             }
-            let Some(Value::Object(target)) = self.target(&reference) else { return false };
-            match target.get("$ref") {
-                Some(Value::String(next)) => reference = Cow::Owned(next.clone()),
-                _ => return true,
+            match self.target(&reference).as_deref() {
+                Some(Value::Object(target)) => match target.get("$ref") {
+                    Some(Value::String(next)) => reference = Cow::Owned(next.clone()),
+                    _ => return true,
+                },
+                _ => return false,
             }
         }
         false
@@ -95,6 +106,14 @@ impl Root<'_> {
         said || branches.flatten().any(|branch| self.says_null(branch, looks))
             || target().is_some_and(|target| self.says_null(&target, looks))
     }
+}
+
+fn below<'v, 'n>(value: &'v Value, mut steps: impl Iterator<Item = Cow<'n, str>>) -> Option<&'v Value> {
+    steps.try_fold(value, |at, step| match at {
+        Value::Object(members) => members.get(&*step),
+        Value::Array(members) => members.get(step.parse::<usize>().ok()?),
+        _ => None,
+    })
 }
 
 /// Whether a name of a definition can stand in a reference as it is.

@@ -1,6 +1,7 @@
 //! The one walk over a schema: it mends, on every level, what clients and the APIs of models refuse. It only loosens, because the
 //! editor checks its arguments itself. What each API refuses is in `tests/schemas/refused.json`, with the source.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
@@ -54,15 +55,22 @@ pub(super) struct At<'k> {
     /// It describes the same value as a schema around it, which has a type.
     typed: bool,
     /// It is a branch at the top of the whole schema: what it may require, besides its own properties.
-    known: Option<&'k HashSet<String>>,
+    known: Option<&'k Known<'k>>,
 }
 
-impl<'k> At<'k> {
-    /// At the top of a tool's schema, whose properties have these names.
-    pub(super) fn top(known: &'k HashSet<String>) -> Self {
-        Self { depth: 1, typed: true, known: Some(known) }
-    }
+/// The properties of a schema, and of those around it that describe the same value.
+pub(super) struct Known<'k> {
+    pub(super) names: HashSet<String>,
+    pub(super) around: Option<&'k Known<'k>>,
+}
 
+impl Known<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.names.contains(name) || self.around.is_some_and(|around| around.has(name))
+    }
+}
+
+impl At<'_> {
     /// A property at the top of a tool's schema, or a definition.
     pub(super) const PROPERTY: At<'static> = At { depth: 2, typed: false, known: None };
 
@@ -113,7 +121,6 @@ impl<'s> Walk<'s> {
         self.parts(schema, at, at.typed || !types.is_empty())?;
         self.branches(schema);
         self.trail.truncate(trail);
-        let types = if types.is_empty() { self.types(schema, at) } else { types };
         self.values(schema);
         match types.as_slice() {
             [] => {
@@ -129,8 +136,8 @@ impl<'s> Walk<'s> {
     }
 
     /// Mends the members of the whole schema, except its type, `properties` and `required`.
-    pub(super) fn top(&mut self, schema: &mut Map<String, Value>, known: &HashSet<String>) -> Result<(), &'static str> {
-        let at = At::top(known);
+    pub(super) fn top(&mut self, schema: &mut Map<String, Value>, known: &Known<'_>) -> Result<(), &'static str> {
+        let at = At { depth: 1, typed: true, known: Some(known) };
         self.clear(schema, at);
         self.parts(schema, at, true)?;
         self.branches(schema);
@@ -145,7 +152,7 @@ impl<'s> Walk<'s> {
     /// Takes away what means nothing: nulls, keywords in a wrong form, of another draft, and references that lead nowhere.
     fn clear(&mut self, schema: &mut Map<String, Value>, at: At<'_>) {
         schema.retain(|_, value| !value.is_null());
-        self.resolve(schema, at);
+        while self.without_null(schema) || self.resolve(schema, at) {}
         // Draft 4 says with a boolean whether the bound itself is out.
         for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
             if schema.get(exclusive) == Some(&Value::Bool(true))
@@ -175,42 +182,65 @@ impl<'s> Walk<'s> {
     }
 
     /// Replaces a reference that not every reader can follow by what it leads to. One that leads nowhere is taken away.
-    fn resolve(&mut self, schema: &mut Map<String, Value>, at: At<'_>) {
+    /// Returns whether there was one.
+    fn resolve(&mut self, schema: &mut Map<String, Value>, at: At<'_>) -> bool {
         let keywords = ["$ref", "$dynamicRef", "$recursiveRef"];
-        while let Some(keyword) = keywords.into_iter().find(|keyword| schema.contains_key(*keyword)) {
-            let reference = schema.get(keyword).and_then(Value::as_str).unwrap_or_default().to_owned();
-            // What is at the top is what clients flatten and read the names of.
-            if keyword == "$ref" && at.known.is_none() && self.trail.is_empty() && self.root.is_plain(&reference) {
-                return;
-            }
-            schema.shift_remove(keyword);
-            let target = if self.trail.contains(&reference) { None } else { self.root.target(&reference) };
-            let target = target.filter(|target| {
-                let nodes = count(target, self.room);
-                self.room = self.room.saturating_sub(nodes);
-                self.room > 0
-            });
-            self.tell(match (&target, reference.starts_with('#')) {
-                (Some(_), _) => said::INLINED,
-                (None, true) => said::REFERENCE,
-                (None, false) => said::OUTSIDE,
-            });
-            self.trail.push(reference);
-            if let Some(Value::Object(target)) = target {
-                for (keyword, value) in target {
-                    if !value.is_null() {
-                        schema.entry(keyword).or_insert(value);
-                    }
+        let Some(keyword) = keywords.into_iter().find(|keyword| schema.contains_key(*keyword)) else { return false };
+        let reference = schema.get(keyword).and_then(Value::as_str).unwrap_or_default().to_owned();
+        // What is at the top is what clients flatten and read the names of.
+        if keyword == "$ref" && at.known.is_none() && self.root.is_plain(&reference) {
+            return false;
+        }
+        schema.shift_remove(keyword);
+        let target = if self.trail.contains(&reference) { None } else { self.root.target(&reference) };
+        self.room = self.room.saturating_sub(target.as_ref().map_or(0, |target| count(target, self.room)));
+        let target = target.filter(|_| self.room > 0).map(Cow::into_owned);
+        self.tell(match (&target, reference.starts_with('#')) {
+            (Some(_), _) => said::INLINED,
+            (None, true) => said::REFERENCE,
+            (None, false) => said::OUTSIDE,
+        });
+        self.trail.push(reference);
+        if let Some(Value::Object(target)) = target {
+            for (keyword, value) in target {
+                if !value.is_null() {
+                    schema.entry(keyword).or_insert(value);
                 }
             }
         }
+        true
+    }
+
+    /// Takes away the branches that take null only: the value may be left out instead. A schema joins the only branch that is left.
+    /// Returns whether it did.
+    fn without_null(&mut self, schema: &mut Map<String, Value>) -> bool {
+        for keyword in ALTERNATIVES {
+            let Some(Value::Array(branches)) = schema.get_mut(keyword) else { continue };
+            let before = branches.len();
+            branches.retain(|branch| !is_null(branch));
+            if branches.len() == before {
+                continue;
+            }
+            let only = if let [Value::Object(only)] = branches.as_slice() { Some(only.clone()) } else { None };
+            self.tell(said::NULL);
+            let is_free = |(keyword, value): (&String, &Value)| {
+                NOTES.contains(&keyword.as_str()) || schema.get(keyword).is_none_or(|own| own == value)
+            };
+            let Some(only) = only.filter(|only| only.iter().all(is_free)) else { continue };
+            schema.shift_remove(keyword);
+            for (keyword, value) in only.into_iter().filter(|(_, value)| !value.is_null()) {
+                schema.entry(keyword).or_insert(value);
+            }
+            return true;
+        }
+        false
     }
 
     /// Mends the schemas in a schema.
     fn parts(&mut self, schema: &mut Map<String, Value>, at: At<'_>, typed: bool) -> Result<(), &'static str> {
         let own = schema.get("properties").and_then(Value::as_object);
-        let known: Option<HashSet<String>> =
-            at.known.map(|known| known.iter().chain(own.into_iter().flat_map(Map::keys)).cloned().collect());
+        let names = || own.into_iter().flat_map(Map::keys).cloned().collect();
+        let known = at.known.map(|around| Known { names: names(), around: Some(around) });
         let branch = At { depth: at.depth + 2, typed, known: known.as_ref() };
         let describes =
             |value: &Value| value.as_object().is_some_and(|schema| self.root.takes_null(value) && !schema.is_empty());
@@ -228,7 +258,13 @@ impl<'s> Walk<'s> {
                 (Form::Schema, value) => self.mended(value, below)?,
                 (Form::SchemaOrFlag, value @ Value::Bool(_)) => Some(value),
                 (Form::SchemaOrFlag, value) => self.mended(value, below)?,
-                (Form::Schemas, Value::Array(schemas)) => Some(self.list(&keyword, schemas, below)?),
+                (Form::Schemas, Value::Array(schemas)) => {
+                    let mut all = Vec::new();
+                    for value in schemas {
+                        all.extend(self.mended(value, below)?);
+                    }
+                    Some(all.into())
+                }
                 (Form::Named, Value::Object(schemas)) => {
                     let mut all = Map::new();
                     let is_folder = matches!(keyword.as_str(), "$defs" | "definitions");
@@ -254,34 +290,18 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    fn list(&mut self, keyword: &str, schemas: Vec<Value>, at: At<'_>) -> Result<Value, &'static str> {
-        let mut all = Vec::new();
-        for value in schemas {
-            // The value may be left out in place of null.
-            if ALTERNATIVES.contains(&keyword) && is_null(&value) {
-                self.tell(said::NULL);
-                continue;
-            }
-            if let Some(value) = self.mended(value, at)? {
-                all.push(value);
-            }
-        }
-        Ok(Value::Array(all))
-    }
-
     /// Keeps of `required` the names that are described, once, without those that take null.
     pub(super) fn required(
         &mut self,
         schema: &mut Map<String, Value>,
-        known: Option<&HashSet<String>>,
+        known: Option<&Known<'_>>,
         optional: &HashSet<String>,
     ) {
         let Some(Value::Array(names)) = schema.get("required") else { return };
         let own = schema.get("properties").and_then(Value::as_object);
         let mut seen = HashSet::new();
         let is_kept = |name: &str| {
-            let described =
-                own.is_some_and(|own| own.contains_key(name)) || known.is_some_and(|known| known.contains(name));
+            let described = own.is_some_and(|own| own.contains_key(name)) || known.is_some_and(|known| known.has(name));
             described && !optional.contains(name)
         };
         let kept: Vec<Value> = names
@@ -314,43 +334,21 @@ impl<'s> Walk<'s> {
             return;
         }
         self.tell(said::TUPLE);
-        places.extend(rest.filter(Value::is_object));
+        places.extend(rest);
         places.retain(Value::is_object);
-        let mut kinds: Vec<Value> = Vec::new();
-        for place in places {
-            if !kinds.contains(&place) {
-                kinds.push(place);
-            }
-        }
-        let all = if kinds.len() > 1 { json!({ "anyOf": kinds }) } else { kinds.pop().unwrap_or_else(|| json!({})) };
+        let mut seen = HashSet::new();
+        places.retain(|place| seen.insert(place.to_string()));
+        let all = if places.len() > 1 { json!({ "anyOf": places }) } else { places.pop().unwrap_or_else(|| json!({})) };
         schema.shift_remove("prefixItems");
         schema.shift_remove("additionalItems");
         schema.insert("items".to_owned(), all);
     }
 
-    /// Takes away empty lists of branches and those that have no effect, and joins a schema with the only branch that is left.
+    /// Takes away empty lists of branches, and keywords that have no effect without another.
     fn branches(&mut self, schema: &mut Map<String, Value>) {
-        for keyword in ALTERNATIVES {
-            let Some(Value::Array(branches)) = schema.get(keyword) else { continue };
-            match branches.as_slice() {
-                [] => {
-                    schema.shift_remove(keyword);
-                }
-                [Value::Object(only)] if keyword != "allOf" || only.is_empty() => {
-                    let only = only.clone();
-                    let is_free = |(keyword, value): (&String, &Value)| {
-                        NOTES.contains(&keyword.as_str()) || schema.get(keyword).is_none_or(|own| own == value)
-                    };
-                    if only.iter().all(is_free) {
-                        schema.shift_remove(keyword);
-                        for (keyword, value) in only {
-                            schema.entry(keyword).or_insert(value);
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
+        schema.retain(|keyword, value| {
+            !ALTERNATIVES.contains(&keyword.as_str()) || value.as_array().is_none_or(|branches| !branches.is_empty())
+        });
         let before = schema.len();
         for (idle, without) in
             [("minContains", "contains"), ("maxContains", "contains"), ("then", "if"), ("else", "if")]
@@ -370,9 +368,9 @@ impl<'s> Walk<'s> {
     /// Keeps of `enum` what is there, once. Gemini takes no empty text in it.
     fn values(&mut self, schema: &mut Map<String, Value>) {
         let Some(Value::Array(values)) = schema.get("enum") else { return };
-        let mut kept: Vec<Value> = Vec::new();
+        let (mut kept, mut seen): (Vec<Value>, HashSet<String>) = Default::default();
         for value in values {
-            if !value.is_null() && value != "" && !kept.contains(value) {
+            if !value.is_null() && value != "" && seen.insert(value.to_string()) {
                 kept.push(value.clone());
             }
         }
@@ -489,14 +487,22 @@ fn is_null(branch: &Value) -> bool {
     })
 }
 
-/// How many values a value holds, itself included, counted up to this many.
+/// How many values a value holds, itself included, counted up to this many. A long text counts as several.
 fn count(value: &Value, most: usize) -> usize {
-    let sum = |values: &mut dyn Iterator<Item = &Value>| {
-        values.fold(1_usize, |sum, value| if sum > most { sum } else { sum + count(value, most - sum.min(most)) })
+    let mut sum = 1;
+    let mut add = |name: &str, value: &Value| {
+        if sum <= most {
+            sum += name.len() / TEXT_OF_A_VALUE + count(value, most - sum);
+        }
     };
     match value {
-        Value::Array(values) => sum(&mut values.iter()),
-        Value::Object(members) => sum(&mut members.values()),
-        _ => 1,
+        Value::Array(values) => values.iter().for_each(|value| add("", value)),
+        Value::Object(members) => members.iter().for_each(|(name, value)| add(name, value)),
+        Value::String(text) => sum += text.len() / TEXT_OF_A_VALUE,
+        _ => {}
     }
+    sum
 }
+
+/// Bytes of text that count as one value more.
+const TEXT_OF_A_VALUE: usize = 64;

@@ -265,7 +265,7 @@ fn flattening_keeps_every_property_and_what_all_branches_require() {
             json!({"type": "object", "oneOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/none"}, {"$ref": "#/properties"}],
                 "$defs": {"A": {"properties": {"a": {"$ref": "#/$defs/N"}}}, "N": {"type": "number"}}}),
             json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/N"}},
-                "$defs": {"A": {"properties": {"a": {"$ref": "#/$defs/N"}}}, "N": {"type": "number"}}}),
+                "$defs": {"A": {"type": "object", "properties": {"a": {"$ref": "#/$defs/N"}}}, "N": {"type": "number"}}}),
         ),
         (json!({"anyOf": {"not": "a list"}}), json!({"type": "object", "properties": {}})),
     ] {
