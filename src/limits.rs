@@ -30,6 +30,13 @@ pub const RESULT_TEXT_MIN_BYTES: usize = 4096;
 /// Images and audio of one result that are written to separate files if the client does not accept them. A tool returns a few;
 /// more would push other results out of the folder.
 pub const RESULT_MEDIA_FILES_MAX: usize = 16;
+/// Largest image as base64 that every API of models takes: Anthropic's limit. It is below [`RESULT_INLINE_MAX_BYTES`].
+pub const IMAGE_BASE64_MAX_BYTES: usize = 5 * MIB;
+/// Longest side of an image in pixels that every API of models takes: Anthropic's limit. With more than 20 images in a request it is
+/// 2,000, which a single result cannot know.
+pub const IMAGE_SIDE_MAX_PIXELS: u32 = 8_000;
+/// Segments of a JPEG that are passed over on the way to its size. Cameras write some 20; a colour profile has at most 255.
+pub const JPEG_SEGMENTS_MAX: usize = 1_000;
 /// Deepest nesting of JSON accepted from any peer. Real messages stay below 20; 128 is also serde_json's own limit.
 pub const JSON_DEPTH_MAX: usize = 128;
 /// Longest request id kept (JSON text). Ids are echoed and held for each open request.
@@ -82,9 +89,11 @@ pub const TOOL_NAME_MAX_BYTES: usize = 48;
 /// Longest input schema of one tool that a client gets, as compact JSON. The largest seen has 12 KiB, and a model reads all of
 /// it. A schema of 500 KB is still listed whole: whether it is too long is for the client to decide.
 pub const TOOL_SCHEMA_MAX_BYTES: usize = 512 * 1024;
-/// A longer schema is repaired one property at a time. As a tree of values a schema takes ten times the memory of its text, which
-/// is not returned to the system while a younger allocation lives.
-pub const SCHEMA_WHOLE_MAX_BYTES: usize = 16 * 1024;
+/// Values by which the references of one schema may be replaced, all together. A reference within what another leads to may double
+/// them at each step; a schema of 12 KiB has some 500.
+pub const SCHEMA_INLINED_NODES_MAX: usize = 10_000;
+/// Longest name of a parameter that every API takes; the module `parameter_names` has the sources.
+pub const PARAMETER_NAME_MAX_BYTES: usize = 64;
 /// Longest `tools` array made of the editor's tools; with our own tools added it stays far below the longest message.
 pub const TOOLS_LIST_MAX_BYTES: usize = 4 * MIB;
 /// Log lines about invalid input of one peer in [`LOG_REPEATS_WINDOW`]; more are counted and left out. Enough to see what the

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::limits::{DESCRIPTION_MAX_BYTES, HOLD_MAX, PATIENCE_MARGIN, PATIENCE_UNKNOWN, RUNNING_MAX};
 use crate::protocol::mcp::ClientTraits;
-use crate::protocol::mcp::clients::{Beyond, Client, Evidence, Fact, Named, TellsProject, TextLimit, Wait};
+use crate::protocol::mcp::clients::{Beyond, Client, Evidence, Fact, ImageLimit, Named, TellsProject, TextLimit, Wait};
 
 /// One fact about one client.
 pub struct Told {
@@ -47,6 +47,13 @@ pub fn facts(client: &Client) -> Vec<Told> {
             (format!("{bytes} bytes; {rest}"), json!({"bytes": bytes, "beyond": label}))
         }),
         told("images", "shows images in results to its model", client.images, of_switch),
+        told("image_limit", "largest image that its model takes", client.image_limit, |limit| {
+            let ImageLimit { base64_bytes, side_pixels, gif } = limit;
+            let side = if side_pixels == u32::MAX { "any number of".to_owned() } else { side_pixels.to_string() };
+            let types = if gif { "PNG, JPEG, GIF, WebP" } else { "PNG, JPEG, WebP" };
+            let value = json!({"base64_bytes": base64_bytes, "side_pixels": side_pixels, "gif": gif});
+            (format!("{base64_bytes} bytes as base64, {side} pixels a side; {types}"), value)
+        }),
         told("audio", "gives audio in results to its model", client.audio, of_switch),
         told("structured_alone", "reads structuredContent in place of the rest", client.structured_alone, of_switch),
         told(
@@ -151,6 +158,12 @@ pub fn treatment(traits: &ClientTraits) -> Vec<String> {
             done.push(format!("{what} in results: put into a file, which a text in their place names."));
         }
     }
+    if traits.images {
+        done.push(
+            "An image that its model would refuse, by type, size or pixels: put into a file, which a text in its place names."
+                .to_owned(),
+        );
+    }
     if traits.structured_alone {
         done.push("structuredContent is left out: this client would show it instead of the image.".to_owned());
     }
@@ -168,7 +181,7 @@ pub fn treatment(traits: &ClientTraits) -> Vec<String> {
 pub fn unknown_means() -> String {
     format!(
         "holdfast does not guess what is not known: it assumes that the client waits {} s (the SDKs' default) and does not notice changes, and \
-         nothing is cut, left out or flattened. Descriptions have at most {DESCRIPTION_MAX_BYTES} bytes for every client.",
+         nothing is cut, left out or flattened, but images that some model's API refuses. Descriptions have at most {DESCRIPTION_MAX_BYTES} bytes for every client.",
         PATIENCE_UNKNOWN.as_secs()
     )
 }

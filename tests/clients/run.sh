@@ -284,6 +284,14 @@ if [ -z "$self_test_only" ]; then
     for name in ts_v1 py_v1; do real "$name" uloop; done
     for era in legacy auto modern; do real "inspector-$era" holdfast; done
     finished
+    rooms+=("$work/schemas")
+    mkdir -p "$work/schemas" && touch "$work/schemas/shown"
+    if "$NODE" "$here/schemas.mjs" "$HOLDFAST_BIN" "$work/schemas" >"$work/schemas/out" 2>&1; then
+        echo "ok   Ajv in strict mode takes every schema" >"$work/schemas/verdict"
+    else
+        echo "FAIL Ajv in strict mode refuses schemas" >"$work/schemas/verdict"
+    fi
+    finished
     took "over stdio"
     for entry in $CLIENTS; do real "${entry%:*}" holdfast http; done
     finished

@@ -36,6 +36,7 @@ mod process;
 mod projects;
 mod refusals;
 mod report;
+mod schemas;
 mod session;
 mod setup;
 mod several;

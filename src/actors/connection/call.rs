@@ -59,7 +59,9 @@ impl Line {
         };
         let translated = translated(&entry.tool.other_names, &tool, &arguments);
         let taken = translated.as_deref().unwrap_or(&arguments);
-        let prepared = dialect.prepare_call(&sending, wire_name, Some(&*entry.tool), taken);
+        let named = entry.under_own_names(taken);
+        let taken = named.as_deref().unwrap_or(taken);
+        let prepared = dialect.prepare_call(&sending, wire_name, Some(entry.in_editor()), taken);
         let prepared = PreparedCall { trace, ..prepared };
         let order =
             WireOrder::Call { tool: wire_name, call: &prepared, expected: self.target.expected.as_ref(), progress };

@@ -1,5 +1,6 @@
 //! Single arguments of a call: the time limit that many tools take, and arguments that are not for the editor.
 
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -20,6 +21,29 @@ pub fn taken_out(arguments: &RawValue, name: &str) -> Option<(Vec<Box<RawValue>>
     let found: Vec<Box<RawValue>> = found.map(|(_, raw)| raw.to_owned()).collect();
     let rest = members.spliced(Some(name), &[]).filter(|_| !found.is_empty())?;
     Some((found, rest))
+}
+
+/// A parameter that is listed under another name than the editor's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnName {
+    /// The name that clients see.
+    pub listed: String,
+    /// The editor's own.
+    pub own: String,
+}
+
+/// Gives arguments the editor's own names. Their values keep their text, and an argument that has its own name keeps it. `None` if
+/// there is nothing to change.
+pub fn under_own_names(arguments: &RawValue, names: &[OwnName]) -> Option<Box<RawValue>> {
+    let members = Members::of(arguments).filter(|_| !names.is_empty())?;
+    let given: HashSet<&str> = members.iter().map(|(key, _)| key).collect();
+    let known: HashMap<String, &str> =
+        names.iter().map(|name| (name.listed.to_ascii_lowercase(), name.own.as_str())).collect();
+    let own = |key: &str| known.get(&key.to_ascii_lowercase()).copied().filter(|own| !given.contains(own));
+    let named: Vec<(&str, String)> =
+        members.iter().map(|(key, raw)| (own(key).unwrap_or(key), raw.get().to_owned())).collect();
+    let is_changed = members.iter().any(|(key, _)| own(key).is_some());
+    if is_changed { Members::default().spliced(None, &named) } else { None }
 }
 
 /// The schema of one parameter of a tool.

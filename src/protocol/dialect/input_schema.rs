@@ -70,9 +70,9 @@ impl InputSchema {
     ///
     /// # Errors
     /// The first error that `properties` yields.
-    pub fn by_parts<'n, E>(
+    pub fn by_parts<'n, E, S: std::fmt::Display>(
         rest: &Map<String, Value>,
-        properties: impl Iterator<Item = Result<(&'n str, Value), E>>,
+        properties: impl Iterator<Item = Result<(&'n str, S), E>>,
     ) -> Result<Self, E> {
         let mut properties = Some(properties);
         let mut text = String::from("{");

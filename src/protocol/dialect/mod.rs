@@ -30,7 +30,7 @@ pub mod unspoken;
 mod wreck;
 
 pub use self::answer::*;
-pub use self::arguments::taken_out;
+pub use self::arguments::{OwnName, taken_out, under_own_names};
 pub use self::compiled::*;
 pub use self::errors::*;
 pub use self::inbound::*;

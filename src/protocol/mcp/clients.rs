@@ -13,8 +13,8 @@ mod table;
 mod tests;
 
 pub use facts::{
-    AS_OF, ASSUMED_FROM, Beyond, Client, ClientTraits, Evidence, Fact, Named, TellsProject, TextLimit, UNKNOWN_CLIENT,
-    Wait,
+    AS_OF, ASSUMED_FROM, Beyond, Client, ClientTraits, Evidence, Fact, IMAGE_LIMIT_ASSUMED, ImageLimit, Named,
+    TellsProject, TextLimit, UNKNOWN_CLIENT, Wait,
 };
 pub use lookup::{a_name_of, client_of, known_clients, labelled, traits_of};
 pub use settings::{ClientOverrides, ClientSettings, most_specific};

@@ -1,4 +1,4 @@
-//! Fits results to a client. Images and sounds that the client does not accept are kept in a file, and a note replaces them. If
+//! Fits results to a client. Images and sounds that the client or its model does not accept are kept in a file, and a note replaces them. If
 //! the client would cut a text, it is cut here instead, with a note about its length and the file that has all of it.
 
 use std::borrow::Cow;
@@ -8,18 +8,33 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::limits::LOG_FIELD_MAX_BYTES;
 use crate::protocol::jsonrpc;
+use crate::protocol::text::cut_with_ellipsis;
 
 use super::client_profile::ClientProfile;
+use super::clients::ImageLimit;
+use super::media::{ImageType, Media, image};
 use super::result::{Content, Kind, ToolResult, kind_of, structured};
 
 /// Whether the client accepts the result unchanged. The limit above which no client accepts a result is not checked here.
 pub fn fits(result: &ToolResult, profile: &ClientProfile) -> bool {
-    let client = &profile.client;
-    let untaken = !(client.images && client.audio)
-        && result.content.iter().any(|content| media(content).is_some_and(|kind| !taken(kind, profile)));
-    let bytes = result.content.iter().any(|content| matches!(content, Content::Bytes(_)));
-    !untaken && !bytes && client.result_text_max.is_none_or(|most| text_len(result, profile) <= most)
+    let whole = |content: &Content| !matches!(content, Content::Bytes(_)) && refused(content, profile).is_none();
+    result.content.iter().all(whole)
+        && profile.client.result_text_max.is_none_or(|most| text_len(result, profile) <= most)
+}
+
+/// Why an image or sound does not reach the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// The client takes none in results.
+    Kind,
+    /// Models read no image of this type, or none whose header is broken.
+    Type,
+    /// Its base64 has more than this many bytes.
+    Bytes(usize),
+    /// It has more than this many pixels a side.
+    Side(u32),
 }
 
 /// An image or sound that the client does not accept, or bytes that no client accepts.
@@ -31,6 +46,8 @@ pub struct LeftOut {
     pub kind: &'static str,
     /// The media type that the editor stated.
     pub mime: String,
+    /// Why the client does not get it.
+    pub why: Refused,
     /// The usual file extension for the media type.
     pub extension: &'static str,
     /// The decoded content; `None` if it is not valid base64.
@@ -40,7 +57,7 @@ pub struct LeftOut {
 impl LeftOut {
     /// The note that replaces the block. `path` is the file with the content, or the reason why there is none.
     pub fn note(&self, profile: &ClientProfile, path: Result<&str, &str>) -> Content {
-        let Self { kind, mime, data, .. } = self;
+        let Self { kind, mime, data, why, .. } = self;
         if *kind == BYTES {
             let count = data.as_ref().map_or(0, Vec::len);
             return Content::Text(match path {
@@ -50,11 +67,19 @@ impl LeftOut {
         }
         let (article, title) = (if *kind == "image" { "An image" } else { "A sound" }, profile.client.title);
         let size = data.as_ref().map(|data| format!(", {} bytes", data.len())).unwrap_or_default();
+        let why = match why {
+            Refused::Kind => format!("{title} takes no {kind} in results"),
+            Refused::Type => {
+                "models read PNG, JPEG, GIF and WebP, and it is none of these that can be read here".to_owned()
+            }
+            Refused::Bytes(most) => format!("the model takes at most {most} bytes of an image as base64"),
+            Refused::Side(most) => format!("the model takes at most {most} pixels a side"),
+        };
         let kept = match path {
             Ok(path) => format!("It is kept for a day in the file {path}."),
             Err(why) => format!("It is not kept: {why}."),
         };
-        Content::Text(format!("[{article} ({mime}{size}) is left out: {title} takes no {kind} in results. {kept}]"))
+        Content::Text(format!("[{article} ({mime}{size}) is left out: {why}. {kept}]"))
     }
 }
 
@@ -67,13 +92,22 @@ pub fn left_out(result: &ToolResult, profile: &ClientProfile) -> Vec<LeftOut> {
     let untaken = blocks.filter_map(|(index, content)| {
         if let Content::Bytes(bytes) = content {
             let data = Some(bytes.to_vec());
-            return Some(LeftOut { index, kind: BYTES, mime: String::new(), extension: "bin", data });
+            return Some(LeftOut {
+                index,
+                kind: BYTES,
+                mime: String::new(),
+                why: Refused::Kind,
+                extension: "bin",
+                data,
+            });
         }
-        let kind = media(content).filter(|kind| !taken(*kind, profile))?;
+        let (kind, why) = refused(content, profile)?;
         let Content::Raw(raw) = content else { return None };
-        let (mime, data) = media_content(raw)?;
+        let Media { data, mime_type } = serde_json::from_str(raw.get()).ok()?;
+        let mime = cut_with_ellipsis(&mime_type, LOG_FIELD_MAX_BYTES);
         let kind = if kind == Kind::Image { "image" } else { "audio" };
-        Some(LeftOut { index, kind, extension: extension(&mime), mime, data: STANDARD.decode(data.as_bytes()).ok() })
+        let data = STANDARD.decode(data.as_bytes()).ok();
+        Some(LeftOut { index, kind, why, extension: extension(&mime), mime, data })
     });
     untaken.collect()
 }
@@ -184,12 +218,27 @@ fn media(content: &Content) -> Option<Kind> {
     }
 }
 
-fn taken(kind: Kind, profile: &ClientProfile) -> bool {
-    match kind {
-        Kind::Image => profile.client.images,
-        Kind::Audio => profile.client.audio,
-        Kind::Text | Kind::Resource | Kind::ResourceLink => true,
+/// Returns why the client does not accept a block, if it is an image or a sound that it does not accept.
+fn refused(content: &Content, profile: &ClientProfile) -> Option<(Kind, Refused)> {
+    let (client, kind) = (&profile.client, media(content)?);
+    let why = match (kind, content) {
+        (Kind::Audio, _) => (!client.audio).then_some(Refused::Kind),
+        (Kind::Image, _) if !client.images => Some(Refused::Kind),
+        (Kind::Image, Content::Raw(raw)) => refused_image(raw, client.image_limit),
+        _ => None,
+    };
+    why.map(|why| (kind, why))
+}
+
+fn refused_image(raw: &RawValue, limit: ImageLimit) -> Option<Refused> {
+    let Media { data, .. } = serde_json::from_str(raw.get()).ok()?;
+    let Some((_, width, height)) = image(&data).filter(|(kind, ..)| limit.gif || *kind != ImageType::Gif) else {
+        return Some(Refused::Type);
+    };
+    if data.len() > limit.base64_bytes {
+        return Some(Refused::Bytes(limit.base64_bytes));
     }
+    (width.max(height) > limit.side_pixels).then_some(Refused::Side(limit.side_pixels))
 }
 
 /// Returns the text of a block as a person reads it: JSON if the block is not a text.
@@ -209,20 +258,9 @@ fn plain(content: &Content) -> Cow<'_, str> {
     }
 }
 
-/// Returns the media type and the base64 text of an image or sound; `None` if either is missing.
-fn media_content(raw: &RawValue) -> Option<(String, String)> {
-    #[derive(Deserialize)]
-    struct Media {
-        data: String,
-        #[serde(rename = "mimeType")]
-        mime_type: String,
-    }
-    let Media { data, mime_type } = serde_json::from_str(raw.get()).ok()?;
-    Some((crate::protocol::text::cut_with_ellipsis(&mime_type, crate::limits::LOG_FIELD_MAX_BYTES), data))
-}
-
 /// All values of [`LeftOut::extension`].
-pub const EXTENSIONS: [&str; 11] = ["png", "jpg", "gif", "webp", "svg", "wav", "mp3", "ogg", "flac", "webm", "bin"];
+pub const EXTENSIONS: [&str; 15] =
+    ["png", "jpg", "gif", "webp", "svg", "bmp", "exr", "tga", "tif", "wav", "mp3", "ogg", "flac", "webm", "bin"];
 
 /// Returns the usual file extension for this media type, or `bin` for an unknown one.
 pub fn extension(mime: &str) -> &'static str {
@@ -232,6 +270,10 @@ pub fn extension(mime: &str) -> &'static str {
         "image/gif" => "gif",
         "image/webp" => "webp",
         "image/svg+xml" => "svg",
+        "image/bmp" | "image/x-ms-bmp" => "bmp",
+        "image/x-exr" | "image/aces" => "exr",
+        "image/tga" | "image/x-tga" => "tga",
+        "image/tiff" => "tif",
         "audio/wav" | "audio/x-wav" | "audio/wave" => "wav",
         "audio/mpeg" | "audio/mp3" => "mp3",
         "audio/ogg" => "ogg",

@@ -18,6 +18,7 @@ use crate::protocol::jsonrpc;
 
 use super::client_profile::ClientProfile;
 use super::handshake::ProtocolVersion;
+use super::media;
 
 /// The longest result that fits into a message with the longest request id.
 const RESULT_MAX_BYTES: usize = CLIENT_MESSAGE_MAX_BYTES - REQUEST_ID_MAX_BYTES - RESPONSE_ENVELOPE_MAX_BYTES;
@@ -299,15 +300,15 @@ fn shown(content: &Content, version: ProtocolVersion) -> Shown<'_> {
 }
 
 fn block(raw: Box<RawValue>) -> Content {
-    let strict = if kind_of(&raw).is_some() { jsonrpc::strict(raw.get()) } else { None };
-    match strict {
-        Some(Cow::Borrowed(_)) => return Content::Raw(raw),
-        Some(Cow::Owned(json)) => {
-            if let Ok(raw) = RawValue::from_string(json) {
-                return Content::Raw(raw);
-            }
+    if let Some(kind) = kind_of(&raw) {
+        let strict = match jsonrpc::strict(raw.get()) {
+            Some(Cow::Borrowed(_)) => return media::mended(raw, kind),
+            Some(Cow::Owned(json)) => RawValue::from_string(json).ok(),
+            None => None,
+        };
+        if let Some(strict) = strict {
+            return media::mended(strict, kind);
         }
-        None => {}
     }
     Content::Text(jsonrpc::compact(raw.get()).into_owned())
 }

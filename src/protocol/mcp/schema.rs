@@ -1,93 +1,154 @@
-//! Makes input schemas acceptable to clients.
+//! Makes input schemas acceptable to clients and to the APIs of models.
 //!
-//! Some clients refuse the whole list because of one schema. The TypeScript SDK demands `type: "object"`, object-valued
-//! `properties` and a `required` of strings. [`repair`] loosens schemas that break this, for all clients: the editor checks its
-//! arguments itself. A schema that cannot be repaired is refused. `oneOf`, `anyOf` and `allOf` at the top are valid JSON Schema
-//! and are passed through, except for the clients that are known to lose the tool because of them ([`flattened`]).
+//! Some refuse the whole list, or every request, because of one schema. [`fitted`] loosens what they refuse, for all clients and on
+//! every level, because the editor checks its arguments itself. A schema that cannot be mended is refused. `oneOf`, `anyOf` and
+//! `allOf` at the top are valid JSON Schema and are passed through, except for the clients that are known to lose the tool because
+//! of them ([`flattened`]).
+
+mod keywords;
+mod references;
+mod walk;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use crate::limits::{JSON_DEPTH_MAX, SCHEMA_WHOLE_MAX_BYTES};
-use crate::protocol::dialect::InputSchema;
+use self::references::Root;
+use self::walk::{At, Known, Walk, said};
+use super::parameter_names::{self, Listed};
+use crate::limits::JSON_DEPTH_MAX;
+use crate::protocol::dialect::{InputSchema, OwnName};
+use crate::protocol::jsonrpc;
 
-/// Returns a repaired schema, and the changes in words. A long schema is repaired one property at a time, to save memory.
-///
-/// # Errors
-/// Why the schema cannot describe an arguments object.
-pub(super) fn fitted(schema: &InputSchema) -> Result<(InputSchema, Vec<&'static str>), &'static str> {
-    let long = schema.raw().get().len() > SCHEMA_WHOLE_MAX_BYTES;
-    let Some((mut rest, properties)) = schema.parts().filter(|_| long) else {
-        let mut whole = schema.parsed();
-        let changes = repair(&mut whole)?;
-        return Ok((InputSchema::from(&whole), changes));
-    };
-    let mut changes = repair(&mut rest)?;
-    let properties = properties.iter().map(|(name, raw)| {
-        // Each property is repaired as the only property of a minimal schema.
-        let value = serde_json::from_str::<Value>(raw.get()).map_err(|_| TOO_DEEP)?;
-        let one = Map::from_iter([(name.clone(), value)]);
-        let mut one = Map::from_iter([("type".to_owned(), "object".into()), ("properties".to_owned(), one.into())]);
-        for change in repair(&mut one)? {
-            if !changes.contains(&change) {
-                changes.push(change);
-            }
-        }
-        let value = one.get_mut("properties").and_then(|properties| properties.get_mut(name)).map(Value::take);
-        Ok::<_, &'static str>((name.as_str(), value.unwrap_or_default()))
-    });
-    let fitted = InputSchema::by_parts(&rest, properties)?;
-    Ok((fitted, changes))
+/// A schema as it is listed.
+pub(super) struct Fitted {
+    pub(super) schema: InputSchema,
+    /// The parameters that are listed under another name than the editor's.
+    pub(super) names: Vec<OwnName>,
+    /// What was changed, in words.
+    pub(super) changes: Vec<String>,
 }
 
-/// Repairs a schema in place. Returns the changes in words.
+/// Mends a schema. Its properties are mended one at a time, because a tree of values takes ten times the memory of its text.
 ///
 /// # Errors
 /// Why the schema cannot describe an arguments object.
-fn repair(schema: &mut Map<String, Value>) -> Result<Vec<&'static str>, &'static str> {
-    let mut changes = Vec::new();
-    schema.retain(|_, value| !value.is_null());
-    match schema.get("type") {
-        Some(Value::String(kind)) if kind == "object" => {}
-        None => {
-            schema.insert(String::from("type"), Value::from("object"));
-            changes.push("`type` was missing and is now `object`");
+pub(super) fn fitted(schema: &InputSchema) -> Result<Fitted, &'static str> {
+    let (schema, opened) = opened(schema);
+    let (rest, properties) = schema.parts().ok_or(NO_PROPERTIES)?;
+    let mut walk = Walk::new(Root::new(&rest, &properties));
+    opened.into_iter().for_each(|change| walk.tell(change));
+    let mut top = rest.clone();
+    let kind = object(&mut top)?;
+    kind.into_iter().for_each(|change| walk.tell(change));
+    let required = top.shift_remove("required");
+    if top.get("properties").is_none() {
+        walk.tell(said::PROPERTIES);
+        top.insert("properties".to_owned(), Map::new().into());
+    }
+    let mut known = Known { names: properties.iter().map(|(name, _)| name.clone()).collect(), around: None };
+    walk.top(&mut top, &known)?;
+    let mut all = known.names.clone();
+    parameter_names::of_branches(&top, &mut all);
+    let names = parameter_names::assigned(all.iter().map(String::as_str));
+    let listed: Listed<'_> = names.iter().map(|name| (name.own.as_str(), name.listed.as_str())).collect();
+    let mut optional = HashSet::new();
+    let mut mended: Vec<(&str, String)> = Vec::new();
+    for (name, raw) in &properties {
+        let value: Value = serde_json::from_str(raw.get()).map_err(|_| TOO_DEEP)?;
+        if walk.root.takes_null(&value) {
+            optional.insert(name.clone());
         }
+        let under = listed.get(name.as_str()).copied();
+        match walk.mended(value, At::PROPERTY)? {
+            Some(mut value) => {
+                if under.is_some() {
+                    parameter_names::describe(&mut value, name);
+                }
+                mended.push((under.unwrap_or(name), value.to_string()));
+            }
+            None => {
+                known.names.remove(name);
+            }
+        }
+    }
+    match required {
+        Some(names @ Value::Array(_)) => {
+            top.insert("required".to_owned(), names);
+            walk.required(&mut top, Some(&known), &optional);
+        }
+        None | Some(Value::Null) => {}
+        Some(_) => walk.tell(said::FORM),
+    }
+    if !names.is_empty() {
+        parameter_names::put(&mut top, &listed);
+    }
+    let schema = InputSchema::by_parts(&top, mended.iter().map(|(name, text)| Ok::<_, &str>((*name, text))))?;
+    // The list around it has some levels itself.
+    if !jsonrpc::depth_ok(schema.raw().get().as_bytes(), JSON_DEPTH_MAX - LIST_DEPTH) {
+        return Err(TOO_DEEP);
+    }
+    let changes =
+        walk.changes.iter().map(|change| String::from(*change)).chain(parameter_names::told(&names)).collect();
+    Ok(Fitted { schema, names, changes })
+}
+
+const TOO_DEEP: &str = "its input schema is nested too deep";
+const NO_PROPERTIES: &str = "the `properties` of its input schema are not an object";
+/// Levels of JSON around a schema in the answer that lists it.
+const LIST_DEPTH: usize = 5;
+
+/// Replaces a reference at the top by what it leads to, and takes `properties: null` away. Returns the change in words.
+fn opened(schema: &InputSchema) -> (Cow<'_, InputSchema>, Option<&'static str>) {
+    if !schema.has_any(&["$ref"]) && schema.parts().is_some() {
+        return (Cow::Borrowed(schema), None);
+    }
+    let mut whole = schema.parsed();
+    whole.retain(|_, value| !value.is_null());
+    let mut change = None;
+    // More than one only if one leads to another.
+    for _ in 0..ALTERNATIVES.len() {
+        let Some(reference) = whole.shift_remove("$ref") else { break };
+        let known = InputSchema::from(&whole);
+        let (rest, properties) = known.parts().unwrap_or_default();
+        let target = reference
+            .as_str()
+            .and_then(|reference| Root::new(&rest, &properties).target(reference).map(Cow::into_owned));
+        let Some(Value::Object(target)) = target else {
+            change = Some(said::REFERENCE);
+            break;
+        };
+        change = Some(said::INLINED);
+        for (keyword, value) in target {
+            match (whole.get_mut(&keyword), value) {
+                (Some(Value::Object(own)), Value::Object(theirs)) => {
+                    for (name, value) in theirs {
+                        own.entry(name).or_insert(value);
+                    }
+                }
+                (Some(_), _) => {}
+                (None, value) => {
+                    whole.insert(keyword, value);
+                }
+            }
+        }
+    }
+    (Cow::Owned(InputSchema::from(&whole)), change)
+}
+
+/// Makes a schema that of an object. Returns the change in words.
+fn object(schema: &mut Map<String, Value>) -> Result<Option<&'static str>, &'static str> {
+    let change = match schema.get("type") {
+        Some(Value::String(kind)) if kind == "object" => return Ok(None),
+        None | Some(Value::Null) => "`type` was missing and is now `object`",
         Some(Value::Array(kinds)) if kinds.iter().any(|kind| kind == "object") => {
-            schema.insert(String::from("type"), Value::from("object"));
-            changes.push("`type` listed several types and is now `object`");
+            "`type` listed several types and is now `object`"
         }
         Some(_) => return Err("its input schema is not of `type: object`, and MCP arguments are always an object"),
-    }
-    match schema.get_mut("properties") {
-        None => {}
-        Some(Value::Object(properties)) => {
-            for value in properties.values_mut().filter(|value| !value.is_object()) {
-                *value = Value::Object(Map::new());
-                changes.push("a property without a schema object takes anything now");
-            }
-        }
-        Some(_) => return Err("the `properties` of its input schema are not an object"),
-    }
-    if let Some(required) = schema.get_mut("required") {
-        match required {
-            Value::Array(names) if names.iter().all(Value::is_string) => {}
-            Value::Array(names) => {
-                names.retain(Value::is_string);
-                changes.push("`required` held what is not a name");
-            }
-            _ => {
-                schema.remove("required");
-                changes.push("`required` was not a list of names");
-            }
-        }
-    }
-    let mut removed = false;
-    unlink(schema, 0, &mut removed)?;
-    if removed {
-        changes.push("a reference to another document was taken away");
-    }
-    changes.dedup();
-    Ok(changes)
+    };
+    schema.insert(String::from("type"), Value::from("object"));
+    Ok(Some(change))
 }
 
 /// The change that [`flattened`] makes, in words.
@@ -102,7 +163,6 @@ pub(super) fn flattened(whole: &Map<String, Value>) -> Map<String, Value> {
     for keyword in ALTERNATIVES {
         let Some(branches) = schema.remove(keyword) else { continue };
         for branch in branches.as_array().into_iter().flatten().filter_map(Value::as_object) {
-            let branch = named(whole, branch);
             if let Some(Value::Object(theirs)) = branch.get("properties")
                 && let Value::Object(ours) = schema.entry("properties").or_insert_with(|| Value::Object(Map::new()))
             {
@@ -123,53 +183,4 @@ pub(super) fn flattened(whole: &Map<String, Value>) -> Map<String, Value> {
         }
     }
     schema
-}
-
-/// Returns the definition in the same schema (`$defs` or `definitions`) that a branch refers to. Any other branch is returned
-/// unchanged.
-fn named<'a>(schema: &'a Map<String, Value>, branch: &'a Map<String, Value>) -> &'a Map<String, Value> {
-    let target = branch.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix("#/"));
-    let place = target.and_then(|target| target.split_once('/'));
-    let place = place.filter(|(folder, _)| matches!(*folder, "$defs" | "definitions"));
-    place.and_then(|(folder, name)| schema.get(folder)?.get(name)?.as_object()).unwrap_or(branch)
-}
-
-const TOO_DEEP: &str = "its input schema is nested too deep";
-
-/// Removes references to other documents: clients must not fetch them, and some refuse the list because of them.
-fn unlink(schema: &mut Map<String, Value>, depth: usize, removed: &mut bool) -> Result<(), &'static str> {
-    if depth > JSON_DEPTH_MAX {
-        return Err(TOO_DEEP);
-    }
-    for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
-        let inside = |target: &Value| target.as_str().is_some_and(|target| target.starts_with('#'));
-        if schema.get(keyword).is_some_and(|target| !inside(target)) {
-            schema.remove(keyword);
-            *removed = true;
-        }
-    }
-    for (keyword, value) in schema.iter_mut() {
-        match keyword.as_str() {
-            // These keywords hold data, not schemas: a `$ref` inside is ordinary data and stays.
-            "const" | "enum" | "default" | "examples" => {}
-            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
-                if let Value::Object(schemas) = value {
-                    for schema in schemas.values_mut() {
-                        unlink_in(schema, depth + 2, removed)?;
-                    }
-                }
-            }
-            _ => unlink_in(value, depth + 1, removed)?,
-        }
-    }
-    Ok(())
-}
-
-fn unlink_in(value: &mut Value, depth: usize, removed: &mut bool) -> Result<(), &'static str> {
-    match value {
-        Value::Object(schema) => unlink(schema, depth, removed),
-        Value::Array(_) if depth > JSON_DEPTH_MAX => Err(TOO_DEEP),
-        Value::Array(values) => values.iter_mut().try_for_each(|value| unlink_in(value, depth + 1, removed)),
-        _ => Ok(()),
-    }
 }

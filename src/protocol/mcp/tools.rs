@@ -11,7 +11,7 @@ use crate::limits::{
     DESCRIPTION_MAX_BYTES, LOG_FIELD_MAX_BYTES, LOG_NAME_MAX_BYTES, TOOL_SCHEMA_MAX_BYTES, TOOLS_LIST_MAX_BYTES,
     TOOLS_MAX,
 };
-use crate::protocol::dialect::{Annotations, EditorTool, InputSchema};
+use crate::protocol::dialect::{Annotations, EditorTool, InputSchema, OwnName, under_own_names};
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::policy::pattern::ToolFacts;
 
@@ -21,6 +21,7 @@ use super::clients::ClientTraits;
 use super::gateway_tool_schemas::{Definition, GatewayTool};
 use super::handshake::ProtocolVersion;
 use super::params::invalid;
+use super::schema::Fitted;
 use super::{names, schema};
 use crate::protocol::text::{cut_with_ellipsis, nearest};
 
@@ -31,6 +32,8 @@ pub struct Entry {
     pub name: String,
     /// The tool. Its `name` is the editor's own; its description and schema are the ones that the list shows.
     pub tool: Arc<EditorTool>,
+    /// What the editor calls otherwise, if the list says the names of some parameters otherwise.
+    pub own: Option<Arc<Own>>,
     /// Where the tool comes from, if the list is a union of several editors' tools.
     pub origin: Option<Origin>,
 }
@@ -41,11 +44,28 @@ impl Entry {
         ToolFacts::new(self.names(), &self.tool.annotations, self.tool.group.as_deref())
     }
 
+    /// The tool with the editor's own names of parameters.
+    pub fn in_editor(&self) -> &EditorTool {
+        self.own.as_ref().map_or(&self.tool, |own| &own.tool)
+    }
+
+    /// Gives a call's arguments the editor's own names. `None` if they have them.
+    pub fn under_own_names(&self, arguments: &RawValue) -> Option<Box<RawValue>> {
+        under_own_names(arguments, &self.own.as_ref()?.names)
+    }
+
     /// All the names that the tool has: for clients, in the editor, and in other packages.
     pub fn names(&self) -> Vec<&str> {
         let others = self.tool.other_names.iter().map(|other| other.name.as_str());
         [self.name.as_str(), self.tool.name.as_str()].into_iter().chain(others).collect()
     }
+}
+
+/// A tool as its editor has it, and the names of parameters that the list says otherwise.
+#[derive(Debug, PartialEq)]
+pub struct Own {
+    tool: Arc<EditorTool>,
+    names: Vec<OwnName>,
 }
 
 /// Where a tool of a union comes from.
@@ -103,18 +123,18 @@ impl Catalogue {
                     .push((label, String::from("the editor lists this name twice; the first one is kept")));
             } else {
                 match prepare(tool) {
-                    Ok((tool, changes)) => {
+                    Ok((tool, own, changes)) => {
                         if !changes.is_empty() {
                             catalogue.repaired.push((label, changes.join("; ")));
                         }
-                        fit.push(tool);
+                        fit.push((tool, own));
                     }
                     Err(reason) => catalogue.dropped.push((label, reason)),
                 }
             }
         }
-        let names = names::assign(&fit.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>());
-        let entries = names.into_iter().zip(fit).map(|(name, tool)| Entry { name, tool, origin: None });
+        let names = names::assign(&fit.iter().map(|(tool, _)| tool.name.as_str()).collect::<Vec<_>>());
+        let entries = names.into_iter().zip(fit).map(|(name, (tool, own))| Entry { name, tool, own, origin: None });
         catalogue.take(entries);
         catalogue
     }
@@ -280,11 +300,13 @@ fn array_of<'a>(own: &[Definition], entries: impl Iterator<Item = &'a Entry>, pr
     serde_json::to_string(&own.chain(theirs).collect::<Vec<_>>()).unwrap_or_default()
 }
 
-/// Prepares everything of a tool except its name. Returns the tool and its changes in words, or why it cannot be listed. A tool
-/// that needs no change keeps its shared copy.
-fn prepare(given: Arc<EditorTool>) -> Result<(Arc<EditorTool>, Vec<&'static str>), String> {
+/// A tool as it is listed, as the editor has it if parameters have other names there, and its changes in words.
+type Prepared = (Arc<EditorTool>, Option<Arc<Own>>, Vec<String>);
+
+/// Prepares everything of a tool except its name, or says why it cannot be listed. A tool that needs no change keeps its shared copy.
+fn prepare(given: Arc<EditorTool>) -> Result<Prepared, String> {
     let mut tool = EditorTool::clone(&given);
-    let (schema, changes) = schema::fitted(&tool.input_schema).map_err(str::to_owned)?;
+    let Fitted { schema, names, changes } = schema::fitted(&tool.input_schema).map_err(str::to_owned)?;
     tool.input_schema = schema;
     let bytes = tool.input_schema.raw().get().len();
     if bytes > TOOL_SCHEMA_MAX_BYTES {
@@ -300,7 +322,8 @@ fn prepare(given: Arc<EditorTool>) -> Result<(Arc<EditorTool>, Vec<&'static str>
         tool.annotations.title.clone_from(&tool.name);
     }
     tool.annotations.title = cut_with_ellipsis(&tool.annotations.title, LOG_FIELD_MAX_BYTES);
-    Ok((if tool == *given { given } else { Arc::new(tool) }, changes))
+    let own = (!names.is_empty()).then(|| Arc::new(Own { tool: Arc::clone(&given), names }));
+    Ok((if tool == *given { given } else { Arc::new(tool) }, own, changes))
 }
 
 fn listed<'a>(name: &'a str, tool: &'a EditorTool, profile: &ClientProfile) -> Listed<'a> {

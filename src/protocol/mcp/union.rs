@@ -72,6 +72,8 @@ pub fn union(members: &[Member]) -> Catalogue {
             entries.push(Entry {
                 name: name.to_owned(),
                 tool: chosen_by_call(only, &origin.editors),
+                // A call is looked up in the list of its editor.
+                own: None,
                 origin: Some(origin),
             });
             continue;
@@ -84,7 +86,7 @@ pub fn union(members: &[Member]) -> Catalogue {
             let editor = name_of(owner);
             let tool = with_note(variant.tool, &format!(" Runs in the Unity Editor `{editor}`."));
             let origin = Origin { name: name.to_owned(), editors: vec![editor], is_bound: true };
-            entries.push(Entry { name: listed.clone(), tool: Arc::new(tool), origin: Some(origin) });
+            entries.push(Entry { name: listed.clone(), tool: Arc::new(tool), own: None, origin: Some(origin) });
         }
     }
     Catalogue::of_union(entries, members.iter().map(|member| member.name.clone()).collect())

@@ -24,9 +24,8 @@ namespace Holdfast
         /// </summary>
         public static JObject Generate(Type? parameters)
         {
-            JObject schema = parameters == null ? new JObject { ["type"] = "object" } : ObjectSchema(parameters, 0, true);
-            schema["properties"] ??= new JObject();
-            return schema;
+            if (parameters != null) return ObjectSchema(parameters, 0, true);
+            return new JObject { ["type"] = "object", ["properties"] = new JObject() };
         }
 
         /// <summary>Returns the schema in uLoopMCP's own form: <c>{"Properties":{...},"Required":[]}</c>.</summary>
@@ -102,9 +101,9 @@ namespace Holdfast
 
         private static JObject ObjectSchema(Type type, int depth, bool withDefaults)
         {
-            var schema = new JObject { ["type"] = "object" };
-            if (depth >= Depth) return schema;
             var properties = new JObject();
+            var schema = new JObject { ["type"] = "object", ["properties"] = properties };
+            if (depth >= Depth) return schema;
             var required = new JArray();
             object? defaults = withDefaults ? Defaults(type) : null;
             foreach (PropertyInfo property in ParametersOf(type))
@@ -115,20 +114,14 @@ namespace Holdfast
                 else if (defaults != null && property.GetValue(defaults) is { } value) member["default"] = Json.Token(value);
                 properties[NameOf(property)] = member;
             }
-            schema["properties"] = properties;
             if (required.Count > 0) schema["required"] = required;
             return schema;
         }
 
         private static JObject Schema(Type type, int depth)
         {
-            if (Nullable.GetUnderlyingType(type) is { } bare)
-            {
-                JObject nullable = Schema(bare, depth);
-                if (nullable["type"] is { } one) nullable["type"] = new JArray(one, "null");
-                (nullable["enum"] as JArray)?.Add(JValue.CreateNull());
-                return nullable;
-            }
+            // A parameter that takes null may be left out. A list of types with null makes models' APIs refuse every request.
+            if (Nullable.GetUnderlyingType(type) is { } bare) return Schema(bare, depth);
             if (type.IsEnum)
             {
                 return new JObject
@@ -142,17 +135,20 @@ namespace Holdfast
                 case null:
                     return new JObject();
                 case "array":
-                    var array = new JObject { ["type"] = "array" };
-                    if (ItemOf(type) is { } item) array["items"] = depth < Depth ? Schema(item, depth + 1) : new JObject();
-                    return array;
+                    return new JObject
+                    {
+                        ["type"] = "array",
+                        ["items"] = depth < Depth && ItemOf(type) is { } item ? Schema(item, depth + 1) : new JObject()
+                    };
                 case "object" when DictionaryValueOf(type) is { } value:
                     return new JObject
                     {
                         ["type"] = "object",
+                        ["properties"] = new JObject(),
                         ["additionalProperties"] = depth < Depth ? Schema(value, depth + 1) : new JObject()
                     };
                 case "object" when typeof(IDictionary).IsAssignableFrom(type) || type == typeof(JObject):
-                    return new JObject { ["type"] = "object" };
+                    return new JObject { ["type"] = "object", ["properties"] = new JObject() };
                 case "object":
                     return ObjectSchema(type, depth, false);
                 case { } simple:

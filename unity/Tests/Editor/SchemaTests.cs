@@ -1,6 +1,8 @@
 #nullable enable
+using System.Collections;
 using System.Collections.Generic;
 using System.ComponentModel;
+using System.Linq;
 using Newtonsoft.Json.Linq;
 using NUnit.Framework;
 using Description = System.ComponentModel.DescriptionAttribute;
@@ -51,13 +53,45 @@ namespace Holdfast.Tests
             var expected = JObject.Parse(@"{'type':'object','properties':{
                 'Text':{'type':'string','description':'What to say'},
                 'Colour':{'type':'string','enum':['Red','Green'],'default':'Green'},
-                'Layer':{'type':['integer','null']},
+                'Layer':{'type':'integer'},
                 'Names':{'type':'array','items':{'type':'string'},'default':['a']},
-                'Counts':{'type':'object','additionalProperties':{'type':'integer'},'default':{}},
+                'Counts':{'type':'object','properties':{},'additionalProperties':{'type':'integer'},'default':{}},
                 'Parts':{'type':'array','items':{'type':'object','properties':{'Amount':{'type':'number','description':'How much'}}},'default':[]},
                 'TimeoutSeconds':{'type':'integer','description':'Seconds after which the tool is cancelled; 0: never','default':30}},
                 'required':['Text']}".Replace('\'', '"'));
             Assert.That(Json.Write(schema), Is.EqualTo(Json.Write(expected)));
+        }
+
+        private sealed class Odd
+        {
+            public ArrayList Untyped { get; set; } = new();
+
+            public IList Interface { get; set; } = new ArrayList();
+
+            public Colour? Maybe { get; set; }
+
+            public JObject Any { get; set; } = new();
+
+            public Hashtable Table { get; set; } = new();
+
+            public List<int?> Numbers { get; set; } = new();
+
+            public Odd Again { get; set; } = null!;
+        }
+
+        [Test]
+        public void No_schema_has_what_the_APIs_of_models_refuse()
+        {
+            JObject schema = SchemaGenerator.Generate(typeof(Odd));
+            foreach (JObject one in schema.DescendantsAndSelf().OfType<JObject>())
+            {
+                if (one["type"] is not JValue kind) continue;
+                Assert.That(kind.Type, Is.EqualTo(JTokenType.String), one.ToString());
+                if ((string?)kind == "array") Assert.That(one["items"], Is.TypeOf<JObject>(), one.ToString());
+                if ((string?)kind == "object") Assert.That(one["properties"], Is.TypeOf<JObject>(), one.ToString());
+            }
+            Assert.That(schema.DescendantsAndSelf().OfType<JArray>(), Has.None.Matches<JArray>(list => list.Any(x => x.Type == JTokenType.Null)));
+            Assert.That(Json.Write(schema["properties"]!["Maybe"]), Is.EqualTo(@"{""type"":""string"",""enum"":[""Red"",""Green""]}"));
         }
 
         [Test]

@@ -239,11 +239,8 @@ fn property(param: &Param) -> String {
         Kind::Array => "array",
     };
     let may_be_absent = param.default == "null";
-    let object = match (may_be_absent, kind) {
-        (true, kind) => Object::new().raw("type", &json::array([quoted(kind), quoted("null")])),
-        (false, "array") => Object::new().text("type", kind).raw("items", "{}"),
-        (false, kind) => Object::new().text("type", kind),
-    };
+    let object = Object::new().text("type", kind);
+    let object = if kind == "array" { object.raw("items", "{}") } else { object };
     let object = match param.kind {
         Kind::Choice(words) => object.raw("enum", &json::array(words.iter().map(|word| quoted(word)))),
         _ => object,

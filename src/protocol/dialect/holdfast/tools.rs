@@ -61,9 +61,8 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
         return Err((Some(tool.name), "its input schema is not that of an object".to_owned()));
     }
     if untyped {
-        let properties = properties.iter().map(|(name, raw)| Ok((name.as_str(), serde_json::from_str(raw.get())?)));
-        let typed: Result<InputSchema, serde_json::Error> = InputSchema::by_parts(&rest, properties);
-        tool.input_schema = typed.map_err(|error| (Some(tool.name.clone()), error.to_string()))?;
+        let properties = properties.iter().map(|(name, raw)| Ok::<_, Bad>((name.as_str(), raw.get())));
+        tool.input_schema = InputSchema::by_parts(&rest, properties)?;
     }
     if tool.description.trim().is_empty() {
         tool.description = listing::undescribed(&tool.name);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::limits::{PATIENCE_MAX, PATIENCE_UNKNOWN};
+use crate::limits::{IMAGE_BASE64_MAX_BYTES, IMAGE_SIDE_MAX_PIXELS, PATIENCE_MAX, PATIENCE_UNKNOWN};
 
 /// The habits of one client that decide how holdfast treats it. A user's settings may replace most of them (`ClientSettings`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct ClientTraits {
     pub result_text_max: Option<usize>,
     /// Whether the client's model sees images in results.
     pub images: bool,
+    /// The largest image that the client's model takes.
+    pub image_limit: ImageLimit,
     /// Whether the client's model hears audio in results.
     pub audio: bool,
     /// Whether the client reads `structuredContent` instead of the content blocks, so that an image in those blocks is lost.
@@ -128,6 +130,23 @@ pub enum Beyond {
     Kept,
 }
 
+/// The largest image that an API takes; it refuses every request of a conversation with a larger one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageLimit {
+    /// In bytes of base64.
+    pub base64_bytes: usize,
+    /// The longer side, in pixels.
+    pub side_pixels: u32,
+    /// Whether GIF is read, besides PNG, JPEG and WebP.
+    pub gif: bool,
+}
+
+/// The strictest limit of the known APIs, for a client whose model is not known: Anthropic's.
+/// Sources: platform.claude.com/docs/en/build-with-claude/vision, anthropics/claude-code#11181 ("> 5242880 bytes"), #5147 ("8000
+/// pixels").
+pub const IMAGE_LIMIT_ASSUMED: ImageLimit =
+    ImageLimit { base64_bytes: IMAGE_BASE64_MAX_BYTES, side_pixels: IMAGE_SIDE_MAX_PIXELS, gif: true };
+
 /// One client: a row of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Client {
@@ -163,6 +182,8 @@ pub struct Client {
     pub text_max: Fact<TextLimit>,
     /// Whether the client's model sees images in results.
     pub images: Fact<bool>,
+    /// The largest image that the client's model takes, if it always has a model of the same API.
+    pub image_limit: Fact<ImageLimit>,
     /// Whether the client's model hears audio in results.
     pub audio: Fact<bool>,
     /// Whether the client reads `structuredContent` instead of the content blocks.
@@ -194,8 +215,8 @@ pub enum Named {
 static UNKNOWN_ROW: Client = Client::unknown("unknown", "MCP client");
 
 /// The habits assumed for a client that is not in the table. Its patience is 60 s (the SDKs' default). It is assumed not to
-/// react to changes, which costs at most one short wait at its first `tools/list`. Results and schemas are not changed for it: a
-/// developer who tests a server or writes a client gets what the editor wrote.
+/// react to changes, which costs at most one short wait at its first `tools/list`. Results and schemas are changed for it only where
+/// every client or a known API of models refuses them: a developer who tests a server or writes a client gets what the editor wrote.
 pub static UNKNOWN_CLIENT: ClientTraits = UNKNOWN_ROW.traits();
 
 /// Why a client is assumed to lose tools with alternatives at the top of a schema, if the source of that fact is
@@ -226,6 +247,7 @@ impl Client {
             description_max: Fact::Unknown,
             text_max: Fact::Unknown,
             images: Fact::Unknown,
+            image_limit: Fact::Unknown,
             audio: Fact::Unknown,
             structured_alone: Fact::Unknown,
             refuses_alternatives: Fact::Unknown,
@@ -264,6 +286,10 @@ impl Client {
                 Fact::Known(TextLimit { beyond: Beyond::Kept, .. }, _) | Fact::Unknown => None,
             },
             images: !matches!(self.images, Fact::Known(false, _)),
+            image_limit: match self.image_limit {
+                Fact::Known(limit, _) => limit,
+                Fact::Unknown => IMAGE_LIMIT_ASSUMED,
+            },
             audio: !matches!(self.audio, Fact::Known(false, _)),
             structured_alone: matches!(self.structured_alone, Fact::Known(true, _)),
             // A client whose name is not known cannot be recognised, so its schemas are not changed.

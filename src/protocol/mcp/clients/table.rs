@@ -7,7 +7,7 @@ use super::facts::Fact::Known;
 use super::facts::Named::{Exactly, From};
 use super::facts::TellsProject::{ByRoots, Never};
 use super::facts::Wait::{Endless, For};
-use super::facts::{Beyond, Client, Evidence, Fact, TextLimit, Wait};
+use super::facts::{Beyond, Client, Evidence, Fact, IMAGE_LIMIT_ASSUMED, ImageLimit, TextLimit, Wait};
 
 const fn seconds(seconds: u64, evidence: Evidence) -> Fact<Wait> {
     Known(For(Duration::from_secs(seconds)), evidence)
@@ -45,6 +45,7 @@ pub(super) static CLIENTS: &[Client] = &[
         description_max: Known(2048, Documents),
         text_max: kept_beyond(100_000, Documents),
         images: Known(true, Documents),
+        image_limit: Known(IMAGE_LIMIT_ASSUMED, Users),
         refuses_alternatives: Known(true, Users),
         shutdown: Known(SDK_ENDS, Source),
         restart: Known(true, Documents),
@@ -59,7 +60,7 @@ pub(super) static CLIENTS: &[Client] = &[
             "It decodes audio into a file, and gives the model the name of that file.",
             "If there are many tools, it finds them by search. It does not restart a stdio server that has ended.",
         ],
-        sources: "its changelog up to 2.1.240, code.claude.com/docs/en/mcp, opentokenz/mcpx#28",
+        sources: "its changelog up to 2.1.240, code.claude.com/docs/en/mcp, opentokenz/mcpx#28, anthropics/claude-code#11181 and #5147 (images)",
         project: Known(ByRoots, Documents),
         ..Client::unknown("claude_code", "Claude Code")
     },
@@ -69,6 +70,7 @@ pub(super) static CLIENTS: &[Client] = &[
         patience: seconds(60, Users),
         list_changed: Known(false, Users),
         images: Known(true, Documents),
+        image_limit: Known(IMAGE_LIMIT_ASSUMED, Documents),
         refuses_alternatives: BY_ITS_MODELS,
         shutdown: Known("a helper of its own ends the process group", Measured),
         copies: Known(2, Measured),
@@ -172,6 +174,8 @@ pub(super) static CLIENTS: &[Client] = &[
         full_name_max: Known(63, Source),
         text_max: kept_beyond(40_000, Source),
         images: Known(true, Source),
+        // 20 MB for a whole request.
+        image_limit: Known(ImageLimit { base64_bytes: 20_000_000, side_pixels: u32::MAX, gif: false }, Documents),
         shutdown: Known(SDK_ENDS, Source),
         restart: Known(true, Documents),
         notes: &[
@@ -179,7 +183,7 @@ pub(super) static CLIENTS: &[Client] = &[
             "It puts a text of more than 40 000 characters into a file by itself (google-gemini/gemini-cli#19365; \
              `tools.truncateToolOutputThreshold` changes the limit), so holdfast does not cut it.",
         ],
-        sources: "mcp-client.ts, mcp-tool.ts of August 2026; google-gemini/gemini-cli#19365",
+        sources: "mcp-client.ts, mcp-tool.ts of August 2026; google-gemini/gemini-cli#19365; ai.google.dev/gemini-api/docs/image-understanding",
         project: Known(ByRoots, Source),
         ..Client::unknown("gemini", "Gemini CLI")
     },
@@ -324,7 +328,9 @@ pub(super) static CLIENTS: &[Client] = &[
             "Start it with the program: `npx @modelcontextprotocol/inspector holdfast --project DIR`. With `--config FILE` it reads a \
              file that says the same:",
         ),
-        notes: &["It shows what a server sends, so holdfast changes nothing for it."],
+        notes: &[
+            "It shows what a server sends, so holdfast changes nothing for it that it does not change for every client.",
+        ],
         sources: "hatayama/uLoopMCP, @modelcontextprotocol/inspector",
         ..Client::unknown("mcp_inspector", "MCP Inspector")
     },

@@ -3,6 +3,7 @@
 mod catalogue;
 mod fit;
 mod http;
+mod images;
 mod offers;
 mod requests;
 mod results;

@@ -78,7 +78,7 @@ fn raw_line_ends_never_leave_whoever_built_the_result() {
 fn good_blocks_pass_and_bad_ones_become_text() {
     let good = [
         r#"{"type":"text","text":"a","annotations":{"priority":0.5}}"#,
-        r#"{"type":"image","data":"aGk=","mimeType":"image/png"}"#,
+        r#"{"type":"image","data":"R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs=","mimeType":"image/gif"}"#,
         r#"{"type":"audio","data":"aGk=","mimeType":"audio/wav"}"#,
         r#"{"type":"resource","resource":{"uri":"unity://a","text":"x"}}"#,
         r#"{"type":"resource","resource":{"uri":"unity://a","blob":"aGk=","mimeType":"x/y"}}"#,
@@ -114,7 +114,7 @@ fn old_clients_get_a_text_for_a_block_they_do_not_know() {
     let result = blocks(&[
         r#"{"type":"audio","data":"aGk=","mimeType":"audio/wav"}"#,
         r#"{"type":"resource_link","uri":"file:///a","name":"a"}"#,
-        r#"{"type":"image","data":"aGk=","mimeType":"image/png"}"#,
+        r#"{"type":"image","data":"R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs=","mimeType":"image/gif"}"#,
     ]);
     for (version, kinds) in [
         (ProtocolVersion::V2024_11_05, ["text", "text", "image"]),

@@ -116,7 +116,7 @@ fn the_same_name_of_tools_that_the_editors_call_differently_is_not_one_tool() {
 #[test]
 fn a_tool_that_cannot_have_the_argument_says_where_the_editor_is_named() {
     let has_it = tool("own", json!({"type": "object", "properties": {"Holdfast_Editor": {"type": "number"}}}));
-    let choice = tool("choice", json!({"type": "object", "oneOf": [{"required": ["a"]}]}));
+    let choice = tool("choice", json!({"type": "object", "properties": {"a": {}}, "oneOf": [{"required": ["a"]}]}));
     let schemas = [has_it.input_schema.clone(), choice.input_schema.clone()];
     let all = union(&[member("A", vec![has_it.clone(), choice.clone()]), member("B", vec![has_it, choice])]);
     for (entry, schema) in all.entries().iter().zip(schemas) {

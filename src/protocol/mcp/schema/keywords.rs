@@ -1,0 +1,135 @@
+//! The keywords of JSON Schema 2020-12: what each holds, and which types of value it speaks of.
+//!
+//! Source: the specification's vocabularies core, applicator, unevaluated, validation, meta-data, format and content.
+
+use serde_json::Value;
+
+/// What a keyword holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// One schema.
+    Schema,
+    /// A schema, or whether anything is taken. The boolean is usual here, and every API takes it.
+    SchemaOrFlag,
+    /// A list of schemas.
+    Schemas,
+    /// An object of schemas.
+    Named,
+    /// An object of lists of names.
+    NamedLists,
+    Text,
+    Flag,
+    /// A whole number from 0.
+    Count,
+    Number,
+    /// Any list. What may be in it is decided where the keyword is mended.
+    List,
+    /// Anything: data, in which nothing is mended.
+    Data,
+}
+
+/// The keywords, what they hold, and the types of value that they say something of (none: all).
+const KEYWORDS: [(&str, Form, &[&str]); 52] = [
+    ("properties", Form::Named, OBJECT),
+    ("patternProperties", Form::Named, OBJECT),
+    ("additionalProperties", Form::SchemaOrFlag, OBJECT),
+    ("unevaluatedProperties", Form::SchemaOrFlag, OBJECT),
+    ("propertyNames", Form::Schema, OBJECT),
+    ("required", Form::List, OBJECT),
+    ("minProperties", Form::Count, OBJECT),
+    ("maxProperties", Form::Count, OBJECT),
+    ("dependentRequired", Form::NamedLists, OBJECT),
+    ("dependentSchemas", Form::Named, OBJECT),
+    ("items", Form::Schema, ARRAY),
+    ("prefixItems", Form::Schemas, ARRAY),
+    ("unevaluatedItems", Form::SchemaOrFlag, ARRAY),
+    ("contains", Form::Schema, ARRAY),
+    ("minContains", Form::Count, ARRAY),
+    ("maxContains", Form::Count, ARRAY),
+    ("minItems", Form::Count, ARRAY),
+    ("maxItems", Form::Count, ARRAY),
+    ("uniqueItems", Form::Flag, ARRAY),
+    ("minLength", Form::Count, STRING),
+    ("maxLength", Form::Count, STRING),
+    ("pattern", Form::Text, STRING),
+    ("format", Form::Text, &["string", "number", "integer"]),
+    ("minimum", Form::Number, NUMBER),
+    ("maximum", Form::Number, NUMBER),
+    ("exclusiveMinimum", Form::Number, NUMBER),
+    ("exclusiveMaximum", Form::Number, NUMBER),
+    ("multipleOf", Form::Number, NUMBER),
+    ("allOf", Form::Schemas, &[]),
+    ("anyOf", Form::Schemas, &[]),
+    ("oneOf", Form::Schemas, &[]),
+    ("not", Form::Schema, &[]),
+    ("if", Form::Schema, &[]),
+    ("then", Form::Schema, &[]),
+    ("else", Form::Schema, &[]),
+    ("$defs", Form::Named, &[]),
+    ("definitions", Form::Named, &[]),
+    ("$ref", Form::Text, &[]),
+    ("$anchor", Form::Text, &[]),
+    ("$schema", Form::Text, &[]),
+    ("$comment", Form::Text, &[]),
+    ("title", Form::Text, &[]),
+    ("description", Form::Text, &[]),
+    ("deprecated", Form::Flag, &[]),
+    ("readOnly", Form::Flag, &[]),
+    ("writeOnly", Form::Flag, &[]),
+    ("contentEncoding", Form::Text, &[]),
+    ("contentMediaType", Form::Text, &[]),
+    ("contentSchema", Form::Schema, &[]),
+    ("enum", Form::List, &[]),
+    ("examples", Form::List, &[]),
+    ("default", Form::Data, &[]),
+];
+
+const OBJECT: &[&str] = &["object"];
+const ARRAY: &[&str] = &["array"];
+const STRING: &[&str] = &["string"];
+const NUMBER: &[&str] = &["number", "integer"];
+
+/// The types of JSON Schema, except `null`.
+pub(super) const TYPES: [&str; 6] = ["string", "number", "integer", "boolean", "object", "array"];
+
+/// Keywords of older drafts and of identity, which say nothing that is still needed when every reference was resolved. The Claude
+/// API takes nothing that is not 2020-12, and strict validators take no keyword that they do not know.
+pub(super) const REMOVED: [&str; 10] = [
+    "$id",
+    "id",
+    "$dynamicAnchor",
+    "$recursiveAnchor",
+    "$vocabulary",
+    "additionalItems",
+    "dependencies",
+    "nullable",
+    "$dynamicRef",
+    "$recursiveRef",
+];
+
+/// What this keyword holds. `None` for one that is not of JSON Schema: its value is data.
+pub(super) fn form(keyword: &str) -> Option<Form> {
+    KEYWORDS.iter().find(|(known, ..)| *known == keyword).map(|(_, form, _)| *form)
+}
+
+/// The types of value that a keyword says something of; none if it speaks of all, or is not known.
+pub(super) fn types_of(keyword: &str) -> &'static [&'static str] {
+    KEYWORDS.iter().find(|(known, ..)| *known == keyword).map_or(&[], |(_, _, types)| *types)
+}
+
+impl Form {
+    /// Whether a value has this form.
+    pub(super) fn fits(self, value: &Value) -> bool {
+        match self {
+            // What is no schema in the place of one is mended there.
+            Self::Schema | Self::SchemaOrFlag | Self::Data => true,
+            Self::Schemas | Self::List => value.is_array(),
+            Self::Named => value.is_object(),
+            Self::NamedLists => value.as_object().is_some_and(|lists| lists.values().all(Value::is_array)),
+            Self::Text => value.is_string(),
+            Self::Flag => value.is_boolean(),
+            Self::Count => value.is_u64() || value.as_f64().is_some_and(|count| count >= 0.0 && count.fract() == 0.0),
+            Self::Number => value.is_number(),
+        }
+    }
+}
