@@ -87,7 +87,7 @@ say "downloads: $fetched_in s in all, of $(($(date +%s) - began)) s of setting u
 
 # ---- what the suites run ----
 
-# What incremental builds need beside the programs costs a third more, and is of no use to who builds once.
+# What incremental builds need beside the programs is of no use to who builds once.
 [ -n "${CARGO_INCREMENTAL:-}" ] || [ -d "$target/debug/incremental" ] || export CARGO_INCREMENTAL=0
 # All in one command: an executable that is built alone gets only the features of its own package, and what differs by them is built
 # again. The pattern includes unity_host, which `cargo test` leaves out because it cannot run it.
