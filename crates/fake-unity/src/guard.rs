@@ -8,8 +8,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::project::gone_is_fine;
-
 /// Path of the mark, relative to the project's root. Projects keep `Library` out of version control.
 const MARK: &str = "Library/holdfast-fake-unity.json";
 
@@ -121,5 +119,13 @@ impl Guard {
             let _ = folders.map(std::fs::remove_dir).find(Result::is_err);
         }
         Ok(())
+    }
+}
+
+/// A file that is gone already need not be removed.
+pub(crate) fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::guard::Guard;
+use super::guard::{Guard, gone_is_fine};
 use super::json::quoted;
 use crate::limits::{FILE_BUSY_TRIES, FILE_BUSY_WAIT};
 
@@ -252,11 +252,4 @@ fn create_private(path: &Path) -> io::Result<std::fs::File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
-}
-
-pub(crate) fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
-    match result {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
 }
