@@ -140,7 +140,9 @@ pub fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Value {
         }
     }
     if let Value::Object(members) = &mut status {
-        members.insert("package".to_owned(), Value::Null);
+        for of_one in ["package", "next"] {
+            members.insert(of_one.to_owned(), Value::Null);
+        }
         members.insert("summary".to_owned(), json!(user_text::several_editors(&states)));
         members.insert("editors".to_owned(), json!(states.iter().map(|(name, _)| name).collect::<Vec<_>>()));
     }

@@ -245,7 +245,7 @@ impl GatewayTools {
             (Availability::Open, Some(Still::Silent(_) | Still::MainThread(_))) => Cause::Stalled,
             (Availability::Open, _) if link.state == "stalled" => Cause::Stalled,
             (Availability::Open, _) => return None,
-            (Availability::Coming(Cause::ProjectUnsettled | Cause::Connecting), _) => Cause::Reloading,
+            (Availability::Coming(Cause::ProjectUnsettled | Cause::Connecting | Cause::Lost), _) => Cause::Reloading,
             (Availability::Coming(cause) | Availability::Absent(cause), _) => cause,
         };
         Some(user_text::next(cause, &profile, survey.and_then(|survey| survey.project.as_deref())))
@@ -253,17 +253,19 @@ impl GatewayTools {
 
     fn problems(&self, link: &LinkView, survey: Option<&Survey>) -> Vec<String> {
         let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
-        // A cause that only the user can remove is a problem, also if the project's files have no other.
+        let catalogue = self.tools.visible(self.client.id).catalogue;
+        // Several editors to choose from are no problem.
+        let is_union = !catalogue.editors().is_empty();
+        // A cause that only the user can remove is one, also if the project's files have no other.
         let cause = link.availability.cause().filter(|cause| of_project.is_empty() && cause.needs_the_user());
-        let named = cause.map(|cause| {
+        let named = cause.filter(|_| !is_union);
+        let named = named.map(|cause| {
             let explained = survey.and_then(|survey| survey.explains(cause));
-            explained.unwrap_or_else(|| format!("{}.", user_text::cause(cause)))
+            explained.unwrap_or_else(|| format!("Unity cannot be reached: {}.", user_text::cause(cause)))
         });
         let client = self.client.handshake().profile.client;
-        let catalogue = self.tools.visible(self.client.id).catalogue;
         // A union keeps to the limit by itself.
-        let too_many =
-            user_text::too_many_tools(&client, catalogue.listed()).filter(|_| catalogue.editors().is_empty());
+        let too_many = user_text::too_many_tools(&client, catalogue.listed()).filter(|_| !is_union);
         self.client
             .config
             .complaints

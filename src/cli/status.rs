@@ -320,7 +320,7 @@ fn print_here(look: &Look) {
         None if !survey.ambiguous.is_empty() => output::line("Several Unity projects here."),
         None => {
             output::line("No Unity project here.");
-            row("fix", "run it inside a project, or name one with --project");
+            row("fix", "run it inside a project, or name one: `holdfast status --project DIR`");
         }
         Some(project) => {
             output::line("this project");

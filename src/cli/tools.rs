@@ -18,7 +18,7 @@ use crate::core::user_text;
 use crate::fsm::registry::Source;
 use crate::link::{Published, Visible};
 use crate::protocol::mcp::clients::{a_name_of, client_of, labelled};
-use crate::protocol::mcp::{ClientProfile, ClientTraits, GatewayTool, ProtocolVersion};
+use crate::protocol::mcp::{Audience, ClientProfile, ClientTraits, GatewayTool, ProtocolVersion};
 use crate::protocol::policy::idle::Idle;
 use crate::protocol::text::{clean, nearest};
 use crate::survey::Survey;
@@ -125,6 +125,8 @@ struct Seen {
     has_rules: bool,
     /// Why the list is not the editor's live list; `None` if it is.
     why_not_live: Option<&'static str>,
+    /// What helps, if it is not enough to open Unity.
+    helps: Option<String>,
     /// The traits of the client for which the list is shown, if one was named.
     client: Option<ClientTraits>,
 }
@@ -150,8 +152,11 @@ impl Seen {
         let idle = parts.tools.idle_rules(parts.client.id, name);
         let survey = parts.link.survey.borrow().clone();
         let of_project = survey.as_ref().is_some_and(|survey| survey.rules.policy.has_rules());
+        let person = ClientProfile { audience: Audience::Person, ..ProtocolVersion::LATEST.into() };
+        let hopeless = availability.cause().filter(|cause| cause.needs_the_user());
+        let helps = hopeless.map(|cause| user_text::next(cause, &person, wanted.project()));
         let has_rules = of_project || parts.env.config.policy.has_rules();
-        Self { published, visible, survey, refused, idle, has_rules, why_not_live, client }
+        Self { published, visible, survey, refused, idle, has_rules, why_not_live, helps, client }
     }
 
     /// Returns the tools that are not listed as the editor sent them, grouped by kind of change, each with a reason.
@@ -215,8 +220,10 @@ impl Seen {
             "",
             &match self.published.source {
                 Source::None => format!(
-                    "No editor answered ({why}) and no earlier list is on disk: these are only holdfast's own tools. Open the project \
-                 in Unity; `holdfast doctor` says what was looked for."
+                    "No editor answered ({why}) and no earlier list is on disk: these are only holdfast's own tools. {}",
+                    self.helps
+                        .as_deref()
+                        .unwrap_or("Open the project in Unity; `holdfast doctor` says what was looked for.")
                 ),
                 Source::Disk => format!(
                     "{all} tools: {theirs} from disk (the list of an earlier session, since no editor answered: {why}) and {own} of \

@@ -146,7 +146,7 @@ impl SessionActor {
         PromptFacts {
             summary: status["summary"].as_str().unwrap_or_default().to_owned(),
             next: status["next"].as_str().map(str::to_owned),
-            needs_the_user: cause_now(&here).is_some_and(Cause::needs_the_user),
+            needs_the_user: !several && cause_now(&here).is_some_and(Cause::needs_the_user),
             problems: problems.filter_map(Value::as_str).map(str::to_owned).collect(),
             compile: names(Role::Compile),
             console: names(Role::Console),

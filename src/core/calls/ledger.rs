@@ -489,7 +489,7 @@ impl Ledger {
                         // verdict.
                         unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
                         refused: entry.refused.take(),
-                        known,
+                        known: (!matches!(verdict, Verdict::Ok | Verdict::ToolError)).then(|| Box::new(known)),
                         taken_over: entry.taken_over,
                         project: entry.project.clone(),
                         profile: entry.profile,

@@ -198,8 +198,8 @@ pub struct Answer {
     pub unrun: bool,
     /// The refusal, if the policy or the audit refused the call.
     pub refused: Option<Box<Refused>>,
-    /// What is known of the editor.
-    pub known: Known,
+    /// What is known of the editor, if the call is not answered by it.
+    pub known: Option<Box<Known>>,
     /// Whether an earlier gateway sent the call, and its client came back for the answer.
     pub taken_over: bool,
     /// The project that the call was for, if one was known.

@@ -35,7 +35,7 @@ pub fn next(cause: Cause, to: &ClientProfile, project: Option<&Path>) -> String 
             );
         }
         (Cause::ProjectUnknown, Person) => {
-            "Run this in the folder of the Unity project, or name that folder: `holdfast call TOOL --project DIR`."
+            "Run this in the folder of the Unity project, or name that folder, as in `holdfast call TOOL --project DIR`."
         }
         (Cause::Connecting, Agent) => "Check with holdfast_status whether the editor is starting, then call again.",
         (Cause::Connecting, Person) => "Run `holdfast doctor`, which says what it finds, then try again.",

@@ -29,7 +29,7 @@ pub fn verdict(answer: &Answer, beside: Option<&str>, project: Option<&Path>) ->
                 }
                 Audience::Person => format!("do not repeat it: look in Unity whether it has finished. Call id {call}"),
             };
-            let doing = match answer.known.heartbeat {
+            let doing = match answer.known.as_ref().and_then(|known| known.heartbeat) {
                 Some((felt, ago)) => asked_meanwhile(&heartbeat(felt, ago)),
                 None => " It may be compiling, importing, or waiting for a dialog in the editor.".to_owned(),
             };
@@ -55,7 +55,7 @@ fn not_executed(answer: &Answer, cause: Cause, beside: Option<&str>, project: Op
     }
     let proof =
         if answer.unrun { "was sent, but the editor says that nothing of it ran" } else { "was not sent to Unity" };
-    let doing = answer.known.heartbeat.and_then(|(felt, ago)| hindered(felt, ago));
+    let doing = answer.known.as_ref().and_then(|known| known.heartbeat).and_then(|(felt, ago)| hindered(felt, ago));
     let doing = doing.map(|doing| asked_meanwhile(&doing)).unwrap_or_default();
     let next = match (cause, answer.profile.audience) {
         (Cause::Policy, Audience::Agent) if is_broken_policy(answer) => {
@@ -145,7 +145,7 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
         Loss::Reload => "Unity reloaded its domain before it answered",
         Loss::Interrupted => "a domain reload interrupted the call after it had begun, and there is no result",
         Loss::Quit => "Unity was closed before it answered",
-        Loss::Disconnect => match answer.known.gone {
+        Loss::Disconnect => match answer.known.as_ref().and_then(|known| known.gone) {
             Some(Cause::Crashed) => "Unity crashed or was killed before it answered",
             Some(Cause::ProcessGone) => "Unity's process ended before it answered (it was closed, or it crashed)",
             _ => "the connection to Unity ended before it answered",
@@ -201,7 +201,6 @@ mod tests {
     use strum::VariantArray as _;
 
     use super::*;
-    use crate::core::calls::Known;
     use crate::protocol::ids::{CallId, RequestKey, SessionId};
     use crate::protocol::mcp::{AnswerForm, ClientProfile, ProtocolVersion};
 
@@ -220,7 +219,7 @@ mod tests {
             reload_likely: false,
             unrun: false,
             refused: None,
-            known: Known::default(),
+            known: None,
             taken_over: false,
             project: None,
             profile: ClientProfile { audience, ..ProtocolVersion::LATEST.into() },

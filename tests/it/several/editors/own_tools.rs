@@ -27,6 +27,7 @@ async fn the_gateway_tools_speak_of_all_editors_or_of_the_one_that_is_named() {
     assert_eq!(told["editors"].as_array().unwrap().len(), 2, "{told:#}");
 
     let status = scene.caller.told("holdfast_status").await;
+    assert_eq!((&status["next"], &status["problems"]), (&Value::Null, &json!([])), "{status:#}");
     let summary = status["summary"].as_str().unwrap();
     assert!(summary.contains("`Castle` (ready), `Harbour` (ready)") && summary.contains(ARGUMENT), "{summary}");
     // All is well, and no package is meant.
