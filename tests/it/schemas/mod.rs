@@ -254,7 +254,9 @@ async fn no_api_refuses_the_list_of_any_package() {
         let unity =
             Unity::start(&place, &["--dialect", dialect, "--project", text(&project), "--conformance-tools"]).await;
         for client in CLIENTS {
-            let arguments = ["tools", "--json", "--project", text(&project), "--dialect", dialect, "--client", client];
+            let at = unity.at();
+            let named = ["--project", text(&project), "--dialect", dialect, "--port", &at, "--client", client];
+            let arguments = ["tools", "--json"].into_iter().chain(named);
             let shown = place.run(arguments).await.json();
             let tools = shown["tools"].as_array().expect("tools");
             assert!(shown["source"] == "live" && tools.len() > 4, "{dialect}: {shown}");

@@ -22,6 +22,7 @@ pub(super) enum Form {
     /// A whole number from 0.
     Count,
     Number,
+    AboveZero,
     /// Any list. What may be in it is decided where the keyword is mended.
     List,
     /// Anything: data, in which nothing is mended.
@@ -57,7 +58,7 @@ const KEYWORDS: [(&str, Form, &[&str]); 52] = [
     ("maximum", Form::Number, NUMBER),
     ("exclusiveMinimum", Form::Number, NUMBER),
     ("exclusiveMaximum", Form::Number, NUMBER),
-    ("multipleOf", Form::Number, NUMBER),
+    ("multipleOf", Form::AboveZero, NUMBER),
     ("allOf", Form::Schemas, &[]),
     ("anyOf", Form::Schemas, &[]),
     ("oneOf", Form::Schemas, &[]),
@@ -130,6 +131,7 @@ impl Form {
             Self::Flag => value.is_boolean(),
             Self::Count => value.is_u64() || value.as_f64().is_some_and(|count| count >= 0.0 && count.fract() == 0.0),
             Self::Number => value.is_number(),
+            Self::AboveZero => value.as_f64().is_some_and(|number| number > 0.0),
         }
     }
 }

@@ -16,6 +16,9 @@ const SCHEMA_2020_12: &str = "https://json-schema.org/draft/2020-12/schema";
 /// Keywords that only describe: of two schemas that become one, the outer one's are kept.
 const NOTES: [&str; 6] = ["title", "description", "default", "examples", "deprecated", "$comment"];
 
+/// Keywords with schemas of the same value.
+const BRANCHES: [&str; 8] = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"];
+
 /// Changes, in words.
 pub(super) mod said {
     pub(in super::super) const REFERENCE: &str = "a reference that leads nowhere was taken away";
@@ -114,9 +117,15 @@ impl<'s> Walk<'s> {
         }
         let trail = self.trail.len();
         self.clear(schema, at);
-        let types = self.types(schema, at);
-        if let [one] = types.as_slice() {
-            self.idle(schema, one);
+        let mut types = self.types(schema, at);
+        match types.as_slice() {
+            [one] => self.idle(schema, one),
+            // Beside branches, which have types of their own, several types say little.
+            [_, _, ..] if schema.keys().any(|keyword| BRANCHES.contains(&keyword.as_str())) => {
+                schema.retain(|keyword, _| types_of(keyword).is_empty() && keyword != "type");
+                types.clear();
+            }
+            _ => {}
         }
         self.parts(schema, at, at.typed || !types.is_empty())?;
         self.branches(schema);
@@ -250,7 +259,7 @@ impl<'s> Walk<'s> {
         for keyword in keywords {
             let Some(form) = form(&keyword) else { continue };
             let below = match keyword.as_str() {
-                "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas" => branch,
+                keyword if BRANCHES.contains(&keyword) => branch,
                 _ => at.below(),
             };
             let Some(value) = schema.get_mut(&keyword).map(Value::take) else { continue };
@@ -453,10 +462,6 @@ impl<'s> Walk<'s> {
         let mut own = schema.clone();
         own.retain(|keyword, _| !types_of(keyword).is_empty());
         schema.retain(|keyword, _| types_of(keyword).is_empty() && keyword != "type");
-        // Beside other alternatives the types say little.
-        if schema.contains_key("anyOf") {
-            return;
-        }
         let branches = types.iter().map(|kind| {
             let mut branch = Map::from_iter([("type".to_owned(), Value::from(*kind))]);
             let speaks = |keyword: &str| types_of(keyword).contains(kind);
