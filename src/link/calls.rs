@@ -100,7 +100,7 @@ impl Calls {
             match settlement {
                 Settlement::Answer(answer) => {
                     self.audit.answered(&answer);
-                    self.answers.answer(answer);
+                    self.answers.answer(*answer);
                 }
                 Settlement::Progress { request, news, version } => {
                     let line = mcp::progress(&news.token, news.progress, news.total, Some(&news.message), version);

@@ -41,7 +41,7 @@ fn claimed(recovery: Recovery, now: Instant) -> (Ledger, Epoch) {
 
 fn only_answer(settlements: Vec<Settlement>) -> Answer {
     let mut answers = settlements.into_iter().filter_map(|settlement| match settlement {
-        Settlement::Answer(answer) => Some(answer),
+        Settlement::Answer(answer) => Some(*answer),
         _ => None,
     });
     let answer = answers.next().expect("an answer");

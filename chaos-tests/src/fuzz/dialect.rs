@@ -39,7 +39,7 @@ pub(super) fn check_wreck(dialect: &dyn Dialect, wreck: &Wreck) {
     let answer = dialect.read_answer(Reply::Wreck(wreck.clone()));
     assert!(wreck.part == WreckPart::Result || answer.is_error, "{wreck:?} is no success");
     match answer.body {
-        AnswerBody::Wreck { says, .. } => check_words(&says),
+        AnswerBody::Wreck(left) => check_words(&left.says),
         AnswerBody::JsonAndBlocks(json, _) => assert!(String::from_utf8_lossy(&wreck.bytes).contains(json.get())),
         other => panic!("{wreck:?} became {other:?}"),
     }

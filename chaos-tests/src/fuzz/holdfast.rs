@@ -96,7 +96,7 @@ fn check_reply(reply: Reply, body: &Value) {
             let good = said.is_none() || said.as_ref() == Some(&value) || said.as_ref() == result;
             assert!(good, "the value is what the editor wrote");
         }
-        AnswerBody::Wreck { says, .. } => check_words(says),
+        AnswerBody::Wreck(left) => check_words(&left.says),
         AnswerBody::Blocks(blocks) => panic!("no answer of this package is {blocks:?}"),
     }
 }

@@ -469,7 +469,7 @@ impl Ledger {
                 Effect::Answer(verdict) => {
                     self.surprises.answered_twice += u64::from(entry.settled);
                     entry.settled = true;
-                    out.push(Settlement::Answer(Answer {
+                    out.push(Settlement::Answer(Box::new(Answer {
                         request: entry.request,
                         call: entry.id,
                         tool: Arc::clone(&entry.tool),
@@ -496,7 +496,7 @@ impl Ledger {
                         form: entry.form.clone(),
                         trace: entry.trace.clone(),
                         requester: entry.requester.clone(),
-                    }));
+                    })));
                     let mut record = entry.record();
                     record.verdict = Some(verdict);
                     record.ended = Some(now);

@@ -124,7 +124,7 @@ pub struct ProgressNews {
 #[derive(Debug)]
 pub enum Settlement {
     /// Answer the client's request.
-    Answer(Answer),
+    Answer(Box<Answer>),
     /// Report progress, so that the client knows that its call is alive.
     Progress {
         /// The call's request. No progress is reported once it is answered.

@@ -24,8 +24,9 @@ impl EditorAnswer {
             AnswerBody::JsonAndBlocks(json, blocks) => {
                 AnswerBody::JsonAndBlocks(json, blocks.into_iter().chain(block()).collect())
             }
-            AnswerBody::Wreck { says, content, blocks } => {
-                AnswerBody::Wreck { says, content, blocks: blocks.into_iter().chain(block()).collect() }
+            AnswerBody::Wreck(mut left) => {
+                left.blocks.extend(block());
+                AnswerBody::Wreck(left)
             }
         };
         Self { body, ..self }
@@ -44,12 +45,16 @@ pub enum AnswerBody {
     /// A JSON value, followed by MCP content blocks.
     JsonAndBlocks(Box<RawValue>, Vec<Box<RawValue>>),
     /// A result that cannot be read, followed by the MCP content blocks that could be.
-    Wreck {
-        /// What is wrong with it, and what is known all the same.
-        says: String,
-        /// The bytes that the editor sent.
-        content: Bytes,
-        /// Content blocks.
-        blocks: Vec<Box<RawValue>>,
-    },
+    Wreck(Box<Left>),
+}
+
+/// What is left of a result that cannot be read.
+#[derive(Debug, Clone)]
+pub struct Left {
+    /// What is wrong with it, and what is known all the same.
+    pub says: String,
+    /// The bytes that the editor sent.
+    pub content: Bytes,
+    /// Content blocks.
+    pub blocks: Vec<Box<RawValue>>,
 }

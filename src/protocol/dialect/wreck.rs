@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-use super::{AnswerBody, BadMessage, EditorAnswer};
+use super::{AnswerBody, BadMessage, EditorAnswer, Left};
 use crate::protocol::jsonrpc::spans::{Found, find, is_named, members};
 
 /// A reply that is not JSON, or not UTF-8. Its frame was whole, so it costs nothing but itself.
@@ -80,7 +80,10 @@ impl Wreck {
         };
         let follows = if is_text { " (its text follows as Unity sent it)" } else { "" };
         let says = format!("{told}{follows}. The fix is in the tool: it must return what JSON can hold.");
-        EditorAnswer { is_error: failed != Some(false), body: AnswerBody::Wreck { says, content: self.bytes, blocks } }
+        EditorAnswer {
+            is_error: failed != Some(false),
+            body: AnswerBody::Wreck(Box::new(Left { says, content: self.bytes, blocks })),
+        }
     }
 }
 

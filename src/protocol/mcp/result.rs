@@ -13,7 +13,7 @@ use crate::limits::{
     CLIENT_MESSAGE_MAX_BYTES, JSON_DEPTH_MAX, REQUEST_ID_MAX_BYTES, RESPONSE_ENVELOPE_MAX_BYTES,
     RESULT_INLINE_MAX_BYTES,
 };
-use crate::protocol::dialect::{AnswerBody, EditorAnswer};
+use crate::protocol::dialect::{AnswerBody, EditorAnswer, Left};
 use crate::protocol::jsonrpc;
 
 use super::client_profile::ClientProfile;
@@ -81,7 +81,8 @@ impl ToolResult {
                 base.content.extend(blocks.into_iter().map(block));
                 base
             }
-            AnswerBody::Wreck { says, content, blocks } => {
+            AnswerBody::Wreck(left) => {
+                let Left { says, content, blocks } = *left;
                 let content = match String::from_utf8(content.into()) {
                     Ok(text) => Content::Text(text),
                     Err(bad) => Content::Bytes(bad.into_bytes().into()),

@@ -374,7 +374,7 @@ fn a_result_that_cannot_be_read_is_a_success_only_if_the_editor_says_so() {
         Holdfast.read_answer(reply(&body))
     };
     let ok = read(r#"{"isError":false,"value":NaN,"content":[{"type":"text","text":"t"},NaN]}"#);
-    assert!(matches!(&ok.body, AnswerBody::Wreck { blocks, .. } if blocks.len() == 1) && !ok.is_error);
+    assert!(matches!(&ok.body, AnswerBody::Wreck(left) if left.blocks.len() == 1) && !ok.is_error);
     assert!(!read(r#"{"isError":false,"value":1,"durationMs":0,5}"#).is_error);
     for unsure in
         [r#"{"isError":true,"value":NaN}"#, r#"{"value":NaN}"#, r#"{"isError":false,"isError":true,"value":1}"#, "NaN"]

@@ -7,7 +7,7 @@ use crate::limits::RELOAD_GRACE;
 fn text(settlements: &[Settlement]) -> String {
     let answers: Vec<&Answer> = settlements
         .iter()
-        .filter_map(|settlement| if let Settlement::Answer(answer) = settlement { Some(answer) } else { None })
+        .filter_map(|settlement| if let Settlement::Answer(answer) = settlement { Some(&**answer) } else { None })
         .collect();
     let [Answer { body: Some(EditorAnswer { body: AnswerBody::Text(text), .. }), .. }] = answers.as_slice() else {
         panic!("not one answer with a text: {}", answers.len());

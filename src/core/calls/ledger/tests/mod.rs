@@ -76,9 +76,9 @@ fn told(settlements: &[Settlement]) -> Vec<String> {
     let words = settlements.iter().map(|settlement| match settlement {
         Settlement::HeldAgain => "held again".to_owned(),
         Settlement::Withdraw { key } => format!("withdraw:{}", key.id),
-        Settlement::Answer(Answer { verdict, .. }) => match verdict.cause() {
-            Some(cause) => format!("{}:{cause}", verdict.label()),
-            None => verdict.label().to_owned(),
+        Settlement::Answer(answer) => match answer.verdict.cause() {
+            Some(cause) => format!("{}:{cause}", answer.verdict.label()),
+            None => answer.verdict.label().to_owned(),
         },
         Settlement::Progress { news, .. } => format!("progress:{}", news.message),
         Settlement::KeepLate { .. } => "keep_late".to_owned(),
