@@ -24,19 +24,6 @@ pub const RESULT_INLINE_MAX_BYTES: usize = 6 * MIB;
 /// [`RESULT_INLINE_MAX_BYTES`] for a session whose queue to its client is full while other sessions share its editor. With all of
 /// its requests open, such a session holds 4 MiB more.
 pub const RESULT_BEHIND_MAX_BYTES: usize = 16 * 1024;
-/// Smallest limit of a result's text that a user may set for a client: with less, most of the text would be the note that it was
-/// cut.
-pub const RESULT_TEXT_MIN_BYTES: usize = 4096;
-/// Images and audio of one result that are written to separate files if the client does not accept them. A tool returns a few;
-/// more would push other results out of the folder.
-pub const RESULT_MEDIA_FILES_MAX: usize = 16;
-/// Largest image as base64 that every API of models takes: Anthropic's limit. It is below [`RESULT_INLINE_MAX_BYTES`].
-pub const IMAGE_BASE64_MAX_BYTES: usize = 5 * MIB;
-/// Longest side of an image in pixels that every API of models takes: Anthropic's limit. With more than 20 images in a request it is
-/// 2,000, which a single result cannot know.
-pub const IMAGE_SIDE_MAX_PIXELS: u32 = 8_000;
-/// Segments of a JPEG that are passed over on the way to its size. Cameras write some 20; a colour profile has at most 255.
-pub const JPEG_SEGMENTS_MAX: usize = 1_000;
 /// Deepest nesting of JSON accepted from any peer. Real messages stay below 20; 128 is also serde_json's own limit.
 pub const JSON_DEPTH_MAX: usize = 128;
 /// Longest request id kept (JSON text). Ids are echoed and held for each open request.
@@ -608,5 +595,7 @@ pub mod http;
 pub mod hub;
 pub mod logs;
 pub mod resources;
+mod results;
+pub use results::*;
 #[cfg(test)]
 mod tests;

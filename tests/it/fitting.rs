@@ -171,5 +171,5 @@ async fn doctor_shows_the_table_of_clients_and_all_of_one() {
         assert!(one.out.contains(says), "{says}: {}", one.out);
     }
     let none = place.run(["doctor", "--clients", "emacs"]).await;
-    assert!(none.code == Some(2) && none.err.contains("emacs") && none.err.contains("claude_code"), "{none:?}");
+    assert!(none.code == Some(2) && none.err.contains("emacs") && none.err.contains("claude-code"), "{none:?}");
 }

@@ -8,8 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// Path of the mark, relative to the project's root. Projects keep `Library` out of version control.
-const MARK: &str = "Library/holdfast-fake-unity.json";
+/// Path of the mark, relative to the project's root, where nobody clears it away with what Unity makes.
+const MARK: &str = ".holdfast-fake-unity.json";
 
 /// What the mark says. It is written before a file is made, so that it also holds after a kill.
 #[derive(Default, Serialize, Deserialize)]

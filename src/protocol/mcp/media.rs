@@ -14,7 +14,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::result::{Content, Kind};
 use crate::limits::{DESCRIPTION_MAX_BYTES, JPEG_SEGMENTS_MAX};
 use crate::protocol::text::cut_with_ellipsis;
 
@@ -159,18 +158,28 @@ fn as_base64(data: &str) -> Option<String> {
     (!bytes.is_empty()).then(|| STANDARD.encode(bytes))
 }
 
-/// Mends an image, a sound or a resource with bytes: its data becomes standard base64, and an image says the type that its bytes
-/// have. What is something else becomes a text, so that it is not lost. Any other block stays.
-pub(super) fn mended(raw: Box<RawValue>, kind: Kind) -> Content {
-    let text = match kind {
-        Kind::Image | Kind::Audio => mended_media(&raw, kind == Kind::Image),
-        Kind::Resource => mended_resource(&raw),
-        Kind::Text | Kind::ResourceLink => None,
-    };
-    text.unwrap_or(Content::Raw(raw))
+/// A block of a result whose data may have to be mended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Block {
+    /// An image.
+    Image,
+    /// A sound.
+    Sound,
+    /// A resource, which may have bytes.
+    Resource,
 }
 
-fn mended_media(raw: &RawValue, is_image: bool) -> Option<Content> {
+/// Mends an image, a sound or a resource with bytes: its data becomes standard base64, and an image says the type that its bytes
+/// have. What is something else becomes a text (`Err`), so that it is not lost.
+pub(super) fn mended(raw: Box<RawValue>, block: Block) -> Result<Box<RawValue>, String> {
+    let done = match block {
+        Block::Image | Block::Sound => mended_media(&raw, block == Block::Image),
+        Block::Resource => mended_resource(&raw),
+    };
+    done.unwrap_or(Ok(raw))
+}
+
+fn mended_media(raw: &RawValue, is_image: bool) -> Option<Result<Box<RawValue>, String>> {
     let Media { data, mime_type } = serde_json::from_str(raw.get()).ok()?;
     let what = if is_image { "An image" } else { "A sound" };
     let standard =
@@ -179,7 +188,7 @@ fn mended_media(raw: &RawValue, is_image: bool) -> Option<Content> {
     // A path may look like base64. No image is as short, and no sound.
     let is_doubtful = is_image && known.is_none() && (*standard != *data || data.len() < SHORTEST_IMAGE);
     if standard.is_empty() || is_doubtful {
-        return Some(Content::Text(as_text(what, &mime_type, &data)));
+        return Some(Err(as_text(what, &mime_type, &data)));
     }
     let mime = known.map(ImageType::mime).filter(|mime| *mime != mime_type);
     if *standard == *data && mime.is_none() {
@@ -191,15 +200,15 @@ fn mended_media(raw: &RawValue, is_image: bool) -> Option<Content> {
     if let Some(mime) = mime {
         members.insert("mimeType".to_owned(), mime.into());
     }
-    to_raw_value(&block).ok().map(Content::Raw)
+    to_raw_value(&block).ok().map(Ok)
 }
 
 /// Base64 of fewer bytes than any image has that a person would look at; the smallest GIF has 35 bytes and a signature.
 const SHORTEST_IMAGE: usize = 64;
 
-fn mended_resource(raw: &RawValue) -> Option<Content> {
+fn mended_resource(raw: &RawValue) -> Option<Result<Box<RawValue>, String>> {
     #[derive(Deserialize)]
-    struct Block<'a> {
+    struct Whole<'a> {
         #[serde(borrow)]
         resource: Resource<'a>,
     }
@@ -212,16 +221,16 @@ fn mended_resource(raw: &RawValue) -> Option<Content> {
         #[serde(borrow)]
         blob: Option<Cow<'a, str>>,
     }
-    let Block { resource: Resource { uri, text, blob } } = serde_json::from_str(raw.get()).ok()?;
+    let Whole { resource: Resource { uri, text, blob } } = serde_json::from_str(raw.get()).ok()?;
     let blob = blob.filter(|blob| text.is_none() && !is_base64(blob))?;
     if blob.is_empty() {
         // An empty file is one.
         return None;
     }
-    let Some(standard) = as_base64(&blob) else { return Some(Content::Text(as_text("A resource", &uri, &blob))) };
+    let Some(standard) = as_base64(&blob) else { return Some(Err(as_text("A resource", &uri, &blob))) };
     let mut block: Value = serde_json::from_str(raw.get()).ok()?;
     block.get_mut("resource")?.as_object_mut()?.insert("blob".to_owned(), standard.into());
-    to_raw_value(&block).ok().map(Content::Raw)
+    to_raw_value(&block).ok().map(Ok)
 }
 
 fn as_text(what: &str, named: &str, data: &str) -> String {

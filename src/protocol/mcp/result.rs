@@ -300,15 +300,25 @@ fn shown(content: &Content, version: ProtocolVersion) -> Shown<'_> {
     }
 }
 
+fn mended(raw: Box<RawValue>, kind: Kind) -> Content {
+    let block = match kind {
+        Kind::Image => media::Block::Image,
+        Kind::Audio => media::Block::Sound,
+        Kind::Resource => media::Block::Resource,
+        Kind::Text | Kind::ResourceLink => return Content::Raw(raw),
+    };
+    media::mended(raw, block).map_or_else(Content::Text, Content::Raw)
+}
+
 fn block(raw: Box<RawValue>) -> Content {
     if let Some(kind) = kind_of(&raw) {
         let strict = match jsonrpc::strict(raw.get()) {
-            Some(Cow::Borrowed(_)) => return media::mended(raw, kind),
+            Some(Cow::Borrowed(_)) => return mended(raw, kind),
             Some(Cow::Owned(json)) => RawValue::from_string(json).ok(),
             None => None,
         };
         if let Some(strict) = strict {
-            return media::mended(strict, kind);
+            return mended(strict, kind);
         }
     }
     Content::Text(jsonrpc::compact(raw.get()).into_owned())

@@ -20,6 +20,8 @@ use super::parameter_names::{self, Listed};
 use crate::limits::JSON_DEPTH_MAX;
 use crate::protocol::dialect::{InputSchema, OwnName};
 use crate::protocol::jsonrpc;
+pub(super) use keywords::ALTERNATIVES;
+use keywords::TOO_DEEP;
 
 /// A schema as it is listed.
 pub(super) struct Fitted {
@@ -94,7 +96,6 @@ pub(super) fn fitted(schema: &InputSchema) -> Result<Fitted, &'static str> {
     Ok(Fitted { schema, names, changes })
 }
 
-const TOO_DEEP: &str = "its input schema is nested too deep";
 const NO_PROPERTIES: &str = "the `properties` of its input schema are not an object";
 /// Levels of JSON around a schema in the answer that lists it.
 const LIST_DEPTH: usize = 5;
@@ -153,9 +154,6 @@ fn object(schema: &mut Map<String, Value>) -> Result<Option<&'static str>, &'sta
 
 /// The change that [`flattened`] makes, in words.
 pub(super) const FLATTENED: &str = "`oneOf`, `anyOf` or `allOf` at the top is taken away, its properties are kept";
-
-/// The keywords at the top of a schema that make some clients lose the tool.
-pub(super) const ALTERNATIVES: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
 /// Removes the alternatives at the top and keeps their properties. What a branch of `allOf` requires stays required.
 pub(super) fn flattened(whole: &Map<String, Value>) -> Map<String, Value> {

@@ -4,6 +4,11 @@
 
 use serde_json::Value;
 
+/// Why a schema that is nested too deep is refused.
+pub(super) const TOO_DEEP: &str = "its input schema is nested too deep";
+/// The keywords at the top of a schema that make some clients lose the tool.
+pub(in crate::protocol::mcp) const ALTERNATIVES: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+
 /// What a keyword holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
