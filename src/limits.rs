@@ -21,9 +21,6 @@ pub const CLIENT_MESSAGE_MAX_BYTES: usize = 8 * MIB;
 /// Results whose JSON is larger than this are written to a file that the answer names. Leaves room for escaping below
 /// [`CLIENT_MESSAGE_MAX_BYTES`].
 pub const RESULT_INLINE_MAX_BYTES: usize = 6 * MIB;
-/// [`RESULT_INLINE_MAX_BYTES`] for a session whose queue to its client is full while other sessions share its editor. With all of
-/// its requests open, such a session holds 4 MiB more.
-pub const RESULT_BEHIND_MAX_BYTES: usize = 16 * 1024;
 /// Deepest nesting of JSON accepted from any peer. Real messages stay below 20; 128 is also serde_json's own limit.
 pub const JSON_DEPTH_MAX: usize = 128;
 /// Longest request id kept (JSON text). Ids are echoed and held for each open request.

@@ -4,6 +4,9 @@ use super::MIB;
 #[cfg(doc)]
 use super::RESULT_INLINE_MAX_BYTES;
 
+/// [`RESULT_INLINE_MAX_BYTES`] for a session whose queue to its client is full while other sessions share its editor. With all of
+/// its requests open, such a session holds 4 MiB more.
+pub const RESULT_BEHIND_MAX_BYTES: usize = 16 * 1024;
 /// Smallest limit of a result's text that a user may set for a client: with less, most of the text would be the note that it was
 /// cut.
 pub const RESULT_TEXT_MIN_BYTES: usize = 4096;

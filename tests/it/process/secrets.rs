@@ -77,12 +77,14 @@ fn plant(client: &mut Client, unity: &mut Unity, proxy: &Proxy) {
     // Answers that are cut off, not JSON, or for a call that does not exist.
     let body = format!("{{\"result\": \"{SECRET}\", ");
     let stray = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"holdfast.99999\",\"result\":{{\"Key\":\"{SECRET}\"}}}}");
-    for (number, body) in [body.as_str(), SECRET, &stray].into_iter().enumerate() {
+    // A whole frame that is no message is the answer of its own call, and says nothing of success.
+    let forged = [(body.as_str(), Verdict::Unknown), (SECRET, Verdict::ToolError), (&stray, Verdict::Unknown)];
+    for (number, (body, verdict)) in forged.into_iter().enumerate() {
         let key = format!("forged-{number}-end");
         let frame = format!("Content-Length: {}\r\n\r\n{body}", body.len());
         proxy.plan(&key, Act::ForgeReplyAndEnd(frame.into_bytes()), false);
         let answer = client.done("count", &json!({"key": key, "text": SECRET}));
-        assert_eq!(answer.verdict(), Verdict::Unknown, "{key}: {}", answer.0);
+        assert_eq!(answer.verdict(), verdict, "{key}: {}", answer.0);
         client.echoes();
     }
 }
