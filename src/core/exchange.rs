@@ -420,8 +420,8 @@ impl Exchange {
     /// journal knows.
     pub fn unreadable(&mut self) -> Option<u64> {
         let only = self.only_open();
-        let is_call = |number: &u64| matches!(self.open.get(number), Some(Answers::Call(..)));
-        if self.met.as_ref().is_none_or(|met| met.journal.is_none()) || only.is_some_and(|number| !is_call(&number)) {
+        if self.met.as_ref().is_none_or(|met| met.journal.is_none()) || only.is_some_and(|number| !self.is_call(number))
+        {
             return only;
         }
         let calls = self.open.values().filter_map(|open| match open {
@@ -430,6 +430,11 @@ impl Exchange {
         });
         self.doubted.extend(calls);
         None
+    }
+
+    /// Whether this number is that of an open call.
+    pub fn is_call(&self, number: u64) -> bool {
+        matches!(self.open.get(&number), Some(Answers::Call(..)))
     }
 
     /// Ends the doubt about a call: the journal knows its state. If it `has_ended` there, its answer on this connection was lost:

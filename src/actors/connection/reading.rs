@@ -107,15 +107,22 @@ impl Line {
         Ok(())
     }
 
-    /// Handles a whole message of the editor that cannot be read and does not name the request that it answers. It costs no other
-    /// message. If only one request can be meant, it is that one's answer; else the journal is asked later.
+    /// Handles a whole message of the editor that cannot be read and does not name the request that it answers. If only a list
+    /// can be meant, it is that one's answer. A call is never answered on a guess: the journal is asked, and without one the connection
+    /// ends, so that the outcome is unknown.
     async fn unreadable(&self, frame: &Bytes, bad: &BadMessage) -> Result<(), Disconnect> {
         self.with.env.events.frame_error(self.epoch, bad.into(), &bad.to_string());
         if bad.is_request() {
             return Ok(());
         }
-        let number = self.exchange().unreadable();
+        let (number, is_call) = {
+            let mut exchange = self.exchange();
+            let number = exchange.unreadable();
+            (number, number.is_some_and(|number| exchange.is_call(number)))
+        };
         match number {
+            // It may be no answer at all: the call may still run, and its place with the editor must not be given away.
+            Some(_) if is_call => Err(Disconnect::Protocol),
             Some(number) => self.replied(number, Reply::Wreck(Wreck::of_message(frame))).await,
             None => Ok(()),
         }

@@ -77,14 +77,12 @@ fn plant(client: &mut Client, unity: &mut Unity, proxy: &Proxy) {
     // Answers that are cut off, not JSON, or for a call that does not exist.
     let body = format!("{{\"result\": \"{SECRET}\", ");
     let stray = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"holdfast.99999\",\"result\":{{\"Key\":\"{SECRET}\"}}}}");
-    // A whole frame that is no message is the answer of its own call, and says nothing of success.
-    let forged = [(body.as_str(), Verdict::Unknown), (SECRET, Verdict::ToolError), (&stray, Verdict::Unknown)];
-    for (number, (body, verdict)) in forged.into_iter().enumerate() {
+    for (number, body) in [body.as_str(), SECRET, &stray].into_iter().enumerate() {
         let key = format!("forged-{number}-end");
         let frame = format!("Content-Length: {}\r\n\r\n{body}", body.len());
         proxy.plan(&key, Act::ForgeReplyAndEnd(frame.into_bytes()), false);
         let answer = client.done("count", &json!({"key": key, "text": SECRET}));
-        assert_eq!(answer.verdict(), verdict, "{key}: {}", answer.0);
+        assert_eq!(answer.verdict(), Verdict::Unknown, "{key}: {}", answer.0);
         client.echoes();
     }
 }
@@ -102,7 +100,7 @@ fn a_secret_in_calls_answers_and_errors_leaves_the_process_nowhere_else() {
     plant(&mut client, &mut unity, &proxy);
     // Waits until all calls have been counted.
     let counted = |line: &str| fetch(&target, "/metrics").lines().any(|known| known == line);
-    until("the counts", || counted("holdfast_tool_calls_by_tool_total{tool=\"count\",verdict=\"outcome_unknown\"} 2"));
+    until("the counts", || counted("holdfast_tool_calls_by_tool_total{tool=\"count\",verdict=\"outcome_unknown\"} 3"));
     let told: Value = serde_json::from_str(&fetch(&target, "/status.json")).expect("a status");
     assert_eq!(told["project"], project.as_str(), "{told}");
     seek(&room, &client, Some(&target));
