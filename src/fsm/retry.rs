@@ -44,9 +44,10 @@ pub fn delay(attempt: u32, likely: bool, random: f64) -> Duration {
     growth.current_interval.mul_f64(1.0 + RETRY_JITTER * (2.0 * random - 1.0))
 }
 
-/// Counts connections in a row that the editor accepted and that were of no use: that ended before a call was answered on them, and
+/// Counts connections in a row that the editor accepted and that were of no use: that ended before a call was sent on them, and
 /// before they lasted for [`LIVENESS_EVERY`](crate::limits::LIVENESS_EVERY). Otherwise an editor that drops every connection would
-/// be dialled ten times a second for ever, because it is alive.
+/// be dialled ten times a second for ever, because it is alive. A connection that ends under a call does not count: how often a call
+/// is sent has a bound of its own, and who lost one must not wait for the next. Only an answered call ends the count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Useless {
     in_a_row: u8,
@@ -65,7 +66,7 @@ impl Useless {
             Event::WorkFinished { .. } if self.called => *self = Self::default(),
             Event::Elapsed(Timer::Liveness) | Event::ProjectChanged => *self = Self::default(),
             Event::Disconnected(_) | Event::GreetingRefused if self.open => {
-                self.in_a_row = self.in_a_row.saturating_add(1);
+                self.in_a_row = self.in_a_row.saturating_add(u8::from(!self.called));
                 self.open = false;
             }
             _ => {}
@@ -116,6 +117,9 @@ mod tests {
         }
         let sent = Event::CallSent { running_max: Duration::ZERO };
         assert_eq!(lost(&[sent, free]), (1, true), "it answered a call");
+        for _ in 0..200 {
+            assert_eq!(lost(&[sent]), (1, true), "a call was lost with it");
+        }
         for _ in 0..=USELESS_LINKS_FREE {
             lost(&[]);
         }
