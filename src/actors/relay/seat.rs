@@ -69,16 +69,22 @@ impl RelaySeat {
     pub async fn former_records(&self) -> Option<CallFile> {
         let name = enter(&self.records).clone()?;
         // Asked before the records are read: a hub records a call first, and then looks whether it still is the hub.
-        let until = Instant::now() + HUB_GONE_WITHIN;
-        let is_gone = loop {
-            match self.folder.hub_lock() {
-                HubLock::Free => break true,
-                HubLock::Held if Instant::now() < until => sleep(CLAIM_PAUSE).await,
-                HubLock::Held | HubLock::Unknown(_) => break false,
-            }
-        };
+        let was_gone = self.no_hub_runs().await;
         let mut former = CallFile::read(&self.folder.records()).ok().filter(|former| former.has_those_of(&name))?;
-        former.is_damaged |= !is_gone;
+        // And after it: a successor deletes what needs no record any more.
+        former.is_damaged |= !was_gone || !self.no_hub_runs().await;
         Some(former)
+    }
+
+    /// Whether no process is the hub. A process that only looks has the lock for a moment.
+    async fn no_hub_runs(&self) -> bool {
+        let until = Instant::now() + HUB_GONE_WITHIN;
+        loop {
+            match self.folder.hub_lock() {
+                HubLock::Free => return true,
+                HubLock::Held if Instant::now() < until => sleep(CLAIM_PAUSE).await,
+                HubLock::Held | HubLock::Unknown(_) => return false,
+            }
+        }
     }
 }
