@@ -12,62 +12,28 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 
-PATIENCE = 60  # Longest wait for anything that should be quick, in seconds.
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "page"))
+from run import Child, until  # noqa: E402 (the harness of the page's test: processes with lines of JSON)
+
 CLIENT, GATEWAY, UNITY = 0, 1, 2
 DOOR = "using UnityEngine;\n\npublic class Door : MonoBehaviour\n{\n    public float Speed = 1f;\n}\n"
 TONES = {"ok": "good", "tool_error": "trouble"}
 
 
-def until(what, holds):
-    end = time.monotonic() + PATIENCE
-    while not (fact := holds()):
-        if time.monotonic() > end:
-            raise SystemExit(f"session_picture: not within {PATIENCE} s: {what}")
-        time.sleep(0.005)
-    return fact
+class Heard(Child):
+    """A process whose lines are told at the time at which they come."""
 
+    def __init__(self, told, *words, **more):
+        self.on_line = told
+        super().__init__(*words, **more)
 
-class Child:
-    """A process with lines of JSON on its stdout, each with the time at which it came."""
-
-    def __init__(self, room, heard, *words):
-        environment = {
-            "HOME": str(room / "home"), "PATH": os.environ["PATH"], "HOLDFAST_STATE_DIR": str(room / "state"), "HOLDFAST_LOG": "off",
-        }
-        self.process = subprocess.Popen(
-            words, cwd=room, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )
-        self.lines = []
-        threading.Thread(target=self._listen, args=(heard,), daemon=True).start()
-
-    def _listen(self, heard):
-        for line in self.process.stdout:
-            try:
-                said = json.loads(line)
-            except ValueError:
-                continue
-            heard(said)
-            self.lines.append(said)
-
-    def say(self, message):
-        line = message if isinstance(message, str) else json.dumps(message)
-        self.process.stdin.write((line + "\n").encode())
-        self.process.stdin.flush()
-
-    def end(self):
-        if self.process.poll() is None:
-            self.process.stdin.close()
-            try:
-                self.process.wait(5)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+    def tell(self, message):
+        self.say(json.dumps(message))
 
 
 class Session:
@@ -79,13 +45,13 @@ class Session:
         self.up = False
         words = json.loads(os.environ["HOLDFAST_EDITORS"])["mono"]
         project = room / "Castle"
-        self.unity = Child(room, self.of_unity, *words, "--project", str(project), "--port", "0")
+        self.unity = Heard(self.of_unity, room, "--project", str(project), "--port", "0", program=words)
         until("Unity listens", lambda: self.up)
-        self.gateway = Child(room, self.of_gateway, os.environ["HOLDFAST_BIN"], "serve", "--project", str(project))
+        self.gateway = Heard(self.of_gateway, room, "serve", "--project", str(project))
         for lane in (CLIENT, GATEWAY):
             self.phase(lane, "up")
         self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "claude-code", "version": "1"}})
-        self.gateway.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self.gateway.tell({"jsonrpc": "2.0", "method": "notifications/initialized"})
         self.ask("tools/list", {})
 
     def now(self):
@@ -130,7 +96,7 @@ class Session:
     def ask(self, method, params, bar=None):
         number = f"q{len(self.open)}"
         self.open[number] = {"bar": bar, "answer": None}
-        self.gateway.say({"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": {"progressToken": number}}})
+        self.gateway.tell({"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": {"progressToken": number}}})
         if bar is None:
             self.answer(number)
         return number

@@ -513,7 +513,7 @@ impl SessionActor {
             return;
         }
         let mut waited = since.map_or(Duration::ZERO, |since| since.elapsed());
-        let brought = self.seat.client.take_brought(key);
+        let brought = self.seat.client.brought(key);
         if let Some((_, before)) = brought {
             waited += before;
         }
@@ -528,6 +528,7 @@ impl SessionActor {
                 hold.pass(Holder::Ledger);
                 return;
             }
+            self.seat.client.brought_unsent(key);
         }
         let refused =
             here.tools.refusal_at_once(&call.name, &call.arguments, key.session).filter(|_| turned_down.is_none());

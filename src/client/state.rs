@@ -198,19 +198,28 @@ impl Client {
     }
 
     /// Returns what the session said of a request that it brought from an earlier gateway: whether it was sent there, and how long
-    /// its client has waited. `None` if the request came here first, or from the second call on.
-    pub fn take_brought(&self, request: RequestKey) -> Option<(bool, Duration)> {
+    /// its client has waited. `None` if the request came here first, or is known not to have been sent there.
+    pub fn brought(&self, request: RequestKey) -> Option<(bool, Duration)> {
         if enter(&self.origins).brought.is_empty() {
             return None;
         }
-        let open = enter(&self.origins).brought.remove(&self.number_of(request)?)?;
+        let number = self.number_of(request)?;
+        let origins = enter(&self.origins);
+        let open = origins.brought.get(&number)?;
         Some((open.sent, Duration::from_millis(open.waited_ms)))
+    }
+
+    /// Notes that nothing was sent for a request that was brought. Until then whoever refuses it must not deny that it may have run.
+    pub fn brought_unsent(&self, request: RequestKey) {
+        if let Some(number) = self.number_of(request) {
+            enter(&self.origins).brought.remove(&number);
+        }
     }
 
     /// Answers a request that became no call here. A request that was sent to an earlier gateway may have become one there, and then
     /// the error says that instead.
     pub fn refuse(&self, request: RequestKey, error: &RpcError) {
-        let may_have_run = self.take_brought(request).is_some_and(|(sent, _)| sent);
+        let may_have_run = self.brought(request).is_some_and(|(sent, _)| sent);
         let lost = may_have_run.then(|| RpcError::internal(user_text::HUB_LEFT));
         self.outbox.answer_error(request, lost.as_ref().unwrap_or(error));
     }
@@ -284,7 +293,7 @@ impl Client {
     /// have sent it, the session must go on saying so.
     pub fn give_back(&self, request: RequestKey) {
         self.outbox.given_back(request);
-        let may_have_run = self.take_brought(request).is_some_and(|(sent, _)| sent);
+        let may_have_run = self.brought(request).is_some_and(|(sent, _)| sent);
         if !may_have_run && let Some(number) = self.number_of(request) {
             let params = format!(r#"{{"request":{number}}}"#);
             self.outbox.notify(hub::GIVEN_BACK, jsonrpc::notification(hub::GIVEN_BACK, Some(&params)), false);

@@ -92,6 +92,27 @@ pub enum Answers {
     Nothing,
 }
 
+impl Answers {
+    /// Returns the call that is answered, if it is one.
+    fn call(&self) -> Option<CallId> {
+        match self {
+            Self::Call(call, _) => Some(*call),
+            _ => None,
+        }
+    }
+}
+
+/// What a whole message may answer that cannot be read and names no request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meant {
+    /// The request of this number, which is no call.
+    Request(u64),
+    /// A call, and nobody can say which, or whether it is an answer at all.
+    ACall,
+    /// Nothing that must be done for it now.
+    Nobody,
+}
+
 /// What the caller must do after an operation.
 #[derive(Debug, Default)]
 #[must_use]
@@ -302,6 +323,8 @@ impl Exchange {
             Recovery::Journal(key) => Some((call, key)),
             Recovery::None | Recovery::ResultFile { .. } | Recovery::Inferred => None,
         };
+        let open: BTreeSet<CallId> = self.open.values().filter_map(Answers::call).collect();
+        self.doubted.retain(|call| open.contains(call));
         let doubted = self.doubted.iter().filter_map(|call| Some((*call, ledger.journal_key(*call)?)));
         let sought = doubted.chain(ledger.recovering().into_iter().filter_map(known));
         let sought: Vec<(CallId, JournalKey)> = match &mut self.alone {
@@ -415,26 +438,18 @@ impl Exchange {
         counted.next().is_none().then_some(*number)
     }
 
-    /// Handles a whole message that cannot be read and names no request. Returns the number of the request that it answers, if that
-    /// is certain enough: the only open one. A call of an editor with a journal is not answered on such a guess, because the
-    /// journal knows.
-    pub fn unreadable(&mut self) -> Option<u64> {
-        let only = self.only_open();
-        if self.met.as_ref().is_none_or(|met| met.journal.is_none()) || only.is_some_and(|number| !self.is_call(number))
-        {
-            return only;
+    /// Handles a whole message that cannot be read and names no request. Returns what it may answer. A call is never answered on such
+    /// a guess: with a journal, all open calls are asked for there.
+    pub fn unreadable(&mut self) -> Meant {
+        let calls: Vec<CallId> = self.open.values().filter_map(Answers::call).collect();
+        if calls.is_empty() {
+            return self.only_open().map_or(Meant::Nobody, Meant::Request);
         }
-        let calls = self.open.values().filter_map(|open| match open {
-            Answers::Call(call, _) => Some(*call),
-            _ => None,
-        });
+        if self.met.as_ref().is_none_or(|met| met.journal.is_none()) {
+            return Meant::ACall;
+        }
         self.doubted.extend(calls);
-        None
-    }
-
-    /// Whether this number is that of an open call.
-    pub fn is_call(&self, number: u64) -> bool {
-        matches!(self.open.get(&number), Some(Answers::Call(..)))
+        Meant::Nobody
     }
 
     /// Ends the doubt about a call: the journal knows its state. If it `has_ended` there, its answer on this connection was lost:

@@ -25,8 +25,9 @@ pub const HUB_SUCCESSOR_MAX: Duration = Duration::from_secs(5);
 /// ([`DRAIN_MAX`]), and a second for a busy machine. The official SDKs end a server four seconds after they closed its stdin.
 pub const HUB_VERDICTS_MAX: Duration = DRAIN_MAX.saturating_add(Duration::from_secs(1));
 /// How long a session waits for a hub that was killed to let its lock go, before it takes it for one that lives: the system first gives
-/// its memory back. Also whoever looks whether a hub runs holds the lock for a moment.
-pub const HUB_GONE_WITHIN: Duration = Duration::from_millis(200);
+/// its memory back, which takes a busy machine hundreds of milliseconds. Also whoever looks whether a hub runs holds the lock for a
+/// moment.
+pub const HUB_GONE_WITHIN: Duration = Duration::from_secs(1);
 /// Lines of hubs that a session cannot read and cannot tell to belong to a request, after which it serves its client by itself. Each
 /// ends its connection, and the next one may give the same line.
 pub const HUB_UNREADABLE_MAX: u32 = 3;

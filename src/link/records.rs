@@ -87,6 +87,10 @@ impl Calls {
         };
         let is_hub = self.env.records.is_some();
         let call = sent.call;
+        // A session that has come over another connection may have had this request sent there: one record has place for one call.
+        if client.is_gone() {
+            return Err(Unsent::Gone);
+        }
         let written = match self.env.own.get() {
             Some(own) => match records.sent(sent.clone()) {
                 // Another gateway may take over what is in the former file, where this call is not.

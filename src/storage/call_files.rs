@@ -115,15 +115,18 @@ impl CallFile {
         this.name = uuid::Builder::from_random_bytes(RealHost.random()).into_uuid().simple().to_string();
         let mut inner = this.lock();
         inner.lock = Some(lock);
-        let read = inner.bytes as u64;
+        let (read, mut is_damaged) = (inner.bytes as u64, false);
         let old = inner.rewrite(&Head { former: &[], ..this.head() })?;
         if let Some(mut old) = old {
             let mut late = Vec::new();
             old.seek(SeekFrom::Start(read))?;
             old.take(CALL_RECORDS_READ_MAX_BYTES as u64).read_to_end(&mut late)?;
             late.truncate(whole_lines(&late));
-            for record in late.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()) {
-                inner.records.apply(record, seconds_now());
+            for line in late.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                match serde_json::from_slice(line) {
+                    Ok(record) => inner.records.apply(record, seconds_now()),
+                    Err(_) => is_damaged = true,
+                }
             }
             inner.append(&late)?;
         }
@@ -132,6 +135,7 @@ impl CallFile {
             inner.append(&head)?;
         }
         drop(inner);
+        this.is_damaged |= is_damaged;
         Ok(this)
     }
 
@@ -257,8 +261,16 @@ impl CallFile {
     /// The system's error.
     pub fn move_to(&self, path: PathBuf, lock: Placed) -> io::Result<()> {
         let mut inner = self.lock();
-        (inner.path, inner.lock) = (path, Some(lock));
-        if let Some(old) = inner.rewrite(&self.head())? {
+        let former = std::mem::replace(&mut inner.path, path);
+        let old = match inner.rewrite(&self.head()) {
+            Ok(old) => old,
+            Err(error) => {
+                inner.path = former;
+                return Err(error);
+            }
+        };
+        inner.lock = Some(lock);
+        if let Some(old) = old {
             // Whoever finds it must not take the calls of a process that lives for those of a dead one.
             let _ = old.set_len(0);
         }

@@ -99,12 +99,10 @@ pub fn recover(parts: &Parts) {
     let calls = open.len();
     // A client that was told that its call still runs does not bring it again.
     let is_lost = |call: &Left| call.told || !call.sent.repeatable || call.sent.journal.is_some();
-    let (lost, again): (Vec<_>, Vec<_>) = open.into_iter().partition(is_lost);
+    // The client of any other call brings it once more, unless it was cancelled meanwhile; it may be sent again. Its record stays:
+    // without it nobody could say that it may have run.
+    let lost: Vec<_> = open.into_iter().filter(is_lost).collect();
     parts.env.events.hub_recovering(calls, lost.len());
-    for Left { sent, .. } in again {
-        // Its client brings it once more, unless it was cancelled meanwhile. It may be sent again like a new one.
-        records.dropped(sent.call);
-    }
     for Left { sent, .. } in lost {
         // A hub has its predecessor's name, unless that may still live.
         link_of(parts, &sent).calls.recover(sent, records.is_copy);

@@ -459,59 +459,6 @@ async fn dashboards_are_written_once_and_replace_no_other_file() {
     assert_eq!(failed.code, Some(1), "{failed:?}");
 }
 
-/// Somebody runs a simulated editor in the project that they work on.
-#[tokio::test]
-async fn a_simulated_editor_changes_no_file_of_a_real_project() {
-    for dialect in ["holdfast", "uloop", "umcp", "turbokettle", "unity-mcp"] {
-        let place = Place::new();
-        let project = place.project("Castle");
-        let version = "m_EditorVersion: 6000.0.30f1\n";
-        place.write("Castle/ProjectSettings/ProjectVersion.txt", version);
-        let before = all_files(&project);
-        let words = ["--dialect", dialect, "--project", text(&project)];
-        let mut unity = Unity::start(&place, &words).await;
-        let left = unity.hear("left_alone").await;
-        assert_eq!(left["files"], serde_json::json!(["ProjectSettings/ProjectVersion.txt"]), "{dialect}");
-        assert_eq!(all_files(&project)["ProjectSettings/ProjectVersion.txt"], version.as_bytes(), "{dialect}");
-        unity.quit().await;
-        assert_eq!(all_files(&project), before, "{dialect}: what it made is gone");
-
-        // A manifest without the package cannot be worked with; it is not changed, whatever it costs.
-        let manifest = r#"{"dependencies": {"com.unity.ugui": "1.0.0"}}"#;
-        place.write("Castle/Packages/manifest.json", manifest);
-        place.write("Castle/Library/EditorInstance.json", r#"{"process_id": 1}"#);
-        let before = all_files(&project);
-        let refused = place.run(["fake-unity", "--port", "0"].into_iter().chain(words)).await;
-        assert!(refused.code == Some(1) && refused.err.contains("Name a folder of its own"), "{dialect}: {refused:?}");
-        let mut after = all_files(&project);
-        after.retain(|name, _| before.contains_key(name));
-        assert_eq!(after, before, "{dialect}");
-
-        // A folder that it made itself is its own, also the next time.
-        let own = place.path("Own");
-        for _ in 0..2 {
-            Unity::start(&place, &["--dialect", dialect, "--project", text(&own)]).await.quit().await;
-        }
-    }
-}
-
-/// Every file below a folder, with its bytes.
-fn all_files(root: &std::path::Path) -> std::collections::BTreeMap<String, Vec<u8>> {
-    let mut files = std::collections::BTreeMap::new();
-    let mut folders = vec![root.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for path in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let name = path.strip_prefix(root).expect("below").to_string_lossy().replace('\\', "/");
-                files.insert(name, std::fs::read(&path).expect("readable"));
-            }
-        }
-    }
-    files
-}
-
 #[tokio::test]
 async fn doctor_tells_one_cause_once_leads_to_our_package_and_writes_nothing() {
     let place = Place::new();

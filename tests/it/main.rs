@@ -20,6 +20,7 @@ mod demo;
 mod dialects;
 mod ends;
 mod exporter;
+mod fake_editor;
 mod fitting;
 mod help;
 mod http;

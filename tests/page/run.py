@@ -44,18 +44,24 @@ def until(what, holds):
 class Child:
     """A process with lines of JSON on its stdout."""
 
-    def __init__(self, room, *words):
+    def __init__(self, room, *words, program=None):
         environment = {"HOME": str(room / "home"), "HOLDFAST_STATE_DIR": str(room / "state"), "HOLDFAST_LOG": "off"}
         self.process = subprocess.Popen(
-            [os.environ["HOLDFAST_BIN"], *words],
-            cwd=room, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            [*(program or [os.environ["HOLDFAST_BIN"]]), *words],
+            cwd=room, env={**environment, **({"PATH": os.environ["PATH"]} if program else {})},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )
         self.heard = []
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self):
         for line in self.process.stdout:
-            self.heard.append(json.loads(line))
+            said = json.loads(line)
+            self.on_line(said)
+            self.heard.append(said)
+
+    def on_line(self, said):
+        """Called with each line as soon as it comes."""
 
     def say(self, line):
         self.process.stdin.write((line + "\n").encode())

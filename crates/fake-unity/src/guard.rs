@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,8 @@ const MARK: &str = ".holdfast-fake-unity.json";
 /// What the mark says. It is written before a file is made, so that it also holds after a kill.
 #[derive(Default, Serialize, Deserialize)]
 struct Mark {
+    /// The directory that the mark is for. One that came with somebody's copy says nothing.
+    root: PathBuf,
     /// Whether a fake editor made the whole directory. Then every file in it may be changed.
     whole: bool,
     /// The same of its folder `Temp`.
@@ -34,21 +36,46 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+fn refusal(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::AlreadyExists, why)
+}
+
+/// Whether the directory is missing or has nothing in it.
+pub(crate) fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).map_or(true, |mut files| files.next().is_none())
+}
+
+/// Whether a path leads nowhere but down.
+fn leads_down(path: &str) -> bool {
+    !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+}
+
 impl Guard {
-    /// `was_there`: whether the directory had `Assets` before. A directory with `Assets` and without a mark is somebody else's.
+    /// `root`: the directory, without links. `was_empty`: whether it was missing or empty before; any other directory without a mark
+    /// is somebody else's.
     ///
     /// # Errors
-    /// Any error of the system about the mark.
-    pub(crate) fn of(root: &Path, was_there: bool) -> io::Result<Self> {
-        let mark = match std::fs::read(root.join(MARK)) {
-            // A mark that cannot be read allows nothing.
-            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let empty = std::fs::read_dir(root.join("Temp")).map_or(true, |mut files| files.next().is_none());
-                Mark { whole: !was_there, temp: empty, made: BTreeSet::new() }
-            }
+    /// `AlreadyExists` if something else has the mark's place, or any error of the system about the mark.
+    pub(crate) fn of(root: &Path, was_empty: bool) -> io::Result<Self> {
+        let path = root.join(MARK);
+        let found = match path.symlink_metadata() {
+            Ok(found) => Some(found),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
+        let read = || serde_json::from_slice(&std::fs::read(&path).ok()?).ok();
+        let mark: Option<Mark> = match found {
+            None => None,
+            Some(found) if !found.is_file() => return Err(refusal(format!("{} is no regular file", path.display()))),
+            Some(_) => Some(read().ok_or_else(|| refusal(format!("{} is no mark of a fake editor", path.display())))?),
+        };
+        let mark = mark.filter(|mark| mark.root == root && mark.made.iter().all(|path| leads_down(path)));
+        let mark = mark.unwrap_or_else(|| Mark {
+            root: root.to_path_buf(),
+            whole: was_empty,
+            temp: is_empty(&root.join("Temp")),
+            made: BTreeSet::new(),
+        });
         let guard = Self { root: root.to_path_buf(), mark: Mutex::new(mark), left: Mutex::default() };
         guard.save(&locked(&guard.mark))?;
         Ok(guard)
@@ -59,9 +86,11 @@ impl Guard {
     }
 
     fn save(&self, mark: &Mark) -> io::Result<()> {
-        let path = self.root.join(MARK);
-        path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-        std::fs::write(path, serde_json::to_vec(mark)?)
+        // A rename replaces the mark itself, never what a link in its place leads to.
+        let temporary = self.root.join(format!("{MARK}.{:08x}.tmp", fastrand::u32(..)));
+        let written = std::fs::write(&temporary, serde_json::to_vec(mark)?);
+        let done = written.and_then(|()| std::fs::rename(&temporary, self.root.join(MARK)));
+        done.inspect_err(|_| drop(std::fs::remove_file(&temporary)))
     }
 
     /// Whether this file is somebody else's. It is then left alone.
@@ -84,7 +113,7 @@ impl Guard {
                  run here. Name a folder of its own with --project; it is made",
                 self.root.join(path).display()
             );
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+            return Err(refusal(why));
         }
         let mut mark = locked(&self.mark);
         if Self::owns(&mark, path) {
@@ -104,11 +133,23 @@ impl Guard {
     /// # Errors
     /// Any error of the system.
     pub(crate) fn quit(&self) -> io::Result<()> {
-        let mut mark = locked(&self.mark);
-        if mark.whole || mark.temp {
+        let owns_temp = {
+            let mark = locked(&self.mark);
+            mark.whole || mark.temp
+        };
+        if owns_temp {
             gone_is_fine(std::fs::remove_dir_all(self.root.join("Temp")))?;
         }
-        if mark.whole || locked(&self.left).is_empty() {
+        if locked(&self.left).is_empty() { Ok(()) } else { self.take_back() }
+    }
+
+    /// Removes everything that the fake editor made in somebody else's project, and the mark.
+    ///
+    /// # Errors
+    /// Any error of the system.
+    pub(crate) fn take_back(&self) -> io::Result<()> {
+        let mut mark = locked(&self.mark);
+        if mark.whole {
             return Ok(());
         }
         for path in std::mem::take(&mut mark.made).iter().map(String::as_str).chain([MARK]) {

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::guard::{Guard, gone_is_fine};
+use super::guard::{Guard, gone_is_fine, is_empty};
 use super::json::quoted;
 use crate::limits::{FILE_BUSY_TRIES, FILE_BUSY_WAIT};
 
@@ -74,13 +74,13 @@ impl Project {
     /// # Errors
     /// Any error of the system about the directory.
     pub(crate) fn open(root: PathBuf, machine: Option<Machine>) -> io::Result<Self> {
-        let was_there = root.join("Assets").exists();
+        let was_empty = is_empty(&root);
         std::fs::create_dir_all(root.join("Assets"))?;
         let root = dunce::canonicalize(root)?;
         // On Windows `canonicalize` returns the verbatim form (`\\?\`), which .NET never uses. So its prefix is removed.
         let text = root.to_string_lossy();
         let text = text.strip_prefix(r"\\?\").unwrap_or(&text).to_owned();
-        let guard = if machine.is_none() { Some(Guard::of(&root, was_there)?) } else { None };
+        let guard = if machine.is_none() { Some(Guard::of(&root, was_empty)?) } else { None };
         let project = Self { root, text, machine, guard };
         project
             .offer("ProjectSettings/ProjectVersion.txt", format!("m_EditorVersion: {UNITY_VERSION}\n").as_bytes())?;
@@ -95,6 +95,12 @@ impl Project {
     /// Writes a file that the editor can do without: one that somebody else made is left alone.
     pub(crate) fn offer(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
         if self.guard.as_ref().is_some_and(|guard| guard.leaves(path)) { Ok(()) } else { self.write(path, bytes) }
+    }
+
+    /// Takes back what was made for an editor that cannot run here.
+    pub(crate) fn give_up(&self) {
+        // The reason why it cannot run is told; this error would only hide it.
+        let _ = self.guard.as_ref().map(Guard::take_back);
     }
 
     /// Makes sure that this file may be written and removed.

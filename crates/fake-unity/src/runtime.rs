@@ -168,9 +168,10 @@ impl Runtime {
     /// Opens the editor: first the files, then the domain and the bridge.
     async fn open(&mut self) -> io::Result<()> {
         if let Some(project) = &self.editor.project {
-            self.face.install(project)?;
-            project.claim(self.face.settings(&self.editor, self.last_port, false).path)?;
-            project.opened(self.editor.config.pid())?;
+            let settings = self.face.settings(&self.editor, self.last_port, false).path;
+            let opened = project.claim(settings).and_then(|()| self.face.install(project));
+            let opened = opened.and_then(|()| project.opened(self.editor.config.pid()));
+            opened.inspect_err(|_| project.give_up())?;
         }
         self.next = None;
         if !std::mem::replace(&mut self.alive, true) {

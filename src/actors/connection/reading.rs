@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::Line;
 use super::call::refused;
-use crate::core::exchange::Answers;
+use crate::core::exchange::{Answers, Meant};
 use crate::fsm::bridge::{Disconnect, Event};
 use crate::limits::{BYTES_NEWS_EVERY, LIVENESS_EVERY};
 use crate::net::BoxStream;
@@ -115,16 +115,12 @@ impl Line {
         if bad.is_request() {
             return Ok(());
         }
-        let (number, is_call) = {
-            let mut exchange = self.exchange();
-            let number = exchange.unreadable();
-            (number, number.is_some_and(|number| exchange.is_call(number)))
-        };
-        match number {
+        let meant = self.exchange().unreadable();
+        match meant {
+            Meant::Request(number) => self.replied(number, Reply::Wreck(Wreck::of_message(frame))).await,
             // It may be no answer at all: the call may still run, and its place with the editor must not be given away.
-            Some(_) if is_call => Err(Disconnect::Protocol),
-            Some(number) => self.replied(number, Reply::Wreck(Wreck::of_message(frame))).await,
-            None => Ok(()),
+            Meant::ACall => Err(Disconnect::Protocol),
+            Meant::Nobody => Ok(()),
         }
     }
 

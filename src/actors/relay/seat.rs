@@ -68,23 +68,21 @@ impl RelaySeat {
     /// more, a call that is not on record there may still be sent.
     pub async fn former_records(&self) -> Option<CallFile> {
         let name = enter(&self.records).clone()?;
-        // Asked before the records are read: a hub records a call first, and then looks whether it still is the hub.
-        let was_gone = self.no_hub_runs().await;
-        let mut former = CallFile::read(&self.folder.records()).ok().filter(|former| former.has_those_of(&name))?;
-        // And after it: a successor deletes what needs no record any more.
-        former.is_damaged |= !was_gone || !self.no_hub_runs().await;
-        Some(former)
-    }
-
-    /// Whether no process is the hub. A process that only looks has the lock for a moment.
-    async fn no_hub_runs(&self) -> bool {
         let until = Instant::now() + HUB_GONE_WITHIN;
         loop {
-            match self.folder.hub_lock() {
-                HubLock::Free => return true,
-                HubLock::Held if Instant::now() < until => sleep(CLAIM_PAUSE).await,
-                HubLock::Held | HubLock::Unknown(_) => return false,
+            // Asked before the records are read: a hub records a call first, and then looks whether it still is the hub.
+            let is_gone = matches!(self.folder.hub_lock(), HubLock::Free);
+            // A hub that takes records over names no former ones until it has them all.
+            let former = CallFile::read(&self.folder.records()).ok().filter(|former| former.has_those_of(&name));
+            // Whoever has taken them over has all of them: the former owner looks whether they are its own before it sends.
+            let is_whole = former.as_ref().is_some_and(|former| is_gone || former.name != name);
+            if is_whole || Instant::now() >= until {
+                return former.map(|mut former| {
+                    former.is_damaged |= !is_whole;
+                    former
+                });
             }
+            sleep(CLAIM_PAUSE * 5).await;
         }
     }
 }

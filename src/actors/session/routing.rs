@@ -256,7 +256,9 @@ impl SessionActor {
     /// Accepts a call on the session's link, or keeps it until the link is known.
     pub(super) fn accept_routed(&self, state: &mut State, new: NewRequest) {
         let bytes = new.call.arguments.get().len();
-        if let Err(most) = self.has_room(bytes) {
+        // A call that may have run is not refused for room: the refusal would say that nothing was sent.
+        let may_have_run = self.seat.client.brought(new.asked.key).is_some_and(|(sent, _)| sent);
+        if let (Err(most), false) = (self.has_room(bytes), may_have_run) {
             return self.refuse_for_bytes(&self.seat.link(), new.asked, most);
         }
         self.seat.client.unrouted_bytes.fetch_add(bytes, Ordering::Relaxed);

@@ -354,10 +354,10 @@ fn after_an_answer_about_several_that_was_not_read_each_call_is_asked_for_alone_
 }
 
 #[test]
-fn a_message_that_names_nothing_answers_the_only_request_unless_the_journal_knows_better() {
+fn a_message_that_names_nothing_answers_no_call() {
     let mut desk = Desk::new(1);
     let call = desk.send(5, After::default());
-    assert_eq!(desk.exchange.unreadable(), None);
+    assert_eq!(desk.exchange.unreadable(), Meant::Nobody);
     let (keys, _) = desk.exchange.asks_outcomes(6, &mut desk.ledger, desk.now);
     assert_eq!(keys, Some(vec![key(0)]), "a call that runs is asked for too");
     assert_eq!(desk.exchange.resolve_doubt(call, true), Some(After::default()));
@@ -368,5 +368,5 @@ fn a_message_that_names_nothing_answers_the_only_request_unless_the_journal_know
     desk.exchange = Exchange::new(EPOCH);
     desk.exchange.greeted(Met::default());
     desk.send(5, After::default());
-    assert_eq!(desk.exchange.unreadable(), Some(5));
+    assert_eq!(desk.exchange.unreadable(), Meant::ACall, "without a journal nobody knows");
 }
