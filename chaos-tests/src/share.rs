@@ -21,7 +21,10 @@ pub fn turns(package: FakeDialect, from: u64, alone: u64, together: u64) -> Vec<
 
 fn turns_of(package: FakeDialect, from: u64, together: u64) -> Vec<u64> {
     let turn = PACKAGES.iter().position(|one| *one == package).expect("every package has its turn");
-    (from..from + together).skip(turn).step_by(PACKAGES.len()).collect()
+    // Each cycle begins with the next package: faults come in cycles too, and each package is to meet all of them.
+    let turns = PACKAGES.len() as u64;
+    let is_its = |nth: &u64| (nth + nth / turns) % turns == turn as u64;
+    (0..together).filter(is_its).map(|nth| from + nth).collect()
 }
 
 /// The package of this name.
@@ -48,5 +51,9 @@ mod tests {
         all.sort_unstable();
         assert_eq!(all, (7..1008).collect::<Vec<u64>>());
         assert!(shares.iter().all(|share| [200, 201].contains(&share.len())));
+        for share in shares {
+            let of_ten: std::collections::BTreeSet<u64> = share.iter().map(|number| (number - 7) % 10).collect();
+            assert_eq!(of_ten.len(), 10, "each package meets each of ten faults that come in a cycle");
+        }
     }
 }

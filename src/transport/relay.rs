@@ -95,6 +95,9 @@ async fn end(seat: &RelaySeat, why: ShutdownReason) {
         let _ = timeout(HUB_VERDICTS_MAX, verdicts).await;
     }
     client.outbox.end_subscriptions();
+    // What the client still sends comes to nobody from here on, and is refused with what is left below.
+    client.actor.clear();
+    let _ = timeout(FLUSH_MAX, client.mailbox.idle()).await;
     let open = enter(&seat.requests).take_all();
     let open: Vec<Relayed> = open.into_iter().filter(|request| request.hold.is_open()).collect();
     let has_sent = open.iter().any(|request| request.sent && request.tool().is_some());

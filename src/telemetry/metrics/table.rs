@@ -130,7 +130,7 @@ metrics! {
     ToolCalls: Counter, Count, "tool_calls_total", Rows(&["verdict", "cause"], labels::verdicts_with_causes),
         "Calls of the editor's tools by verdict and cause, counted when they are answered or cancelled";
     ToolCallsByTool: Counter, Count, "tool_calls_by_tool_total", Late(&[("tool", labels::tools), ("verdict", labels::verdicts)]),
-        "Calls of the editor's tools by tool and verdict; tools after the first 24 that an editor lists count as other";
+        "Calls of the editor's tools by tool and verdict; tools after the first 23 that an editor lists count as other";
     ToolCallsByProject: Counter, Count, "tool_calls_by_project_total", Each(&[("verdict", labels::verdicts)]),
         "Calls of the editor's tools by project and verdict";
     ToolCallDurationByProject: Histogram(ANSWER), Seconds, "tool_call_duration_by_project_seconds", Plain,

@@ -1,5 +1,5 @@
 //! The one walk over a schema: it mends, on every level, what clients and the APIs of models refuse. It only loosens, because the
-//! editor checks its arguments itself. What each API refuses is in `tests/schemas/refused.json`, with the source.
+//! editor checks its arguments itself. What each API refuses is in `tests/it/schemas/refused.json`, with the source.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
