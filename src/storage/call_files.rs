@@ -483,6 +483,8 @@ impl Inner {
         match (replaced, opened) {
             (Ok(()), Some((file, bytes))) => {
                 (self.bytes, self.is_spent) = (bytes, false);
+                // What Wine knows of a handle that was opened before the file got this name differs from what it knows of the file.
+                let file = if cfg!(unix) { file } else { open_end(&self.path)? };
                 self.placed = Some(Placed::of(&file, &self.path)?);
                 Ok(self.file.replace(file))
             }

@@ -14,7 +14,7 @@ namespace Holdfast
         /// no more than <see cref="JsonDepth"/>. Writing a value is recursive: a long linked list would end the editor with a stack
         /// overflow.
         /// </summary>
-        public const int ResultDepth = 100;
+        public const int ResultDepth = 115;
 
         /// <summary>Maximum nesting of a result inside another one: of a call in a batch, or of C# code that was run.</summary>
         public const int InnerResultDepth = ResultDepth - 10;
@@ -358,7 +358,7 @@ namespace Holdfast
         public const int SceneNodes = 200_000;
 
         /// <summary>
-        /// Maximum depth of a hierarchy in a result. Its JSON nests twice as deep, which is below <see cref="JsonDepth"/>.
+        /// Maximum depth of a hierarchy in a result. Its JSON nests twice as deep, which is below <see cref="InnerResultDepth"/>.
         /// </summary>
         public const int SceneDepth = 50;
 

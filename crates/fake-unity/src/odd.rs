@@ -5,7 +5,7 @@ use std::str::FromStr;
 use crate::json::Object;
 use crate::limits::ODD_LEVELS_MAX;
 
-/// A character that stands for the byte 0xFF, which is never part of UTF-8, until a message becomes bytes ([`bytes`]).
+/// A character that stands for the byte 0xFF, which is never part of UTF-8, until a message becomes bytes ([`bytes()`]).
 const BAD_BYTE: char = '\u{fdd0}';
 
 /// The form of an odd answer.

@@ -155,7 +155,7 @@ namespace Holdfast.Tests
                 RpcError error = ToolResults.Outcome(value, 1).Error!;
                 Assert.That(error.Type, Is.EqualTo("tool_failed"));
                 Assert.That(error.Ran, Is.True);
-                Assert.That(error.Message, Does.Contain("100 levels").And.Contain("fewer levels"));
+                Assert.That(error.Message, Does.Contain("115 levels").And.Contain("fewer levels"));
                 Assert.That(ToolResults.Flaw(value), Does.Contain("levels deep"));
             }
             Assert.That(ToolResults.Flaw(Deep(Limits.InnerResultDepth)), Is.Null);
