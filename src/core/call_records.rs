@@ -107,6 +107,8 @@ pub enum Known {
     Sent(SentCall),
     /// Its call was answered with this result.
     Answered(Arc<RawValue>),
+    /// The outcome of its call is unknown, as this result says. The call may be sent again.
+    Repeatable(Arc<RawValue>),
 }
 
 /// What is kept of a call for a gateway that comes after the one that sent it.
@@ -231,6 +233,7 @@ impl CallRecords {
     pub fn known(&self, origin: &Origin) -> Option<Known> {
         let kept = self.calls.get(self.by_origin.get(origin)?)?;
         Some(match &kept.result {
+            Some(result) if kept.unknown && kept.sent.repeatable => Known::Repeatable(Arc::clone(result)),
             Some(result) => Known::Answered(Arc::clone(result)),
             None => Known::Sent(kept.sent.clone()),
         })
@@ -409,6 +412,7 @@ mod tests {
             None => "not sent".to_owned(),
             Some(Known::Sent(sent)) => format!("sent {}", sent.tool),
             Some(Known::Answered(result)) => result.get().to_owned(),
+            Some(Known::Repeatable(result)) => format!("may be sent again, or {result}"),
         }
     }
 
@@ -429,6 +433,21 @@ mod tests {
         records.apply(Record::Delivered(origin(1)), 0);
         assert_eq!(told(&records, 1), "not sent");
         assert!(records.is_empty() && records.bytes() == 0 && records.by_origin.is_empty());
+    }
+
+    #[test]
+    fn a_call_of_unknown_outcome_may_be_sent_again_if_its_tool_is_repeatable() {
+        for repeatable in [true, false] {
+            let mut records = CallRecords::default();
+            let Record::Sent(call) = sent(1) else { unreachable!() };
+            records.apply(Record::Sent(SentCall { repeatable, ..call.clone() }), 0);
+            let Record::Answered { call, result, runs_on, at, .. } = answered(1, "[0]") else { unreachable!() };
+            records.apply(Record::Answered { call, result, runs_on, unknown: true, at }, 0);
+            assert_eq!(told(&records, 1), if repeatable { "may be sent again, or [0]" } else { "[0]" });
+            // A sure result is not looked for again.
+            records.apply(answered(1, "[1]"), 0);
+            assert_eq!(told(&records, 1), "[1]");
+        }
     }
 
     #[test]
@@ -560,7 +579,7 @@ mod tests {
                         assert_eq!(runs, 0, "{killed_at} {cut}: it would run twice");
                         again += 1;
                     }
-                    Some(Known::Sent(_)) => unknown += 1,
+                    Some(Known::Sent(_) | Known::Repeatable(_)) => unknown += 1,
                     Some(Known::Answered(result)) => assert_eq!((runs, result.get()), (1, "[1]"), "{killed_at} {cut}"),
                 }
             }

@@ -213,7 +213,7 @@ impl Links {
     pub fn of_record(&self, origin: &Origin) -> Option<Arc<LinkParts>> {
         match self.env.records.as_ref()?.known(origin)? {
             call_records::Known::Sent(sent) => self.of_call(sent.call),
-            call_records::Known::Answered(_) => None,
+            call_records::Known::Answered(_) | call_records::Known::Repeatable(_) => None,
         }
     }
 

@@ -223,7 +223,9 @@ impl Calls {
                 Resumed::Settled
             }
             None => Resumed::New,
-            Some(Known::Answered(result)) => {
+            // At the end nothing is sent any more, and to be refused would say that nothing was.
+            Some(Known::Repeatable(_)) if !client.is_ending() => Resumed::New,
+            Some(Known::Answered(result) | Known::Repeatable(result)) => {
                 client.outbox.answer(asked.key, &mcp::with_text(result.get(), user_text::TAKEN_OVER));
                 Resumed::Settled
             }
@@ -243,13 +245,12 @@ impl Calls {
                     self.settle(settlements);
                     return Resumed::Settled;
                 }
-                // At the end nothing is sent any more, and to be refused would say that nothing was.
                 if sent.repeatable && !client.is_ending() {
                     return Resumed::New;
                 }
                 // Its answer may have been recorded meanwhile.
                 match records.known(origin) {
-                    Some(Known::Answered(result)) => {
+                    Some(Known::Answered(result) | Known::Repeatable(result)) => {
                         client.outbox.answer(asked.key, &mcp::with_text(result.get(), user_text::TAKEN_OVER))
                     }
                     _ => unknown(Some(sent.call)),

@@ -96,14 +96,8 @@ pub fn recover(parts: &Parts) {
     if open.is_empty() {
         return;
     }
-    let calls = open.len();
-    // A client that was told that its call still runs does not bring it again.
-    let is_lost = |call: &Left| call.told || !call.sent.repeatable || call.sent.journal.is_some();
-    // The client of any other call brings it once more, unless it was cancelled meanwhile; it may be sent again. Its record stays:
-    // without it nobody could say that it may have run.
-    let lost: Vec<_> = open.into_iter().filter(is_lost).collect();
-    parts.env.events.hub_recovering(calls, lost.len());
-    for Left { sent, .. } in lost {
+    parts.env.events.hub_recovering(open.len());
+    for Left { sent, .. } in open {
         // A hub has its predecessor's name, unless that may still live.
         link_of(parts, &sent).calls.recover(sent, records.is_copy);
     }

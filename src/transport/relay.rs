@@ -107,7 +107,7 @@ async fn end(seat: &RelaySeat, why: ShutdownReason) {
         let known = records.as_ref().and_then(|records| records.known(&origin));
         let may_be_sent = request.sent && records.as_ref().is_none_or(|records| records.is_damaged);
         match known.filter(|_| request.tool().is_some()) {
-            Some(Known::Answered(result)) => {
+            Some(Known::Answered(result) | Known::Repeatable(result)) => {
                 client.outbox.answer(request.hold.key(), &mcp::with_text(result.get(), user_text::TAKEN_OVER));
             }
             Some(Known::Sent(sent)) => {

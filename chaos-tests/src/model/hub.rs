@@ -15,7 +15,7 @@ use super::bridge;
 use super::seam::{self, Seam};
 use super::setting::{Broken, Kind};
 use super::step::Step;
-use super::world::{Word, World, Wrong};
+use super::world::{Stage, Word, World, Wrong};
 
 /// The real records.
 #[derive(Debug, Clone, Default)]
@@ -68,7 +68,8 @@ impl Records {
         if self.records.is_sent(seam::id(call))
             && let Ok(result) = RawValue::from_string((word as u8).to_string())
         {
-            self.apply(Record::Answered { call: seam::id(call), result, runs_on: false, unknown: false, at: None });
+            let unknown = word == Word::MayHaveRun;
+            self.apply(Record::Answered { call: seam::id(call), result, runs_on: false, unknown, at: None });
         }
     }
 }
@@ -136,13 +137,11 @@ impl Step<'_> {
         bridge::begin(world, self.setting);
         let left = world.records.as_ref().map(|records| records.records.left()).unwrap_or_default();
         let unanswered = left.into_iter().filter(|left| left.result.is_none()).map(|left| left.sent);
-        let resends = broken == Broken::SendsRecordedAgain;
-        let (lost, again): (Vec<SentCall>, Vec<SentCall>) =
-            unanswered.partition(|sent| !resends && (!sent.repeatable || sent.journal.is_some()));
-        for sent in again {
-            self.world.records(|records| records.dropped(seam::number(sent.call)));
-        }
-        for sent in lost {
+        for sent in unanswered.collect::<Vec<SentCall>>() {
+            if broken == Broken::SendsRecordedAgain {
+                self.world.records(|records| records.dropped(seam::number(sent.call)));
+                continue;
+            }
             let said = self.world.ledger.recover(&sent);
             self.world.settle_all(self.setting, said);
         }
@@ -154,7 +153,10 @@ impl Step<'_> {
         let known = |world: &World| world.records.as_ref().and_then(|records| records.records.known(&origin(call)));
         match known(self.world) {
             None => self.accept(call),
-            Some(Known::Answered(result)) => self.world.on_the_way.push((call, word(&result))),
+            Some(Known::Repeatable(_)) if self.world.stage == Stage::Running => self.accept(call),
+            Some(Known::Answered(result) | Known::Repeatable(result)) => {
+                self.world.on_the_way.push((call, word(&result)));
+            }
             Some(Known::Sent(sent)) => match self.world.ledger.adopt(call) {
                 Some(said) => self.world.settle_all(self.setting, said),
                 None if sent.repeatable => self.accept(call),

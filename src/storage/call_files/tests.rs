@@ -32,7 +32,7 @@ fn told(file: &CallFile, number: u8) -> String {
     match file.known(&origin(number)) {
         None => "not sent".to_owned(),
         Some(Known::Sent(_)) => "sent".to_owned(),
-        Some(Known::Answered(result)) => result.get().to_owned(),
+        Some(Known::Answered(result) | Known::Repeatable(result)) => result.get().to_owned(),
     }
 }
 

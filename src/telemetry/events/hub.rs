@@ -67,11 +67,10 @@ impl Events {
         self.metrics().set(Id::HubStarts, [], as_f64(usize::try_from(starts).unwrap_or(usize::MAX)));
     }
 
-    /// An earlier hub sent this many calls and did not answer them. The hub takes over `taken_over` of them: it looks for their
-    /// outcomes. The others are sent again when their clients come back.
-    pub fn hub_recovering(&self, calls: usize, taken_over: usize) {
-        tracing::warn!(event = "hub_recovering", calls, taken_over);
-        self.metrics().add(Id::HubCallsTakenOver, [], taken_over as u64);
+    /// An earlier hub sent this many calls and did not answer them. The hub looks for their outcomes.
+    pub fn hub_recovering(&self, calls: usize) {
+        tracing::warn!(event = "hub_recovering", calls);
+        self.metrics().add(Id::HubCallsTakenOver, [], calls as u64);
     }
 
     /// Earlier gateways of one client ended and left this many calls. The outcomes of `open` of them are looked for.

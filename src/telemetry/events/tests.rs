@@ -158,7 +158,7 @@ fn a_hub_shows_its_sessions_what_it_took_over_and_its_records() {
     let events = events();
     counted(&events, &["holdfast_hub_starts 0", "holdfast_hub_records_failing 0"]);
     events.hub_serving("a", "/socket", 3);
-    events.hub_recovering(5, 2);
+    events.hub_recovering(2);
     events.of_session(SessionId(7)).hub_session_opened(1, "1.0.0");
     events.hub_session_refused(None, "silence");
     for reason in [Reason::Full, Reason::Full, Reason::Ending] {
