@@ -76,8 +76,17 @@ pub const TOOL_SCHEMA_MAX_BYTES: usize = 512 * 1024;
 /// Values by which the references of one schema may be replaced, all together. A reference within what another leads to may double
 /// them at each step; a schema of 12 KiB has some 500.
 pub const SCHEMA_INLINED_NODES_MAX: usize = 10_000;
+/// References of a schema that follow one another without a schema between them. Generators write one or two.
+pub const SCHEMA_CHAIN_MAX: usize = 16;
+/// Schemas that are looked at to learn whether one takes null. It is said at the top, or one or two branches below.
+pub const SCHEMA_NULL_LOOKS_MAX: usize = 64;
+/// References of one schema into a property or to an anchor, each of which costs a look at much of it. A generator writes one where a
+/// type contains itself.
+pub const SCHEMA_LOOKS_MAX: usize = 256;
 /// Longest name of a parameter that every API takes; the module `parameter_names` has the sources.
 pub const PARAMETER_NAME_MAX_BYTES: usize = 64;
+/// Changed names of parameters of one tool that the log tells one by one.
+pub const PARAMETER_NAMES_TOLD_MAX: usize = 8;
 /// Longest `tools` array made of the editor's tools; with our own tools added it stays far below the longest message.
 pub const TOOLS_LIST_MAX_BYTES: usize = 4 * MIB;
 /// Log lines about invalid input of one peer in [`LOG_REPEATS_WINDOW`]; more are counted and left out. Enough to see what the

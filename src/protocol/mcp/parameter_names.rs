@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::editor_argument::EDITOR_ARGUMENT;
-use crate::limits::{LOG_FIELD_MAX_BYTES, PARAMETER_NAME_MAX_BYTES};
+use crate::limits::{LOG_FIELD_MAX_BYTES, PARAMETER_NAME_MAX_BYTES, PARAMETER_NAMES_TOLD_MAX};
 use crate::protocol::dialect::OwnName;
 use crate::protocol::text::{cut, cut_with_ellipsis};
 
@@ -127,13 +127,11 @@ pub(super) fn told(names: &[OwnName]) -> Vec<String> {
     let shown = |name: &str| cut_with_ellipsis(name, LOG_FIELD_MAX_BYTES);
     names
         .iter()
-        .take(TOLD_MAX)
+        .take(PARAMETER_NAMES_TOLD_MAX)
         .map(|name| format!("the parameter `{}` is listed as `{}`", shown(&name.own), name.listed))
         .chain(
-            (names.len() > TOLD_MAX).then(|| format!("{} more parameters have another name", names.len() - TOLD_MAX)),
+            (names.len() > PARAMETER_NAMES_TOLD_MAX)
+                .then(|| format!("{} more parameters have another name", names.len() - PARAMETER_NAMES_TOLD_MAX)),
         )
         .collect()
 }
-
-/// Changed names that are told one by one.
-const TOLD_MAX: usize = 8;

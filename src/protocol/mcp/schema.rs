@@ -7,6 +7,7 @@
 
 mod keywords;
 mod references;
+mod types;
 mod walk;
 
 use std::borrow::Cow;

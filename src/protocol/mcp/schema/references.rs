@@ -6,7 +6,7 @@ use std::cell::Cell;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::limits::JSON_DEPTH_MAX;
+use crate::limits::{JSON_DEPTH_MAX, SCHEMA_CHAIN_MAX, SCHEMA_LOOKS_MAX, SCHEMA_NULL_LOOKS_MAX};
 
 /// The schema that references lead into: its members, with `properties` left empty, and its properties, unparsed.
 pub(super) struct Root<'s> {
@@ -16,17 +16,9 @@ pub(super) struct Root<'s> {
     looks: Cell<usize>,
 }
 
-/// References that follow one another without a schema between them. Generators write one or two.
-const CHAIN_MAX: usize = 16;
-/// Schemas that are looked at to learn whether one takes null. It is said at the top, or one or two branches below.
-const NULL_LOOKS_MAX: usize = 64;
-
-/// Such references in one schema. A generator that refers to properties does so where a type contains itself.
-const LOOKS_MAX: usize = 256;
-
 impl<'s> Root<'s> {
     pub(super) fn new(rest: &'s Map<String, Value>, properties: &'s [(String, &'s RawValue)]) -> Self {
-        Self { rest, properties, looks: Cell::new(LOOKS_MAX) }
+        Self { rest, properties, looks: Cell::new(SCHEMA_LOOKS_MAX) }
     }
 
     fn look(&self) -> Option<()> {
@@ -64,7 +56,7 @@ impl<'s> Root<'s> {
     /// from there on to a schema. `#` is the whole schema.
     pub(super) fn is_plain(&self, reference: &str) -> bool {
         let mut reference = Cow::Borrowed(reference);
-        for _ in 0..CHAIN_MAX {
+        for _ in 0..SCHEMA_CHAIN_MAX {
             if reference == "#" {
                 return true;
             }
@@ -85,7 +77,7 @@ impl<'s> Root<'s> {
 
     /// Whether a schema says that it takes null. One that takes anything does not say so.
     pub(super) fn takes_null(&self, schema: &Value) -> bool {
-        self.says_null(schema, &mut { NULL_LOOKS_MAX })
+        self.says_null(schema, &mut { SCHEMA_NULL_LOOKS_MAX })
     }
 
     fn says_null(&self, schema: &Value, looks: &mut usize) -> bool {

@@ -6,8 +6,9 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::keywords::{ALTERNATIVES, Form, REMOVED, TOO_DEEP, TYPES, form, types_of};
+use super::keywords::{ALTERNATIVES, Form, REMOVED, TOO_DEEP, form, types_of};
 use super::references::{Root, is_plain_name};
+use super::types::is_whole;
 use crate::limits::{JSON_DEPTH_MAX, SCHEMA_INLINED_NODES_MAX};
 
 /// The version of JSON Schema that is listed; a schema may say it.
@@ -35,6 +36,7 @@ pub(super) mod said {
     pub(in super::super) const TUPLE: &str = "a list with a schema for each place has one for all now";
     pub(in super::super) const ITEMS: &str = "an array without `items` takes any now";
     pub(in super::super) const PROPERTIES: &str = "an object without `properties` has an empty list of them";
+    pub(in super::super) const PATTERNS: &str = "patterns of names beside named properties were taken away";
     pub(in super::super) const REQUIRED: &str = "`required` named what is not described, or may be left out";
 }
 
@@ -54,8 +56,8 @@ pub(super) struct Walk<'s> {
 #[derive(Clone, Copy)]
 pub(super) struct At<'k> {
     depth: usize,
-    /// It describes the same value as a schema around it, which has a type.
-    typed: bool,
+    /// It describes the same value as a schema around it, which has this type.
+    pub(super) kind: Option<&'static str>,
     /// It is a branch at the top of the whole schema: what it may require, besides its own properties.
     known: Option<&'k Known<'k>>,
 }
@@ -74,7 +76,7 @@ impl Known<'_> {
 
 impl At<'_> {
     /// A property at the top of a tool's schema, or a definition.
-    pub(super) const PROPERTY: At<'static> = At { depth: 2, typed: false, known: None };
+    pub(super) const PROPERTY: At<'static> = At { depth: 2, kind: None, known: None };
 
     fn below(self) -> At<'static> {
         At { depth: self.depth + 2, ..At::PROPERTY }
@@ -106,17 +108,31 @@ impl<'s> Walk<'s> {
                 Map::new()
             }
         };
-        self.schema(&mut schema, at)?;
-        Ok(Some(Value::Object(schema)))
+        Ok(self.schema(&mut schema, at)?.then_some(Value::Object(schema)))
     }
 
-    fn schema(&mut self, schema: &mut Map<String, Value>, at: At<'_>) -> Result<(), &'static str> {
+    /// Returns false if no value that it could be about fits it.
+    fn schema(&mut self, schema: &mut Map<String, Value>, at: At<'_>) -> Result<bool, &'static str> {
         if at.depth > JSON_DEPTH_MAX {
             return Err(TOO_DEEP);
         }
         let trail = self.trail.len();
         self.clear(schema, at);
         let mut types = self.types(schema, at);
+        if let Some(kind) = at.kind {
+            let is_any = types.is_empty();
+            types.retain(|own| is_whole(own, kind) || is_whole(kind, own));
+            if types.is_empty() && !is_any {
+                self.tell(said::IDLE);
+                self.trail.truncate(trail);
+                return Ok(false);
+            }
+            if is_any {
+                self.idle(schema, kind);
+            }
+            // What is a whole number already is no other number.
+            types.iter_mut().filter(|own| **own == "number").for_each(|own| *own = kind);
+        }
         match types.as_slice() {
             [one] => self.idle(schema, one),
             // Beside branches, which have types of their own, several types say little.
@@ -126,7 +142,9 @@ impl<'s> Walk<'s> {
             }
             _ => {}
         }
-        self.parts(schema, at, at.typed || !types.is_empty())?;
+        let is_named = schema.get("properties").and_then(Value::as_object).is_some_and(|own| !own.is_empty());
+        self.patterns(schema, is_named);
+        self.parts(schema, at, types.first().copied().or(at.kind))?;
         self.branches(schema);
         self.trail.truncate(trail);
         self.values(schema);
@@ -140,14 +158,15 @@ impl<'s> Walk<'s> {
             }
             several => self.split(schema, several),
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Mends the members of the whole schema, except its type, `properties` and `required`.
     pub(super) fn top(&mut self, schema: &mut Map<String, Value>, known: &Known<'_>) -> Result<(), &'static str> {
-        let at = At { depth: 1, typed: true, known: Some(known) };
+        let at = At { depth: 1, kind: Some("object"), known: Some(known) };
         self.clear(schema, at);
-        self.parts(schema, at, true)?;
+        self.patterns(schema, !self.root.properties.is_empty());
+        self.parts(schema, at, at.kind)?;
         self.branches(schema);
         self.values(schema);
         schema.insert("type".to_owned(), "object".into());
@@ -245,11 +264,16 @@ impl<'s> Walk<'s> {
     }
 
     /// Mends the schemas in a schema.
-    fn parts(&mut self, schema: &mut Map<String, Value>, at: At<'_>, typed: bool) -> Result<(), &'static str> {
+    fn parts(
+        &mut self,
+        schema: &mut Map<String, Value>,
+        at: At<'_>,
+        kind: Option<&'static str>,
+    ) -> Result<(), &'static str> {
         let own = schema.get("properties").and_then(Value::as_object);
         let names = || own.into_iter().flat_map(Map::keys).cloned().collect();
         let known = at.known.map(|around| Known { names: names(), around: Some(around) });
-        let branch = At { depth: at.depth + 2, typed, known: known.as_ref() };
+        let branch = At { depth: at.depth + 2, kind, known: known.as_ref() };
         let describes =
             |value: &Value| value.as_object().is_some_and(|schema| self.root.takes_null(value) && !schema.is_empty());
         let optional: HashSet<String> =
@@ -259,6 +283,7 @@ impl<'s> Walk<'s> {
             let Some(form) = form(&keyword) else { continue };
             let below = match keyword.as_str() {
                 keyword if BRANCHES.contains(&keyword) => branch,
+                "propertyNames" => At { kind: Some("string"), ..at.below() },
                 _ => at.below(),
             };
             let Some(value) = schema.get_mut(&keyword).map(Value::take) else { continue };
@@ -327,6 +352,18 @@ impl<'s> Walk<'s> {
         }
     }
 
+    /// Takes away patterns of names beside named properties: strict validators refuse a name that both describe. What is said of all
+    /// other names would then be said of those that fit a pattern.
+    fn patterns(&mut self, schema: &mut Map<String, Value>, is_named: bool) {
+        let has_patterns =
+            schema.get("patternProperties").and_then(Value::as_object).is_some_and(|all| !all.is_empty());
+        if is_named && has_patterns {
+            self.tell(said::PATTERNS);
+            let others = ["patternProperties", "additionalProperties", "unevaluatedProperties"];
+            schema.retain(|keyword, _| !others.contains(&keyword.as_str()));
+        }
+    }
+
     /// Makes one schema of a list with a schema for each place: APIs and strict validators refuse such lists.
     fn tuple(&mut self, schema: &mut Map<String, Value>) {
         let behind = if matches!(schema.get("items"), Some(Value::Array(_))) { "additionalItems" } else { "items" };
@@ -392,88 +429,6 @@ impl<'s> Walk<'s> {
         } else {
             schema.insert("enum".to_owned(), kept.into());
         }
-    }
-
-    // ---- types ----
-
-    /// Takes the type out of a schema, or reads it from the keywords. Several types are several.
-    fn types(&mut self, schema: &mut Map<String, Value>, at: At<'_>) -> Vec<&'static str> {
-        let said = schema.get("type").cloned();
-        let names: Vec<&str> = match &said {
-            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
-            Some(Value::String(name)) => vec![name],
-            _ => Vec::new(),
-        };
-        let mut types: Vec<&'static str> = TYPES.into_iter().filter(|known| names.contains(known)).collect();
-        if types.contains(&"number") {
-            types.retain(|known| *known != "integer");
-        }
-        match &said {
-            Some(_) if names.contains(&"null") => self.tell(said::NULL),
-            Some(Value::String(_)) if !types.is_empty() => {}
-            Some(Value::Array(_)) if types.len() > 1 => self.tell(said::TYPES),
-            Some(_) => self.tell(said::TYPE),
-            None => {}
-        }
-        if types.is_empty() && !at.typed {
-            let meant = |known: &&'static str| schema.keys().any(|keyword| types_of(keyword).first() == Some(known));
-            types = TYPES.into_iter().filter(meant).collect();
-            if !types.is_empty() {
-                self.tell(said::TYPE);
-            }
-        }
-        // What takes anything needs no type.
-        if types.len() == TYPES.len() - 1 && !schema.keys().any(|keyword| !types_of(keyword).is_empty()) {
-            types.clear();
-        }
-        types
-    }
-
-    /// Gives a schema of one type what clients expect of it.
-    fn complete(&mut self, schema: &mut Map<String, Value>, kind: &str) {
-        self.idle(schema, kind);
-        let (needed, empty, change) = match kind {
-            "array" => ("items", json!({}), said::ITEMS),
-            "object" => ("properties", json!({}), said::PROPERTIES),
-            _ => return,
-        };
-        // A branch adds to the properties of the schema around it.
-        if !schema.contains_key(needed) {
-            schema.insert(needed.to_owned(), empty);
-            self.tell(change);
-        }
-    }
-
-    /// Takes away the keywords that speak of other types only.
-    fn idle(&mut self, schema: &mut Map<String, Value>, kind: &str) {
-        let before = schema.len();
-        schema.retain(|keyword, _| {
-            let types = types_of(keyword);
-            types.is_empty() || types.contains(&kind)
-        });
-        if schema.len() < before {
-            self.tell(said::IDLE);
-        }
-    }
-
-    /// Makes a branch for each type, with the keywords that speak of it.
-    fn split(&mut self, schema: &mut Map<String, Value>, types: &[&'static str]) {
-        let mut own = schema.clone();
-        own.retain(|keyword, _| !types_of(keyword).is_empty());
-        schema.retain(|keyword, _| types_of(keyword).is_empty() && keyword != "type");
-        let branches = types.iter().map(|kind| {
-            let mut branch = Map::from_iter([("type".to_owned(), Value::from(*kind))]);
-            let speaks = |keyword: &str| types_of(keyword).contains(kind);
-            branch.extend(
-                own.iter()
-                    .filter(|(keyword, _)| speaks(keyword))
-                    .map(|(keyword, value)| (keyword.clone(), value.clone())),
-            );
-            self.complete(&mut branch, kind);
-            Value::Object(branch)
-        });
-        let branches: Vec<Value> = branches.collect();
-        schema.insert("anyOf".to_owned(), branches.into());
     }
 }
 
