@@ -80,19 +80,21 @@ TABLES = {"README.md": readme, "docs/benchmarks.md": benchmarks}
 
 
 def texts(runs):
-    """Every page as it must be, and as it is. Without runs only the markers are looked at."""
+    """Every page as it must be, and as it is."""
     for name, table in TABLES.items():
         text = (ROOT / name).read_text(encoding="utf-8")
         if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
             raise SystemExit(f"figures: {name} needs this pair of lines once: {BEGIN} and {END}")
         before, rest = text.split(BEGIN)
         after = rest.split(END)[1]
-        yield name, text, text if runs is None else f"{before}{BEGIN}\n" + "\n".join(table(runs)) + f"\n{END}{after}"
+        yield name, text, f"{before}{BEGIN}\n" + "\n".join(table(runs)) + f"\n{END}{after}"
 
 
 def main(arguments):
     if arguments == ["--check"]:
-        runs = json.loads(RUNS.read_text(encoding="utf-8")) if RUNS.exists() else None
+        if not RUNS.exists():
+            raise SystemExit(f"figures: {RUNS.relative_to(ROOT)} is missing; `make figures`")
+        runs = json.loads(RUNS.read_text(encoding="utf-8"))
         stale = [name for name, text, wanted in texts(runs) if text != wanted]
         if stale:
             raise SystemExit(f"figures: not those of benches/figures.json: {', '.join(stale)}; `make figures`")
