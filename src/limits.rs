@@ -560,6 +560,20 @@ pub const UNITY_LOCK_ATTEMPTS_MAX: usize = 5;
 
 // ---- The demo ------------------------------------------------------------------------------------------------------
 
+/// Editors that are read from Unity Hub's files and folders. A person has a few; a machine of CI has tens.
+pub const UNITY_EDITORS_MAX: usize = 200;
+/// Most reloads that `unity try` measures: at some 10 s each, three hours.
+pub const UNITY_TRY_RELOADS_MAX: u16 = 1000;
+/// How long `unity try` waits for the first answer of an editor. The first import of an empty project takes minutes on a slow disk.
+pub const UNITY_TRY_START_MAX: Duration = Duration::from_secs(15 * 60);
+/// How long `unity try` waits for an answer: a compile with its reload, on a slow machine.
+pub const UNITY_TRY_CALL_MAX: Duration = Duration::from_secs(5 * 60);
+/// How long an editor may take to quit before it is killed.
+pub const UNITY_TRY_QUIT_MAX: Duration = Duration::from_secs(60);
+/// How often `unity try` looks at the editor's process and log.
+pub const UNITY_TRY_LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How much of the end of the editor's log is read. A session of an hour writes a few MB.
+pub const UNITY_TRY_LOG_MAX_BYTES: usize = 16 * 1024 * 1024;
 /// How long the demo waits for one expected event. Such events take at most 2 s on an idle machine, and a loaded build machine is
 /// an order of magnitude slower.
 pub const DEMO_STEP_MAX: Duration = Duration::from_secs(20);

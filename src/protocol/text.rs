@@ -53,7 +53,7 @@ pub(in crate::protocol) fn cut(text: &str, max: usize) -> &str {
 }
 
 /// Like [`cut`], but ends a shortened text with an ellipsis. The ellipsis counts towards `max`.
-pub(in crate::protocol) fn cut_with_ellipsis(text: &str, max: usize) -> String {
+pub fn cut_with_ellipsis(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }

@@ -47,4 +47,5 @@ mod turbokettle;
 mod unity_companions;
 mod unity_http;
 mod unity_install;
+mod unity_try;
 mod unknown;

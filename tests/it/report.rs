@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::binary::{Place, Server, Unity, finish, text, within};
 
 /// Returns the files of an archive.
-fn unzipped(path: &Path) -> BTreeMap<String, String> {
+pub fn unzipped(path: &Path) -> BTreeMap<String, String> {
     let bytes = std::fs::read(path).expect("it was written");
     let archive = rawzip::ZipArchive::from_slice(&bytes).expect("an archive");
     let mut entries = archive.entries();

@@ -203,8 +203,8 @@ fn secrets_in(value: &Value, is_secret: bool, redactor: &mut Redactor) {
     }
 }
 
-/// Adds who works here and where: the user, the home, the machine, and the folders that are in use.
-fn people(config: &Config, redactor: &mut Redactor) {
+/// Adds the user, the home and the machine.
+pub(in crate::cli) fn of_this_machine(redactor: &mut Redactor) {
     let home = variable(if System::HERE == System::Windows { "USERPROFILE" } else { "HOME" }).map(PathBuf::from);
     if let Some(home) = &home {
         redactor.path(&display(home), "<home>");
@@ -226,6 +226,11 @@ fn people(config: &Config, redactor: &mut Redactor) {
             redactor.name(short, "<host>");
         }
     }
+}
+
+/// Adds who works here and where: the user, the home, the machine, and the folders that are in use.
+fn people(config: &Config, redactor: &mut Redactor) {
+    of_this_machine(redactor);
     if let Some(state) = &config.state_dir {
         redactor.path(&display(state), "<state>");
     }

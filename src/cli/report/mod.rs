@@ -5,7 +5,7 @@ mod ends;
 mod gather;
 mod redact;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -15,6 +15,8 @@ use super::gateway_args::EditorArgs;
 use super::{Exit, one_shot, output};
 use crate::platform::host::{Host as _, RealHost};
 use gather::Material;
+pub(in crate::cli) use gather::of_this_machine;
+pub(in crate::cli) use redact::Redactor;
 
 /// Flags of `holdfast report`.
 #[derive(Debug, Clone, Args)]
@@ -84,26 +86,8 @@ fn write(out: Option<PathBuf>, files: &[(String, Vec<u8>)], placeholders: &[Stri
         let time = humantime::format_rfc3339_seconds(RealHost.now()).to_string();
         PathBuf::from(format!("holdfast-report-{}.zip", time.replace(':', "")))
     });
-    let bytes = match archive::zipped(files) {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            output::complain(&format!("holdfast report: the archive could not be made ({error}); please report this"));
-            return Exit::Internal;
-        }
-    };
-    if let Err(error) = archive::write_new(&path, &bytes) {
-        let path = path.display();
-        output::complain(&match error.kind() {
-            std::io::ErrorKind::AlreadyExists => {
-                format!("holdfast report: {path} exists already, and is left as it is. Name another file with --out")
-            }
-            _ => format!("holdfast report: {path} could not be written ({error}). Name another file with --out"),
-        });
-        return Exit::Failed;
-    }
-    output::line(&format!("Wrote {} ({} KB):", path.display(), bytes.len().div_ceil(1000)));
-    for (name, content) in files {
-        output::line(&format!("  {:>7} KB  {name}", content.len().div_ceil(1000)));
+    if let Err(exit) = write_archive("holdfast report", &path, files) {
+        return exit;
     }
     output::hung("Replaced: ", &format!("tokens, passwords, addresses of mail, and {}.", placeholders.join(", ")));
     output::hung(
@@ -112,6 +96,32 @@ fn write(out: Option<PathBuf>, files: &[(String, Vec<u8>)], placeholders: &[Stri
          https://github.com/holdfast-mcp/holdfast/issues takes it.",
     );
     Exit::Ok
+}
+
+/// Writes an archive of these files, and says what is in it. `command`: which command says it.
+///
+/// # Errors
+/// The exit code of a command that could not write it. The reason was told.
+pub(in crate::cli) fn write_archive(command: &str, path: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Exit> {
+    let bytes = archive::zipped(files).map_err(|error| {
+        output::complain(&format!("{command}: the archive could not be made ({error}); please report this"));
+        Exit::Internal
+    })?;
+    archive::write_new(path, &bytes).map_err(|error| {
+        let path = path.display();
+        output::complain(&match error.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                format!("{command}: {path} exists already, and is left as it is. Name another file with --out")
+            }
+            _ => format!("{command}: {path} could not be written ({error}). Name another file with --out"),
+        });
+        Exit::Failed
+    })?;
+    output::line(&format!("Wrote {} ({} KB):", path.display(), bytes.len().div_ceil(1000)));
+    for (name, content) in files {
+        output::line(&format!("  {:>7} KB  {name}", content.len().div_ceil(1000)));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ struct Needle {
 
 /// All that is replaced, and what by.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Redactor {
+pub(in crate::cli) struct Redactor {
     /// By their first byte; the longest first, so that a project in the home is the project.
     needles: BTreeMap<u8, Vec<Needle>>,
     projects: Vec<String>,
@@ -111,7 +111,7 @@ impl Redactor {
     }
 
     /// Replaces a folder's path, in all the ways in which it is written.
-    pub(super) fn path(&mut self, path: &str, placeholder: &str) {
+    pub(in crate::cli) fn path(&mut self, path: &str, placeholder: &str) {
         let path = path.trim_end_matches(['/', '\\']);
         if path.len() < 2 || path.ends_with(':') {
             return;
@@ -174,7 +174,7 @@ impl Redactor {
     }
 
     /// Returns a text without what is to be replaced.
-    pub(super) fn text(&self, text: &str) -> String {
+    pub(in crate::cli) fn text(&self, text: &str) -> String {
         patterns(&self.known(text))
     }
 
@@ -223,7 +223,7 @@ impl Redactor {
     }
 
     /// Returns a line of a log, which should be JSON.
-    pub(super) fn line(&self, line: &str) -> String {
+    pub(in crate::cli) fn line(&self, line: &str) -> String {
         match serde_json::from_str::<Value>(line) {
             Ok(mut value) => {
                 self.json(&mut value);

@@ -1,4 +1,5 @@
-//! `holdfast unity install`, `status` and `remove`: places the Unity package that this binary contains into a project, checks it, or takes it out.
+//! `holdfast unity install`, `status` and `remove`: places the Unity package that this binary contains into a project, checks it, or takes it
+//! out. `try` tries it in a real editor.
 
 mod content;
 pub mod embedded;
@@ -7,6 +8,8 @@ pub mod placed;
 mod project;
 pub mod standing;
 mod sums;
+#[cfg(feature = "demo")]
+mod trial;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -69,6 +72,22 @@ Examples:
   holdfast unity remove --project ~/games/Castle
   holdfast unity remove --dry-run        which files would go")]
     Remove(RemoveArgs),
+    /// Try the package in a real editor, and write a report that can be sent
+    ///
+    /// Finds an installed editor by Unity Hub's files, makes an empty project in the folder for temporary files, adds the package,
+    /// starts the editor, and goes by itself through what matters: import, first connection, each tool, reload, compile error, play
+    /// mode, freeze, dialog, kill and restart, and the times of many reloads. Asks before it starts anything; ends and removes all of
+    /// it afterwards. The editor needs an active licence.
+    ///
+    /// Exit codes: 0 all of it did what it must, 1 something did not (the report says what), 2 wrong usage, nothing was started.
+    #[cfg(feature = "demo")]
+    #[command(after_help = "\
+Examples:
+  holdfast unity try                     in the newest installed editor
+  holdfast unity try --list              which editors are found
+  holdfast unity try --editor 2022.3 --reloads 20
+  holdfast unity try --no-window --yes   on a machine of CI")]
+    Try(trial::TryArgs),
 }
 
 /// Which project.
@@ -151,6 +170,8 @@ pub fn run(arguments: &UnityArgs) -> ExitCode {
         beside: false,
     };
     let (command, arguments) = match &arguments.command {
+        #[cfg(feature = "demo")]
+        UnityCommand::Try(arguments) => return trial::run(arguments),
         UnityCommand::Install(arguments) => ("install", arguments.clone()),
         UnityCommand::Status(StatusArgs { project, json }) => {
             ("status", InstallArgs { check: true, json: *json, ..nothing(project) })

@@ -1,0 +1,342 @@
+//! `holdfast unity try`: tries the package in a real editor, in a project of its own, and writes a report that can be sent.
+
+mod editor;
+mod editors;
+mod results;
+mod session;
+mod steps;
+
+use std::io::{BufRead as _, IsTerminal as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+
+use super::embedded::{About, TITLE};
+use crate::cli::report::{self, Redactor};
+use crate::cli::resources::runtime;
+use crate::cli::serve::signalled;
+use crate::cli::version::LONG_VERSION;
+use crate::cli::{Exit, output, terminal};
+use crate::limits::{FLUSH_MAX, UNITY_TRY_RELOADS_MAX, UNITY_TRY_START_MAX};
+use crate::platform::host::{Host as _, RealHost, release};
+use editor::{FREEZE, Stage};
+use editors::{Editor, Places};
+use results::Results;
+use session::Session;
+use steps::Trial;
+
+/// Flags of `holdfast unity try`.
+#[derive(Debug, Clone, Args)]
+pub struct TryArgs {
+    /// The editor: its version or the beginning of one, its program, or its folder
+    ///
+    /// Without it: the newest that Unity Hub's files name.
+    #[arg(long, value_name = "VERSION|FILE")]
+    editor: Option<String>,
+    /// Print the editors that are found, and start nothing
+    #[arg(long, conflicts_with_all = ["yes", "out", "reloads", "no_window", "keep"])]
+    list: bool,
+    /// Start without asking
+    #[arg(long, short)]
+    yes: bool,
+    /// How many reloads are measured
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(0..=i64::from(UNITY_TRY_RELOADS_MAX)))]
+    reloads: u16,
+    /// How long the editor may take to its first answer, in seconds
+    ///
+    /// The first import of an empty project takes minutes on a slow disk.
+    #[arg(long, value_name = "SECONDS", default_value_t = UNITY_TRY_START_MAX.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    start_timeout: u64,
+    /// Start the editor without a window, as on a machine of CI
+    ///
+    /// The dialog is then left out.
+    #[arg(long)]
+    no_window: bool,
+    /// Write the report to this file
+    ///
+    /// It must not exist yet. Without it: holdfast-try-VERSION-TIME.zip in the working directory.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    out: Option<PathBuf>,
+    /// Keep the project and the logs, and name their folder
+    #[arg(long)]
+    keep: bool,
+}
+
+/// The first file of a report.
+const README: &str = "\
+A trial of Holdfast for Unity in a real editor, made by `holdfast unity try`. Nothing was sent anywhere: whoever made it decides.
+
+summary.txt    each step, and whether it did what it must
+about.json     the program's version, the system, the editor
+reloads.tsv    each reload: how long compile and the other call took, and whether the editor had the focus
+answers.jsonl  each call to a tool, and its answer
+editor.log     the end of the editor's log, without lines about licences and accounts
+gateway.log    the log of the gateway
+
+What was replaced, in each file: the names of user and machine, the paths of home and of the trial, secrets that look like one, and
+addresses of mail. Look at it before you send it.
+";
+
+/// Runs the command.
+pub fn run(arguments: &TryArgs) -> ExitCode {
+    let wrong = |why: &str| {
+        output::complain(&format!("holdfast unity try: {why}. Nothing was started."));
+        Exit::Usage.into()
+    };
+    let places = Places::here();
+    if arguments.list {
+        return list(&places.editors());
+    }
+    let editor = match places.chosen(arguments.editor.as_deref()) {
+        Ok(editor) => editor,
+        Err(why) => return wrong(&why),
+    };
+    let out = arguments.out.clone().unwrap_or_else(|| {
+        let time = humantime::format_rfc3339_seconds(RealHost.now()).to_string().replace(':', "");
+        PathBuf::from(format!("holdfast-try-{}-{time}.zip", editor.version.as_deref().unwrap_or("unity")))
+    });
+    if out.exists() {
+        return wrong(&format!("{} exists already; name another file with --out", out.display()));
+    }
+    tell_plan(arguments, &editor, &out);
+    if !arguments.yes {
+        if !std::io::stdin().is_terminal() {
+            return wrong("an editor is started only if you agree, and there is no terminal to ask on; --yes says so");
+        }
+        output::complain("Start? [y/N] ");
+        let answer = terminal::while_it_is_open(|| {
+            let mut line = String::new();
+            std::io::stdin().lock().read_line(&mut line).map(|_| line)
+        });
+        let agreed =
+            answer.and_then(Result::ok).is_some_and(|line| ["y", "yes"].contains(&line.trim().to_lowercase().as_str()));
+        if !agreed {
+            output::complain("Nothing was started.");
+            return Exit::Failed.into();
+        }
+    }
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            output::complain(&format!(
+                "holdfast unity try: no threads could be started ({error}); free some and start it again"
+            ));
+            return Exit::Internal.into();
+        }
+    };
+    let exit = runtime.block_on(tried(arguments, editor, &out));
+    runtime.shutdown_timeout(FLUSH_MAX);
+    exit.into()
+}
+
+fn list(editors: &[Editor]) -> ExitCode {
+    for editor in editors {
+        let version = editor.version.as_deref().unwrap_or("version not known");
+        output::line(&format!("{version}  {}", editor.program.display()));
+    }
+    if editors.is_empty() {
+        output::complain("Unity Hub's files name no installed editor. Name the editor's program with --editor FILE.");
+        return Exit::Failed.into();
+    }
+    Exit::Ok.into()
+}
+
+fn tell_plan(arguments: &TryArgs, editor: &Editor, out: &Path) {
+    let version = editor.version.as_deref().unwrap_or("version not known");
+    output::hung("", &format!("This tries {TITLE} {} in a Unity Editor of yours.", About::this().version));
+    output::row("editor", &format!("{version}, {}", editor.program.display()));
+    output::row(
+        "project",
+        "a new, empty one in the folder for temporary files; it is removed afterwards. No project of yours is touched",
+    );
+    let dialog = if arguments.no_window { "" } else { ", opens a dialog" };
+    output::row(
+        "what",
+        &format!(
+            "starts the editor, calls each tool, breaks and mends a script, plays, freezes the editor for {} s{dialog}, kills and restarts \
+             it, and reloads {} times. It ends only the editor that it started",
+            FREEZE.as_secs(),
+            arguments.reloads
+        ),
+    );
+    output::row("time", "10 to 40 minutes. Leave the editor alone meanwhile; Ctrl-C ends everything");
+    output::row("report", &format!("{}; nothing is sent anywhere", out.display()));
+}
+
+/// Makes the folder, tries, writes the report, and removes what was made.
+async fn tried(arguments: &TryArgs, editor: Editor, out: &Path) -> Exit {
+    // The signal handlers are installed first: a signal that came before them would leave a folder or a process behind.
+    let interrupted = signalled();
+    let folder = match tempfile_folder() {
+        Ok(folder) => folder,
+        Err(error) => {
+            let place = std::env::temp_dir();
+            output::complain(&format!("holdfast unity try: no folder can be made in {} ({error})", place.display()));
+            return Exit::Failed;
+        }
+    };
+    let about = json!({
+        "holdfast": LONG_VERSION.as_str(),
+        "package": About::this().version,
+        "system": std::env::consts::OS,
+        "architecture": std::env::consts::ARCH,
+        "release": release(),
+        "editor": editor.version,
+        "window": !arguments.no_window,
+        "written_at": humantime::format_rfc3339_seconds(RealHost.now()).to_string(),
+    });
+    let mut results = Results::default();
+    let mut log = String::new();
+    let played = tokio::select! {
+        () = play(arguments, editor, &folder, &mut results, &mut log) => true,
+        Some(()) = interrupted => false,
+    };
+    if !played {
+        results.failed("it was interrupted");
+    }
+    if results.failed == 0 {
+        results.passed("all of it");
+    }
+    let gateway = std::fs::read_to_string(folder.join("gateway.log")).unwrap_or_default();
+    let written = write(out, &about, &results, &log, &gateway, &folder);
+    if arguments.keep {
+        output::complain(&format!("The project and the logs are in {}", folder.display()));
+    } else if let Err(error) = std::fs::remove_dir_all(&folder) {
+        output::complain(&format!(
+            "{} could not be removed ({error}); remove it when no program uses it",
+            folder.display()
+        ));
+    }
+    match written {
+        Err(exit) => exit,
+        Ok(()) if results.failed > 0 => Exit::Failed,
+        Ok(()) => Exit::Ok,
+    }
+}
+
+/// Plays the trial, and ends the processes. What cannot be gone on with is a failed step.
+async fn play(arguments: &TryArgs, editor: Editor, folder: &Path, results: &mut Results, log: &mut String) {
+    let reloads = usize::from(arguments.reloads);
+    let mut stage = match Stage::set(folder, editor, !arguments.no_window) {
+        Ok(stage) => stage,
+        Err(why) => return results.failed(&why),
+    };
+    if let Err(error) = stage.start() {
+        return results.failed(&format!("the editor could not be started ({error})"));
+    }
+    match Session::open(&stage.project, folder).await {
+        Err(why) => results.failed(&why),
+        Ok(mut session) => {
+            let limits = (Duration::from_secs(arguments.start_timeout), reloads);
+            let mut trial = Trial {
+                stage: &mut stage,
+                session: &mut session,
+                results,
+                window: !arguments.no_window,
+                start_max: limits.0,
+                reloads,
+            };
+            match tokio::time::timeout(steps::longest(limits), trial.play()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(why)) => results.failed(&why),
+                Err(_) => results.failed("it took too long; see editor.log in the report"),
+            }
+            session.close().await;
+        }
+    }
+    if !stage.quit().await {
+        results.fact("the editor did not quit when it was asked, and was killed");
+    }
+    *log = stage.log_text();
+}
+
+/// Makes a folder that only this user can enter.
+fn tempfile_folder() -> std::io::Result<PathBuf> {
+    let folder = std::env::temp_dir().join(format!("holdfast-try-{}-{:08x}", std::process::id(), fastrand::u32(..)));
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has a mode to set"))]
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(&folder)?;
+    // The editor tells this path as the system does.
+    dunce::canonicalize(&folder)
+}
+
+fn write(
+    out: &Path,
+    about: &serde_json::Value,
+    results: &Results,
+    log: &str,
+    gateway: &str,
+    folder: &Path,
+) -> Result<(), Exit> {
+    let mut redactor = Redactor::default();
+    redactor.path(&folder.display().to_string(), "<trial>");
+    report::of_this_machine(&mut redactor);
+    let replaced = |text: &str| redactor.text(text);
+    let log: String = log.lines().filter(|line| !is_of_an_account(line)).map(|line| replaced(line) + "\n").collect();
+    let lines = |lines: &[String]| lines.iter().map(|line| replaced(line) + "\n").collect::<String>();
+    let files = [
+        ("README.txt", README.to_owned()),
+        ("summary.txt", lines(&results.summary)),
+        ("about.json", replaced(&format!("{about:#}\n"))),
+        ("reloads.tsv", results.table()),
+        ("answers.jsonl", lines(&results.answers)),
+        ("editor.log", log),
+        ("gateway.log", gateway.lines().map(|line| redactor.line(line) + "\n").collect()),
+    ];
+    let files: Vec<(String, Vec<u8>)> =
+        files.into_iter().map(|(name, text)| (name.to_owned(), text.into_bytes())).collect();
+    report::write_archive("holdfast unity try", out, &files)?;
+    output::hung(
+        "",
+        "Nothing was sent anywhere. Look at it, then attach it to an issue with the title \"Real editor: VERSION on SYSTEM\": \
+         https://github.com/holdfast-mcp/holdfast/issues. A failure is as welcome as a success.",
+    );
+    Ok(())
+}
+
+/// Whether a line of the editor's log may tell of a licence or an account.
+fn is_of_an_account(line: &str) -> bool {
+    let line = line.to_lowercase();
+    [
+        "licens",
+        "licence",
+        "serial",
+        "password",
+        "username",
+        "email",
+        "e-mail",
+        "token",
+        "entitlement",
+        "userid",
+        "user id",
+    ]
+    .iter()
+    .any(|word| line.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_about_accounts_do_not_go_into_a_report() {
+        for line in
+            ["[Licensing::Client] ok", "Serial number F4-XX", "USERNAME: me", "access token: abc", "entitlements"]
+        {
+            assert!(is_of_an_account(line), "{line}");
+        }
+        assert!(!is_of_an_account("Refresh completed in 2.1 seconds"));
+    }
+
+    #[test]
+    fn a_trial_has_an_end() {
+        assert!(
+            steps::longest((UNITY_TRY_START_MAX, usize::from(UNITY_TRY_RELOADS_MAX))) < Duration::from_secs(24 * 3600)
+        );
+    }
+}
