@@ -37,14 +37,14 @@ namespace Holdfast.Editor
             new(scene.name, scene.path, kind, active, scene.GetRootGameObjects().Select(o => new ObjectNode(o)).ToArray());
 
         // Returns the scene of the objects that outlive a change of scene. No API returns it, so it is read from a temporary
-        // object that is moved there.
+        // object that is moved there. The object has no flags, since nothing says where Unity puts one that is hidden.
         private static Scene? Lasting()
         {
-            var probe = new GameObject("Holdfast") { hideFlags = HideFlags.HideAndDontSave };
+            var probe = new GameObject("Holdfast");
             try
             {
                 UnityEngine.Object.DontDestroyOnLoad(probe);
-                return probe.scene;
+                return probe.scene.IsValid() ? probe.scene : null;
             }
             finally
             {
