@@ -110,11 +110,11 @@ namespace Holdfast.Tests
             Done(client, "prefabs", new { Action = "Apply", Object = "World" }, false, "no instance of a prefab");
             Done(client, "prefabs", new { Action = "Open", Path = Hero });
             Done(client, "edit-game-object", new { Action = "Create", Name = "Hat" });
-            Assert.That((string)Value(client, "inspect", new { Object = "Player/Hat" })["Name"]!, Is.EqualTo("Hat"), "it is below the prefab's root");
+            Assert.That((string)Value(client, "inspect", new { Object = "Hero/Hat" })["Name"]!, Is.EqualTo("Hat"), "it is below the prefab's root");
             Done(client, "prefabs", new { Action = "Close" }, false, "has unsaved changes");
-            Assert.That(Refused(client, "delete-game-object", new { Object = "Player" }), Does.Contain("root of a prefab"));
-            Assert.That(Refused(client, "edit-game-object", new { Action = "Duplicate", Object = "Player" }), Does.Contain("root of a prefab"));
-            Assert.That(Refused(client, "edit-game-object", new { Action = "Create", Name = "Free", Parent = "/" }), Does.Contain("below its root, Player"));
+            Assert.That(Refused(client, "delete-game-object", new { Object = "Hero" }), Does.Contain("root of a prefab"));
+            Assert.That(Refused(client, "edit-game-object", new { Action = "Duplicate", Object = "Hero" }), Does.Contain("root of a prefab"));
+            Assert.That(Refused(client, "edit-game-object", new { Action = "Create", Name = "Free", Parent = "/" }), Does.Contain("below its root, Hero"));
             Done(client, "prefabs", new { Action = "Save" });
             Done(client, "prefabs", new { Action = "Close" });
             Done(client, "prefabs", new { Action = "Save" }, false, "No prefab is open");

@@ -120,6 +120,8 @@ namespace Holdfast
         {
             var logs = new List<CodeLog>();
             IUndo undo = context.Get<IUndo>();
+            // Whether code changes the open prefab, and whether it may, only the code knows.
+            OpenPrefab.WhyNotChanged(context);
             int step = undo.Begin("AI: code");
             using IDisposable listening = runner.Listen((type, message) =>
             {

@@ -212,6 +212,8 @@ namespace Holdfast
                     "It ends or blocks the editor, so no answer could come, or it is the user's own switch");
             }
             response.MenuItemFound = menu.Exists(path);
+            // The item may change the open prefab.
+            OpenPrefab.WhyNotChanged(context);
             if (menu.Execute(path))
             {
                 response.MenuItemFound = true;

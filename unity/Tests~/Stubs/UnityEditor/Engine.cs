@@ -43,6 +43,8 @@ namespace EditorHost
             UnityEditor.Compilation.CompilationPipeline.Follow(Native.Current.Flag("compilerRuns"));
             Context.Run();
             EditorApplication.RaiseUpdate();
+            UnityEditor.SceneManagement.PrefabStageUtility.Current?.Tick();
+            Undo.FlushUndoRecordObjects();
             Windows.Tick();
         }
 
@@ -76,7 +78,12 @@ namespace EditorHost
         public static void Unload()
         {
             UnityEditor.Compilation.CompilationPipeline.Follow(Native.Current.Flag("compilerRuns"));
+#if UNITY_6000_5_OR_NEWER
+            // The code may be unloaded without the event of a reload.
+            if (!Native.Current.Flag("codeUnloadOnly")) AssemblyReloadEvents.RaiseBefore();
+#else
             AssemblyReloadEvents.RaiseBefore();
+#endif
 #if UNITY_6000_5_OR_NEWER
             foreach (MethodInfo method in types.SelectMany(t => t.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic))
                          .Where(m => m.IsDefined(typeof(Unity.Scripting.LifecycleManagement.OnCodeUnloadingAttribute), false)))
@@ -140,6 +147,12 @@ namespace EditorHost
                 }
             }
         }
+    }
+
+    /// <summary>Tells the program that controls the editor that Unity would open a dialog, for which no tool may be the reason.</summary>
+    internal static class Dialogs
+    {
+        public static void Show(string title) => Native.Current.Tell("{\"event\":\"dialog\",\"title\":\"" + title + "\"}");
     }
 
     /// <summary>The entry point on Mono, where the package's domain is not the host's.</summary>

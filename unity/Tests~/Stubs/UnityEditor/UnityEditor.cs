@@ -248,7 +248,8 @@ namespace UnityEditor
     public static class TypeCache
     {
         public static TypeCollection GetTypesWithAttribute<T>() where T : Attribute =>
-            new(Engine.Types.Where(t => t.IsDefined(typeof(T), true)));
+            // A flag stands for a cache without the assemblies that do not refer to Unity. Whether Unity's is one, no source says.
+            new(Engine.Types.Where(t => t.IsDefined(typeof(T), true) && !(t.Assembly.GetName().Name == "Holdfast.Core" && Native.Current.Flag("typeCacheOfUnity"))));
 
         public static TypeCollection GetTypesDerivedFrom<T>() =>
             new(Engine.Types.Concat(typeof(T).Assembly.GetTypes()).Where(t => t != typeof(T) && typeof(T).IsAssignableFrom(t)));

@@ -22,6 +22,9 @@ namespace UnityEngine
         /// <summary>What Undo keeps of it.</summary>
         internal virtual object State { get; set; }
 
+        /// <summary>In a prefab's instance, what a file has of it: the state that was last recorded as an override. Null: all of it.</summary>
+        internal object Override { get; set; }
+
         /// <summary>The serialised properties that were set, by path.</summary>
         internal System.Collections.Generic.Dictionary<string, object> Values { get; set; } = new();
 
@@ -33,8 +36,12 @@ namespace UnityEngine
         public int GetInstanceID() => Number;
 #endif
 
+        // Whether an object that is hidden and not saved gets into that scene, is not known. Here it does not.
         public static void DontDestroyOnLoad(Object target)
         {
+            var one = (GameObject)target;
+            if (one.hideFlags == HideFlags.HideAndDontSave) one.Leave();
+            else one.Into(SceneManagement.SceneManager.Lasting);
         }
 
         public static void DestroyImmediate(Object obj) => (obj as GameObject)?.Leave();
