@@ -154,11 +154,9 @@ namespace Holdfast.Editor
                     ofShader[value.Name] = value.Value;
                     continue;
                 }
-                SerializedProperty property = serialized.FindProperty(value.Name) ??
-                    throw new ToolParameterException($"{target.TypeName} has no property {value.Name}; inspect shows the names, with IncludeHidden all of them");
-                writer.Write(property, value.Value);
+                writer.Write(PropertyFinder.Find(serialized, value.Name, target.TypeName), value.Value);
             }
-            if (ofShader.Count == 0)
+            if (one is not Material changed)
             {
                 serialized.ApplyModifiedProperties();
                 return;
@@ -166,7 +164,8 @@ namespace Holdfast.Editor
             // The whole object, so that a value which is refused leaves nothing changed.
             Undo.RegisterCompleteObjectUndo(one, Step);
             if (values.Count > ofShader.Count) serialized.ApplyModifiedProperties();
-            foreach (JProperty value in ofShader.Properties()) new MaterialWriter((Material)one, find).Write(value.Name, value.Value);
+            foreach (JProperty value in ofShader.Properties()) new MaterialWriter(changed, find).Write(value.Name, value.Value);
+            MaterialWriter.Validate(changed);
             EditorUtility.SetDirty(one);
         }
 

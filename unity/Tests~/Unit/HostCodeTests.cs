@@ -14,6 +14,9 @@ namespace Holdfast.Tests
         [TestCase("var made = new GameObject(\"Made\"); Undo.RegisterCreatedObjectUndo(made, \"x\");", "null")]
         [TestCase("using System.Text;\n\nawait Task.Yield();\nreturn new StringBuilder(\"b\").ToString();", "\"b\"")]
         [TestCase("return typeof(Holdfast.HostTools.LevelData).Name;", "\"LevelData\"")]
+        [TestCase("return Random.Range(3, 4);", "3")]
+        [TestCase("using Object = UnityEngine.Object;\nusing Random = System.Random;\nreturn new Random(1).Next(1) + typeof(Object).Name;", "\"0Object\"")]
+        [TestCase("return typeof(ThreadPriority).FullName;", "\"UnityEngine.ThreadPriority\"")]
         public void Code_returns_a_value(string code, string result)
         {
             using TestClient client = Allowed();

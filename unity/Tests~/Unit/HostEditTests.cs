@@ -110,10 +110,13 @@ namespace Holdfast.Tests
         [TestCase("size", "5", "takes an object or a list with x, y, z")]
         [TestCase("items", "5", "items takes a list")]
         [TestCase("target", "\"World/Nobody\"", "No open scene has an object World/Nobody (Properties)")]
-        [TestCase("target", "\"Assets/SampleScene.unity\"", "takes a GameObject, which is not there")]
+        [TestCase("target", "\"Assets/SampleScene.unity\"", "takes a GameObject, which the object neither is nor has")]
+        [TestCase("m_Picture", "\"World\"", "takes a NativePicture, which the object neither is nor has")]
         [TestCase("hash", "\"1\"", "a kind of value that cannot be set")]
         [TestCase("m_Script", "null", "cannot be changed")]
-        [TestCase("nothingLikeIt", "1", "BoxCollider has no property nothingLikeIt")]
+        [TestCase("nothingLikeIt", "1", "BoxCollider has no property nothingLikeIt; inspect shows the names")]
+        [TestCase("speeed", "1", "BoxCollider has no property speeed, but speed; inspect")]
+        [TestCase("size.w", "1", "BoxCollider has no property size.w, but ")]
         public void A_value_that_a_property_does_not_take_is_refused(string property, string value, string says)
         {
             System.IO.File.WriteAllText(System.IO.Path.Combine(project, "Assets", "SampleScene.unity"), "");
@@ -200,6 +203,18 @@ namespace Holdfast.Tests
             Assert.That((string)value["Message"]!, Does.Not.Contain("lost"), "a file stays");
             Assert.That(Refused(client, "inspect", new { Object = "GlobalObjectId_V1-2-00000000000000000000000000000000-999-0" }),
                 Does.EndWith("While the game runs, objects of a prefab's instance have other GlobalObjectIds: name it by its path"));
+        }
+
+        [TestCase("Speed", "2.5", "speed")]
+        [TestCase("picture", "\"Assets/Stone.png\"", "m_Picture")]
+        [TestCase("Size.y", "2.5", "size")]
+        public void A_property_is_found_by_the_name_that_scripts_use(string name, string value, string property)
+        {
+            File.WriteAllText(Path.Combine(project, "Assets", "Stone.png"), "");
+            using TestClient client = Greeted();
+            Done(client, "edit-component", new { Action = "Set", Object = "World/Player", Component = "BoxCollider", Properties = new JObject { [name] = JToken.Parse(value) } });
+            JToken collider = Value(client, "inspect", new { Object = "World/Player", Components = new[] { "BoxCollider" }, IncludeHidden = true })["Components"]![0]!;
+            Assert.That(Json.Write(collider["properties"]!.Single(p => (string)p["name"]! == property)["value"]!), Does.Contain("2.5").Or.Contain("Stone"));
         }
 
         [TestCase("World/Player", "Rigidbody2D", "Player has a Rigidbody; physics of 2D and of 3D")]

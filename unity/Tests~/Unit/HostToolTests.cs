@@ -33,6 +33,32 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void An_item_that_would_ask_where_to_save_is_not_executed()
+        {
+            using TestClient client = Greeted();
+            Value(client, "allow", new { setting = "AllowMenuItemExecution" });
+            string Said(string item)
+            {
+                JToken value = Value(client, "execute-menu-item", new { MenuItemPath = item });
+                Assert.That((bool)value["Success"]!, Is.EqualTo(((string)value["ErrorMessage"]!).Length == 0), value.ToString());
+                return (string)value["ErrorMessage"]! + "; " + (string)value["Details"]!;
+            }
+
+            Assert.That(Said("File/Save"), Is.EqualTo("; "));
+            Value(client, "allow", new { setting = "AllowCodeExecution" });
+            Value(client, "execute-csharp", new { Code = "UnityEditor.SceneManagement.EditorSceneManager.NewScene(UnityEditor.SceneManagement.NewSceneSetup.EmptyScene, UnityEditor.SceneManagement.NewSceneMode.Additive);" });
+            Assert.That(Said("File/Save"), Does.StartWith("Unity would ask").And.EndWith("use scene with Save and a Path"));
+            Done(client, "scene", new { Action = "Activate", Path = "Assets/SampleScene.unity" });
+            host.Order("play on");
+            host.Await("done");
+            Assert.That(Said("file/save"), Does.Contain("while the game runs"));
+            host.Order("play off");
+            host.Await("done");
+            Assert.That(Said("File/Save As Scene Template..."), Does.StartWith("This item is never executed"));
+            Assert.That(Said("Assets/Open"), Does.StartWith("This item is never executed"));
+        }
+
+        [Test]
         public void The_tools_are_there_even_if_unitys_cache_leaves_their_assembly_out()
         {
             Restart("--flag", "typeCacheOfUnity");

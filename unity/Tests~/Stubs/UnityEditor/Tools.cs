@@ -40,7 +40,8 @@ namespace UnityEditor
 
         internal static ScriptingMenuItem[] GetMenuItems(string menuPath, bool includeSeparators, bool localized) => new[]
         {
-            new ScriptingMenuItem { path = "Edit/Undo", priority = 1 }, new ScriptingMenuItem { path = "File/Exit", priority = 2 }
+            new ScriptingMenuItem { path = "Edit/Undo", priority = 1 }, new ScriptingMenuItem { path = "File/Exit", priority = 2 },
+            new ScriptingMenuItem { path = "File/Save", priority = 3 }
         };
 
         internal static bool MenuItemExists(string menuPath) =>

@@ -47,6 +47,11 @@ namespace UnityEditor
 
         public static bool ExecuteMenuItem(string menuItemPath)
         {
+            if (menuItemPath == "File/Save")
+            {
+                if (UnityEngine.SceneManagement.SceneManager.Open.Any(s => s.Path.Length == 0) || isPlaying) Dialogs.Show("Save Scene");
+                return true;
+            }
             MethodInfo method = Menus.Methods().FirstOrDefault(m => m.IsDefined(typeof(MenuItem)) && m.GetCustomAttribute<MenuItem>().menuItem == menuItemPath);
             method?.Invoke(null, null);
             return method != null;

@@ -47,6 +47,19 @@ namespace UnityEngine
         public static void DestroyImmediate(Object obj) => (obj as GameObject)?.Leave();
     }
 
+    public static class Random
+    {
+        public static int Range(int minInclusive, int maxExclusive) => minInclusive;
+    }
+
+    public enum ThreadPriority
+    {
+        Low = 0,
+        BelowNormal = 1,
+        Normal = 2,
+        High = 4
+    }
+
     [Flags]
     public enum HideFlags
     {
@@ -110,6 +123,8 @@ namespace UnityEngine
         public static void Log(object message) => Say("log", message, LogType.Log);
 
         public static void LogWarning(object message) => Say("warning", message, LogType.Warning);
+
+        public static void LogException(System.Exception exception) => Say("exception", exception, LogType.Exception);
 
         public static void LogError(object message) => Say("error", message, LogType.Error);
 
