@@ -54,7 +54,7 @@ namespace Holdfast.Editor
 
         internal static string IdOf(UnityEngine.Object one)
         {
-#if UNITY_6000_5_OR_NEWER
+#if UNITY_6000_4_OR_NEWER
             return EntityId.ToULong(one.GetEntityId()).ToString();
 #else
             return one.GetInstanceID().ToString();

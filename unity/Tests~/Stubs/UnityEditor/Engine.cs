@@ -26,6 +26,9 @@ namespace EditorHost
         {
             mainThread = Environment.CurrentManagedThreadId;
             SynchronizationContext.SetSynchronizationContext(Context);
+#if UNITY_6000_5_OR_NEWER
+            UnityEngine.Assemblies.CurrentAssemblies.Loader = bytes => InContextOf(scripts[0], bytes);
+#endif
             types = scripts.SelectMany(a => a.GetTypes()).ToArray();
             // Unity does not document whether it creates windows before it runs [InitializeOnLoad] code. The stubs create them
             // before, since that is the harder case for the package.
@@ -95,8 +98,23 @@ namespace EditorHost
             SceneStore.Save();
             Singletons.CarryOver();
             types = Type.EmptyTypes;
+#if UNITY_6000_5_OR_NEWER
+            UnityEngine.Assemblies.CurrentAssemblies.Loader = null;
+#endif
             Context.Clear();
         }
+
+#if UNITY_6000_5_OR_NEWER
+        // By reflection, since these stubs are compiled without contexts. Without a runtime that has them, there is one for all.
+        private static Assembly InContextOf(Assembly script, byte[] bytes)
+        {
+            Type contexts = Type.GetType("System.Runtime.Loader.AssemblyLoadContext");
+            if (contexts == null) return Assembly.Load(bytes);
+            object own = contexts.GetMethod("GetLoadContext").Invoke(null, new object[] { script });
+            using var stream = new MemoryStream(bytes);
+            return (Assembly)contexts.GetMethod("LoadFromStream", new[] { typeof(Stream) }).Invoke(own, new object[] { stream });
+        }
+#endif
 
         public static void Guard(Action action)
         {

@@ -233,7 +233,7 @@ namespace UnityEditor
             UnityEngine.SceneManagement.SceneManager.Open.SelectMany(s => s.Roots).SelectMany(All).Concat(AssetFiles.All).FirstOrDefault(o => Number(o) == id.number);
 
         private static string Number(UnityEngine.Object one) =>
-#if UNITY_6000_5_OR_NEWER
+#if UNITY_6000_4_OR_NEWER
             EntityId.ToULong(one.GetEntityId()).ToString();
 #else
             one.GetInstanceID().ToString();

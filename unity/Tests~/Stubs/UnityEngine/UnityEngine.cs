@@ -30,11 +30,16 @@ namespace UnityEngine
 
         public HideFlags hideFlags { get; set; }
 
-#if UNITY_6000_5_OR_NEWER
+#if UNITY_6000_4_OR_NEWER
         public EntityId GetEntityId() => new() { Value = (ulong)Number };
-#else
-        public int GetInstanceID() => Number;
 #endif
+
+#if UNITY_6000_5_OR_NEWER
+        [Obsolete("", true)]
+#elif UNITY_6000_4_OR_NEWER
+        [Obsolete]
+#endif
+        public int GetInstanceID() => Number;
 
         // Whether an object that is hidden and not saved gets into that scene, is not known. Here it does not.
         public static void DontDestroyOnLoad(Object target)
@@ -67,7 +72,7 @@ namespace UnityEngine
         HideAndDontSave = 61
     }
 
-#if UNITY_6000_5_OR_NEWER
+#if UNITY_6000_4_OR_NEWER
     public struct EntityId
     {
         internal ulong Value { get; set; }
