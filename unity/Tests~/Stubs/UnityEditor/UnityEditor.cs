@@ -368,7 +368,7 @@ namespace Unity.Scripting.LifecycleManagement
 #endif
 
 // Newer editors have moved this type to UnityEngine.
-#if UNITY_6000_5_OR_NEWER
+#if UNITY_6000_4_OR_NEWER
 namespace UnityEngine
 #else
 namespace UnityEditor
