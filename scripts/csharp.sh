@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 out=$PWD/.tools/csharp/out
 units=
 
-versions='2022.3 6000.0 6000.3 6000.5'
+versions='2022.3 6000.0 6000.3 6000.4 6000.5'
 # The symbols that an editor of this version defines, as far as sources here may use them.
 defines_of() {
     list='UNITY_EDITOR;UNITY_EDITOR_64;UNITY_EDITOR_LINUX;UNITY_INCLUDE_TESTS;HOLDFAST_TEST_FRAMEWORK'
@@ -22,6 +22,7 @@ defines_of() {
     case $1 in 6000.*) list="$list;UNITY_2023_1_OR_NEWER;UNITY_2023_2_OR_NEWER;UNITY_2023_3_OR_NEWER;UNITY_6000_0_OR_NEWER" ;; esac
     case $1 in
         6000.3) list="$list;UNITY_6000_1_OR_NEWER;UNITY_6000_2_OR_NEWER;UNITY_6000_3_OR_NEWER;HOLDFAST_TEST_FRAMEWORK_1_4" ;;
+        6000.4) list="$list;UNITY_6000_1_OR_NEWER;UNITY_6000_2_OR_NEWER;UNITY_6000_3_OR_NEWER;UNITY_6000_4_OR_NEWER;HOLDFAST_TEST_FRAMEWORK_1_4" ;;
         6000.5) list="$list;UNITY_6000_1_OR_NEWER;UNITY_6000_2_OR_NEWER;UNITY_6000_3_OR_NEWER;UNITY_6000_4_OR_NEWER;UNITY_6000_5_OR_NEWER;HOLDFAST_TEST_FRAMEWORK_1_4" ;;
     esac
     echo "$list"
@@ -178,7 +179,7 @@ editor() {
         6000.5) compiler=DotNetSdk/sdk/8.0.0/Roslyn/bincore dotnet=DotNetSdk/dotnet ;;
         *) compiler=DotNetSdkRoslyn dotnet=NetCoreRuntime/dotnet ;;
     esac
-    for link in "$compiler:$(dirname "$CSC_DLL")" "$dotnet:$DOTNET"; do
+    for link in "$compiler:$(dirname "$CSC_DLL")" "$dotnet:$DOTNET" "UnityReferenceAssemblies/unity-4.8-api:$MONO_API"; do
         mkdir -p "$(dirname "$out/editor-$1/Contents/${link%%:*}")"
         ln -s "${link#*:}" "$out/editor-$1/Contents/${link%%:*}"
     done

@@ -87,7 +87,7 @@ namespace Holdfast
     /// </summary>
     internal sealed class Bridge
     {
-        /// <summary>Version of the wire protocol (PROTOCOL.md).</summary>
+        /// <summary>Version of the wire protocol (Documentation~/protocol.md).</summary>
         public const int Protocol = 2;
 
         private readonly BridgeOptions options;

@@ -180,7 +180,7 @@ namespace Holdfast
             notifications.Broadcast("holdfast/state", about, c => c.IsProven);
         }
 
-        // Main thread. PROTOCOL.md (section 7, Reload) gives the order.
+        // Main thread. Documentation~/protocol.md (section 7, Reload) gives the order.
         public void End(StopCause cause)
         {
             bool reload = cause == StopCause.DomainReload;

@@ -51,6 +51,7 @@ namespace Holdfast.Editor.TestRunner
                     api = ScriptableObject.CreateInstance<TestRunnerApi>();
                     api.hideFlags = HideFlags.HideAndDontSave;
                     AssemblyReloadEvents.beforeAssemblyReload += Destroy;
+                    CodeUnload.Unloading += Destroy;
                 }
                 return api;
             }
@@ -110,6 +111,7 @@ namespace Holdfast.Editor.TestRunner
         private void Destroy()
         {
             AssemblyReloadEvents.beforeAssemblyReload -= Destroy;
+            CodeUnload.Unloading -= Destroy;
             UnityEngine.Object.DestroyImmediate(api);
             api = null;
         }

@@ -1,4 +1,4 @@
-//! The journal that an editor with holdfast's own package keeps (`unity/PROTOCOL.md`, section 7). It has a state for each
+//! The journal that an editor with holdfast's own package keeps (`unity/Documentation~/protocol.md`, section 7). It has a state for each
 //! attempt to send a call, here called a sending.
 
 use std::collections::BTreeMap;

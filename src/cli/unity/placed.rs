@@ -13,8 +13,6 @@ pub const PLACED: &[&str] = &[
     "Editor.meta",
     "LICENSE.md",
     "LICENSE.md.meta",
-    "PROTOCOL.md",
-    "PROTOCOL.md.meta",
     "README.md",
     "README.md.meta",
     "Samples~",

@@ -94,8 +94,8 @@ fn age(project: &Path) {
         fs::write(folder.join(path), content).expect("writable");
         record["files"][path] = json!(sha256(content.as_bytes()));
     }
-    fs::remove_file(folder.join("PROTOCOL.md")).expect("there");
-    record["files"].as_object_mut().expect("a map").shift_remove("PROTOCOL.md");
+    fs::remove_file(folder.join("Documentation~/protocol.md")).expect("there");
+    record["files"].as_object_mut().expect("a map").shift_remove("Documentation~/protocol.md");
     record["version"] = json!("0.0.9");
     fs::write(folder.join(RECORD), record.to_string()).expect("writable");
 }
@@ -176,11 +176,11 @@ async fn an_older_one_is_replaced_whole() {
     let fresh = files(&folder(&project));
     age(&project);
     let shown = install(&place, &project, &["--dry-run"]).await;
-    for line in ["  ~ Core/Bridge.cs", "  - Core/Former.cs", "  + PROTOCOL.md"] {
+    for line in ["  ~ Core/Bridge.cs", "  - Core/Former.cs", "  + Documentation~/protocol.md"] {
         assert!(shown.out.lines().any(|shown| shown == line), "{line}: {shown:?}");
     }
     assert_eq!(shown.out.lines().count(), 4, "nothing else changes: {shown:?}");
-    assert!(!folder(&project).join("PROTOCOL.md").exists(), "a dry run writes nothing");
+    assert!(!folder(&project).join("Documentation~/protocol.md").exists(), "a dry run writes nothing");
     let done = install(&place, &project, &[]).await;
     assert!(done.code == Some(0) && done.out.contains("before  0.0.9"), "{done:?}");
     assert_eq!(files(&folder(&project)), fresh);

@@ -6,7 +6,7 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>Status of a call in the journal, as PROTOCOL.md (section 7) defines it.</summary>
+    /// <summary>Status of a call in the journal, as Documentation~/protocol.md (section 7) defines it.</summary>
     internal enum CallStatus
     {
         Queued,

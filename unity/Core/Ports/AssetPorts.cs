@@ -81,7 +81,19 @@ namespace Holdfast
         /// <summary>Saves the open prefab. Returns false if Unity could not.</summary>
         bool Save();
 
-        /// <summary>Closes the open prefab, which has no unsaved changes.</summary>
+        /// <summary>Whether the open prefab is a variant of a prefab that is gone, so that Unity cannot save it.</summary>
+        bool HasLostParent { get; }
+
+        /// <summary>Whether the open prefab would contain itself if it got an instance of this prefab.</summary>
+        bool WouldContainItself(FoundObject prefab);
+
+        /// <summary>
+        /// Keeps Unity from saving the open prefab by itself, which can open dialogs, until the prefab is closed or the user turns Auto
+        /// Save on again.
+        /// </summary>
+        void StopAutoSave();
+
+        /// <summary>Closes the open prefab, and drops its unsaved changes.</summary>
         void Close();
     }
 }

@@ -29,6 +29,6 @@ namespace Holdfast
     /// <summary>The editor's compiler.</summary>
     /// <param name="Dotnet">The program that runs it.</param>
     /// <param name="Csc">The compiler's assembly.</param>
-    /// <param name="References">The assemblies that are loaded in the editor.</param>
+    /// <param name="References">The assemblies that scripts of the editor are compiled with.</param>
     internal sealed record CodeCompiler(string Dotnet, string Csc, IReadOnlyList<string> References);
 }

@@ -39,10 +39,13 @@ namespace Holdfast
     /// </summary>
     internal interface IObjectEditor
     {
-        /// <summary>Creates a GameObject, in the active scene or in the open prefab.</summary>
+        /// <summary>
+        /// Creates a GameObject as Unity's menu does: at its parent's place and in its layer, and with a RectTransform if the parent has one.
+        /// </summary>
         /// <param name="name">Its name.</param>
         /// <param name="primitive">Name of one of Unity's primitive shapes; empty for an object without a shape.</param>
-        FoundObject Create(string name, string primitive);
+        /// <param name="parent">The object below which it is put; null for none, or for the root of the open prefab.</param>
+        FoundObject Create(string name, string primitive, FoundObject? parent);
 
         /// <summary>Copies a GameObject with all that is below it, to the end of the same parent.</summary>
         FoundObject Duplicate(FoundObject one);
@@ -63,7 +66,8 @@ namespace Holdfast
         /// <summary>Full names of the component types that have this name, with or without namespace.</summary>
         IReadOnlyList<string> ComponentTypes(string name);
 
-        /// <summary>Adds a component. Returns null if Unity does not allow it, for instance since there may be only one of them.</summary>
+        /// <summary>Adds a component. Returns null if Unity does not allow it.</summary>
+        /// <exception cref="ChangeRefusedException">There may be only one of them, or another component forbids it.</exception>
         ISceneComponent? AddComponent(FoundObject one, string fullTypeName);
 
         /// <summary>Removes a component.</summary>

@@ -5,7 +5,7 @@ using System.Security.Cryptography;
 namespace Holdfast
 {
     /// <summary>
-    /// Computes the proofs by which each side shows that it knows the token, which is never sent (PROTOCOL.md, section 4).
+    /// Computes the proofs by which each side shows that it knows the token, which is never sent (Documentation~/protocol.md, section 4).
     /// </summary>
     internal static class Proofs
     {

@@ -5,7 +5,7 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>The answers to <c>holdfast/status</c> and <c>holdfast/tools</c> (PROTOCOL.md, sections 8 and 5), as JSON.</summary>
+    /// <summary>The answers to <c>holdfast/status</c> and <c>holdfast/tools</c> (Documentation~/protocol.md, sections 8 and 5), as JSON.</summary>
     internal static class Reports
     {
         /// <summary>What the editor and its calls are doing.</summary>

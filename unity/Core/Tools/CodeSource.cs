@@ -25,7 +25,12 @@ namespace Holdfast
 
         private const string Usings =
             "using System; using System.Collections.Generic; using System.IO; using System.Linq; using System.Threading; using System.Threading.Tasks; " +
-            "using UnityEngine; using UnityEditor; using Object = UnityEngine.Object;";
+            "using UnityEngine; using UnityEditor;";
+
+        // Names that are both in a namespace of .NET above and in UnityEngine.
+        private static readonly string[] Unitys = { "Object", "Random", "ThreadPriority" };
+
+        private static readonly Regex Alias = new(@"^\s*using\s+(\w+)\s*=");
 
         private static readonly Regex Using = new(@"^\s*using\s+(static\s+)?[\w.]+(\s*=\s*[\w.<>, ]+)?\s*;\s*$");
 
@@ -39,11 +44,15 @@ namespace Holdfast
         {
             string[] lines = statements.Replace("\r\n", "\n").Split('\n');
             var head = new StringBuilder(Usings);
+            var own = new HashSet<string>();
             for (int i = 0; i < lines.Length && (lines[i].Trim().Length == 0 || Using.IsMatch(lines[i])); i++)
             {
                 head.Append(' ').Append(lines[i].Trim());
+                if (Alias.Match(lines[i]) is { Success: true } alias) own.Add(alias.Groups[1].Value);
                 lines[i] = "";
             }
+            // A name may have one alias, so the client's own goes first.
+            foreach (string name in Unitys.Where(u => !own.Contains(u))) head.Append($" using {name} = UnityEngine.{name};");
             return $"{head}\npublic static class {TypeName}\n{{\npublic static async Task<object> {MethodName}(CancellationToken cancellation)\n{{\n" +
                 $"#line 1 \"code\"\n{string.Join("\n", lines)}\n#line hidden\nreturn null;\n}}\n}}\n";
         }

@@ -12,6 +12,8 @@ namespace Holdfast
         public const string Names = "a path in the hierarchy (World/Player), an asset's path (Assets/Hero.prefab), a GlobalObjectId, or an " +
             "id that another tool returned";
 
+        private const string Global = "GlobalObjectId_";
+
         /// <summary>Finds an asset, or an object of an open scene.</summary>
         /// <exception cref="ToolParameterException">There is none, or several have this path.</exception>
         public static FoundObject Find(IToolContext context, string name, string parameter)
@@ -24,7 +26,11 @@ namespace Holdfast
                 return context.Get<IObjects>().Of(node);
             }
             return context.Get<IObjects>().Find(wanted) ?? throw new ToolParameterException(
-                $"There is no object {wanted} ({parameter}). An object of a scene is found only while the scene is open");
+                $"There is no object {wanted} ({parameter}). An object of a scene is found only while the scene is open" +
+                // Unity takes instances of prefabs apart when the game starts.
+                (wanted.StartsWith(Global, StringComparison.Ordinal) && context.Get<IEditorState>().Read().IsPlaying
+                    ? ". While the game runs, objects of a prefab's instance have other GlobalObjectIds: name it by its path"
+                    : ""));
         }
 
         /// <summary>Finds a GameObject that is in an open scene, or in the prefab that is open.</summary>
@@ -40,7 +46,7 @@ namespace Holdfast
             return found;
         }
 
-        private static bool IsStable(string id) => id.StartsWith("GlobalObjectId_", StringComparison.Ordinal) ||
+        private static bool IsStable(string id) => id.StartsWith(Global, StringComparison.Ordinal) ||
             id.StartsWith("Assets/", StringComparison.Ordinal) || id.StartsWith("Packages/", StringComparison.Ordinal);
 
         private static ISceneNode InScene(IToolContext context, string wanted, string parameter)
@@ -104,32 +110,5 @@ namespace Holdfast
 
         /// <summary>The object as it is now; null if there is none any more.</summary>
         public ObjectInfo? Object { get; set; }
-    }
-
-    /// <summary>Thrown inside of a step of undo when Unity refuses a change, so that the rest of the step is undone.</summary>
-    internal sealed class ChangeRefusedException : Exception
-    {
-        /// <summary>Creates the exception with a sentence for the caller.</summary>
-        public ChangeRefusedException(string message) : base(message)
-        {
-        }
-    }
-
-    /// <summary>Makes changes as one step that the user can undo.</summary>
-    internal static class UndoStep
-    {
-        /// <summary>Makes a change, and answers with the object that it returns. If Unity refuses it, nothing is changed.</summary>
-        public static ObjectResponse Run(IToolContext context, string name, Func<(FoundObject? Object, string Message)> change)
-        {
-            try
-            {
-                var (one, message) = context.Get<IUndo>().Group("AI: " + name, change);
-                return new ObjectResponse { Success = true, Message = message, Object = one == null ? null : ObjectInfo.Of(one) };
-            }
-            catch (ChangeRefusedException refused)
-            {
-                return new ObjectResponse { Message = refused.Message };
-            }
-        }
     }
 }

@@ -1,5 +1,6 @@
 #nullable enable
 using System;
+using System.Collections.Generic;
 using System.ComponentModel;
 using System.Diagnostics;
 using System.IO;
@@ -12,7 +13,11 @@ namespace Holdfast
     /// <param name="Program">The program's full path.</param>
     /// <param name="Arguments">The arguments: words without blanks, quotes, or characters that a shell interprets.</param>
     /// <param name="Folder">The working directory.</param>
-    internal sealed record ProgramCall(string Program, string Arguments, string Folder);
+    internal sealed record ProgramCall(string Program, string Arguments, string Folder)
+    {
+        /// <summary>Variables of its environment, beside those of this process.</summary>
+        public IReadOnlyDictionary<string, string> Environment { get; init; } = new Dictionary<string, string>();
+    }
 
     /// <summary>Result of a run.</summary>
     /// <param name="ExitCode">The exit code. Has no meaning if <paramref name="Failure"/> is set.</param>
@@ -180,6 +185,7 @@ namespace Holdfast
                     StandardErrorEncoding = Json.Utf8
                 };
                 info.EnvironmentVariables["NO_COLOR"] = "1";
+                foreach (KeyValuePair<string, string> variable in call.Environment) info.EnvironmentVariables[variable.Key] = variable.Value;
                 return info;
             }
 

@@ -3,6 +3,7 @@ using System;
 using System.Collections.Generic;
 using System.Diagnostics;
 using System.IO;
+using System.Linq;
 using System.Reflection;
 using System.Runtime.InteropServices;
 using UnityEditor;
@@ -95,7 +96,13 @@ namespace Holdfast.Editor
 
     internal sealed class TypeCacheTools : IToolSource
     {
-        public IEnumerable<Type> FindToolTypes() => TypeCache.GetTypesWithAttribute<McpToolAttribute>();
+        // The package's own tools are in an assembly without references to Unity. If the cache leaves such assemblies out, they are added.
+        public IEnumerable<Type> FindToolTypes()
+        {
+            List<Type> found = TypeCache.GetTypesWithAttribute<McpToolAttribute>().ToList();
+            Assembly own = typeof(McpToolAttribute).Assembly;
+            return found.Exists(t => t.Assembly == own) ? found : own.GetTypes().Where(t => t.IsDefined(typeof(McpToolAttribute), false)).Concat(found);
+        }
     }
 
     internal static class EditorFacts

@@ -26,7 +26,9 @@ namespace Holdfast.Editor
         {
             Shader? found = shader.Length > 0 ? Shader.Find(shader) : OfPipeline() ?? Shader.Find("Standard");
             if (found == null) return false;
-            AssetDatabase.CreateAsset(new Material(found), path);
+            var made = new Material(found);
+            MaterialWriter.Validate(made);
+            AssetDatabase.CreateAsset(made, path);
             return true;
         }
 

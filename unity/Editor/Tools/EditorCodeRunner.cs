@@ -47,13 +47,14 @@ namespace Holdfast.Editor
             foreach (string version in Directory.GetDirectories(sdk)) yield return Path.Combine(version, "Roslyn", "bincore", "csc.dll");
         }
 
-        // Newer editors load scripts from memory, so that only Unity knows their files. Of an assembly that is there twice, the one that
-        // is loaded counts.
+        // What Unity compiles the scripts of the editor with, whatever of it is loaded now. Of an assembly that is there twice, the first
+        // counts. Where the loaded assemblies lie is not asked: newer editors load scripts from memory.
         private static IReadOnlyList<string> References()
         {
-            IEnumerable<string> loaded = AppDomain.CurrentDomain.GetAssemblies().Where(a => !a.IsDynamic && !string.IsNullOrEmpty(a.Location)).Select(a => a.Location);
             IEnumerable<string> scripts = CompilationPipeline.GetAssemblies(AssembliesType.Editor).Select(a => Path.GetFullPath(a.outputPath));
-            return loaded.Concat(scripts).Concat(CompilationPipeline.GetPrecompiledAssemblyPaths(CompilationPipeline.PrecompiledAssemblySources.All))
+            IEnumerable<string> system = CompilationPipeline.GetSystemAssemblyDirectories(ApiCompatibilityLevel.NET_Unity_4_8).Where(Directory.Exists)
+                .SelectMany(d => Directory.GetFiles(d, "*.dll"));
+            return scripts.Concat(system).Concat(CompilationPipeline.GetPrecompiledAssemblyPaths(CompilationPipeline.PrecompiledAssemblySources.All))
                 .Where(File.Exists).GroupBy(Path.GetFileName, StringComparer.OrdinalIgnoreCase).Select(g => g.First()).ToList();
         }
 
@@ -83,15 +84,14 @@ namespace Holdfast.Editor
         }
 
         // On CoreCLR the code belongs into the scripts' own context. In another one it would keep the scripts of this domain in memory
-        // for ever. Mono has no contexts, and .NET Standard does not know them.
+        // for ever.
         private static System.Reflection.Assembly Load(byte[] assembly)
         {
-            Type? contexts = Type.GetType("System.Runtime.Loader.AssemblyLoadContext");
-            object? own = contexts?.GetMethod("GetLoadContext")?.Invoke(null, new object[] { typeof(EditorCodeRunner).Assembly });
-            MethodInfo? load = contexts?.GetMethod("LoadFromStream", new[] { typeof(Stream) });
-            if (own == null || load == null) return System.Reflection.Assembly.Load(assembly);
-            using var stream = new MemoryStream(assembly);
-            return (System.Reflection.Assembly)load.Invoke(own, new object[] { stream })!;
+#if UNITY_6000_5_OR_NEWER
+            return UnityEngine.Assemblies.CurrentAssemblies.LoadFromBytes(assembly);
+#else
+            return System.Reflection.Assembly.Load(assembly);
+#endif
         }
 
         public IDisposable Listen(Action<string, string> logged)

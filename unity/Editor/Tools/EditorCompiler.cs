@@ -28,6 +28,7 @@ namespace Holdfast.Editor
                 CompilationPipeline.compilationFinished -= finished;
             });
             AssemblyReloadEvents.beforeAssemblyReload += End;
+            CodeUnload.Unloading += End;
         }
 
         public bool IsCompiling => EditorApplication.isCompiling;
@@ -64,6 +65,7 @@ namespace Holdfast.Editor
         private void End()
         {
             AssemblyReloadEvents.beforeAssemblyReload -= End;
+            CodeUnload.Unloading -= End;
             subscription.Dispose();
         }
     }

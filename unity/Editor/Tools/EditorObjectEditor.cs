@@ -2,6 +2,7 @@
 using System;
 using System.Collections.Generic;
 using System.Linq;
+using System.Reflection;
 using Newtonsoft.Json.Linq;
 using UnityEditor;
 using UnityEditor.SceneManagement;
@@ -15,13 +16,22 @@ namespace Holdfast.Editor
         // Unity shows the name of the tool's step, so these never appear.
         private const string Step = "holdfast";
 
-        public FoundObject Create(string name, string primitive)
+        // Exists from 2022.3.5f1 on. It is the only call by which the order of objects without a parent can be undone.
+        private static readonly MethodInfo? SetOrder = typeof(Undo).GetMethod(
+            "SetSiblingIndex", BindingFlags.Static | BindingFlags.Public, null, new[] { typeof(Transform), typeof(int), typeof(string) }, null);
+
+        public FoundObject Create(string name, string primitive, FoundObject? parent)
         {
-            GameObject made = primitive.Length == 0
-                ? new GameObject(name)
-                : GameObject.CreatePrimitive((PrimitiveType)Enum.Parse(typeof(PrimitiveType), primitive));
+            Transform? above = parent != null ? EditorObjects.GameObject(parent).transform
+                : PrefabStageUtility.GetCurrentPrefabStage() is { } stage ? stage.prefabContentsRoot.transform
+                : null;
+            GameObject made = primitive.Length > 0 ? GameObject.CreatePrimitive((PrimitiveType)Enum.Parse(typeof(PrimitiveType), primitive))
+                : above is RectTransform ? new GameObject(name, typeof(RectTransform))
+                : new GameObject(name);
             made.name = name;
+            if (above != null) made.layer = above.gameObject.layer;
             Place(made);
+            if (above != null && made.transform.parent != above) Undo.SetTransformParent(made.transform, above, false, Step);
             return EditorObjects.Of(made);
         }
 
@@ -79,7 +89,25 @@ namespace Holdfast.Editor
                 else place.localEulerAngles = Vector(rotation);
             }
             if (change.Scale is { } scale) place.localScale = Vector(scale);
-            if (change.Index is { } index) Undo.SetSiblingIndex(place, index, Step);
+            // The difference to the prefab is what a file has of an instance. Unity would note it at the end of the frame only, and the scene
+            // may be saved before.
+            if (PrefabUtility.IsPartOfPrefabInstance(one))
+            {
+                PrefabUtility.RecordPrefabInstancePropertyModifications(one);
+                PrefabUtility.RecordPrefabInstancePropertyModifications(place);
+            }
+            if (change.Index is { } index) Order(place, index);
+        }
+
+        private static void Order(Transform place, int index)
+        {
+            if (SetOrder != null)
+            {
+                SetOrder.Invoke(null, new object[] { place, index, Step });
+                return;
+            }
+            if (place.parent != null) Undo.RegisterChildrenOrderUndo(place.parent, Step);
+            place.SetSiblingIndex(index);
         }
 
         public bool Reparent(FoundObject one, FoundObject? parent)
@@ -98,7 +126,11 @@ namespace Holdfast.Editor
 
         public ISceneComponent? AddComponent(FoundObject one, string fullTypeName)
         {
-            Component? made = Undo.AddComponent(EditorObjects.GameObject(one), Types(fullTypeName).First(t => t.FullName == fullTypeName));
+            GameObject owner = EditorObjects.GameObject(one);
+            Type type = Types(fullTypeName).First(t => t.FullName == fullTypeName);
+            // Unity may ask the user about these.
+            if (ComponentRules.Obstacle(owner, type) is { } obstacle) throw new ChangeRefusedException(obstacle);
+            Component? made = Undo.AddComponent(owner, type);
             return made == null ? null : new EditorScenes.ComponentView(made);
         }
 
@@ -122,11 +154,9 @@ namespace Holdfast.Editor
                     ofShader[value.Name] = value.Value;
                     continue;
                 }
-                SerializedProperty property = serialized.FindProperty(value.Name) ??
-                    throw new ToolParameterException($"{target.TypeName} has no property {value.Name}; inspect shows the names, with IncludeHidden all of them");
-                writer.Write(property, value.Value);
+                writer.Write(PropertyFinder.Find(serialized, value.Name, target.TypeName), value.Value);
             }
-            if (ofShader.Count == 0)
+            if (one is not Material changed)
             {
                 serialized.ApplyModifiedProperties();
                 return;
@@ -134,7 +164,8 @@ namespace Holdfast.Editor
             // The whole object, so that a value which is refused leaves nothing changed.
             Undo.RegisterCompleteObjectUndo(one, Step);
             if (values.Count > ofShader.Count) serialized.ApplyModifiedProperties();
-            foreach (JProperty value in ofShader.Properties()) new MaterialWriter((Material)one, find).Write(value.Name, value.Value);
+            foreach (JProperty value in ofShader.Properties()) new MaterialWriter(changed, find).Write(value.Name, value.Value);
+            MaterialWriter.Validate(changed);
             EditorUtility.SetDirty(one);
         }
 

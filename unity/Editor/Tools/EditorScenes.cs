@@ -37,14 +37,14 @@ namespace Holdfast.Editor
             new(scene.name, scene.path, kind, active, scene.GetRootGameObjects().Select(o => new ObjectNode(o)).ToArray());
 
         // Returns the scene of the objects that outlive a change of scene. No API returns it, so it is read from a temporary
-        // object that is moved there.
+        // object that is moved there. The object has no flags, since nothing says where Unity puts one that is hidden.
         private static Scene? Lasting()
         {
-            var probe = new GameObject("Holdfast") { hideFlags = HideFlags.HideAndDontSave };
+            var probe = new GameObject("Holdfast");
             try
             {
                 UnityEngine.Object.DontDestroyOnLoad(probe);
-                return probe.scene;
+                return probe.scene.IsValid() ? probe.scene : null;
             }
             finally
             {
@@ -54,7 +54,7 @@ namespace Holdfast.Editor
 
         internal static string IdOf(UnityEngine.Object one)
         {
-#if UNITY_6000_5_OR_NEWER
+#if UNITY_6000_4_OR_NEWER
             return EntityId.ToULong(one.GetEntityId()).ToString();
 #else
             return one.GetInstanceID().ToString();

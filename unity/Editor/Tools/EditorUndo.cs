@@ -16,6 +16,7 @@ namespace Holdfast.Editor
             }
             catch
             {
+                Undo.FlushUndoRecordObjects();
                 Undo.RevertAllDownToGroup(step);
                 throw;
             }
@@ -27,14 +28,17 @@ namespace Holdfast.Editor
 
         public int Begin(string name)
         {
+            // What was recorded before belongs to the step before: Unity looks up what has changed at the end of the frame, or here.
+            Undo.FlushUndoRecordObjects();
             Undo.IncrementCurrentGroup();
             Undo.SetCurrentGroupName(name);
             return Undo.GetCurrentGroup();
         }
 
-        // Without the second line, what the user does next could become part of this step.
+        // What was recorded belongs to this step. Without the last line, what the user does next could become part of this step.
         public void End(int step)
         {
+            Undo.FlushUndoRecordObjects();
             Undo.CollapseUndoOperations(step);
             Undo.IncrementCurrentGroup();
         }
@@ -43,10 +47,12 @@ namespace Holdfast.Editor
 
         public string? Redo() => Moved(Undo.PerformRedo);
 
-        // Unity tells only by this event whether there was a step, and which.
+        // Unity tells only by this event whether there was a step, and which. An event without a name after which the same group is the
+        // current one was no step.
         private static string? Moved(Action move)
         {
             string? name = null;
+            int group = Undo.GetCurrentGroup();
             void Note(in UndoRedoInfo info) => name = info.undoName ?? "";
             Undo.undoRedoEvent += Note;
             try
@@ -57,7 +63,7 @@ namespace Holdfast.Editor
             {
                 Undo.undoRedoEvent -= Note;
             }
-            return name;
+            return string.IsNullOrEmpty(name) && Undo.GetCurrentGroup() == group ? null : name;
         }
     }
 }

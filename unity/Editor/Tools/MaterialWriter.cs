@@ -1,6 +1,7 @@
 #nullable enable
 using System;
 using System.Linq;
+using System.Reflection;
 using Newtonsoft.Json.Linq;
 using UnityEditor;
 using UnityEngine;
@@ -50,6 +51,27 @@ namespace Holdfast.Editor
                     return;
             }
         }
+
+        /// <summary>
+        /// Sets the keywords and the passes that follow from the properties, as the inspector does after a change: without them a normal
+        /// map or an emission is not seen.
+        /// </summary>
+        public static void Validate(Material material)
+        {
+            MaterialEditor.ApplyMaterialPropertyDrawers(material);
+            try
+            {
+                Check?.Invoke(null, new object[] { material });
+            }
+            catch (TargetInvocationException e)
+            {
+                // The shader's own code has failed. The values are set all the same.
+                Debug.LogException(e.InnerException ?? e);
+            }
+        }
+
+        private static readonly MethodInfo? Check = typeof(MaterialEditor).Assembly.GetType("UnityEditor.ShaderGUIUtility")?.GetMethod(
+            "ValidateMaterial", BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic, null, new[] { typeof(Material) }, null);
 
         private Texture Picture(string name, JToken value) =>
             value.Type == JTokenType.String && EditorObjects.Object(find((string)value!)) is Texture texture ? texture : throw Refusal(name, "takes a texture's path");

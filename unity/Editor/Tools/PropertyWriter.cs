@@ -3,6 +3,7 @@ using System;
 using System.Collections.Generic;
 using System.Globalization;
 using System.Linq;
+using System.Reflection;
 using Newtonsoft.Json.Linq;
 using UnityEditor;
 
@@ -15,6 +16,9 @@ namespace Holdfast.Editor
     /// </summary>
     internal sealed class PropertyWriter
     {
+        private static readonly MethodInfo? Check = typeof(SerializedProperty).GetMethod(
+            "ValidateObjectReferenceValue", BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic, null, new[] { typeof(UnityEngine.Object) }, null);
+
         private readonly Func<string, FoundObject> find;
         private int left = Limits.PropertyValues;
 
@@ -97,9 +101,15 @@ namespace Holdfast.Editor
             // Such as PPtr<$Rigidbody>.
             string wanted = property.type.Replace("PPtr<", "").TrimStart('$').TrimEnd('>');
             UnityEngine.Object? fits = Candidates(found).FirstOrDefault(o => new EditorScenes.ComponentView(o).IsA(wanted));
-            property.objectReferenceValue = fits != null ? fits : EditorObjects.Object(found);
-            if (property.objectReferenceValue == null) throw Refusal(property, $"takes a {wanted}, which is not there", value);
+            // Some of Unity's native types have another name in C#.
+            if (fits == null) fits = Candidates(found).FirstOrDefault(o => Takes(property, o));
+            if (fits != null) property.objectReferenceValue = fits;
+            if (fits == null || property.objectReferenceValue == null) throw Refusal(property, $"takes a {wanted}, which the object neither is nor has", value);
         }
+
+        // What the inspector asks before it assigns an object. Unity's setter may take an object that does not fit.
+        private static bool Takes(SerializedProperty property, UnityEngine.Object one) =>
+            Check == null || (bool)Check.Invoke(property, new object[] { one })!;
 
         // A GameObject stands for its components, and an asset for its parts, such as the sprites of a texture.
         private static IEnumerable<UnityEngine.Object> Candidates(FoundObject found)

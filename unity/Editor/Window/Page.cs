@@ -13,7 +13,8 @@ namespace Holdfast.Editor
     internal sealed class Page : IDisposable
     {
         private readonly List<SectionView> sections = new();
-        private readonly ScrollView body = new ScrollView().Styled("page");
+        // Without a key of its own, Unity would keep nothing of what is in it: neither how far it is scrolled nor what is folded.
+        private readonly ScrollView body = new ScrollView { viewDataKey = "holdfast-page" }.Styled("page");
 
         public Page(VisualElement root)
         {

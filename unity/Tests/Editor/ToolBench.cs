@@ -23,6 +23,7 @@ namespace Holdfast.Tests
         {
             queue = new MainThreadQueue(new SystemClock(), new TestLog());
             services = new ServiceTable(new SystemClock()).Add<IBridgeInfo>(this).Add<IEditorState>(this);
+            With<IPrefabs>(new ModelPrefabs());
             string folder = Path.Combine(Path.GetTempPath(), "holdfast-tools-" + Guid.NewGuid().ToString("N"));
             Editor = new EditorIdentity { ProjectPath = folder, StateFolder = Path.Combine(folder, "Library", "Holdfast") };
         }
@@ -172,6 +173,43 @@ namespace Holdfast.Tests
         public void Write(ConsoleEntryType type, string message) => Entries.Add(new ConsoleEntry(type, message, "", "", 0));
 
         private int Of(ConsoleEntryType type) => Entries.Count(e => e.Type == type);
+    }
+
+    internal sealed class ModelPrefabs : IPrefabs
+    {
+        public string OpenPath { get; set; } = "";
+
+        public bool HasLostParent => false;
+
+        public bool Create(FoundObject one, string path) => false;
+
+        public FoundObject? Instantiate(FoundObject prefab) => null;
+
+        public FoundObject? InstanceRoot(FoundObject one) => null;
+
+        public string PathOf(FoundObject instance) => "";
+
+        public void Apply(FoundObject instance)
+        {
+        }
+
+        public void Revert(FoundObject instance)
+        {
+        }
+
+        public bool Open(string path) => false;
+
+        public bool Save() => false;
+
+        public bool WouldContainItself(FoundObject prefab) => false;
+
+        public void StopAutoSave()
+        {
+        }
+
+        public void Close()
+        {
+        }
     }
 
     internal sealed class ModelObjects : IObjects

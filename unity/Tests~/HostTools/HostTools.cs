@@ -378,6 +378,41 @@ namespace Holdfast.HostTools
         }
     }
 
+    /// <summary>Opens a prefab, as the user does in the project window.</summary>
+    [McpTool(Description = "Opens a prefab as the user does.")]
+    public sealed class OpenAsUser : AbstractUnityTool<TextParameter, JObject>
+    {
+        public override string ToolName => "open-as-user";
+
+        protected override Task<JObject> ExecuteAsync(TextParameter parameters, CancellationToken token)
+        {
+            UnityEditor.SceneManagement.PrefabStageUtility.OpenPrefab(parameters.text);
+            return Task.FromResult(new JObject());
+        }
+    }
+
+    /// <summary>Changes an object as the user does, without a step of a tool.</summary>
+    [McpTool(Description = "Puts an object into the layer UI as the user does.")]
+    public sealed class EditAsUser : AbstractUnityTool<TextParameter, JObject>
+    {
+        public override string ToolName => "edit-as-user";
+
+        protected override Task<JObject> ExecuteAsync(TextParameter parameters, CancellationToken token)
+        {
+            UnityEngine.GameObject one = System.Linq.Enumerable.First(
+                UnityEngine.SceneManagement.SceneManager.GetActiveScene().GetRootGameObjects(), o => o.name == parameters.text);
+            Undo.RecordObject(one, "User");
+            one.layer = UnityEngine.LayerMask.NameToLayer("UI");
+            return Task.FromResult(new JObject());
+        }
+    }
+
+    /// <summary>A component of which an object has one at most.</summary>
+    [UnityEngine.DisallowMultipleComponent]
+    public sealed class OnlyOne : UnityEngine.MonoBehaviour
+    {
+    }
+
     public static class Menus
     {
         [MenuItem("Tools/Count %&c")]

@@ -4,6 +4,7 @@ using System.Collections.Generic;
 using System.IO;
 using System.Linq;
 using System.Reflection;
+using System.Text.RegularExpressions;
 using NUnit.Framework;
 
 namespace Holdfast.Tests
@@ -22,11 +23,26 @@ namespace Holdfast.Tests
 
         private static string Repository => Environment.GetEnvironmentVariable("HOLDFAST_REPOSITORY")!;
 
-        [TestCase("2022.3", "2022.3")]
-        [TestCase("6000.0", "6000.0")]
-        [TestCase("6000.5", "6000.5")]
-        [TestCase("6000.5", "6000.7")]
-        [TestCase("6000.0", "6000.3")]
+        [TestCase("2022.3", "2022.3.0")]
+        [TestCase("2022.3", "2022.3.76")]
+        [TestCase("2022.3", "2023.1.0")]
+        [TestCase("2022.3", "2023.1.22")]
+        [TestCase("2022.3", "2023.2.0")]
+        [TestCase("2022.3", "2023.2.22")]
+        [TestCase("6000.0", "6000.0.0")]
+        [TestCase("6000.0", "6000.0.78")]
+        [TestCase("6000.0", "6000.1.0")]
+        [TestCase("6000.0", "6000.1.17")]
+        [TestCase("6000.0", "6000.2.0")]
+        [TestCase("6000.0", "6000.2.15")]
+        [TestCase("6000.3", "6000.3.0")]
+        [TestCase("6000.3", "6000.3.19")]
+        [TestCase("6000.4", "6000.4.0")]
+        [TestCase("6000.4", "6000.4.12")]
+        [TestCase("6000.5", "6000.5.0")]
+        [TestCase("6000.5", "6000.5.2")]
+        [TestCase("6000.5", "6000.6.0")]
+        [TestCase("6000.5", "6000.7.0")]
         public void Every_stub_is_as_unity_has_it(string stubs, string unity)
         {
             HashSet<string> facts = Facts(unity);
@@ -52,16 +68,54 @@ namespace Holdfast.Tests
             }
         }
 
-        private static HashSet<string> Facts(string version) => new(
-            File.ReadAllLines(Path.Combine(Repository, "unity", "Tests~", "Facts", "unity-api.tsv")).Select(l => l.Split('\t'))
-                .Where(f => f[7] == "all" || f[7].Split(',').Contains(version))
+        /// <summary>
+        /// What the package reaches by reflection is in every version, or the package does without it. (Whatever else it uses is in the stubs,
+        /// or it would not compile.)
+        /// </summary>
+        [Test]
+        public void What_is_reached_by_reflection_is_in_every_version()
+        {
+            // Not in 2022.3.0 to 2022.3.4 and 2023.1.0 to 2023.1.3; not before 6000.3; not in version 2.0 of the test framework.
+            string[] optional = { "SetSiblingIndex", "applicationScriptingPath", "IsRunActive" };
+            var everywhere = new HashSet<string>(Rows().Where(f => f[7] == "all").Select(f => f[4].Split('(')[0]));
+            var names = new List<string>();
+            foreach (string folder in new[] { "Editor", "TestRunner" })
+            {
+                foreach (string file in Directory.GetFiles(Path.Combine(Repository, "unity", folder), "*.cs", SearchOption.AllDirectories))
+                {
+                    names.AddRange(Regex.Matches(File.ReadAllText(file),
+                        @"\b(?:GetMethod|GetField|GetProperty|Internal|Raise|Method<[\w<>, ]+>|Field)\(\s*(?:\w+,\s*)?""(\w+)""").Cast<Match>().Select(m => m.Groups[1].Value));
+                }
+            }
+            Assert.That(names, Has.Count.GreaterThan(25).And.Contain("GrabPixels").And.Contain("m_TemporarilyDisableAutoSave").And.Contain("GetCountsByType"));
+            Assert.That(names.Where(n => n != "Invoke" && !optional.Contains(n) && !everywhere.Contains(n)), Is.Empty);
+        }
+
+        private static IEnumerable<string[]> Rows() =>
+            File.ReadAllLines(Path.Combine(Repository, "unity", "Tests~", "Facts", "unity-api.tsv")).Select(l => l.Split('\t')).Where(f => f[0] != "versions");
+
+        // The first line names the versions in their order. A row is true of all, or of some and of ranges such as 6000.4.0..6000.7.0.
+        private static HashSet<string> Facts(string version)
+        {
+            string first = File.ReadLines(Path.Combine(Repository, "unity", "Tests~", "Facts", "unity-api.tsv")).First();
+            List<string> order = first.Substring("versions\t".Length).Split(' ').ToList();
+            int at = order.IndexOf(version);
+            Assert.That(at, Is.GreaterThanOrEqualTo(0), "there are no facts of " + version);
+            bool IsIn(string range)
+            {
+                string[] ends = range.Split(new[] { ".." }, StringSplitOptions.None);
+                return order.IndexOf(ends[0]) <= at && at <= order.IndexOf(ends[ends.Length - 1]);
+            }
+            return new HashSet<string>(Rows().Where(f => f[7] == "all" || f[7].Split(',').Any(IsIn))
                 .Select(f => string.Join(" ", f[0], f[1], f[3], f[4], f[5], f[6]).Replace("UnityObject", "Object")));
+        }
 
         // Members that are not public in Unity. The package uses them by reflection.
         private static readonly HashSet<string> Reflected = new()
         {
             "SignalTick", "IsRunActive", "GetMenuItems", "MenuItemExists", "LogEntries", "LogEntry", "ScriptingMenuItem", "GUIView", "GrabPixels",
-            "m_Parent"
+            "m_Parent", "m_TemporarilyDisableAutoSave", "UpdateEnvironmentHideFlags", "CheckIfAddingPrefabWouldResultInCyclicNesting",
+            "ValidateObjectReferenceValue", "ShaderGUIUtility", "ValidateMaterial"
         };
 
         private static bool IsUnitys(Type type) =>

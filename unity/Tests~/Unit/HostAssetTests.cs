@@ -89,6 +89,21 @@ namespace Holdfast.Tests
             }
         }
 
+        [Test]
+        public void What_follows_from_a_materials_properties_is_set_too()
+        {
+            using TestClient client = Greeted();
+            Done(client, "edit-asset", new { Action = "CreateMaterial", Path = "Assets/Wall.mat" });
+            JToken Of(string name) => Value(client, "inspect", new { Object = "Assets/Wall.mat" })["Components"]![0]!["properties"]!.Single(p => (string)p["name"]! == name)["value"]!;
+            Assert.That((double)Of("exact"), Is.EqualTo(4));
+            Done(client, "edit-component", new { Action = "Set", Object = "Assets/Wall.mat", Properties = new JObject { ["_Mode"] = 2 } });
+            Assert.That((double)Of("speed"), Is.EqualTo("_Mode 2".Length), "the shader's own check ran");
+            Value(client, "undo", new { Action = "Undo" });
+            Assert.That((double)Of("speed"), Is.EqualTo(1.5), "it is part of the step");
+            Done(client, "edit-component", new { Action = "Set", Object = "Assets/Wall.mat", Properties = new JObject { ["_Mode"] = 13 } });
+            Assert.That(Title(client), Is.EqualTo("_Mode 13"), "an exception in the shader's own check undoes nothing");
+        }
+
         private string Title(TestClient client) => (string)Value(client, "inspect", new { Object = "Assets/Wall.mat" })["Components"]![0]!["properties"]!
             .Single(p => (string)p["name"]! == "title")["value"]!;
 
@@ -110,11 +125,11 @@ namespace Holdfast.Tests
             Done(client, "prefabs", new { Action = "Apply", Object = "World" }, false, "no instance of a prefab");
             Done(client, "prefabs", new { Action = "Open", Path = Hero });
             Done(client, "edit-game-object", new { Action = "Create", Name = "Hat" });
-            Assert.That((string)Value(client, "inspect", new { Object = "Player/Hat" })["Name"]!, Is.EqualTo("Hat"), "it is below the prefab's root");
+            Assert.That((string)Value(client, "inspect", new { Object = "Hero/Hat" })["Name"]!, Is.EqualTo("Hat"), "it is below the prefab's root");
             Done(client, "prefabs", new { Action = "Close" }, false, "has unsaved changes");
-            Assert.That(Refused(client, "delete-game-object", new { Object = "Player" }), Does.Contain("root of a prefab"));
-            Assert.That(Refused(client, "edit-game-object", new { Action = "Duplicate", Object = "Player" }), Does.Contain("root of a prefab"));
-            Assert.That(Refused(client, "edit-game-object", new { Action = "Create", Name = "Free", Parent = "/" }), Does.Contain("below its root, Player"));
+            Assert.That(Refused(client, "delete-game-object", new { Object = "Hero" }), Does.Contain("root of a prefab"));
+            Assert.That(Refused(client, "edit-game-object", new { Action = "Duplicate", Object = "Hero" }), Does.Contain("root of a prefab"));
+            Assert.That(Refused(client, "edit-game-object", new { Action = "Create", Name = "Free", Parent = "/" }), Does.Contain("below its root, Hero"));
             Done(client, "prefabs", new { Action = "Save" });
             Done(client, "prefabs", new { Action = "Close" });
             Done(client, "prefabs", new { Action = "Save" }, false, "No prefab is open");

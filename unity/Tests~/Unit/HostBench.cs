@@ -28,6 +28,7 @@ namespace Holdfast.Tests
         {
             host.Dispose();
             if (Directory.Exists(project)) Directory.Delete(project, true);
+            Assert.That(host.Dialogs, Is.Empty, "a tool was the reason for a dialog");
         }
 
         private protected void Restart(params string[] flags)

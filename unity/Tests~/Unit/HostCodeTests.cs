@@ -14,6 +14,10 @@ namespace Holdfast.Tests
         [TestCase("var made = new GameObject(\"Made\"); Undo.RegisterCreatedObjectUndo(made, \"x\");", "null")]
         [TestCase("using System.Text;\n\nawait Task.Yield();\nreturn new StringBuilder(\"b\").ToString();", "\"b\"")]
         [TestCase("return typeof(Holdfast.HostTools.LevelData).Name;", "\"LevelData\"")]
+        [TestCase("return typeof(System.Net.Http.HttpClient).Name + typeof(System.IO.Compression.ZipArchive).Name;", "\"HttpClientZipArchive\"")]
+        [TestCase("return Random.Range(3, 4);", "3")]
+        [TestCase("using Object = UnityEngine.Object;\nusing Random = System.Random;\nreturn new Random(1).Next(1) + typeof(Object).Name;", "\"0Object\"")]
+        [TestCase("return typeof(ThreadPriority).FullName;", "\"UnityEngine.ThreadPriority\"")]
         public void Code_returns_a_value(string code, string result)
         {
             using TestClient client = Allowed();
@@ -96,6 +100,19 @@ namespace Holdfast.Tests
             Value(client, "contents", new { folder = project });
             Done(client, "execute-csharp", new { Code = "return 1;" }, false, "not where Unity installs it");
             Assert.That(Refused(client, "execute-csharp", new { Code = " " }), Does.Contain("Code is empty"));
+        }
+
+        [Test]
+        public void The_compiler_is_started_as_unity_starts_it()
+        {
+            using TestClient client = Allowed();
+            foreach (string folder in new[] { "NetCoreRuntime", "DotNetSdkRoslyn" }) Directory.CreateDirectory(Path.Combine(project, folder));
+            string dotnet = Path.Combine(project, "NetCoreRuntime", "dotnet");
+            File.WriteAllText(dotnet, "#!/bin/sh\necho $DOTNET_ROOT $DOTNET_MULTILEVEL_LOOKUP $DOTNET_SYSTEM_GLOBALIZATION_INVARIANT\nexit 1\n");
+            using (var chmod = System.Diagnostics.Process.Start("/bin/chmod", "755 \"" + dotnet + "\"")!) chmod.WaitForExit();
+            File.WriteAllText(Path.Combine(project, "DotNetSdkRoslyn", "csc.dll"), "");
+            Value(client, "contents", new { folder = project });
+            Done(client, "execute-csharp", new { Code = "return 1;" }, false, $"It says: {project}/NetCoreRuntime 0 1");
         }
 
         private TestClient Allowed()

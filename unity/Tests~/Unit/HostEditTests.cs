@@ -1,4 +1,5 @@
 #nullable enable
+using System.IO;
 using System.Linq;
 using Newtonsoft.Json.Linq;
 using NUnit.Framework;
@@ -93,7 +94,7 @@ namespace Holdfast.Tests
             Assert.That(Json.Write(Of("items")), Is.EqualTo("[4,5]"));
             Assert.That((string)Of("wave")["title"]!, Is.EqualTo("second"));
             Assert.That((string)Of("target")!, Does.StartWith("World (GameObject"));
-            Done(client, "edit-component", new { Action = "Add", Object = "World/Player", Component = "Rigidbody" }, false, "Unity does not add");
+            Done(client, "edit-component", new { Action = "Add", Object = "World/Player", Component = "Rigidbody" }, false, "has a Rigidbody already, and may have only one");
             Done(client, "remove-component", new { Object = "World/Player", Component = "Rigidbody" });
             Assert.That(Refused(client, "remove-component", new { Object = "World/Player", Component = "Rigidbody" }), Does.Contain("it has Transform, BoxCollider"));
             Assert.That(Refused(client, "remove-component", new { Object = "World/Player", Component = "Transform" }), Does.Contain("Every GameObject has a Transform"));
@@ -109,10 +110,13 @@ namespace Holdfast.Tests
         [TestCase("size", "5", "takes an object or a list with x, y, z")]
         [TestCase("items", "5", "items takes a list")]
         [TestCase("target", "\"World/Nobody\"", "No open scene has an object World/Nobody (Properties)")]
-        [TestCase("target", "\"Assets/SampleScene.unity\"", "takes a GameObject, which is not there")]
+        [TestCase("target", "\"Assets/SampleScene.unity\"", "takes a GameObject, which the object neither is nor has")]
+        [TestCase("m_Picture", "\"World\"", "takes a NativePicture, which the object neither is nor has")]
         [TestCase("hash", "\"1\"", "a kind of value that cannot be set")]
         [TestCase("m_Script", "null", "cannot be changed")]
-        [TestCase("nothingLikeIt", "1", "BoxCollider has no property nothingLikeIt")]
+        [TestCase("nothingLikeIt", "1", "BoxCollider has no property nothingLikeIt; inspect shows the names")]
+        [TestCase("speeed", "1", "BoxCollider has no property speeed, but speed; inspect")]
+        [TestCase("size.w", "1", "BoxCollider has no property size.w, but ")]
         public void A_value_that_a_property_does_not_take_is_refused(string property, string value, string says)
         {
             System.IO.File.WriteAllText(System.IO.Path.Combine(project, "Assets", "SampleScene.unity"), "");
@@ -124,6 +128,104 @@ namespace Holdfast.Tests
             }), Does.Contain(says));
             JToken collider = Value(client, "inspect", new { Object = "World/Player", Components = new[] { "BoxCollider" } })["Components"]![0]!;
             Assert.That((bool)collider["properties"]!.Single(p => (string)p["name"]! == "last")["value"]!, "nothing was changed");
+        }
+
+        [Test]
+        public void A_step_has_its_name_and_all_that_belongs_to_it_and_nothing_else()
+        {
+            using TestClient client = Greeted();
+            Value(client, "allow", new { setting = "AllowCodeExecution" });
+            Value(client, "edit-as-user", new { text = "World" });
+            Done(client, "edit-game-object", new { Action = "Change", Object = "World/Player", Layer = "UI", Position = new[] { 1, 2, 3 } });
+            string Layer() => (string)Value(client, "inspect", new { Object = "World/Player" })["Layer"]!;
+            JToken undone = Value(client, "undo", new { Action = "Undo" });
+            Assert.That(((string)undone["Steps"]![0]!, Layer()), Is.EqualTo(("AI: Change Player", "Default")));
+            Assert.That((string)Value(client, "inspect", new { Object = "World" })["Layer"]!, Is.EqualTo("UI"), "what the user did is another step");
+            Value(client, "undo", new { Action = "Redo" });
+            Assert.That(Layer(), Is.EqualTo("UI"));
+            Value(client, "execute-csharp", new { Code = "var one = GameObject.CreatePrimitive(PrimitiveType.Cube);\nUndo.RegisterCreatedObjectUndo(one, \"x\");\nUndo.RecordObject(one, \"x\");\none.name = \"Box\";" });
+            Assert.That((string)Value(client, "undo", new { Action = "Undo" })["Steps"]![0]!, Is.EqualTo("AI: code"));
+            Assert.That(Refused(client, "inspect", new { Object = "Box" }), Does.Contain("No open scene"));
+        }
+
+        [Test]
+        public void An_event_without_a_step_is_no_step()
+        {
+            Restart("--flag", "undoTellsAlways");
+            using TestClient client = Greeted();
+            Done(client, "edit-game-object", new { Action = "Change", Object = "World", Layer = "UI" });
+            JToken undone = Value(client, "undo", new { Action = "Undo", Steps = 5 });
+            Assert.That(undone["Steps"]!.Select(s => (string)s!), Is.EqualTo(new[] { "AI: Change World" }));
+            Assert.That((string)undone["Message"]!, Does.EndWith("there are no more steps"));
+        }
+
+        [Test]
+        public void The_place_among_siblings_is_set_and_undone()
+        {
+            using TestClient client = Greeted();
+            Done(client, "edit-game-object", new { Action = "Create", Name = "Second", Parent = "World" });
+            Done(client, "edit-game-object", new { Action = "Change", Object = "World/Second", SiblingIndex = 0 });
+            string Children() => string.Join(" ", Value(client, "inspect", new { Object = "World" })["Children"]!.Select(c => (string)c!));
+            Assert.That(Children(), Is.EqualTo("Second Player"));
+            Value(client, "undo", new { Action = "Undo" });
+            Assert.That(Children(), Is.EqualTo("Player Second"));
+            Value(client, "undo", new { Action = "Redo" });
+            Assert.That(Children(), Is.EqualTo("Second Player"));
+            Done(client, "edit-game-object", new { Action = "Change", Object = "World", SiblingIndex = 0 });
+        }
+
+        [Test]
+        public void A_new_object_is_as_its_parent_wants_it()
+        {
+            using TestClient client = Greeted();
+            Value(client, "allow", new { setting = "AllowCodeExecution" });
+            Value(client, "execute-csharp", new { Code = "var canvas = new GameObject(\"Canvas\", typeof(RectTransform));\ncanvas.layer = LayerMask.NameToLayer(\"UI\");\ncanvas.transform.localScale = new Vector3(2, 2, 2);" });
+            Done(client, "edit-game-object", new { Action = "Create", Name = "Button", Parent = "Canvas" });
+            JToken made = Value(client, "inspect", new { Object = "Canvas/Button" });
+            Assert.That((string)made["Components"]![0]!["type"]!, Is.EqualTo("RectTransform"));
+            Assert.That((string)made["Layer"]!, Is.EqualTo("UI"));
+            Done(client, "edit-game-object", new { Action = "Create", Name = "Cube", Shape = "Cube", Parent = "Canvas", Layer = "Default" });
+            JToken cube = Value(client, "inspect", new { Object = "Canvas/Cube" });
+            Assert.That(((string)cube["Components"]![0]!["type"]!, (string)cube["Layer"]!), Is.EqualTo(("Transform", "Default")));
+        }
+
+        [Test]
+        public void What_is_changed_while_the_game_runs_is_said_to_be_lost()
+        {
+            Restart("--flag", "noDomainReload");
+            File.WriteAllText(Path.Combine(project, "Assets", "Wall.mat"), "Standard");
+            using TestClient client = Greeted();
+            host.Order("play on");
+            host.Await("done");
+            Done(client, "edit-game-object", new { Action = "Create", Name = "A" }, true, "Created A. The game runs: what changed in the scene is lost when it stops");
+            Done(client, "edit-component", new { Action = "Add", Object = "A", Component = "Rigidbody" }, true, "is lost when it stops");
+            JToken value = Value(client, "edit-component", new { Action = "Set", Object = "Assets/Wall.mat", Properties = new JObject { ["_Mode"] = 1 } });
+            Assert.That((string)value["Message"]!, Does.Not.Contain("lost"), "a file stays");
+            Assert.That(Refused(client, "inspect", new { Object = "GlobalObjectId_V1-2-00000000000000000000000000000000-999-0" }),
+                Does.EndWith("While the game runs, objects of a prefab's instance have other GlobalObjectIds: name it by its path"));
+        }
+
+        [TestCase("Speed", "2.5", "speed")]
+        [TestCase("picture", "\"Assets/Stone.png\"", "m_Picture")]
+        [TestCase("Size.y", "2.5", "size")]
+        public void A_property_is_found_by_the_name_that_scripts_use(string name, string value, string property)
+        {
+            File.WriteAllText(Path.Combine(project, "Assets", "Stone.png"), "");
+            using TestClient client = Greeted();
+            Done(client, "edit-component", new { Action = "Set", Object = "World/Player", Component = "BoxCollider", Properties = new JObject { [name] = JToken.Parse(value) } });
+            JToken collider = Value(client, "inspect", new { Object = "World/Player", Components = new[] { "BoxCollider" }, IncludeHidden = true })["Components"]![0]!;
+            Assert.That(Json.Write(collider["properties"]!.Single(p => (string)p["name"]! == property)["value"]!), Does.Contain("2.5").Or.Contain("Stone"));
+        }
+
+        [TestCase("World/Player", "Rigidbody2D", "Player has a Rigidbody; physics of 2D and of 3D")]
+        [TestCase("World/Player", "Rigidbody", "Player has a Rigidbody already, and may have only one")]
+        [TestCase("World/Player", "OnlyOne", "Player has a OnlyOne already, and may have only one")]
+        public void A_component_that_unity_would_ask_about_is_refused(string one, string type, string says)
+        {
+            using TestClient client = Greeted();
+            foreach (string first in new[] { "Rigidbody", "OnlyOne" }) Done(client, "edit-component", new { Action = "Add", Object = one, Component = first });
+            Done(client, "edit-component", new { Action = "Add", Object = one, Component = type }, false, says);
+            Done(client, "edit-component", new { Action = "Add", Object = one, Component = "BoxCollider" });
         }
 
         [Test]

@@ -19,6 +19,7 @@ namespace Holdfast.Tests
     {
         private readonly Process process;
         private readonly BlockingCollection<string> events = new();
+        private readonly ConcurrentQueue<string> dialogs = new();
 
         public HostProcess(string project, params string[] flags)
         {
@@ -35,10 +36,17 @@ namespace Holdfast.Tests
             process = Process.Start(start)!;
             new Thread(() =>
             {
-                while (process.StandardOutput.ReadLine() is { } line) events.Add(line);
+                while (process.StandardOutput.ReadLine() is { } line)
+                {
+                    if (line.StartsWith("{\"event\":\"dialog\"", StringComparison.Ordinal)) dialogs.Enqueue(line);
+                    events.Add(line);
+                }
                 events.CompleteAdding();
             }) { IsBackground = true }.Start();
         }
+
+        /// <summary>The dialogs that Unity would have opened, which would have stopped the editor.</summary>
+        public IReadOnlyCollection<string> Dialogs => dialogs;
 
         public string Project { get; }
 

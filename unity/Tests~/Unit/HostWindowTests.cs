@@ -97,6 +97,16 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void A_folded_section_stays_folded_over_a_reload()
+        {
+            Assert.That(Do("look"), Does.Contain("switch-AllowCodeExecution"));
+            Assert.That(Do("fold What AI editors may do"), Does.Not.Contain("switch-AllowCodeExecution"));
+            host.Order("reload 0");
+            host.Await("done");
+            Assert.That(Do("look"), Does.Contain("What AI editors may do").And.Not.Contain("switch-AllowCodeExecution"));
+        }
+
+        [Test]
         public void A_port_is_refused_while_another_program_has_it_and_taken_over_once_it_is_free()
         {
             var other = new TcpListener(IPAddress.Loopback, 0);

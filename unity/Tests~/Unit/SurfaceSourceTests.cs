@@ -12,6 +12,20 @@ namespace Holdfast.Tests
     {
         private const string PublicType = @"^    public [\w ]*\b(?:class|struct|interface|enum|record|delegate)\b";
 
+        // From 6000.6 on, Unity's analyzer warns of these in each compilation (UAC0005, UAC0006, UAC0007, UAC0020).
+        [TestCase("Core")]
+        [TestCase("Editor")]
+        [TestCase("TestRunner")]
+        public void What_does_not_go_with_unitys_code_reload_is_used_in_older_versions_only(string folder)
+        {
+            string package = Path.Combine(Environment.GetEnvironmentVariable("HOLDFAST_REPOSITORY")!, "unity", folder);
+            foreach (string file in Directory.GetFiles(package, "*.cs", SearchOption.AllDirectories))
+            {
+                string code = Regex.Replace(File.ReadAllText(file), @"(?ms)^#if (UNITY_6000_\d)_OR_NEWER$(.*?)^#else$.*?^#endif$", "$2");
+                Assert.That(Regex.Match(code, @"\bAppDomain\.|\bAssembly\.Load\w*\(|\b\w+\.Location\b(?!\.)").Value, Is.Empty, file);
+            }
+        }
+
         [TestCase("Editor", false)]
         [TestCase("TestRunner", false)]
         [TestCase("Core", true)]

@@ -104,10 +104,17 @@ def check_manifest(root, manifest):
     for name in ("CHANGELOG.md", "LICENSE.md", "README.md", "Third Party Notices.md"):
         if not os.path.exists(os.path.join(root, name)):
             problems.append(f"{name} is missing")
+    # Unity takes in every other text at the top as an asset of each project.
+    for name in sorted(os.listdir(root)):
+        if name.endswith(".md") and name not in ("CHANGELOG.md", "LICENSE.md", "README.md", "Third Party Notices.md"):
+            problems.append(f"{name}: pages belong into Documentation~")
     with open(os.path.join(root, "CHANGELOG.md"), encoding="utf-8") as text:
         entry = rf"^## \[{re.escape(manifest.get('version', ''))}\] - \d{{4}}-\d\d-\d\d$"
-        if not re.search(entry, text.read(), re.MULTILINE):
-            problems.append("CHANGELOG.md: there is no dated entry for the version of package.json")
+        entries = text.read()
+        if not re.search(entry, entries, re.MULTILINE) and not re.search(r"^## \[Unreleased\]$", entries, re.MULTILINE):
+            problems.append("CHANGELOG.md: there is neither a dated entry for the version of package.json nor one that is [Unreleased]")
+        if "Not released yet" in entries:
+            problems.append("CHANGELOG.md: an entry has a date and says that it is not released")
     return problems
 
 
@@ -125,6 +132,14 @@ def check_asmdefs(root):
             problems.append(f"{path}: is not for the editor alone")
         if asmdef.get("precompiledReferences") and not asmdef.get("overrideReferences"):
             problems.append(f"{path}: precompiledReferences count only with overrideReferences")
+        # Tools in Assets/Editor have no asmdef, and need the core. Every other assembly that they refer to makes them compile more often.
+        if not path.startswith("Samples~/") and asmdef.get("autoReferenced") != (name == "Holdfast.Core"):
+            problems.append(f"{path}: autoReferenced must be {'true' if name == 'Holdfast.Core' else 'false'}")
+        # A project without the test framework has no NUnit.
+        if "nunit.framework.dll" in asmdef.get("precompiledReferences", []):
+            defines = [d["define"] for d in asmdef.get("versionDefines", []) if d["name"] == "com.unity.test-framework"]
+            if not set(defines) & set(asmdef.get("defineConstraints", [])):
+                problems.append(f"{path}: is compiled in projects without com.unity.test-framework")
         names.add(name)
         references += [(path, other) for other in asmdef.get("references", [])]
     for path, other in references:

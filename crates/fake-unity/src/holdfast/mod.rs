@@ -1,4 +1,4 @@
-//! Simulates holdfast's own package. Written from `unity/PROTOCOL.md` alone. Where that page says nothing, it behaves like the
+//! Simulates holdfast's own package. Written from `unity/Documentation~/protocol.md` alone. Where that page says nothing, it behaves like the
 //! real package.
 
 mod calls;

@@ -1,4 +1,4 @@
-//! Frames and envelopes as `unity/PROTOCOL.md` describes them. Written from that page alone, so that the gateway's codec is
+//! Frames and envelopes as `unity/Documentation~/protocol.md` describes them. Written from that page alone, so that the gateway's codec is
 //! tested against code that does not have the same mistakes.
 
 use bytes::{Buf, Bytes, BytesMut};

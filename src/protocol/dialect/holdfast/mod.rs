@@ -1,4 +1,4 @@
-//! Our own package, `dev.holdfast.unity`, protocol 2: JSON-RPC in Content-Length frames over TCP. Source: `unity/PROTOCOL.md`.
+//! Our own package, `dev.holdfast.unity`, protocol 2: JSON-RPC in Content-Length frames over TCP. Source: `unity/Documentation~/protocol.md`.
 //!
 //! Before anything else, both sides prove that they know the token in the editor's instance file. The editor keeps a journal of
 //! calls across domain reloads and reports the outcome of each. It answers status questions while its main thread is busy,

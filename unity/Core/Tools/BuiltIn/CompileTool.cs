@@ -79,7 +79,8 @@ namespace Holdfast
     /// </summary>
     [McpTool(
         Description = "Takes in changed files, compiles the scripts, and answers with the compiler's errors and warnings. " +
-            "The editor reloads its scripts after a success; the answer comes when that is done",
+            "The editor reloads its scripts after a success; the answer comes when that is done. " +
+            "For scripts that use an API which Unity has renamed, Unity asks the user first",
         Title = "Compile", Destructive = false, Idempotent = true)]
     internal sealed class CompileTool : AbstractUnityTool<CompileSchema, CompileResponse>, IResumableTool
     {

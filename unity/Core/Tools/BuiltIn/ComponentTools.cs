@@ -1,4 +1,5 @@
 #nullable enable
+using System;
 using System.Collections.Generic;
 using System.ComponentModel;
 using System.Linq;
@@ -78,17 +79,19 @@ namespace Holdfast
         {
             if (parameters.Properties.Count == 0) throw new ToolParameterException("Properties is empty");
             FoundObject one = ObjectFinder.Find(context, parameters.Object, "Object");
-            if (one.AssetPath.StartsWith("Packages/", System.StringComparison.Ordinal))
+            if (one.AssetPath.StartsWith("Packages/", StringComparison.Ordinal))
             {
                 throw new ToolParameterException("Assets of packages are not changed; copy it below Assets/ first (Object)");
             }
             ISceneComponent target = one.View;
             if (one.Node != null) target = Components.Of(ObjectFinder.GameObject(context, parameters.Object, "Object"), parameters.Component, parameters.Index);
             else if (parameters.Component.Length > 0) throw new ToolParameterException($"{parameters.Object} is no GameObject, so it has no components (Component)");
-            return UndoStep.Run(context, "Set " + one.Name, () =>
+            bool isAsset = one.AssetPath.Length > 0;
+            Func<IToolContext, string, Func<(FoundObject?, string)>, ObjectResponse> step = isAsset ? UndoStep.OfAsset : UndoStep.Run;
+            return step(context, "Set " + one.Name, () =>
             {
                 Set(context.Get<IObjectEditor>(), target, parameters.Properties, context);
-                if (one.AssetPath.Length > 0) context.Get<IAssets>().Save(one);
+                if (isAsset) context.Get<IAssets>().Save(one);
                 return (one, $"Set {string.Join(", ", parameters.Properties.Properties().Select(p => p.Name))} of {one.Name}");
             });
         }

@@ -98,10 +98,16 @@ namespace Holdfast
             File.WriteAllText(source, CodeSource.Of(code), Json.Utf8);
             File.WriteAllText(arguments, CodeSource.Arguments(source, assembly, compiler.References), Json.Utf8);
             using IProgramRun run = runner.Programs.Start(
-                () => new ProgramCall(compiler.Dotnet, $"exec \"{compiler.Csc}\" -noconfig \"@{arguments}\"", folder));
+                () => new ProgramCall(compiler.Dotnet, $"exec \"{compiler.Csc}\" -noconfig \"@{arguments}\"", folder) { Environment = Environment(compiler.Dotnet) });
             while (run.Result == null) await context.MainThread.Frames(1, context.Cancellation);
             return run.Result;
         }
+
+        // As Unity starts the compiler: with its own .NET and no other, and without the library ICU, which many servers do not have.
+        private static Dictionary<string, string> Environment(string dotnet) => new()
+        {
+            ["DOTNET_ROOT"] = Path.GetDirectoryName(dotnet) ?? "", ["DOTNET_MULTILEVEL_LOOKUP"] = "0", ["DOTNET_SYSTEM_GLOBALIZATION_INVARIANT"] = "1"
+        };
 
         private static ExecuteCSharpResponse Wrong(ProgramResult built)
         {
@@ -120,6 +126,8 @@ namespace Holdfast
         {
             var logs = new List<CodeLog>();
             IUndo undo = context.Get<IUndo>();
+            // Whether code changes the open prefab, and whether it may, only the code knows.
+            OpenPrefab.WhyNotChanged(context);
             int step = undo.Begin("AI: code");
             using IDisposable listening = runner.Listen((type, message) =>
             {

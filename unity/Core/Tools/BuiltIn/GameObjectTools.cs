@@ -126,6 +126,10 @@ namespace Holdfast
             if (OpenPrefab.Root(context) is { } root)
             {
                 if (parameters.Parent == "/") throw new ToolParameterException($"Everything in a prefab lies below its root, {root.Name} (Parent)");
+                if (one?.Node!.Id == root.Id && parameters.Name != null && parameters.Name != root.Name)
+                {
+                    throw new ToolParameterException("The root of a prefab has the name of its file. Close the prefab, then rename the file with edit-asset, Move (Name)");
+                }
                 if (one?.Node!.Id == root.Id && (moves || parameters.Action == GameObjectAction.Duplicate))
                 {
                     throw new ToolParameterException("The root of a prefab can be neither moved nor duplicated (Object)");
@@ -139,16 +143,15 @@ namespace Holdfast
             {
                 FoundObject made = parameters.Action switch
                 {
-                    GameObjectAction.Create => editor.Create(parameters.Name!, parameters.Shape == Shape.None ? "" : parameters.Shape.ToString()),
+                    GameObjectAction.Create => editor.Create(parameters.Name!, parameters.Shape == Shape.None ? "" : parameters.Shape.ToString(), parent),
                     GameObjectAction.Duplicate => editor.Duplicate(one!),
                     _ => one!
                 };
-                if (moves && !editor.Reparent(made, parent))
+                if (moves && !creates && !editor.Reparent(made, parent))
                 {
                     throw new ChangeRefusedException($"Unity does not move {made.Name} there. A part of a prefab's instance is moved in the prefab itself: open it with prefabs");
                 }
-                // A new object begins at its parent's place, as it does in Unity's menu.
-                editor.Change(made, creates ? change with { Position = change.Position ?? new double[3] } : change);
+                editor.Change(made, change);
                 // Its name and its place have changed.
                 made = context.Get<IObjects>().Of(made.Node!);
                 return (made, $"{parameters.Action}d {made.Node!.Path}".Replace("Duplicated", "Duplicated as"));
@@ -180,14 +183,6 @@ namespace Holdfast
             given == null || (given.Length == 3 && given.All(v => !float.IsNaN((float)v) && !float.IsInfinity((float)v)))
                 ? given
                 : throw new ToolParameterException($"{parameter} must be three numbers, such as [0, 1.5, 0]");
-    }
-
-    /// <summary>The prefab that is open for editing.</summary>
-    internal static class OpenPrefab
-    {
-        /// <summary>Its root; null if none is open.</summary>
-        public static ISceneNode? Root(IToolContext context) =>
-            context.Get<IScenes>().Open().Where(s => s.Kind == SceneKind.Prefab).SelectMany(s => s.Roots).FirstOrDefault();
     }
 
     /// <summary>Parameters of <see cref="DeleteGameObjectTool"/>.</summary>

@@ -180,8 +180,8 @@ namespace Holdfast
         private static readonly HashSet<string> Blocked = new(StringComparer.OrdinalIgnoreCase)
         {
             "File/Exit", "File/Quit", "Unity/Quit Unity", "Unity/Quit", "File/New Project", "File/Open Project", "File/Open Recent Project",
-            "File/New Scene", "File/Open Scene", "File/Save As", "File/Build And Run", "File/Build", "Assets/Import New Asset",
-            "Assets/Import Package/Custom Package", "Assets/Export Package", "Assets/Delete", "Assets/Reimport All",
+            "File/New Scene", "File/Open Scene", "File/Save As", "File/Save As Scene Template", "File/Build And Run", "File/Build", "Assets/Import New Asset",
+            "Assets/Import Package/Custom Package", "Assets/Export Package", "Assets/Open", "Assets/Delete", "Assets/Reimport All",
             "Help/Reset Packages to defaults"
         };
 
@@ -211,7 +211,10 @@ namespace Holdfast
                 return Fail(response, "This item is never executed for a client",
                     "It ends or blocks the editor, so no answer could come, or it is the user's own switch");
             }
+            if (Asks(path, context) is { } question) return Fail(response, question.Why, question.Details);
             response.MenuItemFound = menu.Exists(path);
+            // The item may change the open prefab.
+            OpenPrefab.WhyNotChanged(context);
             if (menu.Execute(path))
             {
                 response.MenuItemFound = true;
@@ -229,6 +232,19 @@ namespace Holdfast
             }
             return Fail(response, response.MenuItemFound ? "The editor did not execute the item" : "There is no such item",
                 "get-menu-items lists them");
+        }
+
+        // Unity asks for a file, or says what is wrong, in a dialog.
+        private static (string Why, string Details)? Asks(string path, IToolContext context)
+        {
+            if (!string.Equals(Plain(path), "File/Save", StringComparison.OrdinalIgnoreCase)) return null;
+            if (context.Get<IPrefabs>().OpenPath.Length > 0) return ("Unity may ask about the open prefab", "use prefabs with Save");
+            if (context.Get<IEditorState>().Read().IsPlaying) return ("Unity saves no scene while the game runs", "leave play mode first");
+            IReadOnlyList<SceneFile> open = context.Get<ISceneFiles>().Open();
+            if (open.Any(s => s.Path.Length == 0)) return ("Unity would ask for the file of a scene that was never saved", "use scene with Save and a Path");
+            return open.FirstOrDefault(s => s.IsDirty && AssetPaths.IsReadOnly(context.Get<IBridgeInfo>().Editor, s.Path)) is { } locked
+                ? ($"Unity would ask about {locked.Path}, which is read-only", "check it out or make it writable first")
+                : null;
         }
 
         private static string Plain(string path) => string.Join("/", path.Trim().TrimEnd('.', '\u2026').Split('/')

@@ -36,7 +36,7 @@ namespace Holdfast
         /// <summary>What to do.</summary>
         [McpRequired]
         [Description("Create (from Object, to Path), Instantiate (Path, below Parent), Open (Path: its objects then take the place of the scenes), " +
-            "Save, Close, Apply (changes of the instance Object to its prefab), Revert (drop them)")]
+            "Save, Close (Discard drops unsaved changes), Apply (changes of the instance Object to its prefab), Revert (drop them)")]
         public PrefabAction Action { get; set; }
 
         /// <summary>The prefab's file.</summary>
@@ -50,6 +50,10 @@ namespace Holdfast
         /// <summary>The object below which an instance is put.</summary>
         [Description("Instantiate: the object below which it shall be")]
         public string Parent { get; set; } = "";
+
+        /// <summary>Whether unsaved changes are dropped.</summary>
+        [Description("Close: drop unsaved changes")]
+        public bool Discard { get; set; }
 
         /// <inheritdoc/>
         [Description("Seconds after which the tool is cancelled; 0: never")]
@@ -72,13 +76,14 @@ namespace Holdfast
         protected override Task<ObjectResponse> ExecuteAsync(PrefabsSchema parameters, IToolContext context)
         {
             IPrefabs prefabs = context.Get<IPrefabs>();
+            if (parameters.Discard && parameters.Action != PrefabAction.Close) throw new ToolParameterException("Discard is for Close only");
             return Task.FromResult(parameters.Action switch
             {
                 PrefabAction.Create => Create(prefabs, parameters, context),
                 PrefabAction.Instantiate => Instantiate(prefabs, parameters, context),
                 PrefabAction.Open => Open(prefabs, parameters, context),
                 PrefabAction.Save => Save(prefabs, context),
-                PrefabAction.Close => Close(prefabs, context),
+                PrefabAction.Close => Close(prefabs, parameters.Discard, context),
                 _ => Merge(prefabs, parameters, context)
             });
         }
@@ -98,6 +103,7 @@ namespace Holdfast
         private static ObjectResponse Instantiate(IPrefabs prefabs, PrefabsSchema parameters, IToolContext context)
         {
             FoundObject prefab = Prefab(parameters.Path, context);
+            if (prefabs.OpenPath.Length > 0 && prefabs.WouldContainItself(prefab)) return No($"{prefabs.OpenPath} is open, and would contain itself");
             FoundObject? parent = parameters.Parent.Length > 0 ? ObjectFinder.GameObject(context, parameters.Parent, "Parent") : null;
             return UndoStep.Run(context, "Instantiate " + prefab.Name, () =>
             {
@@ -114,9 +120,20 @@ namespace Holdfast
             if (prefabs.OpenPath == parameters.Path) return new ObjectResponse { Success = true, Message = "It is open already" };
             if (context.Get<IScenes>().HasDirtyPrefab) return No(SceneTool.UnsavedPrefab);
             if (context.Get<IEditorState>().Read().IsPlaying) return No("The editor is in play mode; leave it first");
-            return prefabs.Open(parameters.Path)
-                ? new ObjectResponse { Success = true, Message = $"Opened {parameters.Path}; tools that name objects by path see this prefab now, until Close" }
-                : No($"Unity could not open {parameters.Path}; get-logs may tell why");
+            try
+            {
+                if (!prefabs.Open(parameters.Path)) return No($"Unity could not open {parameters.Path}; get-logs may tell why");
+            }
+            catch (Exception e) when (UndoStep.IsRefusal(e))
+            {
+                return No(UndoStep.Sentence(e));
+            }
+            prefabs.StopAutoSave();
+            return new ObjectResponse
+            {
+                Success = true,
+                Message = $"Opened {parameters.Path}; tools that name objects by path see this prefab now, until Close. Only Save saves it: Auto Save is off meanwhile"
+            };
         }
 
         private static ObjectResponse Save(IPrefabs prefabs, IToolContext context)
@@ -125,16 +142,19 @@ namespace Holdfast
             if (path.Length == 0) return No("No prefab is open");
             // Unity would ask the user what to do with such a file.
             if (AssetPaths.IsReadOnly(context.Get<IBridgeInfo>().Editor, path)) return No($"{path} is read-only; check it out or make it writable first");
+            if (prefabs.HasLostParent) return No($"{path} is a variant of a prefab that is gone, so Unity cannot save it; bring that prefab back, or use Close with Discard");
             return prefabs.Save() ? new ObjectResponse { Success = true, Message = "Saved " + path } : No($"Unity could not save {path}; get-logs may tell why");
         }
 
-        private static ObjectResponse Close(IPrefabs prefabs, IToolContext context)
+        private static ObjectResponse Close(IPrefabs prefabs, bool discard, IToolContext context)
         {
             string path = prefabs.OpenPath;
             if (path.Length == 0) return new ObjectResponse { Success = true, Message = "No prefab is open" };
-            if (context.Get<IScenes>().HasDirtyPrefab) return No($"{path} has unsaved changes; save it first");
+            bool dirty = context.Get<IScenes>().HasDirtyPrefab;
+            if (dirty && !discard) return No($"{path} has unsaved changes. Save them, or drop them with Close and Discard");
             prefabs.Close();
-            return prefabs.OpenPath.Length == 0 ? new ObjectResponse { Success = true, Message = "Closed " + path } : No("Unity did not close " + path);
+            if (prefabs.OpenPath.Length > 0) return No("Unity did not close " + path);
+            return new ObjectResponse { Success = true, Message = $"Closed {path}" + (dirty ? ". Its unsaved changes are gone" : "") };
         }
 
         private static ObjectResponse Merge(IPrefabs prefabs, PrefabsSchema parameters, IToolContext context)

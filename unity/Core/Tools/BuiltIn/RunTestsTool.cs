@@ -61,7 +61,7 @@ namespace Holdfast
 
         /// <inheritdoc/>
         [Description("Seconds after which the run is cancelled; 0: never")]
-        public override int TimeoutSeconds { get; set; } = 30;
+        public override int TimeoutSeconds { get; set; } = 600;
     }
 
     /// <summary>A test that failed.</summary>

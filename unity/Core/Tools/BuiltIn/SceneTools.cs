@@ -115,7 +115,7 @@ namespace Holdfast
         Title = "Scene", Destructive = false, Idempotent = true)]
     internal sealed class SceneTool : AbstractUnityTool<SceneSchema, SceneResponse>
     {
-        public const string UnsavedPrefab = "A prefab with unsaved changes is open; save it or close it first, since Unity would ask";
+        public const string UnsavedPrefab = "A prefab with unsaved changes is open, and Unity would ask about it; call prefabs with Save, or with Close and Discard";
 
         private const string Ending = ".unity";
 

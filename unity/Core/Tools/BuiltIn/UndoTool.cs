@@ -55,6 +55,7 @@ namespace Holdfast
         protected override Task<UndoResponse> ExecuteAsync(UndoSchema parameters, IToolContext context)
         {
             if (parameters.Steps < 1 || parameters.Steps > Limits.UndoSteps) throw new ToolParameterException($"Steps must be 1 to {Limits.UndoSteps}");
+            if (OpenPrefab.WhyNotChanged(context) is { } reason) return Task.FromResult(new UndoResponse { Message = reason });
             IUndo undo = context.Get<IUndo>();
             var steps = new List<string>();
             while (steps.Count < parameters.Steps && (parameters.Action == UndoAction.Undo ? undo.Undo() : undo.Redo()) is { } name) steps.Add(name);

@@ -46,7 +46,7 @@ namespace UnityEditor
                 : type == typeof(Texture2D) ? new Texture2D(1, 1)
                 : type == typeof(Material) ? new Material(Shader.Find(File.ReadAllText(Full(path))))
                 : (Object)Activator.CreateInstance(type, true);
-            if (made is not GameObject) made.name = Path.GetFileNameWithoutExtension(path);
+            made.name = Path.GetFileNameWithoutExtension(path);
             return Loaded[path] = made;
         }
 

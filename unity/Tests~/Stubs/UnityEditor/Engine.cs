@@ -26,6 +26,9 @@ namespace EditorHost
         {
             mainThread = Environment.CurrentManagedThreadId;
             SynchronizationContext.SetSynchronizationContext(Context);
+#if UNITY_6000_5_OR_NEWER
+            UnityEngine.Assemblies.CurrentAssemblies.Loader = bytes => InContextOf(scripts[0], bytes);
+#endif
             types = scripts.SelectMany(a => a.GetTypes()).ToArray();
             // Unity does not document whether it creates windows before it runs [InitializeOnLoad] code. The stubs create them
             // before, since that is the harder case for the package.
@@ -43,6 +46,8 @@ namespace EditorHost
             UnityEditor.Compilation.CompilationPipeline.Follow(Native.Current.Flag("compilerRuns"));
             Context.Run();
             EditorApplication.RaiseUpdate();
+            UnityEditor.SceneManagement.PrefabStageUtility.Current?.Tick();
+            Undo.FlushUndoRecordObjects();
             Windows.Tick();
         }
 
@@ -76,7 +81,12 @@ namespace EditorHost
         public static void Unload()
         {
             UnityEditor.Compilation.CompilationPipeline.Follow(Native.Current.Flag("compilerRuns"));
+#if UNITY_6000_5_OR_NEWER
+            // The code may be unloaded without the event of a reload.
+            if (!Native.Current.Flag("codeUnloadOnly")) AssemblyReloadEvents.RaiseBefore();
+#else
             AssemblyReloadEvents.RaiseBefore();
+#endif
 #if UNITY_6000_5_OR_NEWER
             foreach (MethodInfo method in types.SelectMany(t => t.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic))
                          .Where(m => m.IsDefined(typeof(Unity.Scripting.LifecycleManagement.OnCodeUnloadingAttribute), false)))
@@ -88,8 +98,23 @@ namespace EditorHost
             SceneStore.Save();
             Singletons.CarryOver();
             types = Type.EmptyTypes;
+#if UNITY_6000_5_OR_NEWER
+            UnityEngine.Assemblies.CurrentAssemblies.Loader = null;
+#endif
             Context.Clear();
         }
+
+#if UNITY_6000_5_OR_NEWER
+        // By reflection, since these stubs are compiled without contexts. Without a runtime that has them, there is one for all.
+        private static Assembly InContextOf(Assembly script, byte[] bytes)
+        {
+            Type contexts = Type.GetType("System.Runtime.Loader.AssemblyLoadContext");
+            if (contexts == null) return Assembly.Load(bytes);
+            object own = contexts.GetMethod("GetLoadContext").Invoke(null, new object[] { script });
+            using var stream = new MemoryStream(bytes);
+            return (Assembly)contexts.GetMethod("LoadFromStream", new[] { typeof(Stream) }).Invoke(own, new object[] { stream });
+        }
+#endif
 
         public static void Guard(Action action)
         {
@@ -140,6 +165,12 @@ namespace EditorHost
                 }
             }
         }
+    }
+
+    /// <summary>Tells the program that controls the editor that Unity would open a dialog, for which no tool may be the reason.</summary>
+    internal static class Dialogs
+    {
+        public static void Show(string title) => Native.Current.Tell("{\"event\":\"dialog\",\"title\":\"" + title + "\"}");
     }
 
     /// <summary>The entry point on Mono, where the package's domain is not the host's.</summary>

@@ -130,9 +130,13 @@ namespace UnityEditor
         public UnityEngine.Object objectReferenceValue
         {
             get => (UnityEngine.Object)Here.Value;
-            // As in Unity, an object of another type is not taken.
-            set => Here.Value = Here.Type == "PPtr<$GameObject>" && value is not (null or UnityEngine.GameObject) ? null : value;
+            // Whether Unity takes an object of another type here, its source does not say. Its own window asks the method below first.
+            set => Here.Value = value;
         }
+
+        // The names of native types are not always those of C#: a GameObject's is, a picture's is not here.
+        internal bool ValidateObjectReferenceValue(UnityEngine.Object obj) =>
+            Here.Type == "PPtr<$GameObject>" ? obj is UnityEngine.GameObject : Here.Type == "PPtr<NativePicture>" && obj is UnityEngine.Texture;
 
         private Node Here => nodes[at];
 
@@ -209,6 +213,7 @@ namespace UnityEditor
             Add(0, "last", "bool", SerializedPropertyType.Boolean, true);
             Add(0, "title", "string", SerializedPropertyType.String, "none");
             Add(0, "target", "PPtr<$GameObject>", SerializedPropertyType.ObjectReference);
+            Add(0, "m_Picture", "PPtr<NativePicture>", SerializedPropertyType.ObjectReference);
             if (ofTransform)
             {
                 Add(0, "m_LocalScale", "Vector3", SerializedPropertyType.Vector3);

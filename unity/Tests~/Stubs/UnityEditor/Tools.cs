@@ -40,12 +40,19 @@ namespace UnityEditor
 
         internal static ScriptingMenuItem[] GetMenuItems(string menuPath, bool includeSeparators, bool localized) => new[]
         {
-            new ScriptingMenuItem { path = "Edit/Undo", priority = 1 }, new ScriptingMenuItem { path = "File/Exit", priority = 2 }
+            new ScriptingMenuItem { path = "Edit/Undo", priority = 1 }, new ScriptingMenuItem { path = "File/Exit", priority = 2 },
+            new ScriptingMenuItem { path = "File/Save", priority = 3 }
         };
 
         internal static bool MenuItemExists(string menuPath) =>
             GetMenuItems("", false, false).Any(i => i.path == menuPath) ||
             Menus.Methods().Any(m => m.GetCustomAttributes<MenuItem>().Any(i => i.menuItem == menuPath));
+    }
+
+    public enum ApiCompatibilityLevel
+    {
+        NET_4_6 = 3,
+        NET_Unity_4_8 = NET_4_6
     }
 
     internal static class Menus
@@ -192,7 +199,14 @@ namespace UnityEditor.Compilation
         public static Assembly[] GetAssemblies(AssembliesType assembliesType) =>
             System.IO.Directory.GetFiles(Native.Current.Text("scripts"), "Holdfast*.dll").Select(f => new Assembly { outputPath = f }).ToArray();
 
-        public static string[] GetPrecompiledAssemblyPaths(PrecompiledAssemblySources precompiledAssemblySources) => new string[0];
+        public static string[] GetPrecompiledAssemblyPaths(PrecompiledAssemblySources precompiledAssemblySources) =>
+            new[] { "Unity*.dll", "Newtonsoft*.dll" }.SelectMany(f => System.IO.Directory.GetFiles(Native.Current.Text("scripts"), f)).ToArray();
+
+        public static string[] GetSystemAssemblyDirectories(ApiCompatibilityLevel apiCompatibilityLevel)
+        {
+            string api = Native.Current.Text("contents") + "/UnityReferenceAssemblies/unity-4.8-api";
+            return new[] { api, api + "/Facades" };
+        }
 
         private static bool compiling;
 

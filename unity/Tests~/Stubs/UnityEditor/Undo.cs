@@ -2,6 +2,7 @@
 using System;
 using System.Collections.Generic;
 using System.Linq;
+using EditorHost;
 using UnityEngine;
 using Object = UnityEngine.Object;
 
@@ -49,8 +50,14 @@ namespace UnityEditor
 
         public static Component AddComponent(GameObject gameObject, Type type)
         {
-            // Unity refuses a second one of some types, and returns null then.
-            if (type.Name == "Rigidbody" && gameObject.Components.Any(c => c.GetType() == type)) return null;
+            // What the inspector does: whether this call does too, is not known.
+            bool twice = gameObject.Components.Any(c => c.GetType() == type) && (type.Name == "Rigidbody" || type.IsDefined(typeof(DisallowMultipleComponent), false));
+            bool mixed = type.Name == "Rigidbody2D" && gameObject.Components.Any(c => c is Rigidbody);
+            if (twice || mixed)
+            {
+                Dialogs.Show("Can't add the same component multiple times");
+                return null;
+            }
             var made = (Component)Activator.CreateInstance(type, true);
             gameObject.Add(made);
             Dirty(gameObject);
@@ -58,14 +65,40 @@ namespace UnityEditor
             return made;
         }
 
-        public static void RegisterCompleteObjectUndo(Object objectToUndo, string name) => RecordObject(objectToUndo, name);
-
-        public static void RecordObject(Object objectToUndo, string name)
+        public static void RegisterCompleteObjectUndo(Object objectToUndo, string name)
         {
             object before = objectToUndo.State, after = null;
             Dirty(objectToUndo as GameObject ?? (objectToUndo as Component)?.gameObject);
             Add(() => (after, objectToUndo.State) = (objectToUndo.State, before), () => objectToUndo.State = after);
         }
+
+        // As Unity's manual says, what has changed is looked up at the end of the frame, or by FlushUndoRecordObjects. It becomes part of
+        // the step that is the current one then. Overrides of a prefab's instance are
+        // noted at the end of the frame, if at all.
+        public static void RecordObject(Object objectToUndo, string name)
+        {
+            Dirty(objectToUndo as GameObject ?? (objectToUndo as Component)?.gameObject);
+            if (!Recorded.Any(r => r.One == objectToUndo)) Recorded.Add((objectToUndo, objectToUndo.State));
+        }
+
+        public static void FlushUndoRecordObjects()
+        {
+            foreach ((Object one, object before) in Recorded)
+            {
+                object after = one.State;
+                if (Equals(before, after)) continue;
+                Add(() => Set(one, before), () => Set(one, after));
+            }
+            Recorded.Clear();
+        }
+
+        private static void Set(Object one, object state)
+        {
+            one.State = state;
+            PrefabUtility.RecordPrefabInstancePropertyModifications(one);
+        }
+
+        private static readonly List<(Object One, object Before)> Recorded = new();
 
         public static void SetTransformParent(Transform transform, Transform newParent, bool worldPositionStays, string name)
         {
@@ -73,17 +106,35 @@ namespace UnityEditor
                 (transform.parent, transform.GetSiblingIndex(), transform.localPosition, transform.position);
             transform.Put(newParent, -1);
             if (worldPositionStays) transform.position = world;
+            PrefabUtility.RecordPrefabInstancePropertyModifications(transform);
             Vector3 moved = transform.localPosition;
             Dirty(transform.gameObject);
             Add(() => (transform.localPosition, _) = (local, Put(transform, above, index)),
                 () => (transform.localPosition, _) = (moved, Put(transform, newParent, -1)));
         }
 
+#if UNITY_6000_0_OR_NEWER
+        // Not in 2022.3.0f1 to 2022.3.4f1.
         public static void SetSiblingIndex(Transform transform, int siblingIndex, string name)
         {
             int before = transform.GetSiblingIndex();
             transform.Put(transform.parent, siblingIndex);
             Add(() => transform.Put(transform.parent, before), () => transform.Put(transform.parent, siblingIndex));
+        }
+#endif
+
+        public static void RegisterChildrenOrderUndo(Object objectToUndo, string name)
+        {
+            Transform parent = (Transform)objectToUndo ?? throw new ArgumentNullException(nameof(objectToUndo));
+            Transform[] before = parent.Below.ToArray(), after = null;
+            Add(() =>
+            {
+                after = parent.Below.ToArray();
+                foreach (Transform one in before) one.Put(parent, -1);
+            }, () =>
+            {
+                foreach (Transform one in after) one.Put(parent, -1);
+            });
         }
 
         public static void CollapseUndoOperations(int groupIndex)
@@ -123,7 +174,11 @@ namespace UnityEditor
 
         private static void Move(Stack<Step> from, Stack<Step> to, Func<Step, Action> what)
         {
-            if (from.Count == 0) return;
+            if (from.Count == 0)
+            {
+                if (Native.Current.Flag("undoTellsAlways")) undoRedoEvent?.Invoke(new UndoRedoInfo { undoName = "" });
+                return;
+            }
             int moved = from.Peek().Group;
             while (from.Count > 0 && from.Peek().Group == moved)
             {

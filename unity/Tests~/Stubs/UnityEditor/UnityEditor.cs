@@ -47,6 +47,11 @@ namespace UnityEditor
 
         public static bool ExecuteMenuItem(string menuItemPath)
         {
+            if (menuItemPath == "File/Save")
+            {
+                if (UnityEngine.SceneManagement.SceneManager.Open.Any(s => s.Path.Length == 0) || isPlaying) Dialogs.Show("Save Scene");
+                return true;
+            }
             MethodInfo method = Menus.Methods().FirstOrDefault(m => m.IsDefined(typeof(MenuItem)) && m.GetCustomAttribute<MenuItem>().menuItem == menuItemPath);
             method?.Invoke(null, null);
             return method != null;
@@ -228,7 +233,7 @@ namespace UnityEditor
             UnityEngine.SceneManagement.SceneManager.Open.SelectMany(s => s.Roots).SelectMany(All).Concat(AssetFiles.All).FirstOrDefault(o => Number(o) == id.number);
 
         private static string Number(UnityEngine.Object one) =>
-#if UNITY_6000_5_OR_NEWER
+#if UNITY_6000_4_OR_NEWER
             EntityId.ToULong(one.GetEntityId()).ToString();
 #else
             one.GetInstanceID().ToString();
@@ -248,7 +253,8 @@ namespace UnityEditor
     public static class TypeCache
     {
         public static TypeCollection GetTypesWithAttribute<T>() where T : Attribute =>
-            new(Engine.Types.Where(t => t.IsDefined(typeof(T), true)));
+            // A flag stands for a cache without the assemblies that do not refer to Unity. Whether Unity's is one, no source says.
+            new(Engine.Types.Where(t => t.IsDefined(typeof(T), true) && !(t.Assembly.GetName().Name == "Holdfast.Core" && Native.Current.Flag("typeCacheOfUnity"))));
 
         public static TypeCollection GetTypesDerivedFrom<T>() =>
             new(Engine.Types.Concat(typeof(T).Assembly.GetTypes()).Where(t => t != typeof(T) && typeof(T).IsAssignableFrom(t)));
@@ -362,7 +368,7 @@ namespace Unity.Scripting.LifecycleManagement
 #endif
 
 // Newer editors have moved this type to UnityEngine.
-#if UNITY_6000_5_OR_NEWER
+#if UNITY_6000_4_OR_NEWER
 namespace UnityEngine
 #else
 namespace UnityEditor

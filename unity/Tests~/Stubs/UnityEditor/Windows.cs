@@ -138,6 +138,10 @@ namespace EditorHost
             Shown.Add(window);
             Message(window, "OnEnable");
             Message(window, "CreateGUI");
+            foreach (Foldout fold in window.rootVisualElement.Seen().OfType<Foldout>().Where(Persists))
+            {
+                if (Native.Current.GetSession("view:" + fold.viewDataKey) is { } open) fold.value = open == "True";
+            }
             return window;
         }
 
@@ -183,7 +187,7 @@ namespace EditorHost
         private static int moves;
 
         /// <summary>Carries out a command of the user and returns what is visible afterwards.</summary>
-        /// <param name="line">One of: menu PATH, settings PATH, click NAME, press NAME, release, type NAME TEXT, set NAME on|off, look, close.</param>
+        /// <param name="line">One of: menu PATH, settings PATH, click NAME, press NAME, release, type NAME TEXT, set NAME on|off, fold TITLE, look, close.</param>
         public static string Order(string line)
         {
             string[] words = line.Split(new[] { ' ' }, 3);
@@ -216,6 +220,11 @@ namespace EditorHost
                 case "set":
                     Find<Toggle>(words[1]).value = words[2] == "on";
                     break;
+                case "fold":
+                    Foldout fold = Seen().OfType<Foldout>().First(f => f.text == argument);
+                    fold.value = !fold.value;
+                    if (Persists(fold)) Native.Current.SetSession("view:" + fold.viewDataKey, fold.value.ToString());
+                    break;
                 case "close":
                     foreach (EditorWindow window in Shown) Message(window, "OnDisable");
                     Shown.Clear();
@@ -227,6 +236,16 @@ namespace EditorHost
                     throw new ArgumentException("unknown order " + line);
             }
             return string.Join("\n", Seen().Select(e => (e.name.Length > 0 ? e.name + ": " : "") + e.Shown).Where(l => l.Trim().Length > 0));
+        }
+
+        // As in Unity, nothing is kept of what is below an element that has a container for its content and no key.
+        private static bool Persists(VisualElement one)
+        {
+            for (VisualElement above = one.Above; above != null; above = above.Above)
+            {
+                if (above.contentContainer != above && string.IsNullOrEmpty(above.viewDataKey)) return false;
+            }
+            return !string.IsNullOrEmpty(one.viewDataKey);
         }
 
         private static IEnumerable<VisualElement> Seen()

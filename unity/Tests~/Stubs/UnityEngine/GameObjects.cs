@@ -50,6 +50,8 @@ namespace UnityEngine
 
         public void SetParent(Transform parent, bool worldPositionStays) => Put(parent, -1);
 
+        public void SetSiblingIndex(int index) => Put(Above, index);
+
         public int GetSiblingIndex() => Above != null ? Above.Below.IndexOf(this) : Owner.Home?.Roots.IndexOf(Owner) ?? 0;
 
         public bool IsChildOf(Transform parent)
@@ -85,6 +87,15 @@ namespace UnityEngine
         }
     }
 
+    public sealed class RectTransform : Transform
+    {
+    }
+
+    [AttributeUsage(AttributeTargets.Class, Inherited = false)]
+    public sealed class DisallowMultipleComponent : Attribute
+    {
+    }
+
     public class Behaviour : Component
     {
         public bool enabled { get; set; } = true;
@@ -112,6 +123,14 @@ namespace UnityEngine
     {
     }
 
+    internal class Rigidbody2D : Component
+    {
+    }
+
+    internal class Canvas : Behaviour
+    {
+    }
+
     public enum PrimitiveType
     {
         Sphere = 0,
@@ -131,10 +150,14 @@ namespace UnityEngine
         {
         }
 
-        internal GameObject(string name, SceneModel scene)
+        public GameObject(string name, params Type[] components) : this(name, SceneManager.Active, (Transform)Activator.CreateInstance(components[0]))
+        {
+        }
+
+        internal GameObject(string name, SceneModel scene, Transform transform = null)
         {
             this.name = name;
-            Add(new Transform());
+            Add(transform ?? new Transform());
             if (scene != null) Into(scene);
         }
 
@@ -160,7 +183,7 @@ namespace UnityEngine
 
         public bool activeInHierarchy => activeSelf && (transform.Above == null || transform.Above.Owner.activeInHierarchy);
 
-        public Scene scene => new() { Model = Home ?? new SceneModel { Path = "DontDestroyOnLoad" } };
+        public Scene scene => new() { Model = Home };
 
         public Transform transform => (Transform)components[0];
 
@@ -220,11 +243,12 @@ namespace UnityEngine
         {
             transform.Above?.Below.Remove(transform);
             Home?.Roots.Remove(this);
+            Rehome(null);
         }
 
         internal GameObject Copy()
         {
-            var copy = new GameObject(name, null) { State = State };
+            var copy = new GameObject(name, (SceneModel)null) { State = State };
             copy.transform.State = transform.State;
             foreach (Component one in components.Skip(1))
             {

@@ -43,7 +43,19 @@ namespace UnityEngine
             var stream = new MemoryStream();
             using var writer = new BinaryWriter(stream);
             writer.Write(roots.Count);
+            // Of a prefab's instance a file has the recorded overrides only.
+            var now = new List<(Object One, object State)>();
+            foreach (GameObject one in roots.SelectMany(r => r.All()))
+            {
+                foreach (Object part in new Object[] { one, one.transform })
+                {
+                    if (part.Override == null) continue;
+                    now.Add((part, part.State));
+                    part.State = part.Override;
+                }
+            }
             foreach (GameObject root in roots) Write(writer, root);
+            foreach (var (one, state) in now) one.State = state;
             return Convert.ToBase64String(stream.ToArray());
         }
 
@@ -126,7 +138,7 @@ namespace UnityEngine
 
             private GameObject One()
             {
-                var one = new GameObject("", null) { Number = reader.ReadInt32(), name = reader.ReadString(), tag = reader.ReadString(), layer = reader.ReadInt32() };
+                var one = new GameObject("", (SceneModel)null) { Number = reader.ReadInt32(), name = reader.ReadString(), tag = reader.ReadString(), layer = reader.ReadInt32() };
                 read[one.Number] = one;
                 one.SetActive(reader.ReadBoolean());
                 if (reader.ReadBoolean()) one.hideFlags = HideFlags.HideAndDontSave;

@@ -47,6 +47,8 @@ namespace UnityEngine.SceneManagement
 
         internal static SceneModel Active => active ?? Open[0];
 
+        internal static SceneModel Lasting { get; } = new() { Path = "DontDestroyOnLoad" };
+
         public static int sceneCount => Open.Count;
 
         public static Scene GetActiveScene() => new() { Model = Active };

@@ -22,22 +22,47 @@ namespace UnityEngine
         /// <summary>What Undo keeps of it.</summary>
         internal virtual object State { get; set; }
 
+        /// <summary>In a prefab's instance, what a file has of it: the state that was last recorded as an override. Null: all of it.</summary>
+        internal object Override { get; set; }
+
         /// <summary>The serialised properties that were set, by path.</summary>
         internal System.Collections.Generic.Dictionary<string, object> Values { get; set; } = new();
 
         public HideFlags hideFlags { get; set; }
 
-#if UNITY_6000_5_OR_NEWER
+#if UNITY_6000_4_OR_NEWER
         public EntityId GetEntityId() => new() { Value = (ulong)Number };
-#else
-        public int GetInstanceID() => Number;
 #endif
 
+#if UNITY_6000_5_OR_NEWER
+        [Obsolete("", true)]
+#elif UNITY_6000_4_OR_NEWER
+        [Obsolete]
+#endif
+        public int GetInstanceID() => Number;
+
+        // Whether an object that is hidden and not saved gets into that scene, is not known. Here it does not.
         public static void DontDestroyOnLoad(Object target)
         {
+            var one = (GameObject)target;
+            if (one.hideFlags == HideFlags.HideAndDontSave) one.Leave();
+            else one.Into(SceneManagement.SceneManager.Lasting);
         }
 
         public static void DestroyImmediate(Object obj) => (obj as GameObject)?.Leave();
+    }
+
+    public static class Random
+    {
+        public static int Range(int minInclusive, int maxExclusive) => minInclusive;
+    }
+
+    public enum ThreadPriority
+    {
+        Low = 0,
+        BelowNormal = 1,
+        Normal = 2,
+        High = 4
     }
 
     [Flags]
@@ -47,7 +72,7 @@ namespace UnityEngine
         HideAndDontSave = 61
     }
 
-#if UNITY_6000_5_OR_NEWER
+#if UNITY_6000_4_OR_NEWER
     public struct EntityId
     {
         internal ulong Value { get; set; }
@@ -103,6 +128,8 @@ namespace UnityEngine
         public static void Log(object message) => Say("log", message, LogType.Log);
 
         public static void LogWarning(object message) => Say("warning", message, LogType.Warning);
+
+        public static void LogException(System.Exception exception) => Say("exception", exception, LogType.Exception);
 
         public static void LogError(object message) => Say("error", message, LogType.Error);
 

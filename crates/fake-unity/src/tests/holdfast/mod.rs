@@ -1,4 +1,4 @@
-//! Tests of holdfast's simulated package. The gateway in them is written here from `unity/PROTOCOL.md`.
+//! Tests of holdfast's simulated package. The gateway in them is written here from `unity/Documentation~/protocol.md`.
 
 mod calls;
 mod greeting;
