@@ -124,6 +124,15 @@ namespace Holdfast
         /// <summary>Maximum length of a tool's name. MCP clients add prefixes to it and do not accept longer names.</summary>
         public const int ToolName = 48;
 
+        /// <summary>How many characters of an argument a refusal shows.</summary>
+        public const int ShownArgument = 60;
+
+        /// <summary>How many of several unknown arguments a refusal names.</summary>
+        public const int ShownArguments = 5;
+
+        /// <summary>Minimum length of a name for which a similar one is looked for. Shorter ones are similar to too much.</summary>
+        public const int NearLength = 3;
+
         /// <summary>Maximum time limit that a caller may set for a call, in seconds.</summary>
         public const int ToolTimeoutSeconds = 3600;
 

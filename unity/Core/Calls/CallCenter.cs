@@ -307,6 +307,7 @@ namespace Holdfast
             try
             {
                 IUnityTool tool = call.Tool.Tool;
+                if (call.Resumed == null) ToolParameters.CheckNames(call.Tool.Name, tool.ParametersType, call.Arguments);
                 Task<object?> task = call.Resumed != null && tool is IResumableTool resumable
                     ? resumable.ResumeAsync(call.Resumed, call)
                     : tool.ExecuteAsync(call.Arguments, call);

@@ -88,7 +88,7 @@ namespace Holdfast
         {
             "timed_out" => new RpcError("internal_error", RpcError.InternalError, true, "Request timeout",
                 $"Tool {call.Tool.Name} timed out after {call.TimeoutSeconds} seconds").ToJson(),
-            "invalid_params" => new RpcError("internal_error", RpcError.InternalError, false, error.Message, "").ToJson(),
+            "invalid_params" => new RpcError("internal_error", RpcError.InternalError, error.Ran, error.Message, error.Ran ? "" : "Nothing of the call ran").ToJson(),
             _ => Internal(error.Message, error.Ran).ToJson()
         };
 

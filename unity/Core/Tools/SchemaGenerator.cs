@@ -24,8 +24,8 @@ namespace Holdfast
         /// </summary>
         public static JObject Generate(Type? parameters)
         {
-            if (parameters != null) return ObjectSchema(parameters, 0, true);
-            return new JObject { ["type"] = "object", ["properties"] = new JObject() };
+            if (parameters == null) return new JObject { ["type"] = "object", ["properties"] = new JObject(), ["additionalProperties"] = false };
+            return IsFree(parameters) ? Schema(parameters, 0) : ObjectSchema(parameters, 0, true);
         }
 
         /// <summary>Returns the schema in uLoopMCP's own form: <c>{"Properties":{...},"Required":[]}</c>.</summary>
@@ -50,12 +50,17 @@ namespace Holdfast
             return new JObject { ["Properties"] = properties, ["Required"] = new JArray(required) };
         }
 
+        /// <summary>Whether a value of this type has members of any names: a dictionary, or JSON.</summary>
+        public static bool IsFree(Type type) => type == typeof(object) || typeof(JToken).IsAssignableFrom(type) ||
+            typeof(IDictionary).IsAssignableFrom(type) || DictionaryValueOf(type) != null;
+
         /// <summary>
         /// The properties that are parameters: public, with getter and setter, not hidden. Those of a derived class come first.
         /// </summary>
         public static IReadOnlyList<PropertyInfo> ParametersOf(Type? type)
         {
             var found = new List<PropertyInfo>();
+            if (type != null && IsFree(type)) return found;
             var names = new HashSet<string>(StringComparer.OrdinalIgnoreCase);
             for (Type? level = type; level != null && level != typeof(object); level = level.BaseType)
             {
@@ -115,6 +120,9 @@ namespace Holdfast
                 properties[NameOf(property)] = member;
             }
             if (required.Count > 0) schema["required"] = required;
+            // Of a nested type, Newtonsoft may know more members than the schema, such as fields.
+            bool isWhole = depth == 0 || (Json.MembersOf(type) is { } members && members.Keys.All(name => properties.ContainsKey(name)));
+            if (isWhole) schema["additionalProperties"] = false;
             return schema;
         }
 
@@ -191,11 +199,13 @@ namespace Holdfast
             _ => "string"
         };
 
-        private static Type? ItemOf(Type type) => type.IsArray
+        /// <summary>The type of a list's items; null if the type is no list.</summary>
+        public static Type? ItemOf(Type type) => type.IsArray
             ? type.GetElementType()
             : Generic(type, typeof(IEnumerable<>))?.GetGenericArguments()[0];
 
-        private static Type? DictionaryValueOf(Type type) => Generic(type, typeof(IDictionary<,>))?.GetGenericArguments()[1];
+        /// <summary>The type of a dictionary's values; null if the type is none.</summary>
+        public static Type? DictionaryValueOf(Type type) => Generic(type, typeof(IDictionary<,>))?.GetGenericArguments()[1];
 
         private static Type? Generic(Type type, Type definition) => type.GetInterfaces().Prepend(type)
             .FirstOrDefault(i => i.IsGenericType && i.GetGenericTypeDefinition() == definition);

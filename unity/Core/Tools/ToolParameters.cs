@@ -12,25 +12,24 @@ namespace Holdfast
     internal static class ToolParameters
     {
         /// <summary>
-        /// Reads parameters by name, ignoring case. A missing parameter keeps its default. An unknown one is ignored. A null is
+        /// Reads parameters by name, ignoring case. A missing parameter keeps its default. An unknown one is refused. A null is
         /// treated as missing if the type does not allow null, or if it is a text or a list
         /// with a default.
         /// </summary>
         /// <exception cref="ToolParameterException">
-        /// The arguments are not an object, a value has the wrong type, or a required one is missing.
+        /// The arguments are not an object, one is not known, a value has the wrong type, or a required one is missing.
         /// </exception>
         public static TSchema Read<TSchema>(string tool, JToken? given) where TSchema : class, new()
         {
+            CheckNames(tool, typeof(TSchema), given);
+            if (SchemaGenerator.IsFree(typeof(TSchema))) return (TSchema)Json.To(given as JObject ?? new JObject(), typeof(TSchema))!;
             var schema = new TSchema();
-            if (given != null && given.Type != JTokenType.Null && given.Type != JTokenType.Object)
-            {
-                throw Mismatch(tool, "the parameters are no object");
-            }
             var values = new Dictionary<string, JToken>(StringComparer.OrdinalIgnoreCase);
             foreach (JProperty property in (given as JObject)?.Properties() ?? Enumerable.Empty<JProperty>())
             {
                 values[property.Name] = property.Value;
             }
+            var missing = new List<PropertyInfo>();
             foreach (PropertyInfo property in SchemaGenerator.ParametersOf(typeof(TSchema)))
             {
                 string name = SchemaGenerator.NameOf(property);
@@ -40,18 +39,60 @@ namespace Holdfast
                 bool found = values.TryGetValue(name, out JToken? value);
                 if (!found || (value!.Type == JTokenType.Null && !takesNull))
                 {
-                    if (SchemaGenerator.IsRequired(property)) throw Mismatch(tool, name + " is required");
+                    if (SchemaGenerator.IsRequired(property)) missing.Add(property);
                     continue;
                 }
                 property.SetValue(schema, Convert(tool, name, value, type));
             }
+            if (missing.Count > 0) throw new ToolParameterException($"{tool} needs {string.Join(" and ", missing.Select(Need))}");
             return schema;
         }
+
+        /// <summary>Checks that a tool knows all names in its arguments. The values are checked when they are read.</summary>
+        /// <exception cref="ToolParameterException">The arguments are not an object, or the tool does not know a name.</exception>
+        public static void CheckNames(string tool, Type? parameters, JToken? given)
+        {
+            if (given == null || given.Type == JTokenType.Null) return;
+            if (given is not JObject arguments) throw new ToolParameterException($"The arguments of {tool} must be an object, not {Show(given)}");
+            if (parameters != null && SchemaGenerator.IsFree(parameters)) return;
+            List<string> known = SchemaGenerator.ParametersOf(parameters).Select(SchemaGenerator.NameOf).ToList();
+            UnknownArguments.Refuse(tool, "", arguments, known);
+            foreach (PropertyInfo property in SchemaGenerator.ParametersOf(parameters))
+            {
+                string name = SchemaGenerator.NameOf(property);
+                if (arguments.GetValue(name, StringComparison.OrdinalIgnoreCase) is { } value) CheckNames(tool, name, property.PropertyType, value);
+            }
+        }
+
+        // Checks the names in what is nested. `type` says what is declared there.
+        private static void CheckNames(string tool, string at, Type type, JToken value)
+        {
+            Type bare = Nullable.GetUnderlyingType(type) ?? type;
+            if (value is JArray items && SchemaGenerator.ItemOf(bare) is { } item)
+            {
+                for (int i = 0; i < items.Count; i++) CheckNames(tool, $"{at}[{i}]", item, items[i]);
+            }
+            else if (value is JObject map && SchemaGenerator.DictionaryValueOf(bare) is { } one)
+            {
+                foreach (JProperty property in map.Properties()) CheckNames(tool, $"{at}.{property.Name}", one, property.Value);
+            }
+            else if (value is JObject whole && Json.MembersOf(bare) is { } members)
+            {
+                UnknownArguments.Refuse(tool, at + ".", whole, members.Keys.ToList());
+                foreach (JProperty property in whole.Properties())
+                {
+                    if (members.TryGetValue(property.Name, out Type? member)) CheckNames(tool, $"{at}.{property.Name}", member, property.Value);
+                }
+            }
+        }
+
+        private static string Need(PropertyInfo property) => SchemaGenerator.NameOf(property) +
+            (property.PropertyType.IsEnum ? ": " + string.Join(" or ", Enum.GetNames(property.PropertyType)) : "");
 
         private static object? Convert(string tool, string name, JToken value, Type type)
         {
             Type bare = Nullable.GetUnderlyingType(type) ?? type;
-            if (!Fits(value, bare)) throw Mismatch(tool, $"{name} must be {SchemaGenerator.Describe(bare)}, not {Show(value)}");
+            if (Unfit(name, value, bare) is { } unfit) throw Mismatch(tool, unfit.At, unfit.Value, SchemaGenerator.Describe(unfit.Type));
             try
             {
                 object? converted = Json.To(value, type);
@@ -61,12 +102,29 @@ namespace Holdfast
             {
                 // The refusal is the same as for a value that is none of the names.
             }
-            throw Mismatch(tool, $"{name} must be {SchemaGenerator.Describe(bare)}, not {Show(value)}");
+            throw Mismatch(tool, name, value, RangeOf(bare) ?? SchemaGenerator.Describe(bare));
         }
+
+        // Null if it is no whole number. Such a value fits in all respects except its size.
+        private static string? RangeOf(Type type) => !type.IsEnum && SchemaGenerator.Describe(type) == "a whole number" &&
+            type.GetField("MinValue")?.GetValue(null) is { } least && type.GetField("MaxValue")?.GetValue(null) is { } most
+            ? FormattableString.Invariant($"a whole number from {least} to {most}")
+            : null;
 
         // .NET accepts numbers that have no name, and combines the numbers of "A, B". What comes out may be another name.
         private static bool IsOneOf(Type type, object converted, JToken value) => type.IsDefined(typeof(FlagsAttribute), false) ||
             (Enum.IsDefined(type, converted) && (value.Type != JTokenType.String || !((string)value!).Contains(",")));
+
+        // Returns the value, or the item of a list, that has another type; null if all fits.
+        private static (string At, JToken Value, Type Type)? Unfit(string at, JToken value, Type type)
+        {
+            if (value is JArray items && type.IsArray)
+            {
+                Type item = type.GetElementType()!;
+                return items.Select((one, i) => Unfit($"{at}[{i}]", one, Nullable.GetUnderlyingType(item) ?? item)).FirstOrDefault(unfit => unfit != null);
+            }
+            return Fits(value, type) ? null : (at, value, type);
+        }
 
         // Newtonsoft would convert true to 1 and 7 to "7". A wrong type is instead reported to the caller.
         private static bool Fits(JToken value, Type type)
@@ -79,20 +137,18 @@ namespace Holdfast
                 TypeCode.String => value.Type == JTokenType.String,
                 TypeCode.Single or TypeCode.Double or TypeCode.Decimal =>
                     value.Type is JTokenType.Integer or JTokenType.Float,
-                TypeCode.Object => !type.IsArray || value is not JArray items || items.All(item => Fits(item, type.GetElementType()!)),
+                TypeCode.Object => true,
                 TypeCode.DateTime or TypeCode.Char => value.Type == JTokenType.String,
                 _ => value.Type == JTokenType.Integer ||
                     (value.Type == JTokenType.Float && Math.Floor((double)value) == (double)value)
             };
         }
 
-        private static string Show(JToken value)
-        {
-            string text = value.ToString(Formatting.None);
-            return text.Length <= 60 ? text : text.Substring(0, 60) + "...";
-        }
+        private static string Show(JToken value) => Shortened(value.ToString(Formatting.None));
 
-        private static ToolParameterException Mismatch(string tool, string what) =>
-            new($"Parameter type mismatch for tool '{tool}': {what}");
+        internal static string Shortened(string text) => text.Length <= Limits.ShownArgument ? text : text.Substring(0, Limits.ShownArgument) + "...";
+
+        private static ToolParameterException Mismatch(string tool, string name, JToken value, string wanted) =>
+            new($"{name} of {tool} must be {wanted}, not {Show(value)}");
     }
 }

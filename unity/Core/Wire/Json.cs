@@ -1,9 +1,11 @@
 #nullable enable
 using System;
 using System.Collections;
+using System.Collections.Generic;
 using System.ComponentModel;
 using System.Globalization;
 using System.IO;
+using System.Linq;
 using System.Text;
 using Newtonsoft.Json;
 using Newtonsoft.Json.Converters;
@@ -91,6 +93,25 @@ namespace Holdfast
         /// <summary>Converts a token to a value of a type.</summary>
         /// <exception cref="JsonException">The token does not fit the type.</exception>
         public static object? To(JToken token, Type type) => token.ToObject(type, Serializer);
+
+        /// <summary>
+        /// The members that <see cref="To"/> sets in a value of a type, by name, ignoring case. Null if it takes members of any name, or
+        /// is no object.
+        /// </summary>
+        public static IReadOnlyDictionary<string, Type>? MembersOf(Type type)
+        {
+            if (type == typeof(object) || type.IsAbstract || Serializer.ContractResolver.ResolveContract(type) is not JsonObjectContract contract ||
+                contract.Converter != null || contract.ExtensionDataSetter != null)
+            {
+                return null;
+            }
+            var members = new Dictionary<string, Type>(StringComparer.OrdinalIgnoreCase);
+            foreach (JsonProperty property in contract.CreatorParameters.Concat(contract.Properties.Where(p => p.Writable && !p.Ignored)))
+            {
+                if (property.PropertyName != null && property.PropertyType != null) members[property.PropertyName] = property.PropertyType;
+            }
+            return members;
+        }
 
         private static JsonSerializerSettings Settings()
         {

@@ -34,6 +34,19 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void No_call_of_a_batch_runs_if_one_has_an_argument_that_is_not_known()
+        {
+            using TestClient client = Greeted();
+            var good = new { Tool = "edit-game-object", Arguments = new { Action = "Create", Name = "A" } };
+            var bad = new { Tool = "edit-game-object", Arguments = new { Action = "Create", Name = "B", Positon = new[] { 1, 2, 3 } } };
+            Assert.That(Refused(client, "batch", new { Calls = new object[] { good, bad } }),
+                Is.EqualTo("edit-game-object has no argument Positon; did you mean Position? (Calls, number 2)"));
+            Assert.That(Refused(client, "batch", new { Calls = new object[] { new { good.Tool, Args = new { } } } }), Does.Contain("Calls[0].Args"));
+            Assert.That(Refused(client, "inspect", new { Object = "A" }), Does.Contain("No open scene"));
+            Value(client, "edit-component", new { Action = "Set", Object = "World", Component = "Transform", Properties = new { m_LocalScale = new[] { 1, 2, 3 } } });
+        }
+
+        [Test]
         public void What_a_game_object_cannot_be_is_refused_and_changes_nothing()
         {
             using TestClient client = Greeted();
@@ -44,7 +57,8 @@ namespace Holdfast.Tests
                 (new { Action = "Create", Name = "A", Tag = "Nobody" }, "has no tag Nobody (Tag); it has Untagged"),
                 (new { Action = "Create", Name = "A", Layer = "Nowhere" }, "has no layer Nowhere"),
                 (new { Action = "Create", Name = "A", Position = new[] { 1, 2 } }, "Position must be three numbers"),
-                (new { Action = "Create", Name = "A", Position = new object[] { 1, 2, "3" } }, "Position must be a list"),
+                (new { Action = "Create", Name = "A", Position = new object[] { 1, 2, "3" } }, "Position[2] of edit-game-object must be a number, not \"3\""),
+                (new { Action = "Create", Name = "A", Positon = new[] { 1, 2, 3 } }, "edit-game-object has no argument Positon; did you mean Position?"),
                 (new { Action = "Create", Name = "A", Scale = new[] { 1, 2, 1e300 } }, "Scale must be three numbers"),
                 (new { Action = "Create", Name = "A", Parent = "Nobody" }, "No open scene has an object Nobody (Parent)"),
                 (new { Action = "Change", Object = "World", Parent = "World/Player" }, "lies below World itself"),

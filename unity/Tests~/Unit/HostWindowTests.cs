@@ -201,7 +201,7 @@ namespace Holdfast.Tests
             using (TestClient client = Greeted())
             {
                 string Refusal(int seq, string tool) => (string?)client.Await(client.Post(
-                    "holdfast/call", new { callId = "c" + seq, seq, tool, arguments = new { MenuItemPath = "Tools/Count" } }))["error"]?["data"]?["type"] ?? "";
+                    "holdfast/call", new { callId = "c" + seq, seq, tool, arguments = tool == "execute-menu-item" ? new { MenuItemPath = "Tools/Count" } : (object)new { } }))["error"]?["data"]?["type"] ?? "";
                 Assert.That(Refusal(1, "execute-menu-item"), Is.EqualTo("security_blocked"));
                 Do("set switch-AllowMenuItemExecution on");
                 Assert.That(Refusal(2, "execute-menu-item"), Is.Empty);

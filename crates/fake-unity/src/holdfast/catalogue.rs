@@ -279,7 +279,7 @@ pub(crate) fn check(tool: &Tool, arguments: Option<&str>) -> Result<(), Fault> {
         };
         if !fits {
             let (tool, name) = (&tool.name, param.name);
-            let text = format!("Parameter type mismatch for tool '{tool}': {name} must be {wanted}, not {value}");
+            let text = format!("{name} of {tool} must be {wanted}, not {value}");
             return Err(Fault::Refused(text));
         }
     }

@@ -120,6 +120,14 @@ namespace Holdfast
             if (tool == null) throw new ToolParameterException($"There is no tool {call.Tool} ({at})");
             if (bridge.Security.Check(tool) is { } denial) throw new ToolParameterException($"{tool.Name}: {denial.Reason}. {denial.Mend} ({at})");
             if (tool.Tool is IResumableTool or BatchTool or UndoTool) throw new ToolParameterException($"{tool.Name} is called by itself, not in a batch ({at})");
+            try
+            {
+                ToolParameters.CheckNames(tool.Name, tool.Tool.ParametersType, call.Arguments);
+            }
+            catch (ToolParameterException e)
+            {
+                throw new ToolParameterException($"{e.Message} ({at})");
+            }
             return tool;
         }
 

@@ -136,7 +136,7 @@ async fn a_refused_call_leaves_no_entry_and_a_known_id_runs_once() {
     assert_eq!(refusal(&gateway.call("late", 5, "count", r#"{"key":"k"}"#).await), ("sealed", false));
     let wrong = gateway.call("3", 6, "count", r#"{"key":5}"#).await;
     assert_eq!(refusal(&wrong), ("invalid_params", false));
-    assert_eq!(wrong["error"]["message"], "Parameter type mismatch for tool 'count': key must be a text, not 5");
+    assert_eq!(wrong["error"]["message"], "key of count must be a text, not 5");
     for (more, what) in [
         (r#","arguments":[]"#, "arguments"),
         (r#","progress":1"#, "progress"),
