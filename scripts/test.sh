@@ -82,7 +82,6 @@ fetch_all() {
     sh scripts/windows.sh setup </dev/null || true
     [ "$mode" = gate ] || return 0
     ( need_rust rustfmt clippy ) || true
-    ( need shellcheck shellcheck ) || true
     ( need_actionlint ) || true
 }
 fetch_all

@@ -16,7 +16,7 @@ mod calls;
 mod load;
 mod losses;
 mod network;
-mod real_editor;
+mod unity_try;
 mod reloads;
 mod results;
 mod stage;

@@ -5,12 +5,12 @@ using System.Linq;
 
 namespace Holdfast
 {
-    /// <summary>Compares names of properties as people write them: <c>mass</c> is <c>m_Mass</c>.</summary>
+    /// <summary>Compares names as people write them: <c>mass</c> is <c>m_Mass</c>, <c>search-query</c> is <c>SearchQuery</c>.</summary>
     internal static class NearNames
     {
         private const int Most = 5;
 
-        /// <summary>The only one of the names that is the wanted one but for case, underscores and m_; null if none or several are.</summary>
+        /// <summary>The only one of the names that is the wanted one but for case, m_, underscores, hyphens and blanks; null if none or several are.</summary>
         public static string? Same(string wanted, IEnumerable<string> names)
         {
             string plain = Plain(wanted);
@@ -23,7 +23,7 @@ namespace Holdfast
         {
             string plain = Plain(wanted);
             int far = Math.Max(1, plain.Length / 3);
-            return names.Distinct().Select(n => (Name: n, Far: Contains(Plain(n), plain) ? 0 : Distance(Plain(n), plain)))
+            return names.Distinct().Select(n => (Name: n, Far: Contains(Plain(n), plain) ? 0 : Steps(Plain(n), plain)))
                 .Where(n => n.Far <= far).OrderBy(n => n.Far).Take(Most).Select(n => n.Name).ToList();
         }
 
@@ -33,25 +33,28 @@ namespace Holdfast
         private static string Plain(string name)
         {
             string bare = name.StartsWith("m_", StringComparison.Ordinal) ? name.Substring(2) : name;
-            return bare.Replace("_", "").ToLowerInvariant();
+            return bare.Replace("_", "").Replace("-", "").Replace(" ", "").ToLowerInvariant();
         }
 
-        // How many letters have to be put in, left out or replaced.
-        private static int Distance(string one, string other)
+        // How many letters have to be changed, put in, left out, or exchanged with the next one.
+        private static int Steps(string a, string b)
         {
-            int[] row = Enumerable.Range(0, other.Length + 1).ToArray();
-            for (int i = 1; i <= one.Length; i++)
+            var steps = new int[a.Length + 1, b.Length + 1];
+            for (int i = 0; i <= a.Length; i++)
             {
-                int corner = row[0];
-                row[0] = i;
-                for (int j = 1; j <= other.Length; j++)
+                for (int j = 0; j <= b.Length; j++)
                 {
-                    int replaced = corner + (one[i - 1] == other[j - 1] ? 0 : 1);
-                    corner = row[j];
-                    row[j] = Math.Min(replaced, Math.Min(row[j], row[j - 1]) + 1);
+                    if (i == 0 || j == 0)
+                    {
+                        steps[i, j] = i + j;
+                        continue;
+                    }
+                    int least = Math.Min(Math.Min(steps[i - 1, j], steps[i, j - 1]) + 1, steps[i - 1, j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1));
+                    bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+                    steps[i, j] = swapped ? Math.Min(least, steps[i - 2, j - 2] + 1) : least;
                 }
             }
-            return row[other.Length];
+            return steps[a.Length, b.Length];
         }
     }
 }

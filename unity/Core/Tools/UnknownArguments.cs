@@ -42,7 +42,7 @@ namespace Holdfast
             List<string> unknown = given.Properties().Select(p => p.Name)
                 .Where(name => !known.Contains(name, StringComparer.OrdinalIgnoreCase) && !(at.Length == 0 && IsAdded(tool, name))).ToList();
             if (unknown.Count == 0) return;
-            List<string?> near = unknown.Select(name => Other(tool, at, name, known) ?? NearNames.Of(name, known)).ToList();
+            List<string?> near = unknown.Select(name => Other(tool, at, name, known) ?? Near(name, known)).ToList();
             string names = string.Join(" and ", unknown.Take(Limits.ShownArguments).Select(name => ToolParameters.Shortened(at + name)));
             string mend = near.All(name => name != null) ? $"did you mean {string.Join(" and ", near.Take(Limits.ShownArguments).Distinct())}?"
                 : known.Count == 0 ? "it takes none"
@@ -58,44 +58,9 @@ namespace Holdfast
             at.Length == 0 && OtherNames.Table.TryGetValue(tool, out OtherName[] names)
                 ? names.SelectMany(n => n.Arguments).FirstOrDefault(a => a.From == name && known.Contains(a.To))?.To
                 : null;
-    }
 
-    /// <summary>Finds the name that somebody meant.</summary>
-    internal static class NearNames
-    {
-        /// <summary>Returns the known name that is nearest to a wrong one; null if none is near.</summary>
-        public static string? Of(string wrong, IEnumerable<string> known)
-        {
-            string plain = Plain(wrong);
-            if (plain.Length < Limits.NearLength || plain.Length > Limits.ShownArgument) return null;
-            return known.Select(name => (Name: name, Steps: Steps(plain, Plain(name)))).Where(k => k.Steps <= plain.Length / 3)
-                .OrderBy(k => k.Steps).Select(k => k.Name).FirstOrDefault() ??
-                known.Where(name => Plain(name).Contains(plain) || (Plain(name).Length >= Limits.NearLength && plain.Contains(Plain(name))))
-                .OrderBy(name => Math.Abs(name.Length - wrong.Length)).FirstOrDefault();
-        }
-
-        // Search_Query, search-query and SearchQuery are alike.
-        private static string Plain(string name) => name.Replace("_", "").Replace("-", "").Replace(" ", "").ToLowerInvariant();
-
-        // How many letters have to be changed, put in, left out, or exchanged with the next one.
-        private static int Steps(string a, string b)
-        {
-            var steps = new int[a.Length + 1, b.Length + 1];
-            for (int i = 0; i <= a.Length; i++)
-            {
-                for (int j = 0; j <= b.Length; j++)
-                {
-                    if (i == 0 || j == 0)
-                    {
-                        steps[i, j] = i + j;
-                        continue;
-                    }
-                    int least = Math.Min(Math.Min(steps[i - 1, j], steps[i, j - 1]) + 1, steps[i - 1, j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1));
-                    bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-                    steps[i, j] = swapped ? Math.Min(least, steps[i - 2, j - 2] + 1) : least;
-                }
-            }
-            return steps[a.Length, b.Length];
-        }
+        // Too short a name is like many.
+        private static string? Near(string name, IReadOnlyList<string> known) =>
+            name.Length < Limits.NearLength || name.Length > Limits.ShownArgument ? null : NearNames.Of(name, known).FirstOrDefault();
     }
 }
