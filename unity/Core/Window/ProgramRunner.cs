@@ -15,8 +15,10 @@ namespace Holdfast
     /// <param name="Folder">The working directory.</param>
     internal sealed record ProgramCall(string Program, string Arguments, string Folder)
     {
+        private static readonly Dictionary<string, string> Nothing = new();
+
         /// <summary>Variables of its environment, beside those of this process.</summary>
-        public IReadOnlyDictionary<string, string> Environment { get; init; } = new Dictionary<string, string>();
+        public IReadOnlyDictionary<string, string> Environment { get; init; } = Nothing;
     }
 
     /// <summary>Result of a run.</summary>

@@ -32,6 +32,7 @@ namespace Holdfast.Editor
             if (above != null) made.layer = above.gameObject.layer;
             Place(made);
             if (above != null && made.transform.parent != above) Undo.SetTransformParent(made.transform, above, false, Step);
+            if (above != null && made.transform.parent != above) throw new ChangeRefusedException($"Unity puts nothing below {above.name}");
             return EditorObjects.Of(made);
         }
 

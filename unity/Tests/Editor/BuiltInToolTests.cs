@@ -30,7 +30,7 @@ namespace Holdfast.Tests
             "ProviderId=\"\" ActiveOnly=false SortByPriority=true IncludeDescriptions=true TimeoutSeconds=15")]
         [TestCase(typeof(GetToolDetailsTool), "get-tool-details", "IncludeDevelopmentOnly=false TimeoutSeconds=15")]
         [TestCase(typeof(PingTool), "ping", "Message=\"Hello from TypeScript MCP Server\" TimeoutSeconds=15")]
-        [TestCase(typeof(RunTestsTool), "run-tests", "TestMode=0 FilterType=0 FilterValue=\"\" SaveXml=false TimeoutSeconds=30")]
+        [TestCase(typeof(RunTestsTool), "run-tests", "TestMode=0 FilterType=0 FilterValue=\"\" SaveXml=false TimeoutSeconds=600")]
         [TestCase(typeof(SetClientNameTool), "set-client-name",
             "ClientName=\"Unknown Client\" PushNotificationEndpoint=\"\" ClientPort=0 TimeoutSeconds=15")]
         [TestCase(typeof(UnitySearchTool), "unity-search",

@@ -88,9 +88,6 @@ namespace Holdfast.Tests
         }
 
         [Test]
-        public void A_run_has_time_for_the_reloads_of_play_mode() => Assert.That(new RunTestsSchema().TimeoutSeconds, Is.EqualTo(600));
-
-        [Test]
         public void A_run_is_answered_with_counts_failures_and_xml()
         {
             Task<object?> task = bench.Start(new RunTestsTool(), new { TestMode = "PlayMode", SaveXml = true });

@@ -40,12 +40,11 @@ namespace UnityEditor
 
         internal static ScriptingMenuItem[] GetMenuItems(string menuPath, bool includeSeparators, bool localized) => new[]
         {
-            new ScriptingMenuItem { path = "Edit/Undo", priority = 1 }, new ScriptingMenuItem { path = "File/Exit", priority = 2 },
-            new ScriptingMenuItem { path = "File/Save", priority = 3 }
+            new ScriptingMenuItem { path = "Edit/Undo", priority = 1 }, new ScriptingMenuItem { path = "File/Exit", priority = 2 }
         };
 
         internal static bool MenuItemExists(string menuPath) =>
-            GetMenuItems("", false, false).Any(i => i.path == menuPath) ||
+            menuPath == "File/Save" || GetMenuItems("", false, false).Any(i => i.path == menuPath) ||
             Menus.Methods().Any(m => m.GetCustomAttributes<MenuItem>().Any(i => i.menuItem == menuPath));
     }
 
