@@ -16,12 +16,12 @@ mod calls;
 mod load;
 mod losses;
 mod network;
-mod unity_try;
 mod reloads;
 mod results;
 mod stage;
 mod strangers;
 mod uloop;
+mod unity_try;
 mod wire;
 
 use chaos_tests::room::{Room, SOON, until};
