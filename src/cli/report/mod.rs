@@ -15,7 +15,9 @@ use super::gateway_args::EditorArgs;
 use super::{Exit, one_shot, output};
 use crate::platform::host::{Host as _, RealHost};
 use gather::Material;
+#[cfg(feature = "demo")]
 pub(in crate::cli) use gather::of_this_machine;
+#[cfg(feature = "demo")]
 pub(in crate::cli) use redact::Redactor;
 
 /// Flags of `holdfast report`.
