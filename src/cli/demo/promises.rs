@@ -10,7 +10,7 @@ use holdfast_timeline::Verdict;
 use holdfast_timeline::text::span;
 use serde_json::Value;
 
-use crate::limits::{DEMO_EXIT_MAX, DEMO_RECOVERY_MAX};
+use crate::limits::demo::{DEMO_EXIT_MAX, DEMO_RECOVERY_MAX};
 
 /// All observations that the checks need.
 #[derive(Debug, Clone, Default)]

@@ -15,7 +15,7 @@ use super::stage::{News, PROJECT, Source, Stage};
 use super::telling::Teller;
 use crate::core::user_text;
 use crate::fsm::cause::Cause;
-use crate::limits::DEMO_STEP_MAX;
+use crate::limits::demo::DEMO_STEP_MAX;
 
 /// The client's lane in the timeline.
 pub const CLIENT: usize = 0;

@@ -13,7 +13,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::limits::{DEMO_LINE_MAX_BYTES, DEMO_NEWS_MAX, DEMO_STEP_MAX};
+use crate::limits::demo::{DEMO_LINE_MAX_BYTES, DEMO_NEWS_MAX, DEMO_STEP_MAX};
 
 /// The name of the fake project.
 pub const PROJECT: &str = "MyGame";

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::editors::Editor;
 use crate::cli::unity::place::Work;
 use crate::cli::unity::project::Site;
-use crate::limits::{UNITY_TRY_LOG_MAX_BYTES, UNITY_TRY_LOOK_EVERY, UNITY_TRY_QUIT_MAX};
+use crate::limits::demo::{UNITY_TRY_LOG_MAX_BYTES, UNITY_TRY_LOOK_EVERY, UNITY_TRY_QUIT_MAX};
 use crate::protocol::text::clean;
 
 /// The project's folder in the trial's folder.

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::cli::variables::variable;
-use crate::limits::{PROJECT_FILE_MAX_BYTES, UNITY_EDITORS_MAX};
+use crate::limits::PROJECT_FILE_MAX_BYTES;
+use crate::limits::demo::UNITY_EDITORS_MAX;
 use crate::platform::host::{Host as _, RealHost, System};
 
 /// An installed editor.

@@ -6,7 +6,7 @@ mod results;
 mod session;
 mod steps;
 
-use std::io::{BufRead as _, IsTerminal as _};
+use std::io::{BufRead as _, BufReader, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -20,8 +20,10 @@ use crate::cli::resources::runtime;
 use crate::cli::serve::signalled;
 use crate::cli::version::LONG_VERSION;
 use crate::cli::{Exit, output, terminal};
-use crate::limits::{FLUSH_MAX, UNITY_TRY_RELOADS_MAX, UNITY_TRY_START_MAX};
+use crate::limits::FLUSH_MAX;
+use crate::limits::demo::{UNITY_TRY_RELOADS_MAX, UNITY_TRY_START_MAX};
 use crate::platform::host::{Host as _, RealHost, release};
+use crate::platform::stdio;
 use editor::{FREEZE, Stage};
 use editors::{Editor, Places};
 use results::Results;
@@ -109,7 +111,7 @@ pub fn run(arguments: &TryArgs) -> ExitCode {
         output::complain("Start? [y/N] ");
         let answer = terminal::while_it_is_open(|| {
             let mut line = String::new();
-            std::io::stdin().lock().read_line(&mut line).map(|_| line)
+            BufReader::new(stdio::Stdin).read_line(&mut line).map(|_| line)
         });
         let agreed =
             answer.and_then(Result::ok).is_some_and(|line| ["y", "yes"].contains(&line.trim().to_lowercase().as_str()));

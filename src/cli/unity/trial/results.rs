@@ -21,7 +21,7 @@ pub(super) struct Sample {
     pub(super) compile: f64,
     /// From the other call to its answer, in milliseconds.
     pub(super) call: f64,
-    /// Whether the editor's window had the focus when the call was answered; nothing if the editor does not say.
+    /// Whether the editor's window had the focus before the reload; nothing if the editor did not say.
     pub(super) focused: Option<bool>,
     /// Whether both answers were what they had to be.
     pub(super) good: bool,

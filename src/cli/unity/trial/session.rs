@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, timeout_at};
 
-use crate::limits::{DEMO_LINE_MAX_BYTES, DEMO_STEP_MAX};
+use crate::limits::demo::{DEMO_LINE_MAX_BYTES, DEMO_STEP_MAX};
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -140,3 +140,8 @@ impl Form {
         }
     }
 }
+
+/// Whether each value of one type is of another one.
+pub(super) fn is_whole(one: &str, other: &str) -> bool {
+    one == other || (one, other) == ("integer", "number")
+}

@@ -86,8 +86,3 @@ impl Walk<'_> {
         schema.insert("anyOf".to_owned(), branches.into());
     }
 }
-
-/// Whether each value of one type is of another one.
-pub(super) fn is_whole(one: &str, other: &str) -> bool {
-    one == other || (one, other) == ("integer", "number")
-}

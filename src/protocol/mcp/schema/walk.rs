@@ -6,9 +6,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::keywords::{ALTERNATIVES, Form, REMOVED, TOO_DEEP, form, types_of};
+use super::keywords::{ALTERNATIVES, Form, REMOVED, TOO_DEEP, form, is_whole, types_of};
 use super::references::{Root, is_plain_name};
-use super::types::is_whole;
 use crate::limits::{JSON_DEPTH_MAX, SCHEMA_INLINED_NODES_MAX};
 
 /// The version of JSON Schema that is listed; a schema may say it.
