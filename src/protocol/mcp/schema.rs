@@ -22,7 +22,7 @@ use crate::limits::JSON_DEPTH_MAX;
 use crate::protocol::dialect::{InputSchema, OwnName};
 use crate::protocol::jsonrpc;
 pub(super) use keywords::ALTERNATIVES;
-use keywords::TOO_DEEP;
+use keywords::{TOO_DEEP, without_patterns};
 
 /// A schema as it is listed.
 pub(super) struct Fitted {
@@ -180,6 +180,9 @@ pub(super) fn flattened(whole: &Map<String, Value>) -> Map<String, Value> {
                 }
             }
         }
+    }
+    if schema.get("properties").and_then(Value::as_object).is_some_and(|own| !own.is_empty()) {
+        without_patterns(&mut schema);
     }
     schema
 }

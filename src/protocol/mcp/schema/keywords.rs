@@ -2,7 +2,7 @@
 //!
 //! Source: the specification's vocabularies core, applicator, unevaluated, validation, meta-data, format and content.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Why a schema that is nested too deep is refused.
 pub(super) const TOO_DEEP: &str = "its input schema is nested too deep";
@@ -139,6 +139,17 @@ impl Form {
             Self::AboveZero => value.as_f64().is_some_and(|number| number > 0.0),
         }
     }
+}
+
+/// Takes away patterns of names, which stand beside named properties: strict validators refuse a name that both describe. What is said
+/// of all other names would then be said of those that fit a pattern. Returns whether there were any.
+pub(super) fn without_patterns(schema: &mut Map<String, Value>) -> bool {
+    let has_patterns = schema.get("patternProperties").and_then(Value::as_object).is_some_and(|all| !all.is_empty());
+    if has_patterns {
+        let others = ["patternProperties", "additionalProperties", "unevaluatedProperties"];
+        schema.retain(|keyword, _| !others.contains(&keyword.as_str()));
+    }
+    has_patterns
 }
 
 /// Whether each value of one type is of another one.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::keywords::{ALTERNATIVES, Form, REMOVED, TOO_DEEP, form, is_whole, types_of};
+use super::keywords::{ALTERNATIVES, Form, REMOVED, TOO_DEEP, form, is_whole, types_of, without_patterns};
 use super::references::{Root, is_plain_name};
 use crate::limits::{JSON_DEPTH_MAX, SCHEMA_INLINED_NODES_MAX};
 
@@ -351,15 +351,9 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Takes away patterns of names beside named properties: strict validators refuse a name that both describe. What is said of all
-    /// other names would then be said of those that fit a pattern.
     fn patterns(&mut self, schema: &mut Map<String, Value>, is_named: bool) {
-        let has_patterns =
-            schema.get("patternProperties").and_then(Value::as_object).is_some_and(|all| !all.is_empty());
-        if is_named && has_patterns {
+        if is_named && without_patterns(schema) {
             self.tell(said::PATTERNS);
-            let others = ["patternProperties", "additionalProperties", "unevaluatedProperties"];
-            schema.retain(|keyword, _| !others.contains(&keyword.as_str()));
         }
     }
 
