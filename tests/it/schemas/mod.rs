@@ -129,6 +129,19 @@ fn what_takes_null_need_not_be_given() {
 }
 
 #[test]
+fn a_definition_that_is_null_or_itself_is_no_reference_to_itself() {
+    for keyword in ["anyOf", "oneOf"] {
+        let itself = json!({keyword: [{"type": "null"}, {"$ref": "#/$defs/a", "description": "d"}]});
+        let whole = json!({"type": "object", "properties": {"b": {"$ref": "#/$defs/a"}}, "$defs": {"a": itself}});
+        for client in CLIENTS {
+            let seen = listed(&whole, client).expect("it is listed");
+            assert_eq!(faults(&seen), [], "{seen}");
+            assert_eq!(listed(&seen, client).expect("it is listed"), seen);
+        }
+    }
+}
+
+#[test]
 fn a_schema_that_refers_to_itself_without_end_stays_small() {
     let doubling: Map<String, Value> = (0..40)
         .map(|n| {

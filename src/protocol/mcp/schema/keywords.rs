@@ -152,6 +152,20 @@ pub(super) fn without_patterns(schema: &mut Map<String, Value>) -> bool {
     has_patterns
 }
 
+/// Whether a branch takes null and nothing else.
+pub(super) fn is_null(branch: &Value) -> bool {
+    let only = |value: &Value| value.is_null() || value == "null";
+    let all = |value: &Value| match value {
+        Value::Array(values) => !values.is_empty() && values.iter().all(only),
+        value => only(value),
+    };
+    branch.as_object().is_some_and(|branch| {
+        branch.get("type").is_some_and(all)
+            || branch.get("const").is_some_and(Value::is_null)
+            || matches!(branch.get("enum"), Some(Value::Array(values)) if !values.is_empty() && values.iter().all(Value::is_null))
+    })
+}
+
 /// Whether each value of one type is of another one.
 pub(super) fn is_whole(one: &str, other: &str) -> bool {
     one == other || (one, other) == ("integer", "number")

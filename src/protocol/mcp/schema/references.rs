@@ -6,6 +6,7 @@ use std::cell::Cell;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::keywords::{ALTERNATIVES, is_null};
 use crate::limits::{JSON_DEPTH_MAX, SCHEMA_CHAIN_MAX, SCHEMA_LOOKS_MAX, SCHEMA_NULL_LOOKS_MAX};
 
 /// The schema that references lead into: its members, with `properties` left empty, and its properties, unparsed.
@@ -65,9 +66,9 @@ impl<'s> Root<'s> {
                 return false;
             }
             match self.target(&reference).as_deref() {
-                Some(Value::Object(target)) => match target.get("$ref") {
-                    Some(Value::String(next)) => reference = Cow::Owned(next.clone()),
-                    _ => return true,
+                Some(Value::Object(target)) => match onward(target) {
+                    Some(next) => reference = Cow::Owned(next.to_owned()),
+                    None => return true,
                 },
                 _ => return false,
             }
@@ -98,6 +99,18 @@ impl<'s> Root<'s> {
         said || branches.flatten().any(|branch| self.says_null(branch, looks))
             || target().is_some_and(|target| self.says_null(&target, looks))
     }
+}
+
+/// Returns the reference that a schema is, or becomes when the branches that take null only are taken from it.
+fn onward(schema: &Map<String, Value>) -> Option<&str> {
+    if let Some(Value::String(next)) = schema.get("$ref") {
+        return Some(next);
+    }
+    ALTERNATIVES.into_iter().filter_map(|keyword| schema.get(keyword)?.as_array()).find_map(|branches| {
+        let mut rest = branches.iter().filter(|branch| !is_null(branch));
+        let (only, more) = (rest.next()?, rest.next());
+        only.get("$ref")?.as_str().filter(|_| more.is_none() && branches.len() > 1)
+    })
 }
 
 fn below<'v, 'n>(value: &'v Value, mut steps: impl Iterator<Item = Cow<'n, str>>) -> Option<&'v Value> {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::keywords::{ALTERNATIVES, Form, REMOVED, TOO_DEEP, form, is_whole, types_of, without_patterns};
+use super::keywords::{ALTERNATIVES, Form, REMOVED, TOO_DEEP, form, is_null, is_whole, types_of, without_patterns};
 use super::references::{Root, is_plain_name};
 use crate::limits::{JSON_DEPTH_MAX, SCHEMA_INLINED_NODES_MAX};
 
@@ -423,20 +423,6 @@ impl<'s> Walk<'s> {
             schema.insert("enum".to_owned(), kept.into());
         }
     }
-}
-
-/// Whether a branch takes null and nothing else.
-fn is_null(branch: &Value) -> bool {
-    let only = |value: &Value| value.is_null() || value == "null";
-    let all = |value: &Value| match value {
-        Value::Array(values) => !values.is_empty() && values.iter().all(only),
-        value => only(value),
-    };
-    branch.as_object().is_some_and(|branch| {
-        branch.get("type").is_some_and(all)
-            || branch.get("const").is_some_and(Value::is_null)
-            || matches!(branch.get("enum"), Some(Value::Array(values)) if !values.is_empty() && values.iter().all(Value::is_null))
-    })
 }
 
 /// How many values a value holds, itself included, counted up to this many. A long text counts as several.
