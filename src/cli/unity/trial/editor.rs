@@ -1,5 +1,6 @@
 //! The editor that the trial starts, and the empty project that it opens.
 
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -93,7 +94,9 @@ pub(super) enum Down {
 pub(super) struct Stage {
     pub(super) project: PathBuf,
     editor: Editor,
-    log: PathBuf,
+    folder: PathBuf,
+    /// How often the editor was started. Each start has a log of its own: what an earlier one says must not be taken for news.
+    starts: usize,
     window: bool,
     child: Option<Child>,
 }
@@ -123,7 +126,7 @@ impl Stage {
         }
         let placed = Work::begin(&site).and_then(|work| work.install().and_then(|()| work.end()));
         placed.map_err(|error| error.to_string())?;
-        let stage = Self { project, editor, log: folder.join("editor.log"), window, child: None };
+        let stage = Self { project, editor, folder: folder.to_path_buf(), starts: 0, window, child: None };
         stage.touch(0).map_err(|error| format!("{TOUCHED} cannot be written ({error})"))?;
         Ok(stage)
     }
@@ -133,11 +136,12 @@ impl Stage {
     /// # Errors
     /// The system's error.
     pub(super) fn start(&mut self) -> std::io::Result<()> {
+        self.starts += 1;
         let mut command = Command::new(&self.editor.program);
         if !self.window {
             command.args(["-batchmode", "-nographics"]).env("HOLDFAST_BATCH_MODE", "1");
         }
-        command.arg("-projectPath").arg(&self.project).arg("-logFile").arg(&self.log);
+        command.arg("-projectPath").arg(&self.project).arg("-logFile").arg(self.log(self.starts));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
         self.child = Some(command.spawn()?);
         Ok(())
@@ -175,11 +179,18 @@ impl Stage {
         lines
     }
 
-    /// Returns the end of the editor's log; nothing if it has none yet.
-    pub(super) fn log_text(&self) -> String {
-        let bytes = std::fs::read(&self.log).unwrap_or_default();
-        let from = bytes.len().saturating_sub(UNITY_TRY_LOG_MAX_BYTES);
-        String::from_utf8_lossy(bytes.get(from..).unwrap_or_default()).into_owned()
+    /// Returns the end of the running editor's log; nothing if it has none yet.
+    fn log_text(&self) -> String {
+        end_of(&self.log(self.starts))
+    }
+
+    /// Returns the end of the log of each start, with the name of its file.
+    pub(super) fn logs(&self) -> Vec<(String, String)> {
+        (1..=self.starts).map(|start| (format!("editor-{start}.log"), end_of(&self.log(start)))).collect()
+    }
+
+    fn log(&self, start: usize) -> PathBuf {
+        self.folder.join(format!("editor-{start}.log"))
     }
 
     /// Changes the script, so that Unity compiles and reloads its domain. 0 is the number at the beginning.
@@ -245,4 +256,17 @@ impl Stage {
 
 fn ended(status: ExitStatus) -> String {
     status.code().map_or_else(|| "a signal ended it".to_owned(), |code| format!("exit code {code}"))
+}
+
+/// Returns the last [`UNITY_TRY_LOG_MAX_BYTES`] of a log; nothing if it cannot be read.
+pub(super) fn end_of(log: &Path) -> String {
+    let read = || {
+        let mut file = std::fs::File::open(log)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(UNITY_TRY_LOG_MAX_BYTES as u64)))?;
+        let mut bytes = Vec::new();
+        file.take(UNITY_TRY_LOG_MAX_BYTES as u64).read_to_end(&mut bytes)?;
+        Ok::<_, std::io::Error>(bytes)
+    };
+    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }

@@ -24,7 +24,7 @@ use crate::limits::FLUSH_MAX;
 use crate::limits::demo::{UNITY_TRY_RELOADS_MAX, UNITY_TRY_START_MAX};
 use crate::platform::host::{Host as _, RealHost, release};
 use crate::platform::stdio;
-use editor::{FREEZE, Stage};
+use editor::{FREEZE, Stage, end_of};
 use editors::{Editor, Places};
 use results::Results;
 use session::Session;
@@ -75,8 +75,8 @@ summary.txt    each step, and whether it did what it must
 about.json     the program's version, the system, the editor
 reloads.tsv    each reload: how long compile and the other call took, and whether the editor had the focus
 answers.jsonl  each call to a tool, and its answer
-editor.log     the end of the editor's log, without lines about licences and accounts
-gateway.log    the log of the gateway
+editor-N.log   the end of the editor's log, of each of its starts, without lines about licences and accounts
+gateway.log    the end of the gateway's log
 
 What was replaced, in each file: the names of user and machine, the paths of home and of the trial, secrets that look like one, and
 addresses of mail. Look at it before you send it.
@@ -190,11 +190,21 @@ async fn tried(arguments: &TryArgs, editor: Editor, out: &Path) -> Exit {
         "window": !arguments.no_window,
         "written_at": humantime::format_rfc3339_seconds(RealHost.now()).to_string(),
     });
-    let mut results = Results::default();
-    let mut log = String::new();
+    let (mut results, mut stage) = (Results::default(), None);
     let played = tokio::select! {
-        () = play(arguments, editor, &folder, &mut results, &mut log) => true,
+        () = play(arguments, editor, &folder, &mut results, &mut stage) => true,
         Some(()) = interrupted => false,
+    };
+    let logs = match &mut stage {
+        Some(stage) => {
+            if !played {
+                stage.kill().await;
+            } else if !stage.quit().await {
+                results.fact("the editor did not quit when it was asked, and was killed");
+            }
+            stage.logs()
+        }
+        None => Vec::new(),
     };
     if !played {
         results.failed("it was interrupted");
@@ -202,8 +212,7 @@ async fn tried(arguments: &TryArgs, editor: Editor, out: &Path) -> Exit {
     if results.failed == 0 {
         results.passed("all of it");
     }
-    let gateway = std::fs::read_to_string(folder.join("gateway.log")).unwrap_or_default();
-    let written = write(out, &about, &results, &log, &gateway, &folder);
+    let written = write(out, &about, &results, logs, &folder);
     if arguments.keep {
         output::complain(&format!("The project and the logs are in {}", folder.display()));
     } else if let Err(error) = std::fs::remove_dir_all(&folder) {
@@ -219,40 +228,28 @@ async fn tried(arguments: &TryArgs, editor: Editor, out: &Path) -> Exit {
     }
 }
 
-/// Plays the trial, and ends the processes. What cannot be gone on with is a failed step.
-async fn play(arguments: &TryArgs, editor: Editor, folder: &Path, results: &mut Results, log: &mut String) {
-    let reloads = usize::from(arguments.reloads);
-    let mut stage = match Stage::set(folder, editor, !arguments.no_window) {
-        Ok(stage) => stage,
+/// Plays the trial. What cannot be gone on with is a failed step. The editor may still run afterwards.
+async fn play(arguments: &TryArgs, editor: Editor, folder: &Path, results: &mut Results, stage: &mut Option<Stage>) {
+    let stage = match Stage::set(folder, editor, !arguments.no_window) {
+        Ok(set) => stage.insert(set),
         Err(why) => return results.failed(&why),
     };
     if let Err(error) = stage.start() {
         return results.failed(&format!("the editor could not be started ({error})"));
     }
-    match Session::open(&stage.project, folder).await {
-        Err(why) => results.failed(&why),
-        Ok(mut session) => {
-            let limits = (Duration::from_secs(arguments.start_timeout), reloads);
-            let mut trial = Trial {
-                stage: &mut stage,
-                session: &mut session,
-                results,
-                window: !arguments.no_window,
-                start_max: limits.0,
-                reloads,
-            };
-            match tokio::time::timeout(steps::longest(limits), trial.play()).await {
-                Ok(Ok(())) => {}
-                Ok(Err(why)) => results.failed(&why),
-                Err(_) => results.failed("it took too long; see editor.log in the report"),
-            }
-            session.close().await;
-        }
+    let mut session = match Session::open(&stage.project, folder).await {
+        Ok(session) => session,
+        Err(why) => return results.failed(&why),
+    };
+    let (start_max, reloads) = (Duration::from_secs(arguments.start_timeout), usize::from(arguments.reloads));
+    let window = !arguments.no_window;
+    let mut trial = Trial { stage, session: &mut session, results, window, start_max, reloads };
+    match tokio::time::timeout(steps::longest(start_max, reloads), trial.play()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(why)) => results.failed(&why),
+        Err(_) => results.failed("it took too long; see the editor's log in the report"),
     }
-    if !stage.quit().await {
-        results.fact("the editor did not quit when it was asked, and was killed");
-    }
-    *log = stage.log_text();
+    session.close().await;
 }
 
 /// Makes a folder that only this user can enter.
@@ -267,31 +264,33 @@ fn tempfile_folder() -> std::io::Result<PathBuf> {
     dunce::canonicalize(&folder)
 }
 
+/// Writes the report. `logs`: those of the editor.
 fn write(
     out: &Path,
     about: &serde_json::Value,
     results: &Results,
-    log: &str,
-    gateway: &str,
+    logs: Vec<(String, String)>,
     folder: &Path,
 ) -> Result<(), Exit> {
     let mut redactor = Redactor::default();
     redactor.path(&folder.display().to_string(), "<trial>");
     report::of_this_machine(&mut redactor);
     let replaced = |text: &str| redactor.text(text);
-    let log: String = log.lines().filter(|line| !is_of_an_account(line)).map(|line| replaced(line) + "\n").collect();
     let lines = |lines: &[String]| lines.iter().map(|line| replaced(line) + "\n").collect::<String>();
-    let files = [
-        ("README.txt", README.to_owned()),
-        ("summary.txt", lines(&results.summary)),
-        ("about.json", replaced(&format!("{about:#}\n"))),
-        ("reloads.tsv", results.table()),
-        ("answers.jsonl", lines(&results.answers)),
-        ("editor.log", log),
-        ("gateway.log", gateway.lines().map(|line| redactor.line(line) + "\n").collect()),
+    let gateway = end_of(&folder.join("gateway.log"));
+    let mut files = vec![
+        ("README.txt".to_owned(), README.to_owned()),
+        ("summary.txt".to_owned(), lines(&results.summary)),
+        ("about.json".to_owned(), replaced(&format!("{about:#}\n"))),
+        ("reloads.tsv".to_owned(), results.table()),
+        ("answers.jsonl".to_owned(), lines(&results.answers)),
+        ("gateway.log".to_owned(), gateway.lines().map(|line| redactor.line(line) + "\n").collect()),
     ];
-    let files: Vec<(String, Vec<u8>)> =
-        files.into_iter().map(|(name, text)| (name.to_owned(), text.into_bytes())).collect();
+    for (name, log) in logs {
+        let kept = log.lines().filter(|line| !is_of_an_account(line));
+        files.push((name, kept.map(|line| replaced(line) + "\n").collect()));
+    }
+    let files: Vec<(String, Vec<u8>)> = files.into_iter().map(|(name, text)| (name, text.into_bytes())).collect();
     report::write_archive("holdfast unity try", out, &files)?;
     output::hung(
         "",
@@ -333,12 +332,5 @@ mod tests {
             assert!(is_of_an_account(line), "{line}");
         }
         assert!(!is_of_an_account("Refresh completed in 2.1 seconds"));
-    }
-
-    #[test]
-    fn a_trial_has_an_end() {
-        assert!(
-            steps::longest((UNITY_TRY_START_MAX, usize::from(UNITY_TRY_RELOADS_MAX))) < Duration::from_secs(24 * 3600)
-        );
     }
 }
