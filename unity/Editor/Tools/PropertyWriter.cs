@@ -96,19 +96,25 @@ namespace Holdfast.Editor
             FoundObject found = find(Text(property, value));
             // Such as PPtr<$Rigidbody>.
             string wanted = property.type.Replace("PPtr<", "").TrimStart('$').TrimEnd('>');
-            UnityEngine.Object? fits = Candidates(found).FirstOrDefault(o => new EditorScenes.ComponentView(o).IsA(wanted));
-            property.objectReferenceValue = fits != null ? fits : EditorObjects.Object(found);
+            UnityEngine.Object whole = EditorObjects.Object(found);
+            List<UnityEngine.Object> fit = new EditorScenes.ComponentView(whole).IsA(wanted) ? new List<UnityEngine.Object> { whole }
+                : Parts(found).Where(o => new EditorScenes.ComponentView(o).IsA(wanted)).Take(Limits.SameObjects + 1).ToList();
+            if (fit.Count > 1)
+            {
+                string several = string.Join(", ", fit.Take(Limits.SameObjects).Select(o => EditorObjects.Of(o).Reference));
+                throw Refusal(property, $"takes one {wanted} of several there: {several}{(fit.Count > Limits.SameObjects ? ", ..." : "")}", value);
+            }
+            property.objectReferenceValue = fit.Count == 1 ? fit[0] : whole;
             if (property.objectReferenceValue == null) throw Refusal(property, $"takes a {wanted}, which is not there", value);
         }
 
         // A GameObject stands for its components, and an asset for its parts, such as the sprites of a texture.
-        private static IEnumerable<UnityEngine.Object> Candidates(FoundObject found)
+        private static IEnumerable<UnityEngine.Object> Parts(FoundObject found)
         {
-            UnityEngine.Object one = EditorObjects.Object(found);
-            IEnumerable<UnityEngine.Object> more = one is UnityEngine.GameObject game ? game.GetComponents<UnityEngine.Component>()
-                : found.AssetPath.Length > 0 && !found.AssetPath.EndsWith(".unity", StringComparison.Ordinal) ? AssetDatabase.LoadAllAssetsAtPath(found.AssetPath)
+            IEnumerable<UnityEngine.Object> parts = EditorObjects.Object(found) is UnityEngine.GameObject game ? game.GetComponents<UnityEngine.Component>()
+                : found.AssetPath.Length > 0 && !found.IsPart && !found.AssetPath.EndsWith(".unity", StringComparison.Ordinal) ? AssetDatabase.LoadAllAssetsAtPath(found.AssetPath)
                 : Array.Empty<UnityEngine.Object>();
-            return more.Where(o => o != null).Prepend(one);
+            return parts.Where(o => o != null);
         }
 
         private void WriteItems(SerializedProperty array, JArray items)

@@ -131,10 +131,12 @@ namespace UnityEditor
         {
             get => (UnityEngine.Object)Here.Value;
             // As in Unity, an object of another type is not taken.
-            set => Here.Value = Here.Type == "PPtr<$GameObject>" && value is not (null or UnityEngine.GameObject) ? null : value;
+            set => Here.Value = value != null && Bases(value.GetType()).Contains(Here.Type.Replace("PPtr<$", "").TrimEnd('>')) ? value : null;
         }
 
         private Node Here => nodes[at];
+
+        private static IEnumerable<string> Bases(Type type) => type == null ? Array.Empty<string>() : Bases(type.BaseType).Prepend(type.Name);
 
         public SerializedProperty Copy() => new(nodes, at);
 
@@ -208,7 +210,10 @@ namespace UnityEditor
             Add(50, "end", "bool", SerializedPropertyType.Boolean, true);
             Add(0, "last", "bool", SerializedPropertyType.Boolean, true);
             Add(0, "title", "string", SerializedPropertyType.String, "none");
-            Add(0, "target", "PPtr<$GameObject>", SerializedPropertyType.ObjectReference);
+            foreach (var (name, type) in new[] { ("target", "GameObject"), ("picture", "Sprite"), ("body", "BoxCollider"), ("paint", "Material") })
+            {
+                Add(0, name, $"PPtr<${type}>", SerializedPropertyType.ObjectReference);
+            }
             if (ofTransform)
             {
                 Add(0, "m_LocalScale", "Vector3", SerializedPropertyType.Vector3);

@@ -18,6 +18,10 @@ namespace UnityEngine
         internal byte Grey { get; set; }
     }
 
+    internal sealed class Sprite : Object
+    {
+    }
+
     public enum TextureFormat
     {
         RGB24 = 3
