@@ -323,8 +323,8 @@ namespace Holdfast.HostTools
 
         protected override Task<JObject> ExecuteAsync(Nothing parameters, CancellationToken token)
         {
-            var counted = new JObject { ["GlobalIds"] = Counted.GlobalIds, ["Names"] = Counted.Names };
-            (Counted.GlobalIds, Counted.Names) = (0, 0);
+            var counted = new JObject { ["GlobalIds"] = Counted.GlobalIds, ["Names"] = Counted.Names, ["Popups"] = Counted.Popups };
+            (Counted.GlobalIds, Counted.Names, Counted.Popups) = (0, 0, 0);
             return Task.FromResult(counted);
         }
     }

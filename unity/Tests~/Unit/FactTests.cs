@@ -86,7 +86,7 @@ namespace Holdfast.Tests
         // Members that are not public in Unity. The package uses them by reflection.
         private static readonly HashSet<string> Reflected = new()
         {
-            "SignalTick", "IsRunActive", "GetMenuItems", "MenuItemExists", "LogEntries", "LogEntry", "ScriptingMenuItem", "GUIView", "GrabPixels",
+            "SignalTick", "IsRunActive", "GetMenuItems", "MenuItemExists", "LogEntries", "LogEntry", "ScriptingMenuItem", "View", "GUIView", "GrabPixels", "GetBackingScaleFactor",
             "m_Parent"
         };
 

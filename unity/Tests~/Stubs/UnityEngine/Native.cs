@@ -41,6 +41,8 @@ namespace EditorHost
         public static int GlobalIds { get; set; }
 
         public static int Names { get; set; }
+
+        public static int Popups { get; set; }
     }
 
     /// <summary>Gives the stubs access to the native side.</summary>
