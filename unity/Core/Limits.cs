@@ -124,6 +124,9 @@ namespace Holdfast
         /// <summary>Maximum length of a tool's name. MCP clients add prefixes to it and do not accept longer names.</summary>
         public const int ToolName = 48;
 
+        /// <summary>How many parts of an asset `inspect` lists.</summary>
+        public const int AssetParts = 100;
+
         /// <summary>How many characters of an argument a refusal shows.</summary>
         public const int ShownArgument = 60;
 

@@ -14,6 +14,18 @@ namespace Holdfast
         /// </summary>
         FoundObject? Find(string id);
 
+        /// <summary>
+        /// Finds any object by its id in this session. Returns null if there is none, or if it is in a scene that tools do not see.
+        /// </summary>
+        FoundObject? ById(string id);
+
+        /// <summary>Everything in an asset's file, such as the sprites of a texture; empty if there is no such file, and for a
+        /// scene.</summary>
+        IReadOnlyList<FoundObject> Parts(string path);
+
+        /// <summary>The object that a component of a GameObject is.</summary>
+        FoundObject Of(ISceneComponent component);
+
         /// <summary>The object that a GameObject of an open scene is.</summary>
         FoundObject Of(ISceneNode node);
 
@@ -27,12 +39,29 @@ namespace Holdfast
     }
 
     /// <summary>An object that was found.</summary>
-    /// <param name="GlobalId">The object's GlobalObjectId as text.</param>
     /// <param name="Name">Name of the object.</param>
     /// <param name="AssetPath">The asset that it is or is part of; empty for an object of a scene.</param>
     /// <param name="Node">The GameObject, if it is one; otherwise null.</param>
     /// <param name="View">Its type and its properties. Of a component it has the component's.</param>
-    internal sealed record FoundObject(string GlobalId, string Name, string AssetPath, ISceneNode? Node, ISceneComponent View);
+    internal sealed record FoundObject(string Name, string AssetPath, ISceneNode? Node, ISceneComponent View)
+    {
+        /// <summary>Whether it is one part of an asset and not the asset's main object.</summary>
+        public bool IsPart { get; init; }
+
+        /// <summary>The GameObject of a component; null of everything else.</summary>
+        public ISceneNode? Owner { get; init; }
+
+        /// <summary>
+        /// A text by which every tool finds it again: the path of an asset; otherwise the path in the hierarchy, or the file and
+        /// the part's name, with type and id. An object that is in no scene and no file has its name there.
+        /// </summary>
+        public string Reference => AssetPath.Length > 0 && !IsPart ? AssetPath
+            : $"{Place} ({(View.IsMissing ? "" : View.TypeName)}, {View.Id})";
+
+        /// <summary>The part of <see cref="Reference"/> without type and id.</summary>
+        public string Place => AssetPath.Length > 0 ? IsPart ? AssetPath + "#" + Name : AssetPath
+            : (Node ?? Owner)?.Path is { Length: > 0 } path ? path : Name;
+    }
 
     /// <summary>
     /// Changes the objects of the open scenes, or of the prefab that is open. Main thread. The user can undo every change.

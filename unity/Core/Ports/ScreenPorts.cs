@@ -19,6 +19,16 @@ namespace Holdfast
         /// <returns>False if there is no such window.</returns>
         bool Show(string window);
 
+        /// <summary>
+        /// Opens a small window, unless it is known already how windows on the display of this one are taken. The window draws
+        /// itself in the next frames.
+        /// </summary>
+        /// <returns>Whether <see cref="EndMeasuring"/> has to be called.</returns>
+        bool BeginMeasuring(string window);
+
+        /// <summary>Looks at the small window, and closes it.</summary>
+        void EndMeasuring();
+
         /// <summary>Takes a picture of a window that was shown, as it was drawn last. Returns null if Unity does not give it.</summary>
         /// <param name="window">As in <see cref="Show"/>.</param>
         /// <param name="width">Maximum width in pixels. The proportions stay.</param>
@@ -36,5 +46,6 @@ namespace Holdfast
     /// <param name="Png">The picture as PNG.</param>
     /// <param name="Width">Width in pixels.</param>
     /// <param name="Height">Height in pixels.</param>
-    internal sealed record Picture(byte[] Png, int Width, int Height);
+    /// <param name="IsSure">Whether it surely shows all, upright and in its colours.</param>
+    internal sealed record Picture(byte[] Png, int Width, int Height, bool IsSure);
 }

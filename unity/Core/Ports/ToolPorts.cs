@@ -147,11 +147,6 @@ namespace Holdfast
         /// <summary>The object's id in this session. It is text because newer editors have ids of 64 bits.</summary>
         string Id { get; }
 
-        /// <summary>
-        /// The object's GlobalObjectId, which stays the same in later sessions; empty if it has none. Slower than <see cref="Id"/>.
-        /// </summary>
-        string GlobalId { get; }
-
         /// <summary>The object's name.</summary>
         string Name { get; }
 
@@ -185,6 +180,14 @@ namespace Holdfast
     {
         /// <summary>Whether the component's script is missing. If so, the other members are meaningless.</summary>
         bool IsMissing { get; }
+
+        /// <summary>The id in this session. It is text because newer editors have ids of 64 bits.</summary>
+        string Id { get; }
+
+        /// <summary>
+        /// The GlobalObjectId, which stays the same in later sessions; empty if it has none. Much slower than <see cref="Id"/>.
+        /// </summary>
+        string GlobalId { get; }
 
         /// <summary>
         /// Whether this is the name of the component's type or of one of its base types, with or without namespace.

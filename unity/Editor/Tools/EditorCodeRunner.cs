@@ -147,7 +147,7 @@ namespace Holdfast.Editor
                 typeof(UnityEngine.Object).IsAssignableFrom(type) || (type.IsValueType && type.Namespace == "UnityEngine" && !type.IsEnum);
 
             public override void WriteJson(JsonWriter writer, object? value, JsonSerializer serializer) =>
-                writer.WriteValue(value is UnityEngine.Object one && one != null ? $"{one.name} ({one.GetType().Name}, {EditorScenes.IdOf(one)})" : value?.ToString());
+                writer.WriteValue(value is UnityEngine.Object one && one != null ? EditorObjects.Of(one).Reference : value?.ToString());
 
             public override object ReadJson(JsonReader reader, Type type, object? existing, JsonSerializer serializer) => throw new NotSupportedException();
         }

@@ -1,7 +1,9 @@
 #nullable enable
 using System.Collections.Generic;
+using System.Globalization;
 using System.Linq;
 using UnityEditor;
+using UnityEditor.SceneManagement;
 using UnityEngine;
 
 namespace Holdfast.Editor
@@ -17,7 +19,40 @@ namespace Holdfast.Editor
             return found == null ? null : Of(found);
         }
 
+        public FoundObject? ById(string id) => ObjectOf(id) is { } found && found != null && IsSeen(found) ? Of(found) : null;
+
+        // A scene's file cannot be loaded like this: Unity writes an error.
+        public IReadOnlyList<FoundObject> Parts(string path) => path.EndsWith(".unity", System.StringComparison.OrdinalIgnoreCase)
+            ? System.Array.Empty<FoundObject>()
+            : AssetDatabase.LoadAllAssetsAtPath(path).Where(part => part != null).Select(Of).ToList();
+
         public FoundObject Of(ISceneNode node) => Of(((EditorScenes.ObjectNode)node).One);
+
+        public FoundObject Of(ISceneComponent component) => Of(((EditorScenes.ComponentView)component).One!);
+
+        private static Object? ObjectOf(string id)
+        {
+#if UNITY_6000_4_OR_NEWER
+            return ulong.TryParse(id, NumberStyles.None, CultureInfo.InvariantCulture, out ulong number) ? EditorUtility.EntityIdToObject(EntityId.FromULong(number)) : null;
+#elif UNITY_6000_3_OR_NEWER
+            return int.TryParse(id, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out int number) ? EditorUtility.EntityIdToObject(number) : null;
+#else
+            return int.TryParse(id, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out int number) ? EditorUtility.InstanceIDToObject(number) : null;
+#endif
+        }
+
+        // While a prefab is open, tools see nothing of the scenes. They never see the previews of Unity's windows.
+        private static bool IsSeen(Object one)
+        {
+            GameObject? owner = one as GameObject ?? (one as Component)?.gameObject;
+            if (owner == null || AssetDatabase.Contains(one)) return true;
+            Transform root = owner.transform;
+            while (root.parent != null) root = root.parent;
+            PrefabStage? stage = PrefabStageUtility.GetCurrentPrefabStage();
+            // A prefab that is open may lie below objects of Unity's own.
+            return stage != null ? owner.transform.IsChildOf(stage.prefabContentsRoot.transform)
+                : EditorScenes.Roots().Contains(root.gameObject);
+        }
 
         // Something that was deleted may still be selected.
         public IReadOnlyList<FoundObject> Selected(int most, out int count)
@@ -30,8 +65,11 @@ namespace Holdfast.Editor
         public void Select(IReadOnlyList<FoundObject> objects) => Selection.objects = objects.Select(Object).ToArray();
 
         internal static FoundObject Of(Object one) => new(
-            EditorScenes.GlobalIdOf(one), one.name, AssetDatabase.GetAssetPath(one) ?? "",
-            one is GameObject node ? new EditorScenes.ObjectNode(node) : null, new EditorScenes.ComponentView(one));
+            one.name, AssetDatabase.GetAssetPath(one) ?? "", one is GameObject node ? new EditorScenes.ObjectNode(node) : null, new EditorScenes.ComponentView(one))
+        {
+            IsPart = AssetDatabase.Contains(one) && !AssetDatabase.IsMainAsset(one),
+            Owner = one is Component component ? new EditorScenes.ObjectNode(component.gameObject) : null
+        };
 
         internal static Object Object(FoundObject found) => ((EditorScenes.ComponentView)found.View).One!;
 

@@ -31,6 +31,9 @@ namespace Holdfast.Editor
             return open;
         }
 
+        /// <summary>The objects without a parent of all open scenes.</summary>
+        internal static IEnumerable<GameObject> Roots() => new EditorScenes().Open().SelectMany(s => s.Roots).Select(r => ((ObjectNode)r).One);
+
         public bool HasDirtyPrefab => PrefabStageUtility.GetCurrentPrefabStage() is { } stage && stage.scene.isDirty;
 
         private static SceneView View(Scene scene, SceneKind kind, bool active) =>
@@ -77,8 +80,6 @@ namespace Holdfast.Editor
             public GameObject One => one;
 
             public string Id => IdOf(one);
-
-            public string GlobalId => GlobalIdOf(one);
 
             public string Name => one.name;
 
@@ -127,6 +128,10 @@ namespace Holdfast.Editor
             public UnityEngine.Object? One => component;
 
             public bool IsMissing => component == null;
+
+            public string Id => component == null ? "" : IdOf(component);
+
+            public string GlobalId => component == null ? "" : GlobalIdOf(component);
 
             public string TypeName => component!.GetType().Name;
 

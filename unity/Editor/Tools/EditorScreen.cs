@@ -2,20 +2,16 @@
 using System;
 using System.Collections.Generic;
 using System.Linq;
-using System.Reflection;
 using UnityEditor;
 using UnityEngine;
 using UnityEngine.Rendering;
 
 namespace Holdfast.Editor
 {
-    /// <summary>
-    /// Implements the port of pictures. Unity offers no public method for a picture of a window in all versions, so the one
-    /// that its own recorder uses is called by reflection: GUIView.GrabPixels.
-    /// </summary>
+    /// <summary>Implements the port of pictures.</summary>
     internal sealed class EditorScreen : IScreen
     {
-        private const BindingFlags Hidden = BindingFlags.Instance | BindingFlags.NonPublic | BindingFlags.Public;
+        private CornersWindow? corners;
 
         public bool HasGraphics => SystemInfo.graphicsDeviceType != GraphicsDeviceType.Null;
 
@@ -32,32 +28,33 @@ namespace Holdfast.Editor
             return true;
         }
 
-        public Picture? OfWindow(string window, int width)
+        public bool BeginMeasuring(string window)
         {
-            EditorWindow? found = Find(window);
-            object? view = found == null ? null : typeof(EditorWindow).GetField("m_Parent", Hidden)?.GetValue(found);
-            MethodInfo? grab = view?.GetType().GetMethod("GrabPixels", Hidden, null, new[] { typeof(RenderTexture), typeof(Rect) }, null);
-            if (grab == null) return null;
-            Rect place = found!.position;
-            float scale = EditorGUIUtility.pixelsPerPoint;
-            int across = (int)(place.width * scale), down = (int)(place.height * scale);
-            if (across < 1 || down < 1) return null;
-            float shrink = Math.Min(1, (float)width / across);
-            RenderTexture grabbed = RenderTexture.GetTemporary(across, down, 0);
-            RenderTexture upright = RenderTexture.GetTemporary(Math.Max(1, (int)(across * shrink)), Math.Max(1, (int)(down * shrink)), 0);
+            EditorWindow? found = Application.isBatchMode ? null : Find(window);
+            if (found == null || WindowGrab.Of(found) is not { IsMeasured: false } grab) return false;
+            grab.Begin();
+            corners = CornersWindow.Open(found.position);
+            return true;
+        }
+
+        public void EndMeasuring()
+        {
+            if (corners == null) return;
             try
             {
-                grab.Invoke(view, new object[] { grabbed, new Rect(0, 0, place.width, place.height) });
-                // Unity's own material turns the picture if the graphics device needs it.
-                if (EditorGUIUtility.Load("SceneView/BlitSceneViewCapture.mat") is Material turn) Graphics.Blit(grabbed, upright, turn);
-                else Graphics.Blit(grabbed, upright);
-                return Read(upright);
+                WindowGrab.Of(corners)?.Measure();
             }
             finally
             {
-                RenderTexture.ReleaseTemporary(grabbed);
-                RenderTexture.ReleaseTemporary(upright);
+                corners.Close();
+                corners = null;
             }
+        }
+
+        public Picture? OfWindow(string window, int width)
+        {
+            WindowGrab? grab = Find(window) is { } found ? WindowGrab.Of(found) : null;
+            return grab == null ? null : Encoded(grab.Take(width), grab.IsSure);
         }
 
         public Picture? OfCamera(FoundObject? one, int width, int height)
@@ -70,7 +67,7 @@ namespace Holdfast.Editor
             {
                 camera.targetTexture = target;
                 camera.Render();
-                return Read(target);
+                return Encoded(Read(target), true);
             }
             finally
             {
@@ -79,7 +76,20 @@ namespace Holdfast.Editor
             }
         }
 
-        private static Picture Read(RenderTexture from)
+        private static Picture Encoded(Texture2D read, bool isSure)
+        {
+            try
+            {
+                return new Picture(read.EncodeToPNG(), read.width, read.height, isSure);
+            }
+            finally
+            {
+                UnityEngine.Object.DestroyImmediate(read);
+            }
+        }
+
+        /// <summary>Reads what was rendered.</summary>
+        internal static Texture2D Read(RenderTexture from)
         {
             RenderTexture? before = RenderTexture.active;
             var read = new Texture2D(from.width, from.height, TextureFormat.RGB24, false);
@@ -88,12 +98,11 @@ namespace Holdfast.Editor
                 RenderTexture.active = from;
                 read.ReadPixels(new Rect(0, 0, from.width, from.height), 0, 0);
                 read.Apply();
-                return new Picture(read.EncodeToPNG(), from.width, from.height);
+                return read;
             }
             finally
             {
                 RenderTexture.active = before;
-                UnityEngine.Object.DestroyImmediate(read);
             }
         }
 

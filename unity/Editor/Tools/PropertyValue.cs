@@ -42,7 +42,7 @@ namespace Holdfast.Editor
                 case SerializedPropertyType.Hash128: return property.boxedValue?.ToString();
                 case SerializedPropertyType.ObjectReference:
                     UnityEngine.Object? target = property.objectReferenceValue;
-                    return target == null ? null : $"{target.name} ({target.GetType().Name}, {EditorScenes.IdOf(target)})";
+                    return target == null ? null : EditorObjects.Of(target).Reference;
                 default:
                     if (!property.hasChildren) return null;
                     if (depth == Limits.PropertyDepth) return Cut;

@@ -100,25 +100,33 @@ namespace Holdfast.Editor
             FoundObject found = find(Text(property, value));
             // Such as PPtr<$Rigidbody>.
             string wanted = property.type.Replace("PPtr<", "").TrimStart('$').TrimEnd('>');
-            UnityEngine.Object? fits = Candidates(found).FirstOrDefault(o => new EditorScenes.ComponentView(o).IsA(wanted));
+            UnityEngine.Object whole = EditorObjects.Object(found);
+            List<UnityEngine.Object> fit = IsA(whole, wanted) ? new List<UnityEngine.Object> { whole }
+                : Parts(found).Where(o => IsA(o, wanted)).Take(Limits.SameObjects + 1).ToList();
             // Some of Unity's native types have another name in C#.
-            if (fits == null) fits = Candidates(found).FirstOrDefault(o => Takes(property, o));
-            if (fits != null) property.objectReferenceValue = fits;
-            if (fits == null || property.objectReferenceValue == null) throw Refusal(property, $"takes a {wanted}, which the object neither is nor has", value);
+            if (fit.Count == 0) fit = Parts(found).Prepend(whole).Where(o => Takes(property, o)).Take(1).ToList();
+            if (fit.Count > 1)
+            {
+                string several = string.Join(", ", fit.Take(Limits.SameObjects).Select(o => EditorObjects.Of(o).Reference));
+                throw Refusal(property, $"takes one {wanted} of several there: {several}{(fit.Count > Limits.SameObjects ? ", ..." : "")}", value);
+            }
+            if (fit.Count == 1) property.objectReferenceValue = fit[0];
+            if (fit.Count == 0 || property.objectReferenceValue == null) throw Refusal(property, $"takes a {wanted}, which the object neither is nor has", value);
         }
+
+        private static bool IsA(UnityEngine.Object one, string type) => new EditorScenes.ComponentView(one).IsA(type);
 
         // What the inspector asks before it assigns an object. Unity's setter may take an object that does not fit.
         private static bool Takes(SerializedProperty property, UnityEngine.Object one) =>
             Check == null || (bool)Check.Invoke(property, new object[] { one })!;
 
         // A GameObject stands for its components, and an asset for its parts, such as the sprites of a texture.
-        private static IEnumerable<UnityEngine.Object> Candidates(FoundObject found)
+        private static IEnumerable<UnityEngine.Object> Parts(FoundObject found)
         {
-            UnityEngine.Object one = EditorObjects.Object(found);
-            IEnumerable<UnityEngine.Object> more = one is UnityEngine.GameObject game ? game.GetComponents<UnityEngine.Component>()
-                : found.AssetPath.Length > 0 && !found.AssetPath.EndsWith(".unity", StringComparison.Ordinal) ? AssetDatabase.LoadAllAssetsAtPath(found.AssetPath)
+            IEnumerable<UnityEngine.Object> parts = EditorObjects.Object(found) is UnityEngine.GameObject game ? game.GetComponents<UnityEngine.Component>()
+                : found.AssetPath.Length > 0 && !found.IsPart && !found.AssetPath.EndsWith(".unity", StringComparison.Ordinal) ? AssetDatabase.LoadAllAssetsAtPath(found.AssetPath)
                 : Array.Empty<UnityEngine.Object>();
-            return more.Where(o => o != null).Prepend(one);
+            return parts.Where(o => o != null);
         }
 
         private void WriteItems(SerializedProperty array, JArray items)

@@ -2,6 +2,7 @@
 using System;
 using System.Collections.Generic;
 using System.Linq;
+using System.Reflection;
 using Newtonsoft.Json.Linq;
 using NUnit.Framework;
 
@@ -69,6 +70,15 @@ namespace Holdfast.Tests
             Assert.That(refused, Is.EquivalentTo(new[] { "change-packages", "delete-asset", "execute-csharp", "execute-menu-item", "run-tests" }));
             string[] hidden = registry.All.Where(t => t.About.DisplayDevelopmentOnly).Select(t => t.Name).ToArray();
             Assert.That(hidden, Is.EquivalentTo(new[] { "debug-sleep", "get-tool-details", "ping", "set-client-name" }));
+        }
+
+        [Test]
+        public void The_limits_that_descriptions_name_are_the_real_ones()
+        {
+            string inspect = typeof(InspectTool).GetCustomAttribute<McpToolAttribute>()!.Description;
+            Assert.That(inspect, Does.Contain($"Of a list it shows {Limits.PropertyItems} items"));
+            string values = (string)SchemaGenerator.Generate(typeof(EditComponentSchema))["properties"]!["Properties"]!["description"]!;
+            Assert.That(values, Does.Contain($"(at most {Limits.PropertyValues} values in all)").And.Contain("[SerializeReference] values cannot be set"));
         }
 
         [Test]

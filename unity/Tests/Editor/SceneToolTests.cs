@@ -1,4 +1,5 @@
 #nullable enable
+using System.Collections.Generic;
 using System.IO;
 using System.Linq;
 using Newtonsoft.Json.Linq;
@@ -11,7 +12,7 @@ namespace Holdfast.Tests
         private ToolBench bench = null!;
 
         [SetUp]
-        public void SetUp() => bench = new ToolBench().With<IScenes>(new ModelScenes(
+        public void SetUp() => bench = new ToolBench().With<IObjects>(new ModelObjects()).With<IScenes>(new ModelScenes(
             new ModelNode("World", new ModelNode("Player", new ModelNode("Hand")) { Tag = "Player", Layer = 3 },
                 new ModelNode("Ghost", new ModelNode("Sheet")) { ActiveSelf = false }),
             new ModelNode("Broken") { IsMissing = true }));
@@ -37,10 +38,30 @@ namespace Holdfast.Tests
         [Test]
         public void An_object_is_not_guessed_if_several_have_its_path()
         {
-            using var two = new ToolBench().With<IObjects>(new ModelObjects()).With<IScenes>(new ModelScenes(new ModelNode("A") { Id = "1" }, new ModelNode("A") { Id = "2" }));
+            ModelNode[] nodes = { new("A") { Id = "1" }, new("A") { Id = "2" } };
+            using var two = new ToolBench().With<IObjects>(new ModelObjects(nodes)).With<IScenes>(new ModelScenes(nodes));
             Assert.That(two.Refusal(new InspectTool(), new { Object = "A" }), Does.EndWith("name one by its id: 1, 2"));
             JToken one = two.Run(new InspectTool(), new { Object = "2" });
             Assert.That(((string)one["Id"]!, (string)one["GlobalId"]!), Is.EqualTo(("2", "GlobalObjectId_V1-2-A")));
+        }
+
+        [TestCase("9/Player", true)]
+        [TestCase("9/Player/Hat/Feather", true)]
+        [TestCase("/9/Player/", true)]
+        [TestCase("9/Play", false)]
+        [TestCase("9/Player/Hat/", false)]
+        [TestCase("9/Player/Feather", false)]
+        [TestCase("9/9/Player", false)]
+        public void Only_what_lies_on_a_path_is_visited(string path, bool there)
+        {
+            // The name of one object has a slash itself.
+            ModelNode[] roots = Enumerable.Range(0, 10)
+                .Select(i => new ModelNode(i.ToString(), Enumerable.Range(0, 1000).Select(n => new ModelNode("n" + n)).Append(new ModelNode("Player", new ModelNode("Hat/Feather"))).ToArray()))
+                .ToArray();
+            IReadOnlyList<SceneView> scenes = new ModelScenes(roots).Open();
+            ModelNode.NamesRead = 0;
+            Assert.That(SceneWalk.At(scenes, path).Count(), Is.EqualTo(there ? 1 : 0));
+            Assert.That(ModelNode.NamesRead, Is.LessThan(1100), "of more than 10,000 objects");
         }
 
         [Test]

@@ -214,9 +214,19 @@ namespace Holdfast.Tests
 
     internal sealed class ModelObjects : IObjects
     {
+        private readonly ModelNode[] nodes;
+
+        public ModelObjects(params ModelNode[] nodes) => this.nodes = nodes;
+
         public FoundObject? Find(string id) => null;
 
-        public FoundObject Of(ISceneNode node) => new(node.GlobalId, node.Name, "", node, (ModelNode)node);
+        public FoundObject? ById(string id) => nodes.Where(n => n.Id == id).Select(n => Of((ISceneNode)n)).FirstOrDefault();
+
+        public IReadOnlyList<FoundObject> Parts(string path) => new FoundObject[0];
+
+        public FoundObject Of(ISceneComponent component) => Of((ISceneNode)component);
+
+        public FoundObject Of(ISceneNode node) => new(node.Name, "", node, (ModelNode)node);
 
         public IReadOnlyList<FoundObject> Selected(int most, out int count)
         {
@@ -232,10 +242,11 @@ namespace Holdfast.Tests
     internal sealed class ModelNode : ISceneNode, ISceneComponent
     {
         private readonly List<ModelNode> children = new();
+        private readonly string name;
 
         public ModelNode(string name, params ModelNode[] below)
         {
-            Name = name;
+            this.name = name;
             children.AddRange(below);
         }
 
@@ -243,7 +254,17 @@ namespace Holdfast.Tests
 
         public string GlobalId => "GlobalObjectId_V1-2-" + Name;
 
-        public string Name { get; }
+        public string Name
+        {
+            get
+            {
+                NamesRead++;
+                return name;
+            }
+        }
+
+        /// <summary>How many names were read of all objects.</summary>
+        public static int NamesRead { get; set; }
 
         public string Path => Name;
 

@@ -315,6 +315,20 @@ namespace Holdfast.HostTools
         }
     }
 
+    /// <summary>Counts Unity's costly calls since the last time.</summary>
+    [McpTool(Description = "Counts calls.")]
+    public sealed class CountedCalls : AbstractUnityTool<Nothing, JObject>
+    {
+        public override string ToolName => "counted";
+
+        protected override Task<JObject> ExecuteAsync(Nothing parameters, CancellationToken token)
+        {
+            var counted = new JObject { ["GlobalIds"] = Counted.GlobalIds, ["Names"] = Counted.Names, ["Popups"] = Counted.Popups };
+            (Counted.GlobalIds, Counted.Names, Counted.Popups) = (0, 0, 0);
+            return Task.FromResult(counted);
+        }
+    }
+
     public sealed class ConsoleViewParameter
     {
         public int flags { get; set; } = -1;

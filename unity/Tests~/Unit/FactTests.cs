@@ -46,25 +46,51 @@ namespace Holdfast.Tests
         public void Every_stub_is_as_unity_has_it(string stubs, string unity)
         {
             HashSet<string> facts = Facts(unity);
-            string folder = Path.Combine(Repository, ".tools", "csharp", "out", stubs);
-            var loaded = new List<Assembly>();
-            // Assemblies are loaded from bytes, so that one process can load several versions of them.
-            ResolveEventHandler resolve = (_, e) => loaded.Find(a => a.GetName().Name == new AssemblyName(e.Name).Name);
-            AppDomain.CurrentDomain.AssemblyResolve += resolve;
+            string[] members = MembersOf(Path.Combine(Repository, ".tools", "csharp", "out", stubs));
+            Assert.That(members, Has.Length.GreaterThan(50));
+            List<string> wrong = members.Where(m => !facts.Contains(m)).ToList();
+            Assert.That(wrong, Is.Empty, $"{wrong.Count} of {members.Length} members are not in Unity {unity} like this");
+        }
+
+        // The versions have assemblies of the same names. On Mono, a domain binds a reference to the first one of that name.
+        private static string[] MembersOf(string folder) =>
+            Type.GetType("Mono.Runtime") == null ? new StubReader().Members(folder) : InOwnDomain(folder);
+
+        // .NET does not have the methods that are called here.
+        private static string[] InOwnDomain(string folder)
+        {
+            AppDomain domain = AppDomain.CreateDomain("stubs", null, AppDomain.CurrentDomain.SetupInformation);
             try
             {
-                foreach (string path in Directory.GetFiles(folder, "Unity*.dll").OrderBy(p => !p.Contains("UnityEngine")))
-                {
-                    loaded.Add(Assembly.Load(File.ReadAllBytes(path)));
-                }
-                List<string> members = loaded.SelectMany(a => a.GetTypes()).Where(IsUnitys).SelectMany(Describe).ToList();
-                Assert.That(members, Has.Count.GreaterThan(50));
-                List<string> wrong = members.Where(m => !facts.Contains(m)).ToList();
-                Assert.That(wrong, Is.Empty, $"{wrong.Count} of {members.Count} members are not in Unity {unity} like this");
+                return ((StubReader)domain.CreateInstanceAndUnwrap(typeof(StubReader).Assembly.FullName, typeof(StubReader).FullName)).Members(folder);
             }
             finally
             {
-                AppDomain.CurrentDomain.AssemblyResolve -= resolve;
+                AppDomain.Unload(domain);
+            }
+        }
+
+        /// <summary>Reads the visible members of one version's stubs.</summary>
+        public sealed class StubReader : MarshalByRefObject
+        {
+            public string[] Members(string folder)
+            {
+                var loaded = new List<Assembly>();
+                // Assemblies are loaded from bytes, so that one process can load several versions of them.
+                ResolveEventHandler resolve = (_, e) => loaded.Find(a => a.GetName().Name == new AssemblyName(e.Name).Name);
+                AppDomain.CurrentDomain.AssemblyResolve += resolve;
+                try
+                {
+                    foreach (string path in Directory.GetFiles(folder, "Unity*.dll").OrderBy(p => !p.Contains("UnityEngine")))
+                    {
+                        loaded.Add(Assembly.Load(File.ReadAllBytes(path)));
+                    }
+                    return loaded.SelectMany(a => a.GetTypes()).Where(IsUnitys).SelectMany(Describe).ToArray();
+                }
+                finally
+                {
+                    AppDomain.CurrentDomain.AssemblyResolve -= resolve;
+                }
             }
         }
 
@@ -113,7 +139,7 @@ namespace Holdfast.Tests
         // Members that are not public in Unity. The package uses them by reflection.
         private static readonly HashSet<string> Reflected = new()
         {
-            "SignalTick", "IsRunActive", "GetMenuItems", "MenuItemExists", "LogEntries", "LogEntry", "ScriptingMenuItem", "GUIView", "GrabPixels",
+            "SignalTick", "IsRunActive", "GetMenuItems", "MenuItemExists", "LogEntries", "LogEntry", "ScriptingMenuItem", "View", "GUIView", "GrabPixels", "GetBackingScaleFactor",
             "m_Parent", "m_TemporarilyDisableAutoSave", "UpdateEnvironmentHideFlags", "CheckIfAddingPrefabWouldResultInCyclicNesting",
             "ValidateObjectReferenceValue", "ShaderGUIUtility", "ValidateMaterial"
         };

@@ -41,7 +41,8 @@ namespace Holdfast
 
         /// <summary>The values by the property's path.</summary>
         [Description("Values by the property's path as inspect shows it, such as {\"m_Mass\": 2, \"m_Size.x\": 1, \"target\": \"World/Player\"}. " +
-            "A structure takes an object or a list of its parts, a reference takes a path or an id")]
+            "A structure takes an object or a list of its parts; a list replaces the whole list (at most 256 values in all); a reference takes a path or an id. " +
+            "[SerializeReference] values cannot be set")]
         public JObject Properties { get; set; } = new();
     }
 
@@ -84,7 +85,11 @@ namespace Holdfast
                 throw new ToolParameterException("Assets of packages are not changed; copy it below Assets/ first (Object)");
             }
             ISceneComponent target = one.View;
-            if (one.Node != null) target = Components.Of(ObjectFinder.GameObject(context, parameters.Object, "Object"), parameters.Component, parameters.Index);
+            if (one.Owner != null)
+            {
+                if (parameters.Component.Length > 0 && !target.IsA(parameters.Component)) throw new ToolParameterException($"{parameters.Object} is no {parameters.Component} (Component)");
+            }
+            else if (one.Node != null) target = Components.Of(ObjectFinder.GameObject(context, parameters.Object, "Object"), parameters.Component, parameters.Index);
             else if (parameters.Component.Length > 0) throw new ToolParameterException($"{parameters.Object} is no GameObject, so it has no components (Component)");
             bool isAsset = one.AssetPath.Length > 0;
             Func<IToolContext, string, Func<(FoundObject?, string)>, ObjectResponse> step = isAsset ? UndoStep.OfAsset : UndoStep.Run;

@@ -137,11 +137,7 @@ namespace Holdfast
             IEnumerable<ISceneNode> roots = scenes.SelectMany(s => s.Roots);
             if (!string.IsNullOrEmpty(parameters.RootPath))
             {
-                roots = new[]
-                {
-                    SceneWalk.Find(scenes, parameters.RootPath!) ??
-                    throw new ToolParameterException($"There is no GameObject '{parameters.RootPath}' (RootPath)")
-                };
+                roots = new[] { ObjectFinder.GameObject(context, parameters.RootPath!, "RootPath").Node! };
             }
             SceneView? active = scenes.FirstOrDefault(s => s.IsActive) ?? scenes.FirstOrDefault();
             bool playing = context.Get<IEditorState>().Read().IsPlaying;

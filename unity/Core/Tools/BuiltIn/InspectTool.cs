@@ -44,7 +44,7 @@ namespace Holdfast
         /// <summary>The path in the hierarchy; empty if it is not in an open scene.</summary>
         public string Path { get; set; } = "";
 
-        /// <summary>The asset that it is or is part of; empty for an object of a scene.</summary>
+        /// <summary>The asset that it is, or the part of one, such as Assets/Hero.png#Hero_3; empty for an object of a scene.</summary>
         public string AssetPath { get; set; } = "";
 
         /// <summary>Whether the GameObject itself is switched on; null if it is none.</summary>
@@ -70,14 +70,29 @@ namespace Holdfast
         /// <summary>The components of a GameObject; of every other object one entry, which has its own properties.</summary>
         public IReadOnlyList<ComponentInfo> Components { get; set; } = Array.Empty<ComponentInfo>();
 
+        /// <summary>The other objects in an asset's file, at most <see cref="Limits.AssetParts"/>, such as the sprites of a texture; null if
+        /// there are none.</summary>
+        [JsonProperty(NullValueHandling = NullValueHandling.Ignore)]
+        public IReadOnlyList<PartInfo>? Parts { get; set; }
+
         /// <summary>What was left out, and why; empty if nothing was.</summary>
         public string Message { get; set; } = "";
+    }
+
+    /// <summary>An object in an asset's file.</summary>
+    internal sealed class PartInfo
+    {
+        /// <summary>Its name, which follows the asset's path and '#'.</summary>
+        public string Name { get; set; } = "";
+
+        /// <summary>Name of its type.</summary>
+        public string Type { get; set; } = "";
     }
 
     /// <summary>Reads one object.</summary>
     [McpTool(
         Description = "Reads one object with all values that the inspector shows: a GameObject with its components, a component, or an asset " +
-            "such as a material. Example: {\"Object\": \"World/Player\", \"Components\": [\"Transform\"]}",
+            "such as a material, with its Parts. Of a list it shows 32 items. Example: {\"Object\": \"World/Player\", \"Components\": [\"Transform\"]}",
         Title = "Inspect", ReadOnly = true, Parallel = true)]
     internal sealed class InspectTool : AbstractUnityTool<InspectSchema, InspectResponse>
     {
@@ -88,14 +103,27 @@ namespace Holdfast
         protected override Task<InspectResponse> ExecuteAsync(InspectSchema parameters, IToolContext context)
         {
             FoundObject found = ObjectFinder.Find(context, parameters.Object, "Object");
-            return Task.FromResult(found.Node is { } node ? Describe(node, found, parameters) : new InspectResponse
+            ObjectInfo about = ObjectInfo.Of(found);
+            InspectResponse response = found.Node is { } node ? Describe(node, parameters) : new InspectResponse
             {
-                GlobalId = found.GlobalId, Name = found.Name, Type = found.View.IsMissing ? "" : found.View.FullTypeName,
-                AssetPath = found.AssetPath, Components = new[] { ComponentInfo.Of(found.View, parameters.IncludeHidden) }
-            });
+                Components = new[] { ComponentInfo.Of(found.View, parameters.IncludeHidden) }
+            };
+            (response.GlobalId, response.Id, response.Name, response.Type) = (about.GlobalId, about.Id, about.Name, about.Type);
+            (response.Path, response.AssetPath) = (about.Path, about.AssetPath);
+            if (found.AssetPath.Length > 0 && !found.IsPart) ListParts(context.Get<IObjects>().Parts(found.AssetPath), response);
+            return Task.FromResult(response);
         }
 
-        private static InspectResponse Describe(ISceneNode node, FoundObject found, InspectSchema parameters)
+        // The GameObjects and components of a prefab are what the hierarchy shows.
+        private static void ListParts(IReadOnlyList<FoundObject> all, InspectResponse response)
+        {
+            List<FoundObject> parts = all.Where(p => p.IsPart && p.Node == null && p.Owner == null).ToList();
+            if (parts.Count == 0) return;
+            response.Parts = parts.Take(Limits.AssetParts).Select(p => new PartInfo { Name = p.Name, Type = p.View.IsMissing ? "" : p.View.TypeName }).ToList();
+            if (parts.Count > Limits.AssetParts) response.Message = $"The first {Limits.AssetParts} of {parts.Count} parts are listed";
+        }
+
+        private static InspectResponse Describe(ISceneNode node, InspectSchema parameters)
         {
             string[] names = parameters.Components;
             List<ISceneComponent> components =
@@ -107,8 +135,6 @@ namespace Holdfast
             }
             var response = new InspectResponse
             {
-                GlobalId = found.GlobalId, Id = node.Id, Name = node.Name, Type = "UnityEngine.GameObject",
-                Path = found.AssetPath.Length > 0 ? "" : node.Path, AssetPath = found.AssetPath,
                 ActiveSelf = node.ActiveSelf, ActiveInHierarchy = node.ActiveInHierarchy, Tag = node.Tag, Layer = node.LayerName,
                 Children = node.Children.Take(Limits.ChildNames).Select(c => c.Name).ToList()
             };

@@ -51,12 +51,27 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Returns the first object with a path such as <c>Canvas/Panel</c>, even an inactive one; null if there is none.
+        /// Returns the objects with a path such as <c>Canvas/Panel</c>, also inactive ones. Only objects on the way there are
+        /// visited, since a scene may have very many.
         /// </summary>
-        public static ISceneNode? Find(IReadOnlyList<SceneView> scenes, string path)
+        public static IEnumerable<ISceneNode> At(IReadOnlyList<SceneView> scenes, string path)
         {
             string wanted = path.Trim('/');
-            return All(scenes, true).Where(s => s.Path == wanted).Select(s => s.Node).FirstOrDefault();
+            var stack = new Stack<(ISceneNode Node, int At)>();
+            foreach (SceneView scene in scenes)
+            {
+                foreach (ISceneNode root in scene.Roots.Reverse()) stack.Push((root, 0));
+                while (stack.Count > 0)
+                {
+                    (ISceneNode node, int at) = stack.Pop();
+                    // A name may have a '/' itself, so the path is not split.
+                    string name = node.Name;
+                    if (string.CompareOrdinal(wanted, at, name, 0, name.Length) != 0) continue;
+                    at += name.Length;
+                    if (at == wanted.Length) yield return node;
+                    else if (wanted[at] == '/') foreach (ISceneNode child in node.Children.Reverse()) stack.Push((child, at + 1));
+                }
+            }
         }
 
         /// <summary>Returns the name of a component's type, or "Missing Script" if its script is missing.</summary>

@@ -92,7 +92,15 @@ namespace Holdfast
                 return No($"No window {window} is open; there are {string.Join(", ", screen.Windows())}" + (parameters.Source == ScreenshotSource.Game ? ". Camera needs no window" : ""));
             }
             // The window draws itself in the next frame, and the frame after that shows it.
-            await context.MainThread.Frames(Limits.PictureFrames, context.Cancellation);
+            bool measures = screen.BeginMeasuring(window);
+            try
+            {
+                await context.MainThread.Frames(Limits.PictureFrames, context.Cancellation);
+            }
+            finally
+            {
+                if (measures) screen.EndMeasuring();
+            }
             return Of(screen.OfWindow(window, parameters.Width), "Unity gave no picture of the window; an editor without windows (-batchmode) draws none. Camera needs no window");
         }
 
@@ -100,7 +108,8 @@ namespace Holdfast
 
         private static ScreenshotResponse Of(Picture? picture, string otherwise) => picture == null ? No(otherwise) : new ScreenshotResponse
         {
-            Success = true, Message = $"A picture of {picture.Width} x {picture.Height} pixels", Width = picture.Width, Height = picture.Height,
+            Success = true, Message = $"A picture of {picture.Width} x {picture.Height} pixels" +
+                (picture.IsSure ? "" : ". This Unity did not let its pictures of windows be checked: it may be cut off, upside down, or have other colours"), Width = picture.Width, Height = picture.Height,
             Content = new[] { ToolContent.OfImage(picture.Png, "image/png") }
         };
 

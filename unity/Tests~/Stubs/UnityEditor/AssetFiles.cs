@@ -14,16 +14,36 @@ namespace UnityEditor
     /// </summary>
     internal static class AssetFiles
     {
+        // A part is under the path of its file, '#' and its number.
         private static readonly Dictionary<string, Object> Loaded = new();
 
-        public static IEnumerable<Object> All => Loaded.Values;
+        // The file that Unity itself has, with its main object in none.
+        private const string BuiltIn = "Resources/unity_builtin_extra";
+
+        public static IEnumerable<Object> All => Loaded.Values.SelectMany(One);
+
+        public static bool IsPart(Object one) => All.Contains(one) && (!Loaded.ContainsValue(one) || Loaded.Any(l => l.Value == one && l.Key.Contains('#')));
+
+        // A picture has a sprite for each line of its file; two sprites may have the same name.
+        public static Object[] LoadAll(string path)
+        {
+            if (path == BuiltIn) return new[] { Part(path, 0, () => new Material(Shader.Find("Standard")) { name = "Default-Material" }) };
+            if (Load(path) is not { } main) return Array.Empty<Object>();
+            IEnumerable<string> names = path.EndsWith(".png") ? File.ReadAllLines(Full(path)) : Array.Empty<string>();
+            return One(main).Concat(names.Select((name, i) => Part(path, i, () => new Sprite { name = name }))).ToArray();
+        }
+
+        private static Object Part(string path, int number, Func<Object> make) =>
+            Loaded.TryGetValue($"{path}#{number}", out Object known) ? known : Loaded[$"{path}#{number}"] = make();
+
+        private static IEnumerable<Object> One(Object one) => one is GameObject game ? game.All().SelectMany(g => g.Components.Prepend<Object>(g)) : new[] { one };
 
         public static string Full(string path) => Native.Current.Text("project") + "/" + path;
 
         public static void Forget(string path) => Loaded.Remove(path);
 
         public static string PathOf(Object one) =>
-            Loaded.Where(l => l.Value == one || (l.Value as GameObject)?.All().Contains(one) == true).Select(l => l.Key).FirstOrDefault();
+            Loaded.Where(l => One(l.Value).Contains(one)).Select(l => l.Key.Split('#')[0]).FirstOrDefault();
 
         public static Type TypeOf(string path) => Directory.Exists(Full(path)) ? typeof(DefaultAsset)
             : path.EndsWith(".png") ? typeof(Texture2D)

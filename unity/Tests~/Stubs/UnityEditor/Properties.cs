@@ -212,7 +212,10 @@ namespace UnityEditor
             Add(50, "end", "bool", SerializedPropertyType.Boolean, true);
             Add(0, "last", "bool", SerializedPropertyType.Boolean, true);
             Add(0, "title", "string", SerializedPropertyType.String, "none");
-            Add(0, "target", "PPtr<$GameObject>", SerializedPropertyType.ObjectReference);
+            foreach (var (name, type) in new[] { ("target", "GameObject"), ("picture", "Sprite"), ("body", "BoxCollider"), ("paint", "Material") })
+            {
+                Add(0, name, $"PPtr<${type}>", SerializedPropertyType.ObjectReference);
+            }
             Add(0, "m_Picture", "PPtr<NativePicture>", SerializedPropertyType.ObjectReference);
             if (ofTransform)
             {

@@ -136,6 +136,17 @@ namespace UnityEditor
         }
 
         public static void RequestScriptReload() => Native.Current.Request("reload");
+
+#if UNITY_6000_3_OR_NEWER
+        public static UnityEngine.Object EntityIdToObject(EntityId entityId) => WithNumber(entityId.Value);
+#else
+        public static UnityEngine.Object InstanceIDToObject(int instanceID) => WithNumber((ulong)instanceID);
+#endif
+
+        private static UnityEngine.Object WithNumber(ulong number) =>
+            UnityEngine.SceneManagement.SceneManager.Open.Append(SceneManagement.PrefabStageUtility.Current?.Model).Where(s => s != null)
+                .SelectMany(s => s.All()).SelectMany(o => o.Components.Prepend<UnityEngine.Object>(o)).Concat(AssetFiles.All)
+                .FirstOrDefault(o => (ulong)o.Number == number);
     }
 
     public class AssetDatabase
@@ -186,7 +197,11 @@ namespace UnityEditor
         }
 
         public static UnityEngine.Object[] LoadAllAssetsAtPath(string assetPath) =>
-            LoadMainAssetAtPath(assetPath) is { } main ? new[] { main } : Array.Empty<UnityEngine.Object>();
+            assetPath.EndsWith(".unity") ? throw new ArgumentException("Do not use ReadObjectThreaded on scene objects!") : AssetFiles.LoadAll(assetPath);
+
+        public static bool Contains(UnityEngine.Object obj) => GetAssetPath(obj).Length > 0;
+
+        public static bool IsMainAsset(UnityEngine.Object obj) => Contains(obj) && !AssetFiles.IsPart(obj);
 
         public static string[] GetLabels(UnityEngine.Object obj) => new[] { "Hero" };
 
@@ -220,7 +235,11 @@ namespace UnityEditor
 
         public override string ToString() => Prefix + number + "-0";
 
-        public static GlobalObjectId GetGlobalObjectIdSlow(UnityEngine.Object obj) => new() { number = Number(obj) };
+        public static GlobalObjectId GetGlobalObjectIdSlow(UnityEngine.Object obj)
+        {
+            Counted.GlobalIds++;
+            return new GlobalObjectId { number = Number(obj) };
+        }
 
         public static bool TryParse(string stringValue, out GlobalObjectId id)
         {

@@ -24,28 +24,97 @@ namespace UnityEditor
 
         public bool hasFocus => Windows.Front == this;
 
-        internal HostView m_Parent = new();
+        internal HostView m_Parent;
+
+        public EditorWindow() => m_Parent = new HostView { Of = this };
 
         public void Focus() => Windows.Front = this;
 
         // Only a window whose tab is in front is drawn.
         public void Repaint()
         {
-            if (hasFocus) m_Parent.Grey = 0x40;
+            if (hasFocus || Windows.Popups.Contains(this)) m_Parent.Draw();
         }
+
+        public void ShowPopup()
+        {
+            Counted.Popups++;
+            Windows.Popups.Add(this);
+        }
+
+        public void Close() => Windows.Popups.Remove(this);
 
         public static T GetWindow<T>(string title) where T : EditorWindow => (T)Windows.Open(typeof(T));
     }
 
-    internal class GUIView : ScriptableObject
+    internal class View : ScriptableObject
     {
-        internal byte Grey { get; set; }
+        internal EditorWindow Of { get; set; }
 
-        internal void GrabPixels(RenderTexture rd, Rect rect) => rd.Grey = Grey;
+        // The tabs are above the window, and a border is below it. A popup has neither.
+        internal float Top => Windows.Popups.Contains(Of) ? 0 : 24;
+
+        public Rect position => new(0, 0, Of.position.width, Of.position.height + Top + (Top > 0 ? 2 : 0));
+    }
+
+    internal class GUIView : View
+    {
+        internal static GUIView Drawn { get; private set; }
+
+        private bool isDrawn;
+
+        /// <summary>What the window drew itself, the last on top.</summary>
+        internal List<(Rect Place, Color Color)> Drawing { get; } = new();
+
+        internal float GetBackingScaleFactor() => Windows.Scale;
+
+        internal void Draw()
+        {
+            isDrawn = true;
+            Drawing.Clear();
+            Drawn = this;
+            Windows.Message(Of, "OnGUI");
+        }
+
+        /// <summary>
+        /// Nobody outside knows what the real one does. By its flags, the editor here takes points or pixels, turns the picture upside
+        /// down, or encodes the colours of a texture that is not linear once more.
+        /// </summary>
+        internal void GrabPixels(RenderTexture rd, Rect rect)
+        {
+            bool pixels = Native.Current.Flag("grabsPixels"), turned = Native.Current.Flag("grabsUpsideDown");
+            float unit = pixels ? Windows.Scale : 1, width = rect.width / unit, height = rect.height / unit;
+            Color[] seen = new[] { (1, 1), (7, 1), (1, 7), (7, 7) }.Select(at => At(width * at.Item1 / 8, height * at.Item2 / 8)).ToArray();
+            if (turned) seen = seen.Skip(2).Concat(seen.Take(2)).ToArray();
+            if (Native.Current.Flag("grabsEncoded") && rd.Mode != RenderTextureReadWrite.Linear) seen = seen.Select(Encoded).ToArray();
+            rd.Corners = Native.Current.Flag("grabsNothing") ? new Color[4] : seen;
+        }
+
+        private Color At(float x, float y)
+        {
+            if (!isDrawn || x >= position.width || y >= position.height) return default;
+            foreach ((Rect place, Color color) in Enumerable.Reverse(Drawing))
+            {
+                if (x >= place.x && x < place.x + place.width && y - Top >= place.y && y - Top < place.y + place.height) return color;
+            }
+            float grey = (0x40 + (x < position.width / 2 ? 0 : 0x10) + (y < position.height / 2 ? 0 : 0x20)) / 255f;
+            return new Color(grey, grey, grey, 1);
+        }
+
+        private static Color Encoded(Color color)
+        {
+            float Part(float part) => (float)Math.Pow(part, 1 / 2.2);
+            return new Color(Part(color.r), Part(color.g), Part(color.b), 1);
+        }
     }
 
     internal class HostView : GUIView
     {
+    }
+
+    public sealed class EditorGUI
+    {
+        public static void DrawRect(Rect rect, Color color) => GUIView.Drawn.Drawing.Add((rect, color));
     }
 
     internal sealed class GameView : EditorWindow
@@ -100,7 +169,7 @@ namespace UnityEditor
 
     public class EditorGUIUtility
     {
-        public static float pixelsPerPoint => 1;
+        public static float pixelsPerPoint => Windows.Scale;
 
         public static UnityEngine.Object Load(string path) => null;
 
@@ -120,6 +189,13 @@ namespace EditorHost
         private const string Kept = "windows";
         private static readonly List<EditorWindow> Shown = new();
         private static (SettingsProvider Page, VisualElement Root)? settings;
+
+        /// <summary>The windows without a tab.</summary>
+        public static List<EditorWindow> Popups { get; } = new();
+
+        /// <summary>How many pixels a point is.</summary>
+        public static float Scale => Native.Current.Flag("scale150") ? 1.5f : Native.Current.Flag("scale200") ? 2 : 1;
+
         private static int ticked;
 
         /// <summary>The windows of Unity itself, of which one is behind the other.</summary>
@@ -158,7 +234,7 @@ namespace EditorHost
         /// <summary>Creates again the windows that were open before the reload.</summary>
         public static void Load()
         {
-            Resources.All = () => Shown.Concat(Views).ToArray<UnityEngine.Object>();
+            Resources.All = () => Shown.Concat(Views).Concat(Popups).ToArray<UnityEngine.Object>();
             foreach (string name in (Native.Current.GetSession(Kept) ?? "").Split('\n').Where(n => n.Length > 0))
             {
                 Type type = Engine.Types.FirstOrDefault(t => t.FullName == name);
@@ -169,6 +245,7 @@ namespace EditorHost
         /// <summary>Calls OnInspectorUpdate ten times a second, as Unity does.</summary>
         public static void Tick()
         {
+            foreach (EditorWindow popup in Popups.ToArray()) Engine.Guard(popup.m_Parent.Draw);
             if (unchecked(Environment.TickCount - ticked) < 100) return;
             ticked = Environment.TickCount;
             foreach (EditorWindow window in Shown.ToArray()) Engine.Guard(() => Message(window, "OnInspectorUpdate"));
@@ -268,7 +345,7 @@ namespace EditorHost
             settings = null;
         }
 
-        private static void Message(EditorWindow window, string name) => window.GetType()
+        internal static void Message(EditorWindow window, string name) => window.GetType()
             .GetMethod(name, BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic)?.Invoke(window, null);
     }
 }

@@ -35,6 +35,16 @@ namespace EditorHost
         void Tell(string json);
     }
 
+    /// <summary>How often costly or numerous calls were made since the scripts were loaded.</summary>
+    public static class Counted
+    {
+        public static int GlobalIds { get; set; }
+
+        public static int Names { get; set; }
+
+        public static int Popups { get; set; }
+    }
+
     /// <summary>Gives the stubs access to the native side.</summary>
     public static class Native
     {

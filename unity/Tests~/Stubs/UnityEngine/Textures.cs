@@ -1,4 +1,4 @@
-// Stubs of textures and of rendering. Signatures are Unity's. A picture has one shade of grey.
+// Stubs of textures and of rendering. Signatures are Unity's. A picture has one colour in each quarter.
 using System;
 using System.Linq;
 using System.Runtime.CompilerServices;
@@ -15,7 +15,17 @@ namespace UnityEngine
 
         public virtual int height { get; set; }
 
-        internal byte Grey { get; set; }
+        /// <summary>The colours at the top left, top right, bottom left and bottom right.</summary>
+        internal Color[] Corners { get; set; } = new Color[4];
+
+        internal byte Grey
+        {
+            set => Corners = Enumerable.Repeat(new Color(value / 255f, value / 255f, value / 255f, 1), 4).ToArray();
+        }
+    }
+
+    internal sealed class Sprite : Object
+    {
     }
 
     public enum TextureFormat
@@ -35,7 +45,10 @@ namespace UnityEngine
         {
         }
 
-        public void ReadPixels(Rect source, int destX, int destY) => Grey = RenderTexture.active.Grey;
+        public void ReadPixels(Rect source, int destX, int destY) => Corners = RenderTexture.active.Corners;
+
+        // The first row is the lowest one.
+        public Color GetPixel(int x, int y) => Corners[(2 * y < height ? 2 : 0) + (2 * x < width ? 0 : 1)];
 
         public void Apply()
         {
@@ -46,7 +59,12 @@ namespace UnityEngine
     {
         public static RenderTexture active { get; set; }
 
+        internal RenderTextureReadWrite Mode { get; set; }
+
         public static RenderTexture GetTemporary(int width, int height, int depthBuffer) => new() { width = width, height = height };
+
+        public static RenderTexture GetTemporary(int width, int height, int depthBuffer, RenderTextureFormat format, RenderTextureReadWrite readWrite) =>
+            new() { width = width, height = height, Mode = readWrite };
 
         public static void ReleaseTemporary(RenderTexture temp)
         {
@@ -55,18 +73,39 @@ namespace UnityEngine
 
     public class Graphics
     {
-        public static void Blit(Texture source, RenderTexture dest) => dest.Grey = source.Grey;
+        public static void Blit(Texture source, RenderTexture dest) => dest.Corners = source.Corners;
 
-        public static void Blit(Texture source, RenderTexture dest, Material mat) => dest.Grey = source.Grey;
+        public static void Blit(Texture source, RenderTexture dest, Material mat) => dest.Corners = source.Corners;
+
+        public static void Blit(Texture source, RenderTexture dest, Vector2 scale, Vector2 offset) =>
+            dest.Corners = scale.y < 0 ? source.Corners.Skip(2).Concat(source.Corners.Take(2)).ToArray() : source.Corners;
+    }
+
+    public enum RenderTextureFormat
+    {
+        Default = 7
+    }
+
+    public enum RenderTextureReadWrite
+    {
+        Default = 0,
+        Linear = 1,
+        sRGB = 2
     }
 
     public struct Rect
     {
         public Rect(float x, float y, float width, float height)
         {
+            this.x = x;
+            this.y = y;
             this.width = width;
             this.height = height;
         }
+
+        public float x { get; set; }
+
+        public float y { get; set; }
 
         public float width { get; set; }
 

@@ -15,7 +15,11 @@ namespace UnityEngine
         // A component has the name of its GameObject.
         public string name
         {
-            get => this is Component { Owner: { } owner } ? owner.name : own;
+            get
+            {
+                EditorHost.Counted.Names++;
+                return this is Component { Owner: { } owner } ? owner.name : own;
+            }
             set => own = value;
         }
 
@@ -72,12 +76,18 @@ namespace UnityEngine
         HideAndDontSave = 61
     }
 
-#if UNITY_6000_4_OR_NEWER
+#if UNITY_6000_3_OR_NEWER
     public struct EntityId
     {
         internal ulong Value { get; set; }
 
+#if UNITY_6000_4_OR_NEWER
         public static ulong ToULong(EntityId entityId) => entityId.Value;
+
+        public static EntityId FromULong(ulong input) => new() { Value = input };
+#else
+        public static implicit operator EntityId(int intValue) => new() { Value = (ulong)intValue };
+#endif
     }
 #endif
 

@@ -2,8 +2,13 @@ namespace UnityEngine
 {
     public struct Vector2
     {
+        public float x;
+        public float y;
+
         public Vector2(float x, float y)
         {
+            this.x = x;
+            this.y = y;
         }
     }
 
