@@ -50,7 +50,8 @@ pub(super) fn fitted(schema: &InputSchema) -> Result<Fitted, &'static str> {
         walk.tell(said::PROPERTIES);
         top.insert("properties".to_owned(), Map::new().into());
     }
-    let mut known = Known { names: properties.iter().map(|(name, _)| name.clone()).collect(), around: None };
+    let names = properties.iter().filter(|(_, raw)| raw.get().trim() != "false").map(|(name, _)| name.clone()).collect();
+    let known = Known { names, around: None };
     walk.top(&mut top, &known)?;
     let mut all = known.names.clone();
     parameter_names::of_branches(&top, &mut all);
@@ -64,16 +65,11 @@ pub(super) fn fitted(schema: &InputSchema) -> Result<Fitted, &'static str> {
             optional.insert(name.clone());
         }
         let under = listed.get(name.as_str()).copied();
-        match walk.mended(value, At::PROPERTY)? {
-            Some(mut value) => {
-                if under.is_some() {
-                    parameter_names::describe(&mut value, name);
-                }
-                mended.push((under.unwrap_or(name), value.to_string()));
+        if let Some(mut value) = walk.mended(value, At::PROPERTY)? {
+            if under.is_some() {
+                parameter_names::describe(&mut value, name);
             }
-            None => {
-                known.names.remove(name);
-            }
+            mended.push((under.unwrap_or(name), value.to_string()));
         }
     }
     match required {

@@ -129,6 +129,24 @@ fn what_takes_null_need_not_be_given() {
 }
 
 #[test]
+fn what_may_never_be_there_is_not_required() {
+    let never = json!({"properties": {"a": false, "b": {}}, "required": ["a"]});
+    let asks = json!({"required": ["a"]});
+    for given in [
+        json!({"properties": {}, "anyOf": [never]}),
+        json!({"properties": {"a": false}, "anyOf": [asks]}),
+        json!({"properties": {}, "allOf": [{"properties": {"a": false}, "not": asks}]}),
+        json!({"properties": {}, "not": asks, "dependentSchemas": {"b": never}}),
+        json!({"properties": {"o": never}}),
+    ] {
+        for client in CLIENTS {
+            let seen = listed(&given, client).expect("it is listed");
+            assert_eq!(faults(&seen), [], "{given} as {seen}");
+        }
+    }
+}
+
+#[test]
 fn a_definition_that_is_null_or_itself_is_no_reference_to_itself() {
     for keyword in ["anyOf", "oneOf"] {
         let itself = json!({keyword: [{"type": "null"}, {"$ref": "#/$defs/a", "description": "d"}]});

@@ -270,7 +270,7 @@ impl<'s> Walk<'s> {
         kind: Option<&'static str>,
     ) -> Result<(), &'static str> {
         let own = schema.get("properties").and_then(Value::as_object);
-        let names = || own.into_iter().flat_map(Map::keys).cloned().collect();
+        let names = || own.into_iter().flatten().filter(|(_, value)| is_listed(value)).map(|(name, _)| name.clone()).collect();
         let known = at.known.map(|around| Known { names: names(), around: Some(around) });
         let branch = At { depth: at.depth + 2, kind, known: known.as_ref() };
         let describes =
@@ -423,6 +423,11 @@ impl<'s> Walk<'s> {
             schema.insert("enum".to_owned(), kept.into());
         }
     }
+}
+
+/// Whether a property is listed. One that may never be there is left out, so that nothing may require it.
+pub(super) fn is_listed(property: &Value) -> bool {
+    *property != Value::Bool(false)
 }
 
 /// How many values a value holds, itself included, counted up to this many. A long text counts as several.
