@@ -214,7 +214,7 @@ namespace Holdfast
             if (tool == null) return new RpcError("unknown_tool", -32602, false, "Unknown tool: " + name);
             if (parts.Security.Check(tool) is { } denial)
             {
-                return new RpcError("security_blocked", RpcError.InternalError, false, "Tool blocked by security settings", denial.Mend)
+                return new RpcError("security_blocked", RpcError.InternalError, false, denial.Refusal(name))
                     .With("callId", callId).With("command", name).With("reason", denial.Reason)
                     .With("setting", denial.Setting.ToString());
             }

@@ -93,7 +93,7 @@ namespace Holdfast
         };
 
         private static RpcError Blocked(ToolEntry tool, SecurityDenial denial) =>
-            new RpcError("security_blocked", RpcError.InternalError, false, "Tool blocked by security settings", denial.Mend)
+            new RpcError("security_blocked", RpcError.InternalError, false, denial.Refusal(tool.Name))
                 .With("command", tool.Name).With("reason", denial.Reason);
 
         private static RpcError Internal(string what, bool ran) =>

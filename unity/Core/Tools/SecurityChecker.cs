@@ -56,17 +56,16 @@ namespace Holdfast
         }
 
         private static SecurityDenial Off(SecuritySettings setting) =>
-            new("Tool is blocked by security settings", setting);
+            new($"{setting} is off", setting);
     }
 
     /// <summary>Why a tool may not run.</summary>
-    /// <param name="Reason">The reason as a sentence.</param>
+    /// <param name="Reason">The reason, without a full stop.</param>
     /// <param name="Setting">The switch that the user can turn on; None if no switch would help.</param>
     internal sealed record SecurityDenial(string Reason, SecuritySettings Setting)
     {
-        /// <summary>What the user can do to allow the tool.</summary>
-        public string Mend => Setting == SecuritySettings.None
-            ? "Allow the tool in Window > Holdfast, if that is wanted"
-            : $"Turn on {Setting} in Window > Holdfast, or allow this one tool there, if that is wanted";
+        /// <summary>The refusal of a call, and whose decision it is: a model would look for another way.</summary>
+        public string Refusal(string tool) =>
+            $"{tool} may not run in this project: {Reason}. Only the user can allow it, in Window > Holdfast; do not look for a way around it";
     }
 }

@@ -35,21 +35,17 @@ namespace Holdfast
                 var (one, message) = context.Get<IUndo>().Group("AI: " + name, change);
                 return new ObjectResponse { Success = true, Message = message, Object = one == null ? null : ObjectInfo.Of(one) };
             }
-            catch (ChangeRefusedException refused)
+            catch (Exception e) when (Refusal(e) is { } reason)
             {
-                return new ObjectResponse { Message = refused.Message };
-            }
-            catch (Exception e) when (IsRefusal(e))
-            {
-                return new ObjectResponse { Message = Sentence(e) };
+                return new ObjectResponse { Message = reason };
             }
         }
 
-        /// <summary>Whether Unity throws such an exception to say that it does not do what it was asked.</summary>
-        public static bool IsRefusal(Exception e) =>
-            e is ArgumentException or InvalidOperationException or NotSupportedException || e.GetType().FullName == "UnityEngine.UnityException";
-
-        /// <summary>What Unity says, as a sentence for the caller.</summary>
-        public static string Sentence(Exception e) => "Unity refuses: " + e.Message.Replace("\r", "").Replace('\n', ' ').Trim();
+        /// <summary>If an exception says that a change is refused: why, as a sentence for the caller.</summary>
+        public static string? Refusal(Exception e) =>
+            e is ChangeRefusedException ? e.Message
+            : e is ArgumentException or InvalidOperationException or NotSupportedException || e.GetType().FullName == "UnityEngine.UnityException"
+                ? "Unity refuses: " + e.Message.Replace("\r", "").Replace('\n', ' ').Trim()
+            : null;
     }
 }

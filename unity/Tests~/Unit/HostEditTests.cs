@@ -125,7 +125,7 @@ namespace Holdfast.Tests
         [TestCase("items", "5", "items takes a list")]
         [TestCase("target", "\"World/Nobody\"", "No open scene has an object World/Nobody (Properties)")]
         [TestCase("target", "\"Assets/SampleScene.unity\"", "takes a GameObject, which the object neither is nor has")]
-        [TestCase("m_Picture", "\"World\"", "takes a NativePicture, which the object neither is nor has")]
+        [TestCase("m_Surface", "\"World\"", "takes a NativeSurface, which the object neither is nor has")]
         [TestCase("hash", "\"1\"", "a kind of value that cannot be set")]
         [TestCase("m_Script", "null", "cannot be changed")]
         [TestCase("nothingLikeIt", "1", "BoxCollider has no property nothingLikeIt; inspect shows the names")]
@@ -220,7 +220,7 @@ namespace Holdfast.Tests
         }
 
         [TestCase("Speed", "2.5", "speed")]
-        [TestCase("picture", "\"Assets/Stone.png\"", "m_Picture")]
+        [TestCase("surface", "\"Assets/Stone.png\"", "m_Surface")]
         [TestCase("Size.y", "2.5", "size")]
         public void A_property_is_found_by_the_name_that_scripts_use(string name, string value, string property)
         {

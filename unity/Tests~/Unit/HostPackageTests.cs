@@ -93,7 +93,7 @@ namespace Holdfast.Tests
         [TestCase("compile", "compile is called by itself")]
         [TestCase("batch", "batch is called by itself")]
         [TestCase("undo", "undo is called by itself")]
-        [TestCase("delete-asset", "Turn on AllowDeletingAssets in Window > Holdfast")]
+        [TestCase("delete-asset", "delete-asset may not run in this project: AllowDeletingAssets is off. Only the user can allow it")]
         [TestCase("", "Tool is missing (Calls, number 2)")]
         public void A_batch_makes_no_call_if_one_of_them_may_not_be_made(string tool, string says)
         {

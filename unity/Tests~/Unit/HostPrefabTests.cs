@@ -140,6 +140,16 @@ namespace Holdfast.Tests
             Assert.That((string)Value(client, "inspect", new { Object = "World/Player" })["Name"]!, Is.EqualTo("Player"), "what it did before is taken back");
         }
 
+        [Test]
+        public void A_file_that_unity_refuses_is_told_of()
+        {
+            using TestClient client = Greeted();
+            File.WriteAllText(Path.Combine(project, "Assets", "Merged.unity"), "<<<<<<< HEAD");
+            Done(client, "scene", new { Action = "Open", Path = "Assets/Merged.unity" }, false, "Unity refuses: Scene file 'Assets/Merged.unity' cannot be opened.");
+            Directory.CreateDirectory(Path.Combine(project, "Assets", "Taken.mat"));
+            Done(client, "edit-asset", new { Action = "CreateMaterial", Path = "Assets/Taken.mat" }, false, "Unity refuses: Creating asset at path Assets/Taken.mat failed.");
+        }
+
         private TestClient Created()
         {
             TestClient client = Greeted();

@@ -491,6 +491,11 @@ namespace Holdfast.Tests
                 JToken error = client.Await(Send(client, tool, new { MenuItemPath = "Tools/Count" }))["error"]!;
                 Assert.That((string)error["data"]!["type"]!, Is.EqualTo("security_blocked"));
                 Assert.That((bool)error["data"]!["ran"]!, Is.False);
+                string setting = (string)error["data"]!["setting"]!;
+                Assert.That((string)error["message"]!, Is.EqualTo($"{tool} may not run in this project: {setting} is off. Only the user can " +
+                    "allow it, in Window > Holdfast; do not look for a way around it"));
+                // The gateway joins them, and says nothing twice.
+                Assert.That((string)error["message"]!, Does.Contain((string)error["data"]!["message"]!).And.Contain((string)error["data"]!["reason"]!));
             }
         }
     }

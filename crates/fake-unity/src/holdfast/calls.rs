@@ -116,8 +116,8 @@ impl HoldfastFace {
             return Err(about(unknown).with("tool", &order.tool));
         };
         if self.is_blocked(&tool.name) {
-            let blocked = Refusal::new("security_blocked", -32603, false, catalogue::BLOCKED_MESSAGE);
-            return Err(about(blocked.detail(catalogue::BLOCKED_MEND))
+            let blocked = Refusal::new("security_blocked", -32603, false, catalogue::blocked(&tool.name));
+            return Err(about(blocked)
                 .with("command", &tool.name)
                 .with("reason", catalogue::BLOCKED)
                 .with("setting", catalogue::BLOCKED_SETTING));
@@ -469,7 +469,7 @@ fn refusal_of(tool: &str, fault: Fault) -> Refusal {
         }
         Fault::Cancelled => Refusal::new("cancelled", -32006, true, "Cancelled while it ran"),
         // Not reached: `admit` refuses blocked tools.
-        Fault::Blocked(_) => Refusal::new("security_blocked", -32603, false, catalogue::BLOCKED_MESSAGE),
+        Fault::Blocked(_) => Refusal::new("security_blocked", -32603, false, catalogue::blocked(tool)),
     }
 }
 

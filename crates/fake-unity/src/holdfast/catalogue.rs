@@ -10,9 +10,7 @@ use crate::uloop::catalogue::EARLIER;
 use crate::work::{Begun, Fault};
 
 /// Why a tool is blocked, as the tool list and the refusal say.
-pub(crate) const BLOCKED: &str = "Tool is blocked by security settings";
-/// The message of the refusal of a blocked tool.
-pub(crate) const BLOCKED_MESSAGE: &str = "Tool blocked by security settings";
+pub(crate) const BLOCKED: &str = "AllowMenuItemExecution is off";
 /// The groups of the package's own tools, as far as the model has these tools.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Editor", &["compile", "get-logs", "clear-console", "get-menu-items", "execute-menu-item"]),
@@ -37,9 +35,14 @@ const OTHER_NAMES: [(&str, &str); 3] = [
 ];
 /// The setting that blocks tools.
 pub(crate) const BLOCKED_SETTING: &str = "AllowMenuItemExecution";
-/// How to allow a blocked tool.
-pub(crate) const BLOCKED_MEND: &str =
-    "Turn on AllowMenuItemExecution in Window > Holdfast, or allow this one tool there, if that is wanted";
+
+/// The message of the refusal of a blocked tool.
+pub(crate) fn blocked(tool: &str) -> String {
+    format!(
+        "{tool} may not run in this project: {BLOCKED}. Only the user can allow it, in Window > Holdfast; do not look for a way around it"
+    )
+}
+
 /// The error code of uLoop's errors.
 pub(crate) const INTERNAL: i32 = -32603;
 

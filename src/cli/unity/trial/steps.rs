@@ -71,8 +71,8 @@ fn calls() -> Vec<(&'static str, Value, Wanted)> {
 
 /// Tools with steps of their own.
 const PLAYED: [&str; 2] = ["compile", "play-mode"];
-/// How a refusal by a switch names the fix.
-const TURN_ON: &str = "Turn on ";
+/// How a refusal by a switch names the place where the user may allow it.
+const WHERE_TO_ALLOW: &str = "in Window > Holdfast";
 /// The end of a refusal before anything of a call ran.
 const NOTHING_RAN: &str = "Nothing of the call ran.";
 /// An argument that no tool has.
@@ -186,7 +186,7 @@ impl Trial<'_> {
             let answer = self.call(tool, arguments.clone()).await?;
             let good = match wanted {
                 Wanted::Ok => answer.verdict == Verdict::Ok,
-                Wanted::Off => answer.text.contains(TURN_ON) && answer.text.ends_with(NOTHING_RAN),
+                Wanted::Off => answer.text.contains(WHERE_TO_ALLOW) && answer.text.ends_with(NOTHING_RAN),
                 Wanted::Told => matches!(answer.verdict, Verdict::Ok | Verdict::ToolError),
             };
             let name = if *wanted == Wanted::Off {

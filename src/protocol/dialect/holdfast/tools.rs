@@ -73,7 +73,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
     tool.other_names.truncate(OTHER_NAMES_MAX);
     let description = match tool.blocked.as_deref().map(str::trim).filter(|reason| !reason.is_empty()) {
         // A blocked tool stays listed, so that the AI can tell its user which setting to change.
-        Some(reason) => format!("(Refused by the settings in Unity now: {reason}) {}", tool.description),
+        Some(reason) => format!("(May not run in this project: {reason}) {}", tool.description),
         None => tool.description,
     };
     Ok(EditorTool {

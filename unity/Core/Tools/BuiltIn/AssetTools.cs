@@ -168,9 +168,9 @@ namespace Holdfast
                         return Done(context, to, $"{(parameters.Action == AssetAction.Move ? "Moved" : "Copied")} {path} to {to}");
                 }
             }
-            catch (ChangeRefusedException refused)
+            catch (Exception e) when (UndoStep.Refusal(e) is { } reason)
             {
-                return Task.FromResult(new ObjectResponse { Message = refused.Message });
+                return Task.FromResult(new ObjectResponse { Message = reason });
             }
         }
 

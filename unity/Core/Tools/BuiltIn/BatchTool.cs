@@ -118,7 +118,7 @@ namespace Holdfast
             if (string.IsNullOrEmpty(call?.Tool)) throw new ToolParameterException($"Tool is missing ({at})");
             ToolEntry? tool = bridge.Tools.Find(call!.Tool);
             if (tool == null) throw new ToolParameterException($"There is no tool {call.Tool} ({at})");
-            if (bridge.Security.Check(tool) is { } denial) throw new ToolParameterException($"{tool.Name}: {denial.Reason}. {denial.Mend} ({at})");
+            if (bridge.Security.Check(tool) is { } denial) throw new ToolParameterException($"{denial.Refusal(tool.Name)} ({at})");
             if (tool.Tool is IResumableTool or BatchTool or UndoTool) throw new ToolParameterException($"{tool.Name} is called by itself, not in a batch ({at})");
             try
             {

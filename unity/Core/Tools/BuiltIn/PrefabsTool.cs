@@ -124,9 +124,9 @@ namespace Holdfast
             {
                 if (!prefabs.Open(parameters.Path)) return No($"Unity could not open {parameters.Path}; get-logs may tell why");
             }
-            catch (Exception e) when (UndoStep.IsRefusal(e))
+            catch (Exception e) when (UndoStep.Refusal(e) is { } refusal)
             {
-                return No(UndoStep.Sentence(e));
+                return No(refusal);
             }
             prefabs.StopAutoSave();
             return new ObjectResponse

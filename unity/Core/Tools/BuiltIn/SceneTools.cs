@@ -125,6 +125,18 @@ namespace Holdfast
         /// <inheritdoc/>
         protected override Task<SceneResponse> ExecuteAsync(SceneSchema parameters, IToolContext context)
         {
+            try
+            {
+                return Act(parameters, context);
+            }
+            catch (Exception e) when (UndoStep.Refusal(e) is { } reason)
+            {
+                return Done(context, false, reason);
+            }
+        }
+
+        private static Task<SceneResponse> Act(SceneSchema parameters, IToolContext context)
+        {
             if (parameters.Path.Length > 0) AssetPaths.Readable(parameters.Path, Ending, "Path");
             if (context.Get<IEditorState>().Read().IsPlaying) return Done(context, false, "The editor is in play mode; leave it first");
             ISceneFiles scenes = context.Get<ISceneFiles>();

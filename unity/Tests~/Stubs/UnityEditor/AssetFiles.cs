@@ -72,6 +72,7 @@ namespace UnityEditor
 
         public static void Create(Object one, string path)
         {
+            if (Directory.Exists(Full(path))) throw new UnityException($"Creating asset at path {path} failed.");
             File.WriteAllText(Full(path), one is Material material ? material.shader.name : one.GetType().FullName);
             one.name = Path.GetFileNameWithoutExtension(path);
             Loaded[path] = one;

@@ -134,9 +134,9 @@ namespace UnityEditor
             set => Here.Value = value;
         }
 
-        // The names of native types are not always those of C#: a GameObject's is, a picture's is not here.
+        // The names of native types are not always those of C#: a GameObject's is, a surface's is not here.
         internal bool ValidateObjectReferenceValue(UnityEngine.Object obj) =>
-            Here.Type == "PPtr<$GameObject>" ? obj is UnityEngine.GameObject : Here.Type == "PPtr<NativePicture>" && obj is UnityEngine.Texture;
+            Here.Type == "PPtr<$GameObject>" ? obj is UnityEngine.GameObject : Here.Type == "PPtr<NativeSurface>" && obj is UnityEngine.Texture;
 
         private Node Here => nodes[at];
 
@@ -216,7 +216,7 @@ namespace UnityEditor
             {
                 Add(0, name, $"PPtr<${type}>", SerializedPropertyType.ObjectReference);
             }
-            Add(0, "m_Picture", "PPtr<NativePicture>", SerializedPropertyType.ObjectReference);
+            Add(0, "m_Surface", "PPtr<NativeSurface>", SerializedPropertyType.ObjectReference);
             if (ofTransform)
             {
                 Add(0, "m_LocalScale", "Vector3", SerializedPropertyType.Vector3);

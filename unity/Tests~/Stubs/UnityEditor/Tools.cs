@@ -271,8 +271,11 @@ namespace UnityEditor.SceneManagement
 
         public static UnityEngine.SceneManagement.Scene OpenScene(string scenePath, OpenSceneMode mode)
         {
+            string text = System.IO.File.ReadAllText(AssetFiles.Full(scenePath));
+            // Such as the marks of a merge.
+            if (text.StartsWith("<<<<<<<")) throw new ArgumentException($"Scene file '{scenePath}' cannot be opened.\n");
             UnityEngine.SceneManagement.Scene scene = Add(scenePath, mode != OpenSceneMode.Single);
-            foreach (GameObject root in SceneStore.Roots(System.IO.File.ReadAllText(AssetFiles.Full(scenePath)))) root.Into(scene.Model);
+            foreach (GameObject root in SceneStore.Roots(text)) root.Into(scene.Model);
             return scene;
         }
 

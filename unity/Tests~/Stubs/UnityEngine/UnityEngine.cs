@@ -91,6 +91,13 @@ namespace UnityEngine
     }
 #endif
 
+    public class UnityException : SystemException
+    {
+        public UnityException(string message) : base(message)
+        {
+        }
+    }
+
     public class ScriptableObject : Object
     {
         public static T CreateInstance<T>() where T : ScriptableObject => (T)Activator.CreateInstance(typeof(T));

@@ -20,7 +20,7 @@ async fn the_list_has_full_schemas_and_every_annotation() {
         }
     }
     assert_eq!(tool("compile")["resumable"], true);
-    assert_eq!(tool("execute-menu-item")["blocked"], "Tool is blocked by security settings");
+    assert_eq!(tool("execute-menu-item")["blocked"], "AllowMenuItemExecution is off");
     assert_eq!(tool("compile")["blocked"], Value::Null);
     let logs = &tool("get-logs")["inputSchema"]["properties"]["LogType"];
     assert_eq!((&logs["default"], &logs["enum"][2]), (&"All".into(), &"Error".into()));
