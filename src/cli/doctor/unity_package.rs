@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::finding::Finding;
 use crate::cli::help::page;
+use crate::cli::unity::Site;
 use crate::cli::unity::standing::{Installed, Standing, State};
-use crate::cli::unity::{Obstacle, Site};
 use crate::protocol::dialect::unspoken::{UNSPOKEN, Unspoken};
 
 const ABOUT: &str = "package";
@@ -17,9 +17,7 @@ pub fn unity_package(project: &Path, another: bool, unspoken: &[&Unspoken]) -> F
     let fix = standing.fix().unwrap_or_default();
     match &standing.state {
         // The package is brought by something else than this program, for example by a registry.
-        State::Absent if standing.obstacle.as_ref().is_some_and(Obstacle::brings_it) => {
-            Finding::note(ABOUT, standing.says())
-        }
+        State::Absent if standing.is_brought() => Finding::note(ABOUT, standing.says()).fix(fix),
         _ if standing.obstacle.is_some() => Finding::of_sentence(ABOUT, &standing.says()),
         // The finding names no command as a fix: with both packages in the project, holdfast would call neither.
         State::Absent if another => Finding::note(

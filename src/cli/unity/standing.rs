@@ -12,7 +12,10 @@ use super::project::{Obstacle, Site};
 use super::sums::Sums;
 use crate::core::user_text;
 use crate::limits::UNITY_FILES_NAMED_MAX;
+use crate::platform::host::RealHost;
+use crate::protocol::dialect::{Dialect, HOLDFAST};
 use crate::protocol::text::clean;
+use crate::survey;
 
 /// What is in the package's place, which is its folder in `Packages`.
 #[derive(Debug, Clone, PartialEq, Eq, strum::IntoStaticStr)]
@@ -110,11 +113,13 @@ impl Standing {
 
     /// Describes the state in one sentence, without the full stop at the end.
     pub fn says(&self) -> String {
-        let ours = About::this().version;
         let folder = format!("Packages/{NAME}");
         let says = match &self.state {
-            State::Absent if self.obstacle.as_ref().is_some_and(Obstacle::brings_it) => {
-                format!("holdfast did not install {TITLE}, and it is there")
+            State::Absent if self.is_brought() => {
+                let version = self.brought_version();
+                let which = version.as_ref().map(|version| format!(", {}", against_ours(version))).unwrap_or_default();
+                let version = version.map(|version| format!(" {version}")).unwrap_or_default();
+                format!("{TITLE}{version} is there, and holdfast did not install it{which}")
             }
             State::Absent => match self.site.others().as_slice() {
                 [] => format!("{TITLE} is not installed"),
@@ -125,11 +130,10 @@ impl Standing {
             State::Unreadable(why) => format!("{folder} cannot be looked at ({why})"),
             State::Installed(installed) => {
                 let version = &installed.version;
-                let which = match compare(version, &ours) {
-                    _ if installed.same => "which is this program's".to_owned(),
-                    Ordering::Less => format!("older than this program's {ours}"),
-                    Ordering::Greater => format!("newer than this program's {ours}"),
-                    Ordering::Equal => "with other content than this program's".to_owned(),
+                let which = match against_ours(version) {
+                    _ if installed.same => THIS_ONES.to_owned(),
+                    which if which == THIS_ONES => "with other content than this program's".to_owned(),
+                    which => which,
                 };
                 let lists =
                     [("changed", &installed.changed), ("added", &installed.added), ("missing", &installed.missing)];
@@ -147,14 +151,35 @@ impl Standing {
             None => says,
         };
         match &self.obstacle {
+            Some(Obstacle::Manifest(wish)) if self.is_brought() => {
+                format!("{says}; Packages/manifest.json brings it, as \"{wish}\"")
+            }
+            Some(Obstacle::Elsewhere(folder)) if self.is_brought() => format!("{says}; it is in Packages/{folder}"),
             Some(obstacle) => format!("{says}; {obstacle}"),
             None => says,
         }
     }
 
+    /// Whether the project gets the package from elsewhere, such as by a git URL.
+    pub fn is_brought(&self) -> bool {
+        self.state == State::Absent && self.obstacle.as_ref().is_some_and(Obstacle::brings_it)
+    }
+
+    fn brought_version(&self) -> Option<String> {
+        let facts = |dialect: &&'static dyn Dialect| survey::facts(&RealHost, &self.site.project, *dialect);
+        let version = HOLDFAST.iter().find_map(|dialect| facts(dialect).package_version)?;
+        Some(clean(&version.to_string()))
+    }
+
     /// Returns the fix: a command, or a step before it. `None` if nothing has to be fixed, or if the fix is in the text of the
     /// obstacle.
     pub fn fix(&self) -> Option<String> {
+        if self.is_brought() {
+            let ours = About::this().version;
+            let other = self.brought_version().is_some_and(|version| against_ours(&version) != THIS_ONES);
+            return other
+                .then(|| format!("bring it to {ours} where it comes from (in a git URL: #v{ours} at its end)"));
+        }
         if self.good() || self.obstacle.is_some() {
             return None;
         }
@@ -230,6 +255,18 @@ pub fn named(paths: &[String]) -> String {
     match paths.len() - some.len() {
         0 => some.join(", "),
         rest => format!("{} and {rest} more", some.join(", ")),
+    }
+}
+
+const THIS_ONES: &str = "which is this program's";
+
+/// Says how a version is to this program's.
+fn against_ours(version: &str) -> String {
+    let ours = About::this().version;
+    match compare(version, &ours) {
+        Ordering::Less => format!("older than this program's {ours}"),
+        Ordering::Greater => format!("newer than this program's {ours}"),
+        Ordering::Equal => THIS_ONES.to_owned(),
     }
 }
 

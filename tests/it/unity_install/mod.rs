@@ -341,7 +341,18 @@ async fn doctor_tells_how_the_package_stands_and_the_fix() {
     fs::write(project.join("Packages/manifest.json"), format!(r#"{{"dependencies":{{"{NAME}":"0.1.0"}}}}"#))
         .expect("writable");
     let (level, says, _) = package().await;
-    assert!(level == "note" && says.contains("manifest.json already brings"), "{level}: {says}");
+    assert!(level == "note" && says.contains("manifest.json brings it, as \"0.1.0\""), "{level}: {says}");
+    let by_git =
+        r#"{"dependencies":{"dev.holdfast.unity":"https://github.com/holdfast-mcp/holdfast.git?path=unity#v0.0.9"}}"#;
+    fs::write(project.join("Packages/manifest.json"), by_git).expect("writable");
+    place.write("Castle/Library/PackageCache/dev.holdfast.unity@0123456789ab/package.json", r#"{"version":"0.0.9"}"#);
+    let (level, says, fix) = package().await;
+    assert!(level == "note" && says.contains("0.0.9 is there") && says.contains("older than"), "{level}: {says}");
+    assert!(fix.contains("#v0.1.0"), "{fix}");
+    place.write("Castle/Packages/manifest.json", &by_git.replace("0.0.9", "0.1.0"));
+    place.write("Castle/Library/PackageCache/dev.holdfast.unity@0123456789ab/package.json", r#"{"version":"0.1.0"}"#);
+    let (level, says, fix) = package().await;
+    assert!(level == "note" && says.contains("which is this program's") && fix.is_empty(), "{level}: {says} -> {fix}");
 }
 
 /// Only root can give files to another user. For other users, this test shows only that the package keeps its owner.
