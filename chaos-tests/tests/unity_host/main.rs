@@ -12,6 +12,7 @@
     reason = "processes are watched from outside, in real time, on the threads of the tests"
 )]
 
+mod agent_task;
 mod calls;
 mod load;
 mod losses;

@@ -146,8 +146,8 @@ namespace Holdfast.Tests
             using TestClient client = Greeted();
             File.WriteAllText(Path.Combine(project, "Assets", "Merged.unity"), "<<<<<<< HEAD");
             Done(client, "scene", new { Action = "Open", Path = "Assets/Merged.unity" }, false, "Unity refuses: Scene file 'Assets/Merged.unity' cannot be opened.");
-            Directory.CreateDirectory(Path.Combine(project, "Assets", "Taken.mat"));
-            Done(client, "edit-asset", new { Action = "CreateMaterial", Path = "Assets/Taken.mat" }, false, "Unity refuses: Creating asset at path Assets/Taken.mat failed.");
+            File.WriteAllText(Path.Combine(project, "Assets", ".locked"), "");
+            Done(client, "edit-asset", new { Action = "CreateMaterial", Path = "Assets/New.mat" }, false, "Unity refuses: Creating asset at path Assets/New.mat failed.");
         }
 
         private TestClient Created()

@@ -72,7 +72,8 @@ namespace UnityEditor
 
         public static void Create(Object one, string path)
         {
-            if (Directory.Exists(Full(path))) throw new UnityException($"Creating asset at path {path} failed.");
+            // A test makes such a folder, in the place of one that nothing can be written to.
+            if (File.Exists(Path.GetDirectoryName(Full(path)) + "/.locked")) throw new UnityException($"Creating asset at path {path} failed.");
             File.WriteAllText(Full(path), one is Material material ? material.shader.name : one.GetType().FullName);
             one.name = Path.GetFileNameWithoutExtension(path);
             Loaded[path] = one;
