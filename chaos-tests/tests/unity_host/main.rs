@@ -13,6 +13,7 @@
 )]
 
 mod calls;
+mod listing;
 mod load;
 mod losses;
 mod network;

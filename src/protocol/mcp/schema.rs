@@ -50,7 +50,8 @@ pub(super) fn fitted(schema: &InputSchema) -> Result<Fitted, &'static str> {
         walk.tell(said::PROPERTIES);
         top.insert("properties".to_owned(), Map::new().into());
     }
-    let names = properties.iter().filter(|(_, raw)| raw.get().trim() != "false").map(|(name, _)| name.clone()).collect();
+    let names =
+        properties.iter().filter(|(_, raw)| raw.get().trim() != "false").map(|(name, _)| name.clone()).collect();
     let known = Known { names, around: None };
     walk.top(&mut top, &known)?;
     let mut all = known.names.clone();

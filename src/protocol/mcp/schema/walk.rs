@@ -270,7 +270,8 @@ impl<'s> Walk<'s> {
         kind: Option<&'static str>,
     ) -> Result<(), &'static str> {
         let own = schema.get("properties").and_then(Value::as_object);
-        let names = || own.into_iter().flatten().filter(|(_, value)| is_listed(value)).map(|(name, _)| name.clone()).collect();
+        let names =
+            || own.into_iter().flatten().filter(|(_, value)| is_listed(value)).map(|(name, _)| name.clone()).collect();
         let known = at.known.map(|around| Known { names: names(), around: Some(around) });
         let branch = At { depth: at.depth + 2, kind, known: known.as_ref() };
         let describes =
