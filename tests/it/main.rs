@@ -10,6 +10,7 @@
 mod binary;
 mod support;
 
+mod agent_task;
 mod bad_input;
 mod calls;
 mod causes;

@@ -14,6 +14,7 @@
 
 mod agent_task;
 mod calls;
+mod listing;
 mod load;
 mod losses;
 mod network;

@@ -73,7 +73,10 @@ pub struct FakeUnityArgs {
     /// Block this tool by security settings; may be given more than once
     #[arg(long = "block-tool", value_name = "NAME", hide_short_help = true)]
     pub block_tools: Vec<String>,
-    /// Only the built-in tools, no test tools
+    /// Only the package's tools, no test tools (`count`, `hold` and others), whatever the package
+    ///
+    /// With holdfast's own package, its tools are those that the real one lists. They work with a small world of scenes, assets and
+    /// scripts: below Assets in a folder that the fake editor made itself, else in memory.
     #[arg(long, hide_short_help = true)]
     pub no_test_tools: bool,
     /// Also the tools that the official MCP conformance suite calls

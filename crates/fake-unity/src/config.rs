@@ -84,7 +84,7 @@ pub struct FakeUnityConfig {
     pub count_file: Option<PathBuf>,
     /// Names of the tools that the editor's security settings block.
     pub blocked_tools: Vec<String>,
-    /// Whether the test tools (`echo`, `count`, …) are registered in addition to the built-in ones.
+    /// Whether the test tools (`echo`, `count`, …) are registered in addition to those of the package.
     pub test_tools: bool,
     /// Whether the tools of the official conformance suite are registered too (uloop, umcp and holdfast).
     pub conformance_tools: bool,

@@ -123,6 +123,11 @@ impl Guard {
         self.save(&mark)
     }
 
+    /// Whether a fake editor made the whole directory.
+    pub(crate) fn is_whole(&self) -> bool {
+        locked(&self.mark).whole
+    }
+
     pub(crate) fn left_alone(&self) -> Vec<String> {
         locked(&self.left).iter().cloned().collect()
     }

@@ -71,3 +71,24 @@ pub const FILE_BUSY_WAIT: Duration = Duration::from_millis(20);
 pub const ODD_LEVELS_MAX: usize = 500_000;
 /// Longest line that the fake editor's process reads from stdin as a command; a longer one is split.
 pub const STEERING_LINE_MAX_BYTES: usize = 4096;
+/// Files and folders below `Assets` in the world of a fake editor: far more than a demonstration makes.
+pub const ASSETS_MAX: usize = 2_000;
+/// Their size together: what an AI client writes in a long session of tests, and little memory.
+pub const ASSETS_MAX_BYTES: usize = 32 * MIB;
+/// Deepest folder below the project's: a path has at most 200 characters.
+pub const ASSET_LEVELS_MAX: usize = 100;
+/// Size, as JSON, of the open scenes and the open prefab of a fake editor. With it all answers about them stay below the package's own
+/// bound of a result, and so many states can be kept for undo.
+pub const SCENES_MAX_BYTES: usize = MIB;
+/// Deepest GameObject: objects are visited by recursion, and a file of a scene is JSON, whose reader takes 128 levels.
+pub const SCENE_LEVELS_MAX: usize = 48;
+/// Open scenes.
+pub const OPEN_SCENES_MAX: usize = 16;
+/// Steps that can be undone. Each keeps a state of the scenes.
+pub const UNDO_MAX: usize = 32;
+/// Entries of the console; older ones are dropped (the package's own number for an editor whose console cannot be read).
+pub const CONSOLE_MAX: usize = 1000;
+/// Longest message of the console that is kept, in bytes (the package's own number for an answer).
+pub const CONSOLE_TEXT_MAX_BYTES: usize = 64 * 1024;
+/// Packages of the simulated project.
+pub const PACKAGES_MAX: usize = 200;

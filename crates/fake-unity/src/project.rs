@@ -111,6 +111,11 @@ impl Project {
         self.guard.as_ref().map_or(Ok(()), |guard| guard.claim(path))
     }
 
+    /// Returns the folder if a fake editor made it, on disk: in any other one, no asset is touched.
+    pub(crate) fn own_folder(&self) -> Option<&Path> {
+        self.guard.as_ref().filter(|guard| guard.is_whole()).map(|_| self.root.as_path())
+    }
+
     /// Returns the project's root as the editor spells it.
     pub(crate) fn root(&self) -> &str {
         &self.text

@@ -55,6 +55,31 @@ impl Arguments {
         Ok(arguments)
     }
 
+    /// Takes arguments that were checked already.
+    pub(crate) fn of(members: Map<String, Value>) -> Self {
+        Self(members)
+    }
+
+    /// Returns the argument `name` as it is; `None` if it is absent.
+    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
+        self.get(name).filter(|value| !value.is_null())
+    }
+
+    /// Returns the text argument `name`; empty if it is absent or no text.
+    pub(crate) fn word(&self, name: &str) -> &str {
+        self.value(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Returns the argument `name` as a whole number; `None` if it is absent or none.
+    pub(crate) fn whole(&self, name: &str) -> Option<i64> {
+        self.value(name).and_then(Value::as_i64)
+    }
+
+    /// Returns the items of the list `name`; none if it is absent or no list.
+    pub(crate) fn items(&self, name: &str) -> &[Value] {
+        self.value(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// Returns all arguments as a JSON object.
     pub(crate) fn json(&self) -> String {
         Value::from(self.0.clone()).to_string()

@@ -106,17 +106,19 @@ pub fn steps() -> Vec<Step> {
     ]
 }
 
-/// Plays the task. `call` makes a call and waits for its answer. Returns the transcript.
-///
-/// # Panics
-/// An answer is not what it must be; the transcript is in the message.
-pub fn play(mut call: impl FnMut(&str, &Value) -> Answer) -> String {
-    let (mut transcript, mut faults) = (String::new(), Vec::new());
-    for step in steps() {
-        let answer = call(step.tool, &step.arguments);
+/// What was played so far.
+#[derive(Debug, Default)]
+pub struct Played {
+    transcript: String,
+    faults: Vec<String>,
+}
+
+impl Played {
+    /// Notes the answer to the call of a step, and what is wrong with it.
+    pub fn note(&mut self, step: &Step, answer: &Answer) {
         let text = answer.text();
-        let _ = writeln!(transcript, "# {}\n> {} {}\n{text}\n", step.wants, step.tool, step.arguments);
-        let mut fault = |what: String| faults.push(format!("{} ({}): {what}", step.wants, step.tool));
+        let _ = writeln!(self.transcript, "# {}\n> {} {}\n{text}\n", step.wants, step.tool, step.arguments);
+        let mut fault = |what: String| self.faults.push(format!("{} ({}): {what}", step.wants, step.tool));
         if answer.verdict() != step.verdict {
             fault(format!("ended with {:?}", answer.verdict()));
         }
@@ -126,6 +128,14 @@ pub fn play(mut call: impl FnMut(&str, &Value) -> Answer) -> String {
             fault("a picture belongs to a screenshot".to_owned());
         }
     }
-    assert!(faults.is_empty(), "{transcript}\n{}", faults.join("\n"));
-    transcript
+
+    /// Returns the transcript.
+    ///
+    /// # Panics
+    /// An answer was not what it must be; the transcript is in the message.
+    #[must_use]
+    pub fn transcript(self) -> String {
+        assert!(self.faults.is_empty(), "{}\n{}", self.transcript, self.faults.join("\n"));
+        self.transcript
+    }
 }

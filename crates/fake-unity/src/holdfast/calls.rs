@@ -232,9 +232,10 @@ impl HoldfastFace {
         let (id, parallel) = (call.identity.as_ref().map(|identity| identity.id.clone()), call.traits.parallel);
         let mut signal = call.signal.subscribe();
         drop(inner);
-        let arguments = match catalogue::check(&tool, given.as_deref()) {
-            Ok(()) => Arguments::read(&tool.name, tool.spec, given.as_deref()),
-            Err(refused) => Err(refused),
+        // A call that continues after a reload was checked when it began.
+        let arguments = match resumed {
+            Some(_) => Ok(Arguments::default()),
+            None => catalogue::read(&tool, given.as_deref()),
         };
         let arguments = match arguments {
             Ok(arguments) => arguments,
@@ -242,9 +243,12 @@ impl HoldfastFace {
         };
         self.set_deadline(key, limit, &arguments, tool.spec.timeout_seconds);
         let turn = tools::Turn { face: self.clone(), editor: editor.clone(), key };
-        let begun = tools::run(&turn, tool.spec, &arguments, resumed.as_deref());
+        let begun = tools::run(&turn, &tool, &arguments, resumed.as_deref());
         // Sent after the call has begun: a listener may release a held call as soon as it gets this event.
-        editor.event(Event::CallBegun { connection, tool: tool.name.clone(), call: id, parallel });
+        // A tool that refuses its arguments has done nothing.
+        if !matches!(&begun, Begun::Done(Done { result: Err(Fault::Refused(_)), .. })) {
+            editor.event(Event::CallBegun { connection, tool: tool.name.clone(), call: id, parallel });
+        }
         match begun {
             Begun::Done(done) => Begun::Done(done),
             Begun::Later(rest) => Begun::Later(Box::pin(async move {
@@ -348,6 +352,17 @@ impl HoldfastFace {
     /// Returns the connection on which a call arrived; `None` for a call that continues after a reload, or that has ended.
     pub(crate) fn connection(&self, key: u64) -> Option<u64> {
         self.desk.lock().calls.get(&key).and_then(|call| call.caller.as_ref()).map(|caller| caller.connection)
+    }
+
+    /// Returns the id of a call; empty if its client gave none.
+    pub(crate) fn call_id(&self, key: u64) -> String {
+        let inner = self.desk.lock();
+        inner
+            .calls
+            .get(&key)
+            .and_then(|call| call.identity.as_ref())
+            .map(|identity| identity.id.clone())
+            .unwrap_or_default()
     }
 
     /// Adds a content block to a call's result, in addition to its value.

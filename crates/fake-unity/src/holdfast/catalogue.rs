@@ -1,38 +1,16 @@
 //! The package's tools, their annotations, and the form in which they are listed.
 
-use super::HoldfastFace;
+use super::package::{self, Packaged};
 use super::tools::Turn;
+use super::{HoldfastFace, arguments};
 use crate::conformance::{self, FIXTURES};
 use crate::json::{self, Object, quoted};
-use crate::spec::{Kind, MORE_PARAM, Param, Tool, ToolSpec, array, number, text};
+use crate::spec::{Kind, MORE_PARAM, Param, Tool, ToolSpec, number, text};
 use crate::tools::{Arguments, TEST_TOOLS};
-use crate::uloop::catalogue::EARLIER;
 use crate::work::{Begun, Fault};
 
 /// Why a tool is blocked, as the tool list and the refusal say.
 pub(crate) const BLOCKED: &str = "AllowMenuItemExecution is off";
-/// The groups of the package's own tools, as far as the model has these tools.
-const GROUPS: [(&str, &[&str]); 4] = [
-    ("Editor", &["compile", "get-logs", "clear-console", "get-menu-items", "execute-menu-item"]),
-    ("Scenes", &["get-hierarchy", "find-game-objects"]),
-    ("Assets", &["unity-search", "get-provider-details"]),
-    ("Tests", &["run-tests"]),
-];
-/// The names that some of the package's tools have in other packages, as the package announces them.
-const OTHER_NAMES: [(&str, &str); 3] = [
-    (
-        "get-logs",
-        r#"[{"name":"read_console_logs","arguments":[{"from":"count","to":"MaxCount","values":{},"adds":{}},{"from":"filter","to":"LogType","values":{"all":"All","errors":"Error","warnings":"Warning"},"adds":{}}]}]"#,
-    ),
-    (
-        "execute-menu-item",
-        r#"[{"name":"execute_menu_item","arguments":[{"from":"path","to":"MenuItemPath","values":{},"adds":{}}]}]"#,
-    ),
-    (
-        "run-tests",
-        r#"[{"name":"run-tests","arguments":[{"from":"SaveBeforeRun","to":"SaveScenes","values":{},"adds":{}}]}]"#,
-    ),
-];
 /// The setting that blocks tools.
 pub(crate) const BLOCKED_SETTING: &str = "AllowMenuItemExecution";
 
@@ -99,22 +77,8 @@ impl Traits {
     }
 }
 
-/// The tools of the package, followed by the tools for tests. A tool that is missing here has the defaults.
+/// The tools for tests. A tool that is missing here has the defaults.
 static TRAITS: &[Traits] = &[
-    Traits::of("ping", "Ping").reads().off_main_thread(),
-    Traits::of("set-client-name", "Set client name").harmless().off_main_thread(),
-    Traits::of("get-tool-details", "Get tool details").reads().off_main_thread(),
-    Traits { stops: false, ..Traits::of("compile", "Compile").harmless().resumable() },
-    Traits::of("run-tests", "Run tests").resumable(),
-    Traits::of("debug-sleep", "Sleep").reads(),
-    Traits::of("get-logs", "Get console logs").reads(),
-    Traits { idempotent: true, ..Traits::of("clear-console", "Clear console") },
-    Traits::of("get-hierarchy", "Get hierarchy").reads(),
-    Traits::of("get-menu-items", "Get menu items").reads(),
-    Traits::of("get-provider-details", "Get search providers").reads(),
-    Traits::of("find-game-objects", "Find GameObjects").reads(),
-    Traits::of("unity-search", "Unity Search").reads(),
-    Traits { open_world: true, ..Traits::of("execute-menu-item", "Execute menu item") },
     Traits::of("echo", "Echo").reads(),
     Traits::of("sleep", "Sleep a while").reads(),
     Traits::of("big", "Big result").reads(),
@@ -133,24 +97,27 @@ static TRAITS: &[Traits] = &[
 /// A schema that [`Param`] cannot express.
 const PLACE: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"Target":{"oneOf":[{"type":"string","description":"Path in the scene"},{"type":"object","properties":{"InstanceId":{"type":"integer"}},"required":["InstanceId"],"additionalProperties":false}]},"At":{"$ref":"#/$defs/vector"},"Size":{"anyOf":[{"$ref":"#/$defs/vector"},{"type":"null"}],"default":null},"Space":{"type":"string","enum":["World","Local"],"default":"World"},"Children":{"type":"array","items":{"type":"object","properties":{"Name":{"type":"string","minLength":1,"maxLength":64},"At":{"$ref":"#/$defs/vector"},"Tags":{"type":"array","items":{"type":"string"},"uniqueItems":true,"maxItems":8}},"required":["Name"]},"prefixItems":[{"type":"object"}]}},"required":["Target","At"],"$defs":{"vector":{"type":"object","properties":{"X":{"type":"number"},"Y":{"type":"number"},"Z":{"type":"number","default":0}},"required":["X","Y"]}}}"##;
 
-const fn own(name: &'static str, about: &'static str, params: &'static [Param]) -> ToolSpec {
+const fn shown(name: &'static str, about: &'static str, params: &'static [Param]) -> ToolSpec {
     // Longer than any test waits.
     ToolSpec { name, about, development: false, params, timeout_seconds: 3600, result: "" }
 }
 
 /// Tools that demonstrate the protocol.
-static SHOWN: [ToolSpec; 7] = [
-    own("batch", "Makes several calls, in order.", &[array("Calls", "The calls")]),
-    own("hold-parallel", "Answers when the person who steers the fake editor releases it; others run beside it.", &[]),
-    own(
+static SHOWN: [ToolSpec; 6] = [
+    shown(
+        "hold-parallel",
+        "Answers when the person who steers the fake editor releases it; others run beside it.",
+        &[],
+    ),
+    shown(
         "steps",
         "Reports its progress, and goes on after a reload.",
         &[number("n", "3", "Steps"), number("ms", "100", "Milliseconds of each")],
     ),
-    own("picture", "Returns an image beside its value.", &[]),
-    own("sound", "Returns a sound beside its value.", &[]),
-    own("off-main", "Answers while the main thread is busy.", &[text("text", "\"\"", "What to return")]),
-    own("place", "Returns the arguments that it was given.", &[]),
+    shown("picture", "Returns an image beside its value.", &[]),
+    shown("sound", "Returns a sound beside its value.", &[]),
+    shown("off-main", "Answers while the main thread is busy.", &[text("text", "\"\"", "What to return")]),
+    shown("place", "Returns the arguments that it was given.", &[]),
 ];
 
 /// A tool that a test defines.
@@ -169,14 +136,16 @@ impl HoldfastFace {
         }
         let tests = TEST_TOOLS.iter().chain(&SHOWN).filter(|_| self.desk.setup.test_tools);
         let fixtures = FIXTURES.iter().filter(|_| self.desk.setup.conformance_tools);
-        EARLIER.iter().chain(tests).chain(fixtures).map(Tool::from).collect()
+        let own = package::tools().iter().map(|tool| &tool.spec);
+        own.chain(tests).chain(fixtures).map(Tool::from).collect()
     }
 
     /// Returns what is declared about a tool.
     pub(crate) fn traits(&self, spec: &ToolSpec) -> Traits {
         let brought = self.brought(spec.name).map(|own| own.traits);
+        let packaged = || package::find(spec.name).map(|tool| tool.traits);
         let listed = || TRAITS.iter().find(|traits| traits.name == spec.name).copied();
-        brought.or_else(listed).unwrap_or(Traits::of(spec.name, spec.name))
+        brought.or_else(packaged).or_else(listed).unwrap_or(Traits::of(spec.name, spec.name))
     }
 
     /// Returns the tool of this name that a test defined, if there is one.
@@ -190,8 +159,17 @@ impl HoldfastFace {
     }
 }
 
+/// Returns what the package says about a tool of its own. A tool that a test defined may have the name of one.
+pub(crate) fn packaged(tool: &Tool) -> Option<&'static Packaged> {
+    package::find(&tool.name).filter(|packaged| std::ptr::eq(&raw const packaged.spec, tool.spec))
+}
+
 /// Returns a tool in the form in which `holdfast/tools` lists it.
 pub(crate) fn entry(tool: &Tool, traits: &Traits, blocked: bool) -> String {
+    let blocked = package::reason(blocked, BLOCKED);
+    if let Some(packaged) = packaged(tool) {
+        return packaged.listed(tool, &blocked);
+    }
     let annotations = Object::new()
         .text("title", traits.title)
         .flag("readOnlyHint", traits.read_only)
@@ -208,16 +186,8 @@ pub(crate) fn entry(tool: &Tool, traits: &Traits, blocked: bool) -> String {
         .flag("offMainThread", traits.off_main_thread)
         .flag("resumable", traits.resumable)
         .flag("developmentOnly", tool.spec.development)
-        .raw("blocked", &if blocked { quoted(BLOCKED) } else { "null".to_owned() });
-    let entry = match OTHER_NAMES.iter().find(|(name, _)| *name == tool.name) {
-        Some((_, names)) => entry.raw("otherNames", names),
-        None => entry,
-    };
-    let group = GROUPS.iter().find(|(_, tools)| tools.contains(&tool.name.as_str()));
-    match group {
-        Some((group, _)) => entry.text("group", group).finish(),
-        None => entry.finish(),
-    }
+        .raw("blocked", &blocked);
+    entry.finish()
 }
 
 /// Returns the JSON Schema of a tool's parameters.
@@ -260,11 +230,22 @@ fn property(param: &Param) -> String {
     object.raw("default", &word.map_or_else(|| param.default.to_owned(), |word| quoted(word))).finish()
 }
 
+/// Reads the arguments of a call: for a tool of the package by its schema, for any other by its parameters.
+///
+/// # Errors
+/// [`Fault::Refused`] with a message that names what is wrong.
+pub(crate) fn read(tool: &Tool, arguments: Option<&str>) -> Result<Arguments, Fault> {
+    match packaged(tool) {
+        Some(packaged) => arguments::read(packaged, arguments),
+        None => check(tool, arguments).and_then(|()| Arguments::read(&tool.name, tool.spec, arguments)),
+    }
+}
+
 /// Checks that every argument has its parameter's type.
 ///
 /// # Errors
 /// [`Fault::Refused`] with a message that names the first argument of another type.
-pub(crate) fn check(tool: &Tool, arguments: Option<&str>) -> Result<(), Fault> {
+fn check(tool: &Tool, arguments: Option<&str>) -> Result<(), Fault> {
     let given: serde_json::Value = arguments.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
     let Some(given) = given.as_object() else { return Ok(()) };
     for param in tool.spec.params {

@@ -1,6 +1,7 @@
 //! The bridge's state, over all connections: its identity, its peers, the calls that wait and run, and the journal.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,9 +11,11 @@ use tokio::task::JoinSet;
 use super::calls::Call;
 use super::journal::Journal;
 use super::wire;
+use super::world::{Facts, World};
 use crate::events::Event;
 use crate::json::Object;
 use crate::model::Editor;
+use crate::project::Project;
 use crate::push::Hub;
 
 /// Messages that may wait for one client.
@@ -146,6 +149,8 @@ pub(crate) struct Inner {
 /// The bridge's state, shared by its connections and its calls.
 pub(crate) struct Desk {
     inner: Mutex<Inner>,
+    /// What the package's tools work with; `None` until one is called in this process of the editor. This lock is taken last.
+    world: Mutex<Option<World>>,
     pub(crate) setup: Setup,
     pub(crate) push: Hub,
 }
@@ -153,7 +158,40 @@ pub(crate) struct Desk {
 impl Desk {
     pub(crate) fn new(setup: Setup, push: Hub) -> Self {
         let inner = Inner { closed: Some("The bridge does not run"), ..Inner::default() };
-        Self { inner: Mutex::new(inner), setup, push }
+        Self { inner: Mutex::new(inner), world: Mutex::default(), setup, push }
+    }
+
+    /// Works with the world, which the first call makes.
+    pub(crate) fn world<T>(&self, editor: &Editor, work: impl FnOnce(&mut World, &Facts) -> T) -> T {
+        let compiling = self.lock().compiling;
+        let (playing, broken) = {
+            let state = editor.state();
+            (state.playing, state.compile_errors)
+        };
+        let facts = Facts {
+            playing,
+            compiling,
+            importing: editor.gate.borrow().imports(),
+            broken,
+            project: self.project(editor),
+            package_version: super::PACKAGE_VERSION,
+        };
+        let mut world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = || editor.project.as_ref().and_then(Project::own_folder).map(Path::to_path_buf);
+        work(world.get_or_insert_with(|| World::new(folder())), &facts)
+    }
+
+    /// Whether the last compilation had errors. Does not make a world: before its first tool nothing was compiled.
+    pub(crate) fn is_red(&self, editor: &Editor) -> bool {
+        let world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
+        let red = world.as_ref().is_some_and(World::is_red);
+        drop(world);
+        red || editor.state().compile_errors
+    }
+
+    /// Drops the world, since its process has ended.
+    pub(crate) fn forget_world(&self) {
+        *self.world.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Locks the state. Take this lock before the editor's own lock, never after it.

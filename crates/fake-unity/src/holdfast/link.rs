@@ -156,7 +156,10 @@ impl HoldfastFace {
         match request.method.as_str() {
             "holdfast/hello" => return self.hello(editor, connection, params).map(Some),
             "holdfast/prove" => return self.prove(editor, connection, params).map(Some),
-            "holdfast/status" => return Ok(Some(status(&self.desk.lock(), editor))),
+            "holdfast/status" => {
+                let red = self.desk.is_red(editor);
+                return Ok(Some(status(&self.desk.lock(), editor, red)));
+            }
             "holdfast/tools" | "holdfast/outcome" | "holdfast/cancel" | "holdfast/call" => {}
             other => {
                 let text = format!("There is no method {other}");
@@ -379,7 +382,7 @@ pub(crate) fn ping(inner: &Inner, editor: &Editor, message: Option<String>) -> O
         .number("FrameAgeMs", i128::try_from(editor.frame_age().as_millis()).unwrap_or(0))
 }
 
-fn status(inner: &Inner, editor: &Editor) -> String {
+fn status(inner: &Inner, editor: &Editor, red: bool) -> String {
     let running = inner.calls.values().filter(|call| call.phase == Phase::Running);
     let entries = running.clone().map(|call| {
         let id = call.identity.as_ref().map_or("null".to_owned(), |identity| json::quoted(&identity.id));
@@ -389,14 +392,13 @@ fn status(inner: &Inner, editor: &Editor) -> String {
     });
     let queued = inner.calls.len() - running.clone().count();
     let gate = *editor.gate.borrow();
-    let compile_errors = editor.state().compile_errors;
     Object::new()
         .text("state", inner.word(editor))
         .number("generation", inner.generation(editor))
         .number("frameAgeMs", i128::try_from(editor.frame_age().as_millis()).unwrap_or(0))
         .flag("focused", gate.focused)
         .flag("importing", gate.imports())
-        .flag("compileErrors", compile_errors)
+        .flag("compileErrors", red)
         .number("queued", i128::try_from(queued).unwrap_or(0))
         .raw("running", &json::array(entries))
         .finish()

@@ -1,16 +1,20 @@
 //! Simulates holdfast's own package. Written from `unity/Documentation~/protocol.md` alone. Where that page says nothing, it behaves like the
-//! real package.
+//! real package. Its tools are those that the real package lists ([`package`]), over a small [`world`].
 
+mod arguments;
 mod calls;
 pub(crate) mod catalogue;
 pub(crate) mod desk;
 pub(crate) mod journal;
 mod legacy;
 mod link;
+mod own;
+pub(crate) mod package;
 pub(crate) mod proof;
 mod push;
 pub(crate) mod tools;
 mod wire;
+pub(crate) mod world;
 
 use std::sync::Arc;
 
@@ -200,6 +204,7 @@ impl Face for HoldfastFace {
         inner.life = Life { nonce, token, earlier_domains: editor.state().domain };
         inner.journal = Journal::default();
         drop(inner);
+        self.desk.forget_world();
         self.desk.push.forget();
     }
 

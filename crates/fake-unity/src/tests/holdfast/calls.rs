@@ -283,7 +283,7 @@ async fn states_are_told_and_written() {
     editor.unity.play(true);
     let told = gateway.note("holdfast/state").await;
     assert_eq!((&told["state"], &told["generation"]), (&"playing".into(), &1.into()));
-    gateway.begin("1", 1, "compile", "").await;
+    gateway.begin("1", 1, "compile", r#","arguments":{"AllowInPlayMode":true}"#).await;
     assert_eq!(gateway.note("holdfast/state").await["state"], "compiling");
     assert_eq!(gateway.answer("1").await["result"]["value"]["Success"], true);
     assert_eq!(gateway.note("holdfast/state").await["state"], "ready");

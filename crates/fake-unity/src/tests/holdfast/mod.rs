@@ -6,6 +6,7 @@ mod journal;
 mod push;
 mod reload;
 mod vectors;
+mod world;
 
 use super::*;
 use crate::holdfast::proof;

@@ -50,7 +50,7 @@ async fn a_compilation_answers_with_its_true_result_after_its_own_reload() {
     let mut events = editor.unity.events();
     let mut gateway = editor.gateway().await;
     gateway.begin("1", 1, "compile", r#","progress":true"#).await;
-    assert_eq!(gateway.note("holdfast/progress").await["message"], "Compiling");
+    assert_eq!(gateway.note("holdfast/progress").await["message"], "compiling");
     assert_eq!(gateway.client.ended().await, Ok(()), "no answer came before the reload");
     event(&mut events, |event| matches!(event, Event::ReloadBegun { .. })).await;
     let mut held = editor.gateway().await;

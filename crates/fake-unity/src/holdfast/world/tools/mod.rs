@@ -1,0 +1,164 @@
+//! The tools that work with the world.
+
+mod assets;
+mod components;
+mod editor;
+mod objects;
+mod paths;
+mod prefabs;
+mod reads;
+mod scenes;
+mod scripts;
+mod search;
+mod words;
+
+use serde_json::{Value, json};
+
+use super::find::Found;
+use super::{Answer, Facts, Stop, World};
+use crate::tools::Arguments;
+use crate::work::Fault;
+
+pub(crate) use self::editor::{asked_tests, change_packages, package, summary};
+
+/// Why tools do not leave an open prefab.
+pub(super) const UNSAVED_PREFAB: &str = "A prefab with unsaved changes is open, and Unity would ask about it; call prefabs with Save, or with Close and Discard";
+
+/// The result of a tool, or why it does nothing.
+type Told = Result<Value, Stop>;
+
+/// Runs a tool of the package that works with the world alone. `None` if the world has no such tool.
+pub(crate) fn run(world: &mut World, facts: &Facts, tool: &str, given: &Arguments) -> Option<Answer> {
+    // Who steers the editor may have ended the game.
+    if !facts.playing {
+        world.end_game();
+    }
+    let told = match tool {
+        "editor-state" => editor::state(world, facts, given),
+        "undo" => editor::undo(world, given),
+        "get-menu-items" => editor::menu_items(given),
+        "execute-menu-item" => editor::execute_menu_item(world, facts, given),
+        "list-packages" => editor::list_packages(world, facts, given),
+        "list-tests" => editor::list_tests(world, given),
+        "execute-csharp" => editor::execute_csharp(given),
+        "get-logs" => reads::logs(world, given),
+        "clear-console" => reads::clear_console(world, given),
+        "get-hierarchy" => reads::hierarchy(world, facts, given),
+        "find-game-objects" => reads::find_game_objects(world, given),
+        "inspect" => reads::inspect(world, given),
+        "get-selection" => reads::selection(world),
+        "set-selection" => reads::select(world, given),
+        "edit-game-object" => objects::edit(world, facts, given),
+        "delete-game-object" => objects::delete(world, facts, given),
+        "edit-component" => components::edit(world, facts, given),
+        "remove-component" => components::remove(world, facts, given),
+        "list-scenes" => scenes::list(world),
+        "scene" => scenes::scene(world, facts, given),
+        "prefabs" => prefabs::prefabs(world, facts, given),
+        "find-assets" => assets::find(world, given),
+        "edit-asset" => assets::edit(world, given),
+        "delete-asset" => assets::delete(world, given),
+        "read-script" => scripts::read(world, given),
+        "edit-script" => scripts::edit(world, given),
+        "unity-search" => search::search(world, given),
+        "get-provider-details" => search::providers(given),
+        _ => return None,
+    };
+    Some(match told {
+        Ok(value) => Ok(value),
+        Err(Stop::Wrong(message)) => Err(Fault::Refused(message)),
+        Err(Stop::No(message)) => Ok(refused(world, tool, message)),
+    })
+}
+
+/// Smallest and largest side of a picture, in pixels (the package's own numbers).
+const SIDES: std::ops::RangeInclusive<i64> = 16..=2_048;
+
+/// Takes a picture: the result of `screenshot`, and the picture as PNG in base64, if there is one.
+pub(crate) fn picture(world: &mut World, facts: &Facts, given: &Arguments) -> Result<(Value, Option<String>), Stop> {
+    if !facts.playing {
+        world.end_game();
+    }
+    let side =
+        |name: &str| given.whole(name).filter(|side| SIDES.contains(side)).and_then(|side| usize::try_from(side).ok());
+    let (Some(width), Some(height)) = (side("Width"), side("Height")) else {
+        return Stop::wrong(format!("Width and Height must be {} to {}", SIDES.start(), SIDES.end()));
+    };
+    let (source, name) = (given.word("Source"), given.word("Name"));
+    let no = |message: String| Ok((json!({"Success": false, "Message": message, "Width": 0, "Height": 0}), None));
+    if source == "Window" && name.is_empty() {
+        return Stop::wrong("Name is missing: the title of the window's tab");
+    }
+    if source == "Window" && !["Game", "Scene"].contains(&name) {
+        return no(format!("No window {name} is open; there are Game, Scene"));
+    }
+    let is_camera = |node: &super::node::Node| node.has("Camera");
+    if source == "Camera" && !name.is_empty() {
+        let one = world.game_object(name, "Name")?;
+        if let Some(spot) = world.spot(one).filter(|spot| !is_camera(spot.node)) {
+            return no(format!("{} has no camera", spot.node.name));
+        }
+    } else if source == "Camera" {
+        let main = super::node::walk(world.roots())
+            .into_iter()
+            .any(|spot| spot.node.tag == "MainCamera" && is_camera(spot.node));
+        if !main {
+            return no("No camera has the tag MainCamera; name one".to_owned());
+        }
+    }
+    let told = json!({
+        "Success": true, "Message": format!("A picture of {width} x {height} pixels"), "Width": width, "Height": height,
+    });
+    Ok((told, Some(world.picture(width, height))))
+}
+
+/// The result of a tool that did nothing, with the members that it has otherwise.
+fn refused(world: &World, tool: &str, message: String) -> Value {
+    let base = json!({"Success": false, "Message": message});
+    let more = match tool {
+        "scene" => json!({"OpenScenes": scenes::open(world)}),
+        "edit-script" => json!({"TotalLines": 0}),
+        _ => json!({"Object": null}),
+    };
+    merged(base, more)
+}
+
+fn merged(mut base: Value, more: Value) -> Value {
+    if let (Value::Object(base), Value::Object(more)) = (&mut base, more) {
+        base.extend(more);
+    }
+    base
+}
+
+/// The result of a tool that changed an object.
+fn done(world: &World, message: String, object: Option<&Found>) -> Value {
+    json!({"Success": true, "Message": message, "Object": object.map(|one| world.info(one))})
+}
+
+/// Changes what is open, as one step of undo. The change returns the object, and what is told about it.
+fn step(
+    world: &mut World,
+    facts: &Facts,
+    name: &str,
+    change: impl FnOnce(&mut World) -> Result<(Option<u64>, String), Stop>,
+) -> Told {
+    let (object, mut message) = world.change(name, change)?;
+    if facts.playing {
+        message.push_str(". The game runs: what changed in the scene is lost when it stops");
+    }
+    Ok(done(world, message, object.map(Found::Object).as_ref()))
+}
+
+/// Returns a whole number of at least `least` and at most `most`.
+fn bounded(given: &Arguments, name: &str, least: usize, most: usize) -> Result<usize, Stop> {
+    let number = given.whole(name).and_then(|number| usize::try_from(number).ok());
+    number
+        .filter(|number| (least..=most).contains(number))
+        .map_or_else(|| Stop::wrong(format!("{name} must be {least} to {most}")), Ok)
+}
+
+/// Returns a whole number that is not negative.
+fn at_least_zero(given: &Arguments, name: &str) -> Result<usize, Stop> {
+    let number = given.whole(name).and_then(|number| usize::try_from(number).ok());
+    number.map_or_else(|| Stop::wrong(format!("{name} must not be below 0")), Ok)
+}
