@@ -17,19 +17,20 @@ mod reading;
 mod reload_signs;
 mod writing;
 
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use bytes::Bytes;
 use ractor::ActorRef;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
 use crate::client::Attached;
 use crate::core::calls::Ledger;
-use crate::core::exchange::{Exchange, Order, Settled};
+use crate::core::exchange::{Exchange, Settled};
 use crate::fsm::bridge::{ConnectFailure, Event};
-use crate::limits::{CONNECT_TIMEOUT, IDENTITY_READ_MAX, JOIN_TIMEOUT, OWNER_LOOKUP_MAX};
-use crate::link::{Calls, Link, Tools};
+use crate::limits::{CONNECT_TIMEOUT, HEARTBEAT_MAX, IDENTITY_READ_MAX, JOIN_TIMEOUT, OWNER_LOOKUP_MAX, STALL_AFTER};
+use crate::link::{Calls, Link, SharedExchange, Tools};
 use crate::protocol::dialect::{Hello, Reply};
 use crate::protocol::ids::Epoch;
 use crate::runtime::addresses::Addresses;
@@ -42,42 +43,12 @@ use crate::survey::{self, Identity, Target};
 /// The description shown for a peer that may not be our editor.
 const UNPROVEN: &str = "nothing shows that it is this project's editor";
 
-/// The exchange of a connection, as the bridge and the connection's task share it.
-#[derive(Debug)]
-struct Shared {
-    exchange: Mutex<Exchange>,
-    ordered: Notify,
-}
-
 /// The bridge's end of a connection. Dropping it hangs up.
 #[derive(Debug)]
 pub struct Connection {
-    shared: Arc<Shared>,
+    /// What may be written on the connection, and what is owed.
+    pub shared: Arc<SharedExchange>,
     _hang_up: oneshot::Sender<()>,
-}
-
-impl Connection {
-    /// Gives the connection an order. Has no effect on a connection that has ended, which has reported its end itself.
-    pub fn order(&self, order: Order) {
-        self.shared.order(order);
-    }
-
-    /// Makes the connection keep the places of answered calls ([`Exchange::keep_places`]).
-    pub fn keep_places(&self) {
-        enter(&self.shared.exchange).keep_places();
-    }
-
-    /// Returns the number of the editor's domain; `None` before the greeting, or if the editor does not report it.
-    pub fn domain(&self) -> Option<u64> {
-        enter(&self.shared.exchange).met().and_then(|met| met.domain)
-    }
-}
-
-impl Shared {
-    fn order(&self, order: Order) {
-        enter(&self.exchange).order(order);
-        self.ordered.notify_one();
-    }
 }
 
 /// What a connection works with.
@@ -106,7 +77,7 @@ pub fn open(
     bridge: ActorRef<bridge::Message>,
 ) -> Connection {
     let (hang_up, hung_up) = oneshot::channel();
-    let shared = Arc::new(Shared { exchange: Mutex::new(Exchange::new(epoch)), ordered: Notify::new() });
+    let shared = Arc::new(SharedExchange::new(epoch));
     let hello = Hello {
         gateway: with.env.gateway.clone(),
         challenge: with.env.fresh(),
@@ -142,7 +113,7 @@ struct Line {
     epoch: Epoch,
     target: Target,
     bridge: ActorRef<bridge::Message>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedExchange>,
     /// What the greeting sends, and the editor's replies to it so far.
     hello: Hello,
     said: Mutex<Vec<Reply>>,
@@ -214,6 +185,7 @@ impl Line {
         let drop = tokio::select! {
             biased;
             drop = self.converse(stream) => drop,
+            never = self.watch() => match never {},
             never = self.name_the_silent() => match never {},
         };
         self.tell(Event::Disconnected(drop));
@@ -260,6 +232,28 @@ impl Line {
         Ok(())
     }
 
+    /// Tells the bridge what the editor's silence means, at each moment when it means something new.
+    async fn watch(&self) -> Infallible {
+        loop {
+            // Nothing is due earlier after what is sent in the meantime.
+            let within = Instant::now() + STALL_AFTER.min(HEARTBEAT_MAX);
+            let deadline = self.exchange().deadline();
+            tokio::time::sleep_until(deadline.unwrap_or(within).min(within)).await;
+            let due = self.exchange().overdue(Instant::now());
+            self.tell_all(due);
+        }
+    }
+
+    /// Handles a sign of life from the editor.
+    fn heard(&self) {
+        let ended = self.exchange().heard(Instant::now());
+        self.tell_all(ended);
+    }
+
+    fn tell_all(&self, events: impl IntoIterator<Item = Event>) {
+        events.into_iter().for_each(|event| self.tell(event));
+    }
+
     fn tell(&self, event: Event) {
         let _ = self.bridge.cast(bridge::Message::Heard(self.epoch, event, None));
     }
@@ -267,16 +261,14 @@ impl Line {
     /// Carries out what the exchange decided.
     fn settle(&self, settled: Settled) {
         self.with.calls.settle(settled.settlements);
-        for event in settled.events {
-            self.tell(event);
-        }
+        self.tell_all(settled.events);
     }
 
-    /// Carries out what the exchange decided about a reply. If no event must be sent to the bridge, a separate task renders the
-    /// answer: the next call can be sent in the meantime, and the answer is not lost if this connection's task ends.
-    fn settle_reply(&self, settled: Settled) {
+    /// Carries out what the exchange decided about a reply. If `more` calls wait, a separate task renders the answer: the next call can
+    /// be sent in the meantime, and the answer is not lost if this connection's task ends.
+    fn settle_reply(&self, settled: Settled, more: bool) {
         // A hub records this answer before it sends the next call: of calls that are sent one at a time, its end leaves one open.
-        if !settled.events.is_empty() || self.with.env.records.is_some() {
+        if !more || !settled.events.is_empty() || self.with.env.records.is_some() {
             return self.settle(settled);
         }
         let (calls, settlements) = (Arc::clone(&self.with.calls), settled.settlements);
@@ -307,7 +299,7 @@ impl Line {
     }
 
     fn exchange(&self) -> MutexGuard<'_, Exchange> {
-        enter(&self.shared.exchange)
+        self.shared.lock()
     }
 
     /// Whether the greeting has succeeded.
