@@ -162,7 +162,10 @@ impl BridgeActor {
             state.rest.refused.clear();
             self.feed(state, Event::ProjectChanged);
         } else if self.with.calls.ledger(|ledger, _| ledger.has_held()) {
-            self.feed(state, Event::CallsWaiting);
+            match self.with.link.exchange() {
+                Some(exchange) => exchange.look_for_calls(),
+                None => self.feed(state, Event::CallsWaiting),
+            }
         }
     }
 

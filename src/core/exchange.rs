@@ -56,6 +56,10 @@ pub struct Exchange {
     listing: Option<Listing>,
     /// Whether a tool list was published. No call is sent before: its tool is looked up in the list.
     proven: bool,
+    /// Whether the ledger may have a call to send.
+    calls_wait: bool,
+    /// Whether the ledger was told that its calls wait for the list.
+    told_list: bool,
     /// Whether a call is reserved that is neither claimed nor given back yet.
     preparing: bool,
     /// The messages that are not answered, by message number.
@@ -82,6 +86,8 @@ impl Exchange {
             list_wanted: false,
             listing: None,
             proven: false,
+            calls_wait: true,
+            told_list: false,
             preparing: false,
             open: BTreeMap::new(),
             doubted: BTreeSet::new(),
@@ -161,43 +167,63 @@ impl Exchange {
         self.orders.front()
     }
 
-    /// Decides what is written next. A call that is returned has a place at the editor, until it is claimed, refused or given back.
-    pub fn next(&mut self, ledger: &mut Ledger, now: Instant) -> Next {
-        let next = self.decide(ledger, now);
-        ledger.await_list(self.met.is_some() && !self.closed && self.awaits_list());
-        next
+    /// A call may wait in the ledger.
+    pub fn look_for_calls(&mut self) {
+        self.calls_wait = true;
     }
 
-    fn decide(&mut self, ledger: &mut Ledger, now: Instant) -> Next {
-        if let Some(order) = self.orders.pop_front() {
-            return Next::Order(order);
+    /// Decides what is written next. A call that is returned has a place at the editor, until it is claimed, refused or given back.
+    pub fn next(&mut self, ledger: &mut Ledger, now: Instant) -> Next {
+        if let Some(next) = self.next_but_calls(now) {
+            return next;
         }
-        if let Some(Listing::ToAsk(step)) = self.listing {
-            self.listing = Some(Listing::Asked);
-            return Next::List { step };
-        }
-        if self.met.is_none() || self.closed || self.out() >= self.window {
+        let awaited = self.awaits_list();
+        self.told_list = awaited;
+        ledger.await_list(awaited);
+        if !self.may_call() {
             return Next::Wait;
         }
-        if self.list_wanted && self.listing.is_none() {
-            self.takes_a_place(now);
-            self.list_wanted = false;
-            self.listing = Some(Listing::Asked);
-            return Next::List { step: 0 };
-        }
-        if !self.proven {
+        let Some(held) = ledger.reserve(self.epoch) else {
+            self.calls_wait = false;
             return Next::Wait;
-        }
-        let Some(held) = ledger.reserve(self.epoch) else { return Next::Wait };
+        };
         self.takes_a_place(now);
         self.preparing = true;
         Next::Call(Box::new(held))
     }
 
+    /// Decides what is written next if that needs no look into the ledger; `None` if it does.
+    pub fn next_but_calls(&mut self, now: Instant) -> Option<Next> {
+        if let Some(order) = self.orders.pop_front() {
+            return Some(Next::Order(order));
+        }
+        if let Some(Listing::ToAsk(step)) = self.listing {
+            self.listing = Some(Listing::Asked);
+            return Some(Next::List { step });
+        }
+        if self.list_wanted && self.listing.is_none() && self.has_a_place() {
+            self.takes_a_place(now);
+            self.list_wanted = false;
+            self.listing = Some(Listing::Asked);
+            return Some(Next::List { step: 0 });
+        }
+        let looks = self.may_call() || self.told_list != self.awaits_list();
+        (!looks).then_some(Next::Wait)
+    }
+
+    fn has_a_place(&self) -> bool {
+        self.met.is_some() && !self.closed && self.out() < self.window
+    }
+
+    fn may_call(&self) -> bool {
+        self.calls_wait && self.proven && self.has_a_place()
+    }
+
     /// Whether calls must wait for a tool list. The request for the list takes one of the editor's places, so calls have to wait
     /// for it if there is only one.
     fn awaits_list(&self) -> bool {
-        self.list_wanted || (self.listing.is_some() && self.window == 1) || !self.proven
+        let is_up = self.met.is_some() && !self.closed;
+        is_up && (self.list_wanted || (self.listing.is_some() && self.window == 1) || !self.proven)
     }
 
     fn takes_a_place(&mut self, now: Instant) {
@@ -213,7 +239,7 @@ impl Exchange {
     }
 
     /// The places at the editor that are taken.
-    pub(super) fn out(&self) -> u8 {
+    fn out(&self) -> u8 {
         self.calls().saturating_add(u8::from(self.listing.is_some()))
     }
 
@@ -223,6 +249,24 @@ impl Exchange {
             self.quiet.running_max = Duration::ZERO;
         }
         (self.is_last && self.out() == 0).then_some(Event::NothingOwed)
+    }
+
+    // ---- silence ----
+
+    /// Handles a sign of life from the editor. Returns the event for the bridge, if it ends a stall.
+    pub fn heard(&mut self, now: Instant) -> Option<Event> {
+        self.quiet.heard(now)
+    }
+
+    /// When the silence of the editor means something new, if nothing is heard until then.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.quiet.deadline(self.out() > 0)
+    }
+
+    /// Returns what the editor's silence means now, once.
+    pub fn overdue(&mut self, now: Instant) -> Option<Event> {
+        let owes = self.out() > 0;
+        self.quiet.overdue(owes, now)
     }
 
     // ---- what is asked ----
@@ -332,6 +376,7 @@ impl Exchange {
                 let others = if self.calls() == 0 { Duration::ZERO } else { self.quiet.running_max };
                 self.quiet.running_max = others.max(running_max);
                 self.quiet.watched(now);
+                self.calls_wait = ledger.has_held();
                 self.used = self.used.max(Used::Sent);
                 self.open.insert(number, Answers::Call(call, after));
                 Ok((ledger.sending(call), settlements))
@@ -476,6 +521,7 @@ impl Exchange {
             ledger.reply(call, self.epoch, answer, now)
         };
         self.quiet.watched(now);
+        self.calls_wait = ledger.has_held();
         Answered { known, settled: Settled { settlements, events: self.freed().into_iter().collect() }, hang_up: false }
     }
 

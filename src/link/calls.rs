@@ -141,7 +141,7 @@ impl Calls {
     /// cannot miss a call, because the bridge asks the ledger once more when it has let the connection go.
     pub fn tell_of_held(&self) {
         match self.link.exchange() {
-            Some(exchange) => exchange.wake(),
+            Some(exchange) => exchange.look_for_calls(),
             None => {
                 self.addresses.bridge.cast(bridge::Message::CallsWaiting);
             }

@@ -1,10 +1,9 @@
 //! The exchange of one connection, as its task and the parts that have something for it share it.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 
-use super::state::Link;
 use crate::core::exchange::{Exchange, Order};
 use crate::protocol::ids::Epoch;
 use crate::runtime::enter;
@@ -33,6 +32,12 @@ impl SharedExchange {
         self.wake();
     }
 
+    /// A call may wait in the ledger.
+    pub fn look_for_calls(&self) {
+        self.lock().look_for_calls();
+        self.wake();
+    }
+
     /// Makes the connection look for what it may write next.
     pub fn wake(&self) {
         self.woken.notify_one();
@@ -41,17 +46,5 @@ impl SharedExchange {
     /// Waits until the connection must look for what it may write next.
     pub async fn woken(&self) {
         self.woken.notified().await;
-    }
-}
-
-impl Link {
-    /// The exchange of the connection that is up; `None` if none is.
-    pub fn exchange(&self) -> Option<Arc<SharedExchange>> {
-        enter(&self.exchange).clone()
-    }
-
-    /// Sets the exchange of the connection that is up.
-    pub fn set_exchange(&self, exchange: Option<Arc<SharedExchange>>) {
-        *enter(&self.exchange) = exchange;
     }
 }

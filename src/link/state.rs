@@ -41,7 +41,7 @@ pub struct Link {
     epochs: AtomicU64,
     wire_numbers: AtomicU64,
     is_wanted: AtomicBool,
-    pub(super) exchange: Mutex<Option<Arc<SharedExchange>>>,
+    exchange: Mutex<Option<Arc<SharedExchange>>>,
 }
 
 impl std::fmt::Debug for Link {
@@ -142,6 +142,16 @@ impl Link {
         if let Some(epoch) = ended {
             self.env.events.link_down(epoch, loss);
         }
+    }
+
+    /// The exchange of the connection that is up; `None` if none is.
+    pub fn exchange(&self) -> Option<Arc<SharedExchange>> {
+        enter(&self.exchange).clone()
+    }
+
+    /// Sets the exchange of the connection that is up.
+    pub fn set_exchange(&self, exchange: Option<Arc<SharedExchange>>) {
+        *enter(&self.exchange) = exchange;
     }
 
     // ---- for the wanted project ----

@@ -316,7 +316,10 @@ impl World {
     /// Tells of a held call: the connection that is up, or else the bridge. One message on its way is enough.
     pub(super) fn wake(&mut self) {
         if let Some(epoch) = self.linked {
-            self.lines.iter_mut().filter(|line| line.epoch() == epoch).for_each(|line| line.woken = true);
+            self.lines.iter_mut().filter(|line| line.epoch() == epoch).for_each(|line| {
+                line.exchange.look_for_calls();
+                line.woken = true;
+            });
         } else if self.found().is_some() {
             self.wakings = 1;
         }

@@ -86,7 +86,8 @@ impl Line {
             let next = if asked.elapsed() >= OUTCOMES_ASKED_EVERY {
                 Next::Order(Order::Outcomes)
             } else {
-                self.decide(Exchange::next)
+                let next = self.exchange().next_but_calls(Instant::now());
+                next.unwrap_or_else(|| self.decide(Exchange::next))
             };
             let sent = match next {
                 Next::Order(Order::Greeting) => self.send_greeting(&mut wire).await,

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::Exchange;
 use crate::fsm::bridge::Event;
 use crate::limits::{HEARTBEAT_MAX, SILENCE_MAX, STALL_AFTER};
 
@@ -14,18 +13,49 @@ pub(super) struct Quiet {
     /// When something was heard last; `None` before the greeting.
     pub(super) heard: Option<Instant>,
     /// Since when an answer is waited for in vain: since something was heard, sent or answered.
-    pub(super) since: Option<Instant>,
+    since: Option<Instant>,
     /// The longest time that any call that has a place may run before its client is answered "still running".
     pub(super) running_max: Duration,
     /// Whether the editor must be heard of even if no answer is owed.
     pub(super) beats: bool,
     /// Whether the bridge was told of a stall.
-    pub(super) stalled: bool,
+    stalled: bool,
     /// Whether the bridge was told that the editor counts as lost.
-    pub(super) over: bool,
+    over: bool,
 }
 
 impl Quiet {
+    /// Handles a sign of life from the editor. Returns what must be told of it.
+    pub(super) fn heard(&mut self, now: Instant) -> Option<Event> {
+        self.heard = Some(now);
+        self.watched(now);
+        std::mem::take(&mut self.stalled).then_some(Event::StallEnded)
+    }
+
+    /// When silence means something new. `owes`: whether the editor owes an answer.
+    pub(super) fn deadline(&self, owes: bool) -> Option<Instant> {
+        let owed = self.since.filter(|_| owes);
+        let owed = owed.map(|since| since + if self.stalled { self.silence_max() } else { STALL_AFTER });
+        owed.into_iter().chain(self.beat_by()).min().filter(|_| !self.over)
+    }
+
+    /// Returns what the silence means now, once.
+    pub(super) fn overdue(&mut self, owes: bool, now: Instant) -> Option<Event> {
+        if self.over {
+            return None;
+        }
+        let owed = self.since.filter(|_| owes).map(|since| now.saturating_duration_since(since));
+        let is_silent = owed.is_some_and(|waited| waited >= self.silence_max());
+        if is_silent || self.beat_by().is_some_and(|by| now >= by) {
+            self.over = true;
+            return Some(Event::Silent);
+        }
+        let begins = owed.is_some_and(|waited| waited >= STALL_AFTER) && !self.stalled;
+        self.stalled |= begins;
+        begins.then_some(Event::StallBegan)
+    }
+
+    /// The time for silence begins anew.
     pub(super) fn watched(&mut self, now: Instant) {
         self.since = Some(now);
     }
@@ -37,40 +67,5 @@ impl Quiet {
 
     fn beat_by(&self) -> Option<Instant> {
         self.heard.filter(|_| self.beats).map(|heard| heard + HEARTBEAT_MAX)
-    }
-}
-
-impl Exchange {
-    /// Handles a sign of life from the editor.
-    pub fn heard(&mut self, now: Instant) -> Option<Event> {
-        self.quiet.heard = Some(now);
-        self.quiet.watched(now);
-        std::mem::take(&mut self.quiet.stalled).then_some(Event::StallEnded)
-    }
-
-    /// When the silence of the editor means something new, if nothing is heard until then.
-    pub fn deadline(&self) -> Option<Instant> {
-        let owed = self.quiet.since.filter(|_| self.out() > 0);
-        let owed = owed.map(|since| since + if self.quiet.stalled { self.quiet.silence_max() } else { STALL_AFTER });
-        let beat = self.quiet.beat_by();
-        owed.into_iter().chain(beat).min().filter(|_| !self.quiet.over)
-    }
-
-    /// Returns what the editor's silence means now, once.
-    pub fn overdue(&mut self, now: Instant) -> Option<Event> {
-        if self.quiet.over {
-            return None;
-        }
-        let owed = self.quiet.since.filter(|_| self.out() > 0).map(|since| now.saturating_duration_since(since));
-        let is_silent = owed.is_some_and(|waited| waited >= self.quiet.silence_max());
-        if is_silent || self.quiet.beat_by().is_some_and(|by| now >= by) {
-            self.quiet.over = true;
-            return Some(Event::Silent);
-        }
-        let begins = owed.is_some_and(|waited| waited >= STALL_AFTER) && !self.quiet.stalled;
-        begins.then(|| {
-            self.quiet.stalled = true;
-            Event::StallBegan
-        })
     }
 }
