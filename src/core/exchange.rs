@@ -243,12 +243,16 @@ impl Exchange {
         self.calls().saturating_add(u8::from(self.listing.is_some()))
     }
 
-    /// A place has become free.
-    fn freed(&mut self) -> Option<Event> {
+    /// A place has become free. Returns what the bridge must be told of it.
+    fn freed(&mut self) -> Vec<Event> {
         if self.calls() == 0 {
             self.quiet.running_max = Duration::ZERO;
         }
-        (self.is_last && self.out() == 0).then_some(Event::NothingOwed)
+        if self.out() > 0 {
+            return Vec::new();
+        }
+        let last = self.is_last.then_some(Event::NothingOwed);
+        self.quiet.waits_for_nothing().into_iter().chain(last).collect()
     }
 
     // ---- silence ----
@@ -393,7 +397,7 @@ impl Exchange {
 
     fn not_sent(&mut self, settlements: Vec<Settlement>) -> Settled {
         self.preparing = false;
-        Settled { settlements, events: self.freed().into_iter().collect() }
+        Settled { settlements, events: self.freed() }
     }
 
     /// Takes a claim back: no byte of the call was written.
@@ -522,7 +526,7 @@ impl Exchange {
         };
         self.quiet.watched(now);
         self.calls_wait = ledger.has_held();
-        Answered { known, settled: Settled { settlements, events: self.freed().into_iter().collect() }, hang_up: false }
+        Answered { known, settled: Settled { settlements, events: self.freed() }, hang_up: false }
     }
 
     /// Handles the answer to a question for outcomes: orders another question if one was wanted in the meantime, or if calls must

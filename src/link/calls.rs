@@ -151,7 +151,7 @@ impl Calls {
     /// Lets the ledger act at each of its deadlines: ends what has reached its time limit, and sends progress. Never returns.
     pub async fn run_deadlines(self: Arc<Self>) {
         loop {
-            self.shared.due().await;
+            self.shared.due(|| self.env.events.handed_over("deadlines")).await;
             self.decide(Ledger::elapse);
         }
     }

@@ -102,7 +102,7 @@ impl Line {
                 Next::Wait => {
                     tokio::select! {
                         biased;
-                        () = self.shared.woken() => {}
+                        () = self.shared.woken() => self.with.env.events.handed_over("connection"),
                         () = tokio::time::sleep_until(asked + OUTCOMES_ASKED_EVERY) => {}
                         drop = wire.gone(self) => return drop,
                     }

@@ -29,6 +29,11 @@ impl Quiet {
     pub(super) fn heard(&mut self, now: Instant) -> Option<Event> {
         self.heard = Some(now);
         self.watched(now);
+        self.waits_for_nothing()
+    }
+
+    /// No answer is owed, or one has come. Returns what must be told of it.
+    pub(super) fn waits_for_nothing(&mut self) -> Option<Event> {
         std::mem::take(&mut self.stalled).then_some(Event::StallEnded)
     }
 

@@ -293,6 +293,15 @@ fn silence_means_a_stall_and_then_the_end_while_an_answer_is_owed() {
 }
 
 #[test]
+fn a_stall_ends_when_nothing_is_owed_any_more() {
+    let mut desk = Desk::new(1);
+    let call = desk.reserve();
+    assert_eq!(desk.exchange.overdue(desk.now + STALL_AFTER), Some(Event::StallBegan), "it is long being prepared");
+    let refused = desk.exchange.unsendable(call, Unsendable::Refused(Cause::TooLarge), &mut desk.ledger, desk.now);
+    assert_eq!(refused.events, [Event::StallEnded]);
+}
+
+#[test]
 fn the_time_of_a_finished_call_is_not_the_next_ones() {
     let mut desk = Desk::new(2);
     desk.send_for(Duration::from_secs(3600), 5, After::default());

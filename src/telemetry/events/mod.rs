@@ -5,6 +5,7 @@
 //! its own `Events`, whose log lines name the link or session.
 
 mod calls;
+mod hand_overs;
 mod http;
 mod hub;
 mod link;
@@ -21,6 +22,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::watch;
 
+use self::hand_overs::HandOvers;
 use self::link_story::LinkStory;
 use self::quota::Quota;
 pub use self::sample::{HubSample, LinkSample, Sample};
@@ -65,6 +67,7 @@ struct Inner {
     project_problems: Quota,
     refused_sessions: Quota,
     began: SystemTime,
+    hand_overs: HandOvers,
     /// Held during a scrape, so that all values in it come from one sample.
     scraping: Mutex<()>,
 }
@@ -105,6 +108,7 @@ impl Events {
             project_problems: Quota::default(),
             refused_sessions: Quota::default(),
             began,
+            hand_overs: HandOvers::default(),
             scraping: Mutex::default(),
         };
         let flight = FlightRecorder::new(began);
