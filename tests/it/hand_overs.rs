@@ -40,7 +40,8 @@ async fn a_call_and_a_list_cost_the_bridge_no_message() {
     assert!(calls.values().sum::<u64>() <= 4 * EACH, "{calls:?}");
     let lists = cost(&mut gateway, async |gateway| {
         for _ in 0..EACH {
-            gateway.client.list().await;
+            let id = gateway.client.request("tools/list", json!({})).await;
+            gateway.client.answer(&id).await;
         }
     })
     .await;
