@@ -185,7 +185,10 @@ impl BridgeActor {
         if !is_wanted || survey.targets.is_empty() {
             return self.feed(state, Event::NothingOffered { cause: survey.cause(), evidence });
         }
-        // A dial under way keeps its targets: the machine ignores the offer then.
+        // A dial under way keeps its targets: the machine ignores the offer then. If it is patient, it makes way for others.
+        if state.core.epoch().is_some() && state.rest.targets != survey.targets {
+            return self.feed(state, Event::NewsArrived);
+        }
         if state.core.epoch().is_none() {
             state.rest.targets.clone_from(&survey.targets);
             self.remember_where_it_moved(&mut state.rest);
@@ -262,7 +265,7 @@ impl BridgeActor {
         }
     }
 
-    fn dial(&self, state: &mut Rest, index: usize) -> Result<(Epoch, Connection), ConnectFailure> {
+    fn dial(&self, state: &mut Rest, index: usize, patient: bool) -> Result<(Epoch, Connection), ConnectFailure> {
         // An outdated offer may name a target that is no longer known.
         let target = state.targets.get(index).cloned().ok_or(ConnectFailure::Refused)?;
         let refused = state.refused.iter().find(|(known, ..)| *known == target);
@@ -271,7 +274,7 @@ impl BridgeActor {
         }
         state.last_dial = Some(Instant::now());
         let epoch = self.with.link.next_epoch();
-        Ok((epoch, connection::open(self.with.clone(), &self.tasks, target, epoch, state.me.clone())))
+        Ok((epoch, connection::open(self.with.clone(), &self.tasks, (target, patient), epoch, state.me.clone())))
     }
 
     fn tell_up(&self, state: &Rest, at: u8, (epoch, connection): (Epoch, &Connection)) {
@@ -383,8 +386,12 @@ impl Hands<Connection> for Shell<'_> {
         self.actor.with.calls.settle(settlements);
     }
 
-    fn dial(&mut self, target: u8) -> Result<(Epoch, Connection), ConnectFailure> {
-        self.actor.dial(self.rest, usize::from(target))
+    fn dial(&mut self, target: u8, patient: bool) -> Result<(Epoch, Connection), ConnectFailure> {
+        self.actor.dial(self.rest, usize::from(target), patient)
+    }
+
+    fn hurry(&mut self, connection: &Connection) {
+        connection.hurry.notify_one();
     }
 
     fn order(&mut self, connection: &Connection, order: Order) {
@@ -442,7 +449,12 @@ impl Hands<Connection> for Shell<'_> {
             Effect::ShortenRetry => actor.shorten_wait(rest, &because),
             Effect::Arm(timer, delay) => rest.timers.arm(timer, delay),
             Effect::Disarm(timer) => rest.timers.disarm(timer),
-            Effect::Dial { .. } | Effect::Greet | Effect::AskHeartbeat | Effect::EndSending | Effect::HangUp(_) => {}
+            Effect::Dial { .. }
+            | Effect::Hurry
+            | Effect::Greet
+            | Effect::AskHeartbeat
+            | Effect::EndSending
+            | Effect::HangUp(_) => {}
         }
     }
 }

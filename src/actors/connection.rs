@@ -22,15 +22,19 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use bytes::Bytes;
 use ractor::ActorRef;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, timeout};
 
 use crate::client::Attached;
 use crate::core::calls::Ledger;
 use crate::core::exchange::{Exchange, Settled};
 use crate::fsm::bridge::{ConnectFailure, Event};
-use crate::limits::{CONNECT_TIMEOUT, HEARTBEAT_MAX, IDENTITY_READ_MAX, JOIN_TIMEOUT, OWNER_LOOKUP_MAX, STALL_AFTER};
+use crate::fsm::retry;
+use crate::limits::{
+    CONNECT_TIMEOUT, HEARTBEAT_MAX, IDENTITY_READ_MAX, JOIN_TIMEOUT, OWNER_LOOKUP_MAX, PATIENT_DIAL_MAX, STALL_AFTER,
+};
 use crate::link::{Calls, Link, SharedExchange, Tools};
+use crate::net::BoxStream;
 use crate::protocol::dialect::{Hello, Reply};
 use crate::protocol::ids::Epoch;
 use crate::runtime::addresses::Addresses;
@@ -48,6 +52,8 @@ const UNPROVEN: &str = "nothing shows that it is this project's editor";
 pub struct Connection {
     /// What may be written on the connection, and what is owed.
     pub shared: Arc<SharedExchange>,
+    /// Ends a patient dial that was only refused so far.
+    pub hurry: Arc<Notify>,
     _hang_up: oneshot::Sender<()>,
 }
 
@@ -72,12 +78,13 @@ pub struct Surroundings {
 pub fn open(
     with: Surroundings,
     tasks: &Tasks,
-    target: Target,
+    (target, patient): (Target, bool),
     epoch: Epoch,
     bridge: ActorRef<bridge::Message>,
 ) -> Connection {
     let (hang_up, hung_up) = oneshot::channel();
     let shared = Arc::new(SharedExchange::new(epoch));
+    let hurry = Arc::new(Notify::new());
     let hello = Hello {
         gateway: with.env.gateway.clone(),
         challenge: with.env.fresh(),
@@ -96,6 +103,7 @@ pub fn open(
         hello,
         said: Mutex::default(),
         sent: OnceLock::new(),
+        patient: patient.then(|| Arc::clone(&hurry)),
         dialled: Mutex::new(Some(Dialled { at: Instant::now(), accepted: Instant::now() })),
     };
     tasks.spawn(async move {
@@ -105,7 +113,7 @@ pub fn open(
             () = line.run() => {}
         }
     });
-    Connection { shared, _hang_up: hang_up }
+    Connection { shared, hurry, _hang_up: hang_up }
 }
 
 struct Line {
@@ -119,6 +127,8 @@ struct Line {
     said: Mutex<Vec<Reply>>,
     /// The first bytes sent to the editor: a peer that sends the same is an echo.
     sent: OnceLock<Bytes>,
+    /// If nobody listens, the port is dialled for a while, unless this tells of news.
+    patient: Option<Arc<Notify>>,
     /// Present until the result of the dial is reported, which happens once.
     dialled: Mutex<Option<Dialled>>,
 }
@@ -149,33 +159,9 @@ impl Line {
     async fn run(&mut self) {
         let permit = timeout(JOIN_TIMEOUT, Arc::clone(&self.with.link.connection).acquire_owned()).await;
         let Ok(Ok(_permit)) = permit else { return self.failed(ConnectFailure::PermitHeld, "") };
-        let stream = match timeout(CONNECT_TIMEOUT, self.with.env.net.connect(self.target.port)).await {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => {
-                self.nobody_is_there();
-                let starved = crate::platform::host::is_lack_of_descriptors(&error);
-                let failure = if starved { ConnectFailure::NoDescriptors } else { ConnectFailure::Refused };
-                return self.failed(failure, &error.to_string());
-            }
-            Err(_) => return self.failed(ConnectFailure::TimedOut, ""),
-        };
-        if let Some(dialled) = self.dialled().as_mut() {
-            dialled.accepted = Instant::now();
-        }
-        let identity = match self.check_owner().await {
-            Ok(identity) => identity,
-            // The owner of the port cannot be read without a descriptor.
-            Err(_) if self.with.env.host.lacks_descriptors() => {
-                return self.failed(ConnectFailure::NoDescriptors, "no descriptor to look up the owner of the port");
-            }
-            Err((failure, detail)) => {
-                if failure.is_somebody_else() {
-                    self.name_the_wrong(Some(UNPROVEN.to_owned())).await;
-                } else {
-                    self.nobody_is_there();
-                }
-                return self.failed(failure, detail);
-            }
+        let (stream, identity) = match self.dial().await {
+            Ok(found) => found,
+            Err((failure, detail)) => return self.failed(failure, &detail),
         };
         if let Err(failure) = self.read_identity().await {
             return self.failed(failure, "the project's files name another editor");
@@ -189,6 +175,54 @@ impl Line {
             never = self.name_the_silent() => match never {},
         };
         self.tell(Event::Disconnected(drop));
+    }
+
+    /// Dials, and checks who owns the port. A patient dial goes on for a while as long as nobody listens.
+    async fn dial(&self) -> Result<(BoxStream, Identity), (ConnectFailure, String)> {
+        let began = Instant::now();
+        for attempt in 0.. {
+            let failed = match self.dial_once().await {
+                Ok(found) => return Ok(found),
+                Err(failed) => failed,
+            };
+            let again = self.patient.as_ref().filter(|_| failed.0 == ConnectFailure::Refused);
+            let Some(hurry) = again.filter(|_| began.elapsed() < PATIENT_DIAL_MAX) else { return Err(failed) };
+            if timeout(retry::redial(attempt), hurry.notified()).await.is_ok() {
+                return Err(failed);
+            }
+        }
+        Err((ConnectFailure::Refused, String::new()))
+    }
+
+    async fn dial_once(&self) -> Result<(BoxStream, Identity), (ConnectFailure, String)> {
+        let stream = match timeout(CONNECT_TIMEOUT, self.with.env.net.connect(self.target.port)).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => {
+                self.nobody_is_there();
+                let starved = crate::platform::host::is_lack_of_descriptors(&error);
+                let failure = if starved { ConnectFailure::NoDescriptors } else { ConnectFailure::Refused };
+                return Err((failure, error.to_string()));
+            }
+            Err(_) => return Err((ConnectFailure::TimedOut, String::new())),
+        };
+        if let Some(dialled) = self.dialled().as_mut() {
+            dialled.accepted = Instant::now();
+        }
+        match self.check_owner().await {
+            Ok(identity) => Ok((stream, identity)),
+            // The owner of the port cannot be read without a descriptor.
+            Err(_) if self.with.env.host.lacks_descriptors() => {
+                Err((ConnectFailure::NoDescriptors, "no descriptor to look up the owner of the port".to_owned()))
+            }
+            Err((failure, detail)) => {
+                if failure.is_somebody_else() {
+                    self.name_the_wrong(Some(UNPROVEN.to_owned())).await;
+                } else {
+                    self.nobody_is_there();
+                }
+                Err((failure, detail.to_owned()))
+            }
+        }
     }
 
     /// Checks who owns the port, after a connection to it is open. An editor that reloads closes its connections before its

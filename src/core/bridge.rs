@@ -17,11 +17,14 @@ pub trait Hands<C>: LedgerAccess {
     fn stepped(&mut self, before: State, out: &Outbox<Bridge>, event: Event);
     /// Carries out the settlements of the ledger.
     fn settle(&mut self, settlements: Vec<Settlement>);
-    /// Begins to connect to this target of the offer, which is given by its position.
+    /// Begins to connect to this target of the offer, which is given by its position. `patient`: it is dialled for a while if nobody
+    /// listens.
     ///
     /// # Errors
     /// The attempt could not begin.
-    fn dial(&mut self, target: u8) -> Result<(Epoch, C), ConnectFailure>;
+    fn dial(&mut self, target: u8, patient: bool) -> Result<(Epoch, C), ConnectFailure>;
+    /// Ends a patient dial that was only refused so far.
+    fn hurry(&mut self, connection: &C);
     /// Passes an order to the connection.
     fn order(&mut self, connection: &C, order: Order);
     /// Ends sending on the connection ([`Exchange::end_sending`](super::exchange::Exchange::end_sending)). Returns whether nothing is
@@ -146,10 +149,15 @@ impl<C> BridgeCore<C> {
 
     fn carry_out(&mut self, effect: Effect, because: Event, hands: &mut impl Hands<C>) -> Option<Event> {
         match effect {
-            Effect::Dial { target } => match hands.dial(target) {
+            Effect::Dial { target, patient } => match hands.dial(target, patient) {
                 Ok(connection) => self.connection = Some(connection),
                 Err(failure) => return Some(Event::ConnectFailed(failure)),
             },
+            Effect::Hurry => {
+                if let Some(connection) = self.connection() {
+                    hands.hurry(connection);
+                }
+            }
             Effect::Greet => self.order(Order::Greeting, hands),
             Effect::AskHeartbeat => self.order(Order::Heartbeat, hands),
             Effect::EndSending => {

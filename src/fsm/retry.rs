@@ -17,7 +17,9 @@ use backoff::ExponentialBackoffBuilder;
 use backoff::backoff::Backoff;
 
 use super::bridge::{Event, Timer};
-use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_LIKELY_MAX, RETRY_UNLIKELY_MAX, USELESS_LINKS_FREE};
+use crate::limits::{
+    REDIAL_FIRST, REDIAL_MAX, RETRY_FIRST, RETRY_JITTER, RETRY_LIKELY_MAX, RETRY_UNLIKELY_MAX, USELESS_LINKS_FREE,
+};
 
 /// Returns how long to wait before the next attempt.
 ///
@@ -27,8 +29,19 @@ use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_LIKELY_MAX, RETRY_UNLIKELY_
 /// shorter.
 pub fn delay(attempt: u32, likely: bool, random: f64) -> Duration {
     let cap = if likely { RETRY_LIKELY_MAX } else { RETRY_UNLIKELY_MAX };
+    let random = if random.is_nan() { 0.5 } else { random.clamp(0.0, 1.0) };
+    grown(attempt, RETRY_FIRST, cap).mul_f64(1.0 + RETRY_JITTER * (2.0 * random - 1.0))
+}
+
+/// Returns how long a patient dial waits before it dials again. The pause doubles from [`REDIAL_FIRST`] (attempt 0) up to
+/// [`REDIAL_MAX`].
+pub fn redial(attempt: u32) -> Duration {
+    grown(attempt, REDIAL_FIRST, REDIAL_MAX)
+}
+
+fn grown(attempt: u32, first: Duration, cap: Duration) -> Duration {
     let mut growth = ExponentialBackoffBuilder::new()
-        .with_initial_interval(RETRY_FIRST)
+        .with_initial_interval(first)
         .with_multiplier(2.0)
         .with_randomization_factor(0.0)
         .with_max_interval(cap)
@@ -40,8 +53,7 @@ pub fn delay(attempt: u32, likely: bool, random: f64) -> Duration {
         }
         growth.next_backoff();
     }
-    let random = if random.is_nan() { 0.5 } else { random.clamp(0.0, 1.0) };
-    growth.current_interval.mul_f64(1.0 + RETRY_JITTER * (2.0 * random - 1.0))
+    growth.current_interval
 }
 
 /// Counts connections in a row that the editor accepted and that were of no use: that ended before a call was sent on them, and
@@ -156,6 +168,11 @@ mod tests {
     #[test]
     fn a_likely_editor_is_asked_at_least_every_tenth_of_a_second() {
         assert_eq!(millis(true), [50, 100, 100, 100, 100, 100, 100, 100, 100]);
+    }
+
+    #[test]
+    fn a_patient_dial_is_soon_as_often_as_it_gets() {
+        assert_eq!([0, 1, 2, 3, u32::MAX].map(|attempt| redial(attempt).as_millis()), [2, 4, 8, 10, 10]);
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl Hands<()> for Shell<'_> {
         }
     }
 
-    fn dial(&mut self, target: u8) -> Result<(Epoch, ()), ConnectFailure> {
+    fn dial(&mut self, target: u8, _: bool) -> Result<(Epoch, ()), ConnectFailure> {
         // The model has one target, so only a stale offer can name another one.
         if target > 0 {
             return Err(ConnectFailure::Refused);
@@ -123,6 +123,9 @@ impl Hands<()> for Shell<'_> {
         self.world.lines.push(Line::new(epoch));
         Ok((Epoch(epoch), ()))
     }
+
+    // A dial in the model is refused or not; how often it was tried makes no difference.
+    fn hurry(&mut self, (): &()) {}
 
     fn order(&mut self, (): &(), order: Order) {
         let current = self.current();
@@ -169,6 +172,7 @@ impl Hands<()> for Shell<'_> {
             | Effect::ShortenRetry
             | Effect::AwaitClients
             | Effect::Dial { .. }
+            | Effect::Hurry
             | Effect::Greet
             | Effect::AskHeartbeat
             | Effect::EndSending

@@ -209,7 +209,11 @@ pub enum Effect {
     Dial {
         /// The index of the target in the offer.
         target: u8,
+        /// Whether to dial again and again for a while if nobody listens: the editor may listen at any moment.
+        patient: bool,
     },
+    /// End a patient dial that was only refused so far.
+    Hurry,
     /// Send the greeting.
     Greet,
     /// Send nothing new on the connection, and feed [`Event::NothingOwed`] when everything is answered that was sent.

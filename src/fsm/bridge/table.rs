@@ -34,7 +34,9 @@ impl Machine for Bridge {
                 out.order(Effect::Arm(Timer::Seek, SEEK_TIMEOUT));
                 out.order(Effect::AskTargets);
             }
-            Place::Dialing(_, round) => out.order(Effect::Dial { target: round.target }),
+            Place::Dialing(absence, round) => {
+                out.order(Effect::Dial { target: round.target, patient: absence.is_patient(round) });
+            }
             Place::BackingOff(absence) => {
                 out.order(Effect::Retry { attempt: absence.attempt, likely: absence.likely() });
             }
@@ -140,12 +142,23 @@ impl Machine for Bridge {
                 let greeting = Place::Greeting(*absence, *round);
                 self.go(greeting)
             }
+            (Place::Dialing(absence, round), Event::ConnectFailed(failure @ ConnectFailure::Refused))
+                if absence.is_patient(*round) =>
+            {
+                // It was dialled for a while. Meanwhile, the files may name another port, or no editor any more.
+                let absence = absence.after(round.failed(failure));
+                self.go(Place::Seeking(absence))
+            }
             (Place::Dialing(absence, round), Event::ConnectFailed(failure)) => {
                 let (absence, round) = (*absence, round.failed(failure));
                 self.dial(absence, round)
             }
             (Place::Dialing(..), Event::TargetsOffered { .. } | Event::NothingOffered { .. }) => {
                 out.ignore("the dial under way decides first")
+            }
+            (Place::Dialing(absence, round), Event::NewsArrived) if absence.is_patient(*round) => {
+                out.order(Effect::Hurry);
+                Outcome::Handled
             }
             (Place::Dialing(..), Event::NewsArrived) => out.ignore("a dial is under way"),
 

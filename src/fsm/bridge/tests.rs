@@ -65,7 +65,7 @@ fn seeking_elapsed_asks_again() {
 #[test]
 fn dialing_connect_failed_yields_to_the_next_target() {
     let mut it = new(&[Event::Wanted, offered(2, NOTHING)]);
-    assert_eq!(it.feed(&REFUSED).effects, [Effect::Dial { target: 1 }]);
+    assert_eq!(it.feed(&REFUSED).effects, [Effect::Dial { target: 1, patient: false }]);
     it.feed(&REFUSED);
     assert_eq!((it.state(), availability(&it)), (State::BackingOff, Availability::Absent(Cause::NotRunning)));
 }
@@ -74,7 +74,7 @@ fn dialing_connect_failed_yields_to_the_next_target() {
 fn greeting_refused_yields_to_the_next_target_and_names_the_wrong_peer_in_the_end() {
     let mut it = new(&[Event::Wanted, offered(2, NOTHING), Event::Connected { checked: false }]);
     let out = it.feed(&Event::GreetingRefused);
-    assert_eq!(out.effects.last(), Some(&Effect::Dial { target: 1 }));
+    assert_eq!(out.effects.last(), Some(&Effect::Dial { target: 1, patient: false }));
     it.feed(&REFUSED);
     assert_eq!(availability(&it), Availability::Absent(Cause::WrongPeer));
 }
@@ -92,7 +92,7 @@ fn greeting_entered_waits_long_only_for_a_checked_port() {
 fn greeting_elapsed_yields_to_the_next_target() {
     let mut it = new(&[Event::Wanted, offered(2, NOTHING), Event::Connected { checked: false }]);
     let out = it.feed(&Event::Elapsed(Timer::Greeting));
-    assert_eq!(out.effects.last(), Some(&Effect::Dial { target: 1 }));
+    assert_eq!(out.effects.last(), Some(&Effect::Dial { target: 1, patient: false }));
 }
 
 /// Two projects are open: our editor is reloading, and the editor of the other project listens on the fallback port.
@@ -135,10 +135,24 @@ fn seeking_targets_offered_after_ambiguity_waits_for_the_dial() {
 #[test]
 fn backing_off_retries_fast_only_while_an_editor_is_likely() {
     for (evidence, likely) in [(NOTHING, false), (ALIVE, true)] {
-        let mut it = new(&[Event::Wanted, offered(1, evidence)]);
+        let mut it = new(&[Event::Wanted, offered(2, evidence), REFUSED]);
         let out = it.feed(&REFUSED);
         assert_eq!(out.effects, [Effect::Retry { attempt: 1, likely }]);
     }
+}
+
+#[test]
+fn dialing_the_only_target_of_a_likely_editor_is_patient_until_there_is_news() {
+    for (count, evidence, patient) in [(1, NOTHING, false), (2, ALIVE, false), (1, ALIVE, true)] {
+        let mut it = new(&[Event::Wanted]);
+        let out = it.feed(&offered(count, evidence)).effects;
+        assert!(out.contains(&Effect::Dial { target: 0, patient }), "{out:?}");
+        let news = it.feed(&Event::NewsArrived).effects;
+        assert_eq!(news == [Effect::Hurry], patient, "{news:?}");
+    }
+    let mut it = new(&[Event::Wanted, offered(1, ALIVE)]);
+    assert!(it.feed(&REFUSED).effects.contains(&Effect::AskTargets), "the files may name another port");
+    assert_eq!(availability(&it), Availability::Coming(Cause::BridgeDown));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! How often work goes from one task to another: what a call and a reload cost beside the work itself.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::Events;
 
