@@ -12,7 +12,6 @@ use tokio::time::sleep;
 /// What was handed over while this ran, and for a while afterwards.
 async fn cost(gateway: &mut Gateway, during: impl AsyncFnOnce(&mut Gateway)) -> BTreeMap<&'static str, u64> {
     let events = gateway.parts.env.events.clone();
-    events.count_hand_overs();
     let _ = events.take_hand_overs();
     during(gateway).await;
     // This leaves time for all work that follows the answer.

@@ -205,7 +205,7 @@ impl Machine for Bridge {
             (Place::BackingOff(absence), Event::CallsWaiting)
                 if absence.cause == Cause::Reloading && absence.likely() =>
             {
-                out.ignore("it is dialled ten times a second as it is, and its listener may still be closing")
+                out.ignore("it is dialled all the time as it is, and its listener may still be closing")
             }
             (Place::BackingOff(_), Event::CallsWaiting | Event::NewsArrived) => {
                 out.order(Effect::ShortenRetry);

@@ -15,6 +15,7 @@ mod quota;
 mod sample;
 mod sampled;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -149,6 +150,16 @@ impl Events {
     /// Whether metrics are recorded.
     pub fn counted(&self) -> bool {
         self.metrics().is_on()
+    }
+
+    /// Notes that an actor of this name handles a message, or that a channel or a notice woke a task of this name.
+    pub fn handed_over(&self, to: &'static str) {
+        self.0.hand_overs.add(to);
+    }
+
+    /// Returns how often each actor or task was handed something since the last time. Counts from the first time on.
+    pub fn take_hand_overs(&self) -> BTreeMap<&'static str, u64> {
+        self.0.hand_overs.take()
     }
 
     /// Returns what every machine of this link or session did within this window, with at most the `most` newest transitions of each.
