@@ -285,8 +285,6 @@ pub const PART_AFTER: Duration = Duration::from_millis(50);
 /// Cancels that wait to be written on a connection. More pile up only while the editor reads nothing, and then a cancel is
 /// useless.
 pub const CANCELS_MAX: usize = 64;
-/// Shortest time between two reports to the bridge that parts of a message arrive.
-pub const BYTES_NEWS_EVERY: Duration = Duration::from_secs(1);
 
 // ---- Reconnecting --------------------------------------------------------------------------------------------------
 
@@ -301,6 +299,12 @@ pub const RETRY_UNLIKELY_MAX: Duration = Duration::from_secs(5);
 /// [`LIVENESS_EVERY`]) before the pauses between them grow to [`RETRY_UNLIKELY_MAX`]. An editor that reloads has some: its
 /// listener accepts until it is closed, and its bridge answers nothing until it has started.
 pub const USELESS_LINKS_FREE: u8 = 5;
+/// The first pause of a patient dial at a port where nobody listens; it doubles from here. A refused connection costs microseconds.
+pub const REDIAL_FIRST: Duration = Duration::from_millis(2);
+/// The longest pause of a patient dial: what a reload costs beside itself is half of it, on average.
+pub const REDIAL_MAX: Duration = Duration::from_millis(10);
+/// How long a dial is patient before the files are looked at again: the editor may come back at another port, or may have died.
+pub const PATIENT_DIAL_MAX: Duration = Duration::from_secs(1);
 /// Jitter: the largest random change of a delay, as a share of it, either way.
 pub const RETRY_JITTER: f64 = 0.2;
 /// Shortest time between a dial and the next dial that a hint may bring forward: many hints must not cause as many dials.

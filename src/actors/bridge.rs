@@ -15,11 +15,12 @@ use tokio::time::Instant;
 use super::connection::{self, Connection, Surroundings};
 use super::probe;
 use crate::config::PortSource;
-use crate::core::bridge::{BridgeCore, Command, Expectation, Step};
-use crate::core::calls::Wanted;
+use crate::core::bridge::{BridgeCore, Expectation, Hands};
+use crate::core::calls::{Ledger, LedgerAccess, Settlement, Wanted};
 use crate::core::exchange::Order;
 use crate::core::link::EditorIdentity;
-use crate::fsm::bridge::{ConnectFailure, Event, Timer};
+use crate::fsm::Outbox;
+use crate::fsm::bridge::{self as machine, Bridge, ConnectFailure, Effect, Event, Timer};
 use crate::fsm::cause::{Loss, Return};
 use crate::fsm::retry::{self, Useless};
 use crate::fsm::session as session_machine;
@@ -44,6 +45,11 @@ pub struct BridgeActor {
 /// The state of the running actor. It is lost when the actor is restarted.
 pub struct State {
     core: BridgeCore<Connection>,
+    rest: Rest,
+}
+
+/// What the actor remembers beside the machine.
+struct Rest {
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
     targets: Vec<Target>,
@@ -77,8 +83,9 @@ impl Actor for BridgeActor {
         }
         let core = BridgeCore::new(recently_lost.is_some());
         self.with.env.events.machine_started(core.machine(), core.state());
-        Ok(State {
-            core,
+        // A predecessor's connection has ended with it.
+        self.with.link.set_exchange(None);
+        let rest = Rest {
             timers,
             me,
             targets: Vec::new(),
@@ -87,12 +94,13 @@ impl Actor for BridgeActor {
             last_dial: None,
             useless: Useless::default(),
             probing: BTreeSet::new(),
-        })
+        };
+        Ok(State { core, rest })
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        self.publish(state);
-        self.look_for_results(state);
+        self.publish(&mut state.core);
+        self.look_for_results(&mut state.rest);
         // `ProjectMoved` may have gone to a predecessor, whose state is lost.
         self.project_moved(state);
         let (draining, wanted) = (self.with.env.is_draining(), self.with.link.is_wanted());
@@ -114,19 +122,14 @@ impl Actor for BridgeActor {
             Message::ProjectMoved => self.project_moved(state),
             Message::Offered(survey) | Message::NothingOffered(survey) => self.offered(state, &survey),
             Message::GoodNews => {
-                state.refused.clear();
+                state.rest.refused.clear();
                 self.feed(state, Event::NewsArrived);
             }
             Message::Heard(epoch, event, _permit) => self.hear(state, epoch, event),
             Message::CallsWaiting => self.feed(state, Event::CallsWaiting),
-            Message::ListWanted => self.feed(state, Event::ListWanted),
             Message::Hint(hint) => self.feed(state, Event::HintReceived(hint)),
             Message::ProbeEnded(path) => {
-                state.probing.remove(&path);
-            }
-            Message::Withdrawn(key) => {
-                // The cancel only spares the editor work and is never required: its reply is ignored.
-                self.order(state, Order::Cancel(key));
+                state.rest.probing.remove(&path);
             }
             Message::NobodyWaits(epoch) => self.hear(state, epoch, Event::NobodyWaits),
             Message::ConnectionFailed(epoch) => {
@@ -137,7 +140,7 @@ impl Actor for BridgeActor {
             }
             Message::EditorVanished(epoch) => self.hear(state, epoch, Event::EditorVanished),
             Message::Timer(timer) => {
-                if state.timers.fired(timer) {
+                if state.rest.timers.fired(timer) {
                     self.feed(state, Event::Elapsed(timer));
                 }
             }
@@ -154,12 +157,15 @@ impl BridgeActor {
         let Wanted::Settled(project) = self.with.link.wanted() else { return };
         // Before the first survey, `None` does not mean that there is no project.
         let before =
-            if self.with.link.survey.borrow().is_some() { state.project.replace(project.clone()) } else { None };
+            if self.with.link.survey.borrow().is_some() { state.rest.project.replace(project.clone()) } else { None };
         if before.is_some_and(|before| before != project) {
-            state.refused.clear();
+            state.rest.refused.clear();
             self.feed(state, Event::ProjectChanged);
         } else if self.with.calls.ledger(|ledger, _| ledger.has_held()) {
-            self.feed(state, Event::CallsWaiting);
+            match self.with.link.exchange() {
+                Some(exchange) => exchange.look_for_calls(),
+                None => self.feed(state, Event::CallsWaiting),
+            }
         }
     }
 
@@ -168,7 +174,7 @@ impl BridgeActor {
     fn offered(&self, state: &mut State, survey: &Survey) {
         let wanted = match self.with.link.wanted() {
             Wanted::Settled(wanted) => wanted,
-            Wanted::Asked => state.project.get_or_insert_with(|| survey.project.clone()).clone(),
+            Wanted::Asked => state.rest.project.get_or_insert_with(|| survey.project.clone()).clone(),
         };
         let is_wanted = survey.project == wanted;
         if !is_wanted && survey.project.is_some() {
@@ -179,14 +185,17 @@ impl BridgeActor {
         if !is_wanted || survey.targets.is_empty() {
             return self.feed(state, Event::NothingOffered { cause: survey.cause(), evidence });
         }
-        // A dial under way keeps its targets: the machine ignores the offer then.
-        if state.core.epoch().is_none() {
-            state.targets.clone_from(&survey.targets);
-            self.remember_where_it_moved(state);
-            let targets = &state.targets;
-            state.refused.retain(|(target, ..)| targets.contains(target));
+        // A dial under way keeps its targets: the machine ignores the offer then. If it is patient, it makes way for others.
+        if state.core.epoch().is_some() && state.rest.targets != survey.targets {
+            return self.feed(state, Event::NewsArrived);
         }
-        let count = u8::try_from(state.targets.len()).unwrap_or(u8::MAX);
+        if state.core.epoch().is_none() {
+            state.rest.targets.clone_from(&survey.targets);
+            self.remember_where_it_moved(&mut state.rest);
+            let targets = &state.rest.targets;
+            state.rest.refused.retain(|(target, ..)| targets.contains(target));
+        }
+        let count = u8::try_from(state.rest.targets.len()).unwrap_or(u8::MAX);
         self.feed(state, Event::TargetsOffered { count, evidence });
     }
 
@@ -201,15 +210,15 @@ impl BridgeActor {
             Event::GreetingRefused => self.remember_refusal(state, ConnectFailure::WrongPeer),
             _ => {}
         }
-        if let Some(step) = state.core.hear(epoch, event, &mut &*self.with.calls.shared) {
-            self.carry_out(state, event, step);
-        }
+        let State { core, rest } = state;
+        core.hear(epoch, event, &mut Shell { actor: self, rest });
+        self.publish(core);
     }
 
     /// Adds a target for the port on which an editor that changed its port was last met. While such an editor reloads, no survey
     /// finds that port, and the port that its files name belongs to another program. The editor comes back on the port where it
     /// was last met.
-    fn remember_where_it_moved(&self, state: &mut State) {
+    fn remember_where_it_moved(&self, state: &mut Rest) {
         let Some(last) = self.with.link.view.borrow().target.clone() else { return };
         let Some(first) = state.targets.first() else { return };
         let same = last.project == first.project && last.editor_pid == first.editor_pid && last.editor_pid.is_some();
@@ -222,79 +231,21 @@ impl BridgeActor {
     /// Remembers a target that belongs to another program. Otherwise it would be dialled, and its owner looked up, ten times a
     /// second while our editor is away.
     fn remember_refusal(&self, state: &mut State, failure: ConnectFailure) {
-        let target = state.targets.get(usize::from(state.core.machine().target()));
+        let State { core, rest } = state;
+        let target = rest.targets.get(usize::from(core.machine().target()));
         if let Some(target) = target.filter(|_| failure.is_somebody_else()) {
-            state.refused.retain(|(known, ..)| known != target);
-            state.refused.push((target.clone(), failure, Instant::now()));
+            rest.refused.retain(|(known, ..)| known != target);
+            rest.refused.push((target.clone(), failure, Instant::now()));
         }
     }
 
     fn feed(&self, state: &mut State, event: Event) {
-        let step = state.core.feed(event, &mut &*self.with.calls.shared);
-        self.carry_out(state, event, step);
+        let State { core, rest } = state;
+        core.feed(event, &mut Shell { actor: self, rest });
+        self.publish(core);
     }
 
-    /// Carries out the commands of a step, and those of the steps that a failed command leads to. Then publishes the link's
-    /// state.
-    fn carry_out(&self, state: &mut State, event: Event, step: Step<Connection>) {
-        let mut next = Some((event, step));
-        while let Some((event, step)) = next.take() {
-            self.with.env.events.stepped(&step.out, step.before, &event);
-            state.useless.note(&event);
-            for command in step.commands {
-                if let Some(failed) = self.command(state, &event, command) {
-                    next = Some((failed, state.core.feed(failed, &mut &*self.with.calls.shared)));
-                }
-            }
-        }
-        self.publish(state);
-    }
-
-    /// Carries out one command. Returns an event only if the command is a dial that could not begin: then the failure of that
-    /// dial.
-    fn command(&self, state: &mut State, event: &Event, command: Command<Connection>) -> Option<Event> {
-        match command {
-            Command::AskTargets => {
-                self.with.addresses.discovery.cast(discovery::Message::Wanted);
-            }
-            Command::Dial { target } => return self.dial(state, usize::from(target)).err().map(Event::ConnectFailed),
-            Command::Order(order) => self.order(state, order),
-            Command::KeepPlaces => {
-                if let Some(connection) = state.core.connection() {
-                    connection.keep_places();
-                }
-            }
-            Command::Settle(settlements) => self.with.calls.settle(settlements),
-            Command::HangUp { connection, loss, .. } => {
-                drop(connection);
-                // `lost` ignores a connection that was never greeted: no editor was lost.
-                self.with.link.lost(loss);
-                self.look_for_results(state);
-            }
-            Command::TellUp => self.tell_up(state),
-            Command::TellDown => {
-                self.with.addresses.registry.cast(registry::Message::LinkLost);
-            }
-            Command::TellToolsChanged => {
-                self.with.addresses.registry.cast(registry::Message::ChangeHinted(None));
-            }
-            Command::CheckEditor => self.check_editor(state),
-            Command::AwaitClients => self.await_clients(state),
-            Command::Retry { attempt, likely } => {
-                let (attempt, likely) = state.useless.paced(attempt, likely);
-                let delay = retry::delay(u32::from(attempt), likely, self.with.env.random_fraction());
-                self.with.env.events.backing_off(delay);
-                state.timers.arm(Timer::Retry, delay);
-            }
-            Command::ShortenRetry => self.shorten_wait(state, event),
-            Command::Arm(timer, delay) => state.timers.arm(timer, delay),
-            Command::Disarm(timer) => state.timers.disarm(timer),
-        }
-        None
-    }
-
-    fn await_clients(&self, state: &State) {
-        let Some(epoch) = state.core.epoch() else { return };
+    fn await_clients(&self, state: &Rest, epoch: Epoch) {
         let (me, ledger) = (state.me.clone(), Arc::clone(&self.with.calls.shared));
         self.tasks.spawn(async move {
             ledger.settled_on(epoch).await;
@@ -303,7 +254,7 @@ impl BridgeActor {
         });
     }
 
-    fn shorten_wait(&self, state: &mut State, because: &Event) {
+    fn shorten_wait(&self, state: &mut Rest, because: &Event) {
         if *because == Event::CallsWaiting && state.useless.circles() {
             // Calls that are held again by each connection would cut every pause short.
             return;
@@ -314,7 +265,7 @@ impl BridgeActor {
         }
     }
 
-    fn dial(&self, state: &mut State, index: usize) -> Result<(), ConnectFailure> {
+    fn dial(&self, state: &mut Rest, index: usize, patient: bool) -> Result<(Epoch, Connection), ConnectFailure> {
         // An outdated offer may name a target that is no longer known.
         let target = state.targets.get(index).cloned().ok_or(ConnectFailure::Refused)?;
         let refused = state.refused.iter().find(|(known, ..)| *known == target);
@@ -323,22 +274,14 @@ impl BridgeActor {
         }
         state.last_dial = Some(Instant::now());
         let epoch = self.with.link.next_epoch();
-        let connection = connection::open(self.with.clone(), &self.tasks, target, epoch, state.me.clone());
-        state.core.dialled(epoch, connection);
-        Ok(())
+        Ok((epoch, connection::open(self.with.clone(), &self.tasks, (target, patient), epoch, state.me.clone())))
     }
 
-    fn order(&self, state: &State, order: Order) {
-        if let Some(connection) = state.core.connection() {
-            connection.order(order);
-        }
-    }
-
-    fn tell_up(&self, state: &State) {
-        let Some((epoch, connection)) = state.core.epoch().zip(state.core.connection()) else { return };
-        let target = state.targets.get(usize::from(state.core.machine().target())).cloned();
+    fn tell_up(&self, state: &Rest, at: u8, (epoch, connection): (Epoch, &Connection)) {
+        let target = state.targets.get(usize::from(at)).cloned();
         let pid = target.as_ref().and_then(|target| target.editor_pid);
-        let editor = EditorIdentity { pid, domain: connection.domain() };
+        let domain = connection.shared.lock().met().and_then(|met| met.domain);
+        let editor = EditorIdentity { pid, domain };
         // If the last connection was to another project's editor, it shows nothing about how long this editor was away.
         let before = self.with.link.view.borrow().clone();
         let project = |target: Option<&Target>| target.map(|target| target.project.clone());
@@ -361,12 +304,12 @@ impl BridgeActor {
             link.connections += 1;
             link.is_back(back);
         });
+        self.with.link.set_exchange(Some(Arc::clone(&connection.shared)));
         self.with.addresses.registry.cast(registry::Message::LinkReady(epoch));
     }
 
-    fn check_editor(&self, state: &State) {
-        let Some(epoch) = state.core.epoch() else { return };
-        let target = state.targets.get(usize::from(state.core.machine().target()));
+    fn check_editor(&self, state: &Rest, at: u8, epoch: Epoch) {
+        let target = state.targets.get(usize::from(at));
         let Some(target) = target.filter(|target| target.editor_pid.is_some()).cloned() else { return };
         let (me, host) = (state.me.clone(), Arc::clone(&self.with.env.host));
         self.tasks.spawn(async move {
@@ -379,7 +322,7 @@ impl BridgeActor {
     }
 
     /// Starts a probe for each missing result that the editor also writes to a file, unless one is running already.
-    fn look_for_results(&self, state: &mut State) {
+    fn look_for_results(&self, state: &mut Rest) {
         let recovering = self.with.calls.ledger(|ledger, _| ledger.recovering());
         for (call, recovery) in recovering {
             if let Recovery::ResultFile { path, .. } = &recovery
@@ -399,8 +342,8 @@ impl BridgeActor {
 
     /// If the machine's state or what callers may expect of the link has changed, publishes it in the link's view. If the
     /// expectation has changed, also carries out the ledger's settlements and notifies the sessions.
-    fn publish(&self, state: &mut State) {
-        let Some(told) = state.core.expectation(&mut &*self.with.calls.shared) else { return };
+    fn publish(&self, core: &mut BridgeCore<Connection>) {
+        let Some(told) = core.expectation(&mut &*self.with.calls.shared) else { return };
         let Expectation { state: label, availability, undecided, changed } = told;
         self.with.link.view.send_modify(|link| {
             link.state = label;
@@ -417,6 +360,101 @@ impl BridgeActor {
             self.with.calls.settle(settlements);
             let likelihood = session_machine::Likelihood::of_link(availability, undecided);
             self.with.attached.tell(|| session::Message::LikelihoodChanged(likelihood));
+        }
+    }
+}
+
+/// The hands of the machine.
+struct Shell<'s> {
+    actor: &'s BridgeActor,
+    rest: &'s mut Rest,
+}
+
+impl LedgerAccess for Shell<'_> {
+    fn with<T>(&mut self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T {
+        self.actor.with.calls.ledger(operation)
+    }
+}
+
+impl Hands<Connection> for Shell<'_> {
+    fn stepped(&mut self, before: machine::State, out: &Outbox<Bridge>, event: Event) {
+        self.actor.with.env.events.stepped(out, before, &event);
+        self.rest.useless.note(&event);
+    }
+
+    fn settle(&mut self, settlements: Vec<Settlement>) {
+        self.actor.with.calls.settle(settlements);
+    }
+
+    fn dial(&mut self, target: u8, patient: bool) -> Result<(Epoch, Connection), ConnectFailure> {
+        self.actor.dial(self.rest, usize::from(target), patient)
+    }
+
+    fn hurry(&mut self, connection: &Connection) {
+        connection.hurry.notify_one();
+    }
+
+    fn order(&mut self, connection: &Connection, order: Order) {
+        connection.shared.order(order);
+    }
+
+    fn end_sending(&mut self, connection: &Connection) -> bool {
+        connection.shared.lock().end_sending()
+    }
+
+    fn hang_up(&mut self, connection: Connection, _epoch: Epoch, loss: Loss) {
+        self.rest.useless.ended(connection.shared.lock().used());
+        drop(connection);
+        let link = &self.actor.with.link;
+        link.set_exchange(None);
+        // `lost` ignores a connection that was never greeted: no editor was lost.
+        link.lost(loss);
+        self.actor.look_for_results(self.rest);
+    }
+
+    fn carry_out(&mut self, effect: Effect, because: Event, machine: &Bridge, current: Option<(Epoch, &Connection)>) {
+        let Self { actor, rest } = self;
+        let addresses = &actor.with.addresses;
+        match effect {
+            Effect::AskTargets => {
+                addresses.discovery.cast(discovery::Message::Wanted);
+            }
+            Effect::TellUp => {
+                if let Some(current) = current {
+                    actor.tell_up(rest, machine.target(), current);
+                }
+            }
+            Effect::TellDown => {
+                addresses.registry.cast(registry::Message::LinkLost);
+            }
+            Effect::TellToolsChanged => {
+                addresses.registry.cast(registry::Message::ChangeHinted(None));
+            }
+            Effect::CheckEditor => {
+                if let Some((epoch, _)) = current {
+                    actor.check_editor(rest, machine.target(), epoch);
+                }
+            }
+            Effect::AwaitClients => {
+                if let Some((epoch, _)) = current {
+                    actor.await_clients(rest, epoch);
+                }
+            }
+            Effect::Retry { attempt, likely } => {
+                let (attempt, likely) = rest.useless.paced(attempt, likely);
+                let delay = retry::delay(u32::from(attempt), likely, actor.with.env.random_fraction());
+                actor.with.env.events.backing_off(delay);
+                rest.timers.arm(Timer::Retry, delay);
+            }
+            Effect::ShortenRetry => actor.shorten_wait(rest, &because),
+            Effect::Arm(timer, delay) => rest.timers.arm(timer, delay),
+            Effect::Disarm(timer) => rest.timers.disarm(timer),
+            Effect::Dial { .. }
+            | Effect::Hurry
+            | Effect::Greet
+            | Effect::AskHeartbeat
+            | Effect::EndSending
+            | Effect::HangUp(_) => {}
         }
     }
 }

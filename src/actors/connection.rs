@@ -17,6 +17,7 @@ mod reading;
 mod reload_signs;
 mod writing;
 
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use bytes::Bytes;
@@ -26,10 +27,14 @@ use tokio::time::{Instant, timeout};
 
 use crate::client::Attached;
 use crate::core::calls::Ledger;
-use crate::core::exchange::{Exchange, Order, Settled};
+use crate::core::exchange::{Exchange, Settled};
 use crate::fsm::bridge::{ConnectFailure, Event};
-use crate::limits::{CONNECT_TIMEOUT, IDENTITY_READ_MAX, JOIN_TIMEOUT, OWNER_LOOKUP_MAX};
-use crate::link::{Calls, Link, Tools};
+use crate::fsm::retry;
+use crate::limits::{
+    CONNECT_TIMEOUT, HEARTBEAT_MAX, IDENTITY_READ_MAX, JOIN_TIMEOUT, OWNER_LOOKUP_MAX, PATIENT_DIAL_MAX, STALL_AFTER,
+};
+use crate::link::{Calls, Link, SharedExchange, Tools};
+use crate::net::BoxStream;
 use crate::protocol::dialect::{Hello, Reply};
 use crate::protocol::ids::Epoch;
 use crate::runtime::addresses::Addresses;
@@ -42,42 +47,14 @@ use crate::survey::{self, Identity, Target};
 /// The description shown for a peer that may not be our editor.
 const UNPROVEN: &str = "nothing shows that it is this project's editor";
 
-/// The exchange of a connection, as the bridge and the connection's task share it.
-#[derive(Debug)]
-struct Shared {
-    exchange: Mutex<Exchange>,
-    ordered: Notify,
-}
-
 /// The bridge's end of a connection. Dropping it hangs up.
 #[derive(Debug)]
 pub struct Connection {
-    shared: Arc<Shared>,
+    /// What may be written on the connection, and what is owed.
+    pub shared: Arc<SharedExchange>,
+    /// Ends a patient dial that was only refused so far.
+    pub hurry: Arc<Notify>,
     _hang_up: oneshot::Sender<()>,
-}
-
-impl Connection {
-    /// Gives the connection an order. Has no effect on a connection that has ended, which has reported its end itself.
-    pub fn order(&self, order: Order) {
-        self.shared.order(order);
-    }
-
-    /// Makes the connection keep the places of answered calls ([`Exchange::keep_places`]).
-    pub fn keep_places(&self) {
-        enter(&self.shared.exchange).keep_places();
-    }
-
-    /// Returns the number of the editor's domain; `None` before the greeting, or if the editor does not report it.
-    pub fn domain(&self) -> Option<u64> {
-        enter(&self.shared.exchange).met().and_then(|met| met.domain)
-    }
-}
-
-impl Shared {
-    fn order(&self, order: Order) {
-        enter(&self.exchange).order(order);
-        self.ordered.notify_one();
-    }
 }
 
 /// What a connection works with.
@@ -101,12 +78,13 @@ pub struct Surroundings {
 pub fn open(
     with: Surroundings,
     tasks: &Tasks,
-    target: Target,
+    (target, patient): (Target, bool),
     epoch: Epoch,
     bridge: ActorRef<bridge::Message>,
 ) -> Connection {
     let (hang_up, hung_up) = oneshot::channel();
-    let shared = Arc::new(Shared { exchange: Mutex::new(Exchange::new(epoch)), ordered: Notify::new() });
+    let shared = Arc::new(SharedExchange::new(epoch));
+    let hurry = Arc::new(Notify::new());
     let hello = Hello {
         gateway: with.env.gateway.clone(),
         challenge: with.env.fresh(),
@@ -125,6 +103,7 @@ pub fn open(
         hello,
         said: Mutex::default(),
         sent: OnceLock::new(),
+        patient: patient.then(|| Arc::clone(&hurry)),
         dialled: Mutex::new(Some(Dialled { at: Instant::now(), accepted: Instant::now() })),
     };
     tasks.spawn(async move {
@@ -134,7 +113,7 @@ pub fn open(
             () = line.run() => {}
         }
     });
-    Connection { shared, _hang_up: hang_up }
+    Connection { shared, hurry, _hang_up: hang_up }
 }
 
 struct Line {
@@ -142,12 +121,14 @@ struct Line {
     epoch: Epoch,
     target: Target,
     bridge: ActorRef<bridge::Message>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedExchange>,
     /// What the greeting sends, and the editor's replies to it so far.
     hello: Hello,
     said: Mutex<Vec<Reply>>,
     /// The first bytes sent to the editor: a peer that sends the same is an echo.
     sent: OnceLock<Bytes>,
+    /// If nobody listens, the port is dialled for a while, unless this tells of news.
+    patient: Option<Arc<Notify>>,
     /// Present until the result of the dial is reported, which happens once.
     dialled: Mutex<Option<Dialled>>,
 }
@@ -178,33 +159,9 @@ impl Line {
     async fn run(&mut self) {
         let permit = timeout(JOIN_TIMEOUT, Arc::clone(&self.with.link.connection).acquire_owned()).await;
         let Ok(Ok(_permit)) = permit else { return self.failed(ConnectFailure::PermitHeld, "") };
-        let stream = match timeout(CONNECT_TIMEOUT, self.with.env.net.connect(self.target.port)).await {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => {
-                self.nobody_is_there();
-                let starved = crate::platform::host::is_lack_of_descriptors(&error);
-                let failure = if starved { ConnectFailure::NoDescriptors } else { ConnectFailure::Refused };
-                return self.failed(failure, &error.to_string());
-            }
-            Err(_) => return self.failed(ConnectFailure::TimedOut, ""),
-        };
-        if let Some(dialled) = self.dialled().as_mut() {
-            dialled.accepted = Instant::now();
-        }
-        let identity = match self.check_owner().await {
-            Ok(identity) => identity,
-            // The owner of the port cannot be read without a descriptor.
-            Err(_) if self.with.env.host.lacks_descriptors() => {
-                return self.failed(ConnectFailure::NoDescriptors, "no descriptor to look up the owner of the port");
-            }
-            Err((failure, detail)) => {
-                if failure.is_somebody_else() {
-                    self.name_the_wrong(Some(UNPROVEN.to_owned())).await;
-                } else {
-                    self.nobody_is_there();
-                }
-                return self.failed(failure, detail);
-            }
+        let (stream, identity) = match self.dial().await {
+            Ok(found) => found,
+            Err((failure, detail)) => return self.failed(failure, &detail),
         };
         if let Err(failure) = self.read_identity().await {
             return self.failed(failure, "the project's files name another editor");
@@ -214,9 +171,58 @@ impl Line {
         let drop = tokio::select! {
             biased;
             drop = self.converse(stream) => drop,
+            never = self.watch() => match never {},
             never = self.name_the_silent() => match never {},
         };
         self.tell(Event::Disconnected(drop));
+    }
+
+    /// Dials, and checks who owns the port. A patient dial goes on for a while as long as nobody listens.
+    async fn dial(&self) -> Result<(BoxStream, Identity), (ConnectFailure, String)> {
+        let began = Instant::now();
+        for attempt in 0.. {
+            let failed = match self.dial_once().await {
+                Ok(found) => return Ok(found),
+                Err(failed) => failed,
+            };
+            let again = self.patient.as_ref().filter(|_| failed.0 == ConnectFailure::Refused);
+            let Some(hurry) = again.filter(|_| began.elapsed() < PATIENT_DIAL_MAX) else { return Err(failed) };
+            if timeout(retry::redial(attempt), hurry.notified()).await.is_ok() {
+                return Err(failed);
+            }
+        }
+        Err((ConnectFailure::Refused, String::new()))
+    }
+
+    async fn dial_once(&self) -> Result<(BoxStream, Identity), (ConnectFailure, String)> {
+        let stream = match timeout(CONNECT_TIMEOUT, self.with.env.net.connect(self.target.port)).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => {
+                self.nobody_is_there();
+                let starved = crate::platform::host::is_lack_of_descriptors(&error);
+                let failure = if starved { ConnectFailure::NoDescriptors } else { ConnectFailure::Refused };
+                return Err((failure, error.to_string()));
+            }
+            Err(_) => return Err((ConnectFailure::TimedOut, String::new())),
+        };
+        if let Some(dialled) = self.dialled().as_mut() {
+            dialled.accepted = Instant::now();
+        }
+        match self.check_owner().await {
+            Ok(identity) => Ok((stream, identity)),
+            // The owner of the port cannot be read without a descriptor.
+            Err(_) if self.with.env.host.lacks_descriptors() => {
+                Err((ConnectFailure::NoDescriptors, "no descriptor to look up the owner of the port".to_owned()))
+            }
+            Err((failure, detail)) => {
+                if failure.is_somebody_else() {
+                    self.name_the_wrong(Some(UNPROVEN.to_owned())).await;
+                } else {
+                    self.nobody_is_there();
+                }
+                Err((failure, detail.to_owned()))
+            }
+        }
     }
 
     /// Checks who owns the port, after a connection to it is open. An editor that reloads closes its connections before its
@@ -260,6 +266,28 @@ impl Line {
         Ok(())
     }
 
+    /// Tells the bridge what the editor's silence means, at each moment when it means something new.
+    async fn watch(&self) -> Infallible {
+        loop {
+            // Nothing is due earlier after what is sent in the meantime.
+            let within = Instant::now() + STALL_AFTER.min(HEARTBEAT_MAX);
+            let deadline = self.exchange().deadline();
+            tokio::time::sleep_until(deadline.unwrap_or(within).min(within)).await;
+            let due = self.exchange().overdue(Instant::now());
+            self.tell_all(due);
+        }
+    }
+
+    /// Handles a sign of life from the editor.
+    fn heard(&self) {
+        let ended = self.exchange().heard(Instant::now());
+        self.tell_all(ended);
+    }
+
+    fn tell_all(&self, events: impl IntoIterator<Item = Event>) {
+        events.into_iter().for_each(|event| self.tell(event));
+    }
+
     fn tell(&self, event: Event) {
         let _ = self.bridge.cast(bridge::Message::Heard(self.epoch, event, None));
     }
@@ -267,16 +295,14 @@ impl Line {
     /// Carries out what the exchange decided.
     fn settle(&self, settled: Settled) {
         self.with.calls.settle(settled.settlements);
-        for event in settled.events {
-            self.tell(event);
-        }
+        self.tell_all(settled.events);
     }
 
-    /// Carries out what the exchange decided about a reply. If no event must be sent to the bridge, a separate task renders the
-    /// answer: the next call can be sent in the meantime, and the answer is not lost if this connection's task ends.
-    fn settle_reply(&self, settled: Settled) {
+    /// Carries out what the exchange decided about a reply. If `more` calls wait, a separate task renders the answer: the next call can
+    /// be sent in the meantime, and the answer is not lost if this connection's task ends.
+    fn settle_reply(&self, settled: Settled, more: bool) {
         // A hub records this answer before it sends the next call: of calls that are sent one at a time, its end leaves one open.
-        if !settled.events.is_empty() || self.with.env.records.is_some() {
+        if !more || !settled.events.is_empty() || self.with.env.records.is_some() {
             return self.settle(settled);
         }
         let (calls, settlements) = (Arc::clone(&self.with.calls), settled.settlements);
@@ -307,7 +333,7 @@ impl Line {
     }
 
     fn exchange(&self) -> MutexGuard<'_, Exchange> {
-        enter(&self.shared.exchange)
+        self.shared.lock()
     }
 
     /// Whether the greeting has succeeded.

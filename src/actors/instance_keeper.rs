@@ -200,6 +200,7 @@ async fn renew(seen: GatewayTools, path: PathBuf, mut stopped: oneshot::Receiver
                     _ = transitions.changed() => {}
                     () = seen.calls.shared.moved() => {}
                 }
+                seen.env.events.handed_over("instance_keeper");
             };
             let idle = seen.calls.ledger(|ledger, _| ledger.counts()) == (0, 0);
             let _ = timeout(if idle { RUN_RECORD_EVERY } else { RUN_RECORD_BUSY_EVERY }, news).await;

@@ -19,7 +19,7 @@ use crate::protocol::ids::Epoch;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
 use crate::runtime::messages::registry::{ListIsOver, Message};
-use crate::runtime::messages::{bridge, session};
+use crate::runtime::messages::session;
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
 use crate::storage::catalogue_file::{self, CatalogueFile, Unusable};
@@ -112,7 +112,7 @@ impl Actor for RegistryActor {
             Message::LinkLost => self.feed(state, &Event::LinkLost),
             Message::ChangeHinted(_permit) => self.feed(state, &Event::ChangeHinted),
             Message::ListReceived(epoch, listing, over) => self.received(state, epoch, listing, over),
-            // Dropping `_over`, after the effects of the machine, sends the bridge the event that the list has ended.
+            // Dropping `_over`, after the effects of the machine, frees the place of the list.
             Message::ListFailed(epoch, why, _over) => {
                 self.env.events.trouble_with("list_failed", &why);
                 if self.is_current(state, epoch) {
@@ -205,7 +205,10 @@ impl RegistryActor {
                 // `read_disk` does this as soon as the project is known.
                 Effect::ReadDisk => {}
                 Effect::RequestList => {
-                    self.addresses.bridge.cast(bridge::Message::ListWanted);
+                    if let Some(exchange) = self.link.exchange() {
+                        exchange.lock().want_list();
+                        exchange.wake();
+                    }
                 }
                 Effect::Publish(source) => self.publish(state, source),
                 Effect::Announce => {

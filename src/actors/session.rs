@@ -41,7 +41,6 @@ use crate::protocol::mcp::{
     OfferRequest, ProtocolVersion, Request,
 };
 use crate::protocol::policy::Grounds;
-use crate::runtime::messages::bridge;
 use crate::runtime::messages::session::{Delivered, Message};
 use crate::runtime::outbox::{ROOTS_LIST, SERVER};
 use crate::runtime::supervisor::Tasks;
@@ -583,9 +582,7 @@ impl SessionActor {
                 let cause = here.link.view.borrow().availability.cause().unwrap_or(Cause::ProjectUnknown);
                 here.calls.decide(|ledger, now| ledger.refuse(call, cause, now));
             }
-            TakenIn::Yes => {
-                here.addresses.bridge.cast(bridge::Message::CallsWaiting);
-            }
+            TakenIn::Yes => here.calls.tell_of_held(),
             TakenIn::Cancelled => {}
             TakenIn::NoRoom => self.refuse_for_bytes(here, asked, OPEN_CALLS_MAX_BYTES),
         }

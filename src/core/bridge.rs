@@ -1,78 +1,39 @@
 //! The bridge without its sockets and timers: its machine, its connection's epoch, and what its decisions mean for the calls.
 //!
-//! A [`BridgeCore`] is a value without I/O. The bridge actor feeds it events and carries out its [`Command`]s; the model checker
-//! does the same in a simulated world. The bridge's decisions about calls are made here, on the ledger that the caller lends.
+//! A [`BridgeCore`] is a value without I/O. The bridge actor feeds it events, and lends it the [`Hands`] that carry out effects; the
+//! model checker does the same in a simulated world. The bridge's decisions about calls are made here, on the ledger that the
+//! hands reach.
 
-use std::time::Duration;
-
-use crate::core::calls::{LedgerAccess, Settlement};
+use crate::core::calls::{Ledger, LedgerAccess, Settlement};
 use crate::core::exchange::Order;
-use crate::fsm::bridge::{Bridge, Effect, Event, Evidence, Sign, State, Timer};
+use crate::fsm::bridge::{Bridge, ConnectFailure, Effect, Event, Evidence, Sign, State};
 use crate::fsm::cause::{Availability, Cause, Loss};
 use crate::fsm::{Driver, Outbox};
 use crate::protocol::ids::Epoch;
 
-/// What the caller must carry out for the bridge. The order of the commands matters.
-#[derive(Debug)]
-pub enum Command<C> {
-    /// Ask discovery for targets.
-    AskTargets,
-    /// Connect to this target of the offer. Then call [`BridgeCore::dialled`], or feed [`Event::ConnectFailed`] if the attempt
-    /// could not begin.
-    Dial {
-        /// The target's position in the offer.
-        target: u8,
-    },
-    /// Pass an order to the connection.
-    Order(Order),
-    /// Tell the connection to leave free places to the bridge.
-    KeepPlaces,
-    /// Drop the connection. The ledger has already closed its epoch.
-    HangUp {
-        /// The connection's handle.
-        connection: C,
-        /// The connection's epoch.
-        epoch: Epoch,
-        /// Why the connection is dropped.
-        loss: Loss,
-    },
-    /// Carry out the settlements of the ledger.
-    Settle(Vec<Settlement>),
-    /// Report that the connection is usable.
-    TellUp,
-    /// Report that the connection is no longer usable.
-    TellDown,
-    /// Report that the editor's tools changed.
-    TellToolsChanged,
-    /// Check whether the editor's process lives.
-    CheckEditor,
-    /// Wait until no client waits for a call that was sent on this connection, and then feed [`Event::NobodyWaits`].
-    AwaitClients,
-    /// Arm [`Timer::Retry`] with a delay from [`retry`](crate::fsm::retry).
-    Retry {
-        /// The number of failed rounds so far.
-        attempt: u8,
-        /// Whether an editor is likely, or calls are held.
-        likely: bool,
-    },
-    /// Bring a running [`Timer::Retry`] forward, as soon as the spacing of dials allows.
-    ShortenRetry,
-    /// Arm a timer.
-    Arm(Timer, Duration),
-    /// Disarm a timer.
-    Disarm(Timer),
-}
-
-/// The result of one event.
-#[derive(Debug)]
-#[must_use]
-pub struct Step<C> {
-    /// The machine's state before the event.
-    pub before: State,
-    /// The machine's transitions, and whether it decided the event. `effects` is empty: `commands` replaces it.
-    pub out: Outbox<Bridge>,
-    /// What the caller must carry out.
-    pub commands: Vec<Command<C>>,
+/// What carries out the effects of the bridge's machine, in the order in which they are given. `C` is the handle of a connection.
+pub trait Hands<C>: LedgerAccess {
+    /// Notes a step of the machine, before its effects: the state before it, what it led to, and the event.
+    fn stepped(&mut self, before: State, out: &Outbox<Bridge>, event: Event);
+    /// Carries out the settlements of the ledger.
+    fn settle(&mut self, settlements: Vec<Settlement>);
+    /// Begins to connect to this target of the offer, which is given by its position. `patient`: it is dialled for a while if nobody
+    /// listens.
+    ///
+    /// # Errors
+    /// The attempt could not begin.
+    fn dial(&mut self, target: u8, patient: bool) -> Result<(Epoch, C), ConnectFailure>;
+    /// Ends a patient dial that was only refused so far.
+    fn hurry(&mut self, connection: &C);
+    /// Passes an order to the connection.
+    fn order(&mut self, connection: &C, order: Order);
+    /// Ends sending on the connection ([`Exchange::end_sending`](super::exchange::Exchange::end_sending)). Returns whether nothing is
+    /// owed.
+    fn end_sending(&mut self, connection: &C) -> bool;
+    /// Drops the connection. The ledger has already closed its epoch.
+    fn hang_up(&mut self, connection: C, epoch: Epoch, loss: Loss);
+    /// Carries out an effect that is about no connection, or only tells of the `current` one.
+    fn carry_out(&mut self, effect: Effect, because: Event, machine: &Bridge, current: Option<(Epoch, &C)>);
 }
 
 /// What callers may expect of the link from now on.
@@ -95,16 +56,14 @@ pub struct BridgeCore<C> {
     driver: Driver<Bridge>,
     connection: Option<(Epoch, C)>,
     told: Option<(&'static str, Availability, bool)>,
-    /// Whether the ledger was told that the calls wait for the tool list.
-    list_awaited: bool,
 }
 
 impl<C> BridgeCore<C> {
     /// Creates a bridge. `after_loss`: the bridge before it lost an editor a moment ago; then the caller must arm
-    /// [`Timer::Hope`].
+    /// [`Timer::Hope`](crate::fsm::bridge::Timer::Hope).
     pub fn new(after_loss: bool) -> Self {
         let (driver, _) = Driver::start(if after_loss { Bridge::after_loss() } else { Bridge::new() });
-        Self { driver, connection: None, told: None, list_awaited: false }
+        Self { driver, connection: None, told: None }
     }
 
     /// Returns the first event to feed; `None` if there is nothing to do yet. `draining`: the gateway stops, and the order to
@@ -139,88 +98,115 @@ impl<C> BridgeCore<C> {
         self.connection.as_ref().map(|(epoch, _)| *epoch)
     }
 
-    /// Records the connection that is being opened.
-    pub fn dialled(&mut self, epoch: Epoch, connection: C) {
-        self.connection = Some((epoch, connection));
+    /// Feeds an event that a connection sent. Returns false, and ignores the event, if the connection is not the current one: its
+    /// epoch is closed.
+    pub fn hear(&mut self, epoch: Epoch, event: Event, hands: &mut impl Hands<C>) -> bool {
+        let is_current = self.epoch() == Some(epoch);
+        if is_current {
+            if matches!(event, Event::ConnectFailed(_)) {
+                self.connection = None;
+            }
+            self.feed(event, hands);
+        }
+        is_current
     }
 
-    /// Feeds an event that a connection sent. Returns `None`, and ignores the event, if the connection is not the current one:
-    /// its epoch is closed.
-    pub fn hear(&mut self, epoch: Epoch, event: Event, ledger: &mut impl LedgerAccess) -> Option<Step<C>> {
-        if self.epoch() != Some(epoch) {
-            return None;
+    /// Feeds an event to the machine, changes the ledger as the effects demand, and has them carried out. What an effect leads to at
+    /// once is fed too.
+    pub fn feed(&mut self, event: Event, hands: &mut impl Hands<C>) {
+        let mut next = Some(event);
+        while let Some(event) = next.take() {
+            next = self.step(event, hands);
         }
-        if matches!(event, Event::ConnectFailed(_)) {
-            self.connection = None;
-        }
-        Some(self.feed(event, ledger))
     }
 
-    /// Feeds an event to the machine. Changes the ledger as the effects demand, and returns the commands that remain.
-    pub fn feed(&mut self, event: Event, ledger: &mut impl LedgerAccess) -> Step<C> {
-        let mut commands = Vec::new();
+    fn step(&mut self, event: Event, hands: &mut impl Hands<C>) -> Option<Event> {
         // A journal is lost with its editor's process.
         let dead = |evidence: Evidence| evidence.editor == Sign::Dead;
         let is_dead = matches!(event, Event::TargetsOffered { evidence, .. } | Event::NothingOffered { evidence, .. } if dead(evidence));
         let before = self.driver.state();
         let mut out = self.driver.feed(&event);
+        hands.stepped(before, &out, event);
         // First the reason: the verdicts that follow at once name it.
         let availability = self.machine().availability();
         let is_gone = availability.cause().is_some_and(Cause::is_gone);
         if is_gone && (is_dead || event == Event::EditorVanished) {
-            commands.push(Command::Settle(ledger.with(|ledger, now| ledger.set_availability(availability, now))));
+            let settlements = hands.with(|ledger, now| ledger.set_availability(availability, now));
+            hands.settle(settlements);
         }
         if is_dead {
-            commands.push(journals_gone(ledger));
+            journals_gone(hands);
         }
+        let mut next = None;
         for effect in std::mem::take(&mut out.effects) {
-            self.carry_out(effect, ledger, &mut commands);
+            next = self.carry_out(effect, event, hands).or(next);
         }
         if event == Event::EditorVanished {
-            commands.push(journals_gone(ledger));
+            journals_gone(hands);
         }
-        let awaited = self.machine().awaits_list();
-        if std::mem::replace(&mut self.list_awaited, awaited) != awaited {
-            ledger.with(|ledger, _| ledger.await_list(awaited));
-        }
-        Step { before, out, commands }
+        next
     }
 
-    fn carry_out(&mut self, effect: Effect, ledger: &mut impl LedgerAccess, commands: &mut Vec<Command<C>>) {
-        let command = match effect {
-            Effect::AskTargets => Command::AskTargets,
-            Effect::Dial { target } => Command::Dial { target },
-            Effect::Greet => Command::Order(Order::Greeting),
-            Effect::SendList => Command::Order(Order::List { step: 0 }),
-            Effect::SendNextCall => Command::Order(Order::Call),
-            Effect::KeepPlaces => Command::KeepPlaces,
-            Effect::AskHeartbeat => Command::Order(Order::Heartbeat),
-            Effect::HangUp(loss) => {
-                let Some((epoch, connection)) = self.connection.take() else { return };
-                // The ledger first: from here on every claim, write or frame of that epoch is ignored. Then the socket is closed.
-                commands.push(Command::Settle(ledger.with(|ledger, now| ledger.close_epoch(epoch, loss, now))));
-                if loss == Loss::Quit {
-                    commands.push(journals_gone(ledger));
+    fn carry_out(&mut self, effect: Effect, because: Event, hands: &mut impl Hands<C>) -> Option<Event> {
+        match effect {
+            Effect::Dial { target, patient } => match hands.dial(target, patient) {
+                Ok(connection) => self.connection = Some(connection),
+                Err(failure) => return Some(Event::ConnectFailed(failure)),
+            },
+            Effect::Hurry => {
+                if let Some(connection) = self.connection() {
+                    hands.hurry(connection);
                 }
-                Command::HangUp { connection, epoch, loss }
+            }
+            Effect::Greet => self.order(Order::Greeting, hands),
+            Effect::AskHeartbeat => self.order(Order::Heartbeat, hands),
+            Effect::EndSending => {
+                let owes_nothing = self.connection().is_none_or(|connection| hands.end_sending(connection));
+                return owes_nothing.then_some(Event::NothingOwed);
+            }
+            Effect::HangUp(loss) => {
+                let (epoch, connection) = self.connection.take()?;
+                // The ledger first: from here on every claim, write or frame of that epoch is ignored. Then the socket is closed.
+                let close = |ledger: &mut Ledger, now| {
+                    ledger.await_list(false);
+                    ledger.close_epoch(epoch, loss, now)
+                };
+                let settlements = hands.with(close);
+                hands.settle(settlements);
+                if loss == Loss::Quit {
+                    journals_gone(hands);
+                }
+                hands.hang_up(connection, epoch, loss);
             }
             Effect::TellUp => {
-                commands.push(Command::TellUp);
-                Command::Order(Order::Outcomes)
+                self.tell(effect, because, hands);
+                self.order(Order::Outcomes, hands);
             }
-            Effect::TellDown => Command::TellDown,
-            Effect::TellToolsChanged => Command::TellToolsChanged,
-            Effect::CheckEditor => Command::CheckEditor,
-            Effect::AwaitClients => Command::AwaitClients,
             Effect::Retry { attempt, likely } => {
-                let likely = likely || ledger.with(|ledger, _| ledger.has_held());
-                Command::Retry { attempt, likely }
+                let likely = likely || hands.with(|ledger, _| ledger.has_held());
+                self.tell(Effect::Retry { attempt, likely }, because, hands);
             }
-            Effect::ShortenRetry => Command::ShortenRetry,
-            Effect::Arm(timer, delay) => Command::Arm(timer, delay),
-            Effect::Disarm(timer) => Command::Disarm(timer),
-        };
-        commands.push(command);
+            Effect::AskTargets
+            | Effect::TellDown
+            | Effect::TellToolsChanged
+            | Effect::CheckEditor
+            | Effect::AwaitClients
+            | Effect::ShortenRetry
+            | Effect::Arm(..)
+            | Effect::Disarm(_) => self.tell(effect, because, hands),
+        }
+        None
+    }
+
+    fn order(&self, order: Order, hands: &mut impl Hands<C>) {
+        if let Some(connection) = self.connection() {
+            hands.order(connection, order);
+        }
+    }
+
+    fn tell(&self, effect: Effect, because: Event, hands: &mut impl Hands<C>) {
+        let current = self.connection.as_ref().map(|(epoch, connection)| (*epoch, connection));
+        hands.carry_out(effect, because, self.machine(), current);
     }
 
     /// Returns what may be expected of the link, if that or the state has changed since the last call; otherwise `None`. Reports
@@ -240,6 +226,7 @@ impl<C> BridgeCore<C> {
     }
 }
 
-fn journals_gone<C>(ledger: &mut impl LedgerAccess) -> Command<C> {
-    Command::Settle(ledger.with(|ledger, now| ledger.journals_gone(None, now)))
+fn journals_gone<C>(hands: &mut impl Hands<C>) {
+    let settlements = hands.with(|ledger, now| ledger.journals_gone(None, now));
+    hands.settle(settlements);
 }

@@ -1,190 +1,67 @@
 //! What one connection to an editor may write, and what each reply on it completes.
 //!
 //! An [`Exchange`] is a value without I/O, clock or lock. The connection's task reads and writes the bytes and asks the exchange
-//! what they mean. The model checker runs the same code. An exchange gets its orders from the bridge, remembers the messages that
-//! are not answered, and takes calls from the ledger. It claims each call as the last step before the call's first byte, and
-//! passes replies on to the ledger. Events for the bridge's machine are returned in order, in [`Settled::events`].
+//! what they mean. The model checker runs the same code. An exchange remembers the messages that are not answered, counts the
+//! editor's window with them, and says what is written next ([`Exchange::next`]): a list, or a call that it takes from the ledger.
+//! It claims each call as the last step before the call's first byte, and passes replies on to the ledger. It notices when the
+//! editor is silent ([`Exchange::overdue`]). The bridge's machine hears of none of this but what changes its state: those
+//! events are returned in order, in [`Settled::events`].
 //!
-//! The queue of orders is bounded: at most one order of each kind waits, calls are bounded by the bridge's window, and cancels
-//! beyond [`CANCELS_MAX`] are dropped, since a call's verdict does not depend on them.
+//! The queue of orders is bounded: at most one order of each kind waits, and cancels beyond [`CANCELS_MAX`] are dropped, since a
+//! call's verdict does not depend on them.
 
+mod quiet;
 #[cfg(test)]
 mod tests;
+mod types;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::core::calls::{ClaimRefused, HeldCall, Ledger, Sending, Settlement, Terms};
+use self::quiet::Quiet;
+pub use self::types::{After, Answered, Answers, Meant, Next, Order, Outcome, Question, Settled, Unsendable, outcome};
+use crate::core::calls::{ClaimRefused, Ledger, Sending, Settlement, Terms};
 use crate::fsm::bridge::Event;
 use crate::fsm::cause::Cause;
-use crate::limits::{CANCELS_MAX, OUTCOMES_ASKED_EVERY, OUTCOMES_ASKED_MAX};
-use crate::protocol::dialect::{EditorAnswer, JournalKey, LeaveReason, Met, Recovery, Refusal, ReloadSigns};
+use crate::fsm::retry::Used;
+use crate::limits::{CANCELS_MAX, OUTCOMES_ASKED_EVERY, OUTCOMES_ASKED_MAX, WINDOW_MAX};
+use crate::protocol::dialect::{EditorAnswer, JournalKey, LeaveReason, Met, Recovery, Refusal};
 use crate::protocol::ids::{CallId, Epoch};
-use crate::protocol::policy::Grounds;
 
-/// What the bridge wants the connection to write.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// The next message of the greeting.
-    Greeting,
-    /// A request for the tool list, by the `step`-th method that the dialect knows.
-    List {
-        /// The number of the method, from 0; see [`ListTools`](crate::protocol::dialect::Order::ListTools).
-        step: usize,
-    },
-    /// The next held call of the ledger.
-    Call,
-    /// A question to the editor's journal for the outcomes of the calls that it knows.
-    Outcomes,
-    /// The cancel of a call that no client waits for any more, if the dialect has such a message.
-    Cancel(JournalKey),
-    /// A question for the editor's heartbeat.
-    Heartbeat,
-}
-
-/// What the editor does when it answers a call, and afterwards.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct After {
-    /// The called tool's own name in the editor, which its refusal must name.
-    pub tool: Arc<str>,
-    /// Whether the editor also writes the answer into a result file.
-    pub in_file: bool,
-    /// Whether a domain reload may follow the answer without an announcement.
-    pub reload: bool,
-    /// What shows that none follows, with the state of the assemblies before the call was sent.
-    pub signs: Option<(ReloadSigns, u64)>,
-}
-
-/// An open question to the journal: the calls that it asks for, and their keys in the journal.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Question {
-    /// The calls that the question asks for.
-    pub sought: Vec<(CallId, JournalKey)>,
-    asked: Instant,
-    /// Whether outcomes were ordered again while this question was open.
-    again: bool,
-}
-
-/// The message that a reply answers. The message is not awaited any more, except with [`Answers::Doubled`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Answers {
-    /// The greeting.
-    Greeting,
-    /// The request for the tool list.
-    List {
-        /// The number of the method, as in [`Order::List`].
-        step: usize,
-    },
-    /// A call.
-    Call(CallId, After),
-    /// A call that the editor got twice: this reply refuses the second message, and the answer to the first is still to come.
-    Doubled(CallId),
-    /// The question for outcomes.
-    Outcomes(Question),
-    /// The question for the editor's heartbeat.
-    Heartbeat {
-        /// When it was asked.
-        asked: Instant,
-    },
-    /// No message: this connection awaits no answer with this number.
-    Nothing,
-}
-
-impl Answers {
-    /// Returns the call that is answered, if it is one.
-    fn call(&self) -> Option<CallId> {
-        match self {
-            Self::Call(call, _) => Some(*call),
-            _ => None,
-        }
-    }
-}
-
-/// What a whole message may answer that cannot be read and names no request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meant {
-    /// The request of this number, which is no call.
-    Request(u64),
-    /// A call, and nobody can say which, or whether it is an answer at all.
-    ACall,
-    /// Nothing that must be done for it now.
-    Nobody,
-}
-
-/// What the caller must do after an operation.
-#[derive(Debug, Default)]
-#[must_use]
-pub struct Settled {
-    /// The settlements that the ledger returned.
-    pub settlements: Vec<Settlement>,
-    /// The events for the bridge, in this order.
-    pub events: Vec<Event>,
-}
-
-/// What the caller must do after the reply to a call.
-#[derive(Debug)]
-#[must_use]
-pub struct Answered {
-    /// Whether an answer to the call was expected on this connection.
-    pub known: bool,
-    /// The settlements and events that follow.
-    pub settled: Settled,
-    /// Whether the connection must be closed, because it leads to another editor than the project's files said.
-    pub hang_up: bool,
-}
-
-/// The journal's record of one attempt to send a call.
-#[derive(Debug)]
-pub enum Outcome {
-    /// The call ended with this answer.
-    Ended(EditorAnswer),
-    /// The call waits or runs.
-    Running,
-    /// The call has not run and will not run.
-    NotRun {
-        /// Whether the journal says so because it did not know the call when it was asked.
-        sealed: bool,
-    },
-    /// A domain reload interrupted the call.
-    Interrupted,
-    /// The journal has no record of the call.
-    Forgotten,
-    /// The journal's record of the call cannot be read, although it was asked for alone.
-    Unreadable,
-}
-
-/// Why a call is not sent.
-#[derive(Debug)]
-pub enum Unsendable {
-    /// The call can never be sent.
-    Refused(Cause),
-    /// The policy or the audit refuses the call, with these grounds.
-    TurnedDown(Cause, Grounds),
-}
-
-/// Who decides how a place at the editor is used that becomes free.
+/// The tool list that takes one of the editor's places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Places {
-    /// The bridge decides about each place that becomes free.
-    Kept,
-    /// The exchange uses it for the next held call: the bridge has ordered a call, and has not taken that back with
-    /// `keep_places`.
-    PassedOn,
-    /// The editor has announced that it leaves. No call is sent to it any more, not even one that the bridge ordered before it
-    /// got the announcement.
-    Closed,
+enum Listing {
+    /// The dialect's next method must be tried.
+    ToAsk(usize),
+    /// It was requested, and the registry has not said yet that it has dealt with the answer.
+    Asked,
 }
 
 /// The state of one connection: orders, and messages that are not answered. See the module's documentation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Exchange {
     epoch: Epoch,
-    places: Places,
     /// What the greeting said about the editor; `None` until the greeting is complete.
     met: Option<Met>,
+    /// The number of calls and lists that the editor accepts at once (1: one after another).
+    window: u8,
+    /// Whether no list and no call is sent any more: the editor has announced that it leaves, or the connection is to end.
+    closed: bool,
+    /// Whether the bridge waits for [`Event::NothingOwed`].
+    is_last: bool,
     orders: VecDeque<Order>,
+    list_wanted: bool,
+    listing: Option<Listing>,
+    /// Whether a tool list was published. No call is sent before: its tool is looked up in the list.
+    proven: bool,
+    /// Whether the ledger may have a call to send.
+    calls_wait: bool,
+    /// Whether the ledger was told that its calls wait for the list.
+    told_list: bool,
+    /// Whether a call is reserved that is neither claimed nor given back yet.
+    preparing: bool,
     /// The messages that are not answered, by message number.
     open: BTreeMap<u64, Answers>,
     /// Open calls, one of which a message that could not be read may have answered. The journal is asked for them too.
@@ -192,6 +69,8 @@ pub struct Exchange {
     /// The calls that the journal was asked for alone, since its answer about several could not be read; `None`: it is asked for
     /// all at once. Each is asked for once, so that one record that cannot be read costs no other call its outcome.
     alone: Option<BTreeSet<CallId>>,
+    quiet: Quiet,
+    used: Used,
 }
 
 impl Exchange {
@@ -199,12 +78,22 @@ impl Exchange {
     pub fn new(epoch: Epoch) -> Self {
         Self {
             epoch,
-            places: Places::Kept,
             met: None,
+            window: 1,
+            closed: false,
+            is_last: false,
             orders: VecDeque::new(),
+            list_wanted: false,
+            listing: None,
+            proven: false,
+            calls_wait: true,
+            told_list: false,
+            preparing: false,
             open: BTreeMap::new(),
             doubted: BTreeSet::new(),
             alone: None,
+            quiet: Quiet::default(),
+            used: Used::Not,
         }
     }
 
@@ -220,16 +109,10 @@ impl Exchange {
 
     // ---- orders ----
 
-    /// Queues an order, unless the same order already waits. Orders to send a call are always queued. A cancel is dropped if
-    /// [`CANCELS_MAX`] wait, and a heartbeat question also if one is unanswered.
+    /// Queues an order, unless the same order already waits. A cancel is dropped if [`CANCELS_MAX`] wait, and a heartbeat question also
+    /// if one is unanswered.
     pub fn order(&mut self, order: Order) {
         let stands = match &order {
-            Order::Call => {
-                if self.places == Places::Kept {
-                    self.places = Places::PassedOn;
-                }
-                false
-            }
             Order::Cancel(_) => {
                 self.orders.iter().filter(|known| matches!(known, Order::Cancel(_))).count() >= CANCELS_MAX
             }
@@ -237,37 +120,157 @@ impl Exchange {
             Order::Heartbeat => {
                 self.orders.contains(&order) || self.awaits(|open| matches!(open, Answers::Heartbeat { .. }))
             }
-            Order::Greeting | Order::List { .. } | Order::Outcomes => self.orders.contains(&order),
+            Order::Greeting | Order::Outcomes => self.orders.contains(&order),
         };
         if !stands {
             self.orders.push_back(order);
         }
     }
 
-    /// From now on the bridge decides about each place that becomes free, until it orders the next call.
-    pub fn keep_places(&mut self) {
-        if self.places == Places::PassedOn {
-            self.places = Places::Kept;
+    /// Asks for a fresh tool list, as soon as the window allows. It goes before calls.
+    pub fn want_list(&mut self) {
+        self.list_wanted = true;
+    }
+
+    /// The list is requested by the dialect's next method.
+    pub fn list_goes_on(&mut self, step: usize) {
+        self.listing = Some(Listing::ToAsk(step));
+    }
+
+    /// The registry has dealt with the list, or it was lost: its place is free. `published`: the tools of calls can be looked up in it.
+    pub fn list_is_over(&mut self, published: bool, now: Instant) -> Vec<Event> {
+        if self.listing.take().is_none() {
+            return Vec::new();
         }
+        self.quiet.watched(now);
+        let is_first = published && !std::mem::replace(&mut self.proven, true);
+        is_first.then_some(Event::Proven).into_iter().chain(self.freed()).collect()
     }
 
     /// Handles the editor's announcement that it leaves: from now on no call is claimed on this connection. Returns the event for
     /// the bridge. Before the end of the greeting the announcement has no effect here, and the bridge ignores the event.
     pub fn leaves(&mut self, why: LeaveReason) -> Event {
-        if self.met.is_some() {
-            self.places = Places::Closed;
-        }
+        self.closed |= self.met.is_some();
         Event::LeavingAnnounced(why)
     }
 
-    /// Removes and returns the next order.
-    pub fn next_order(&mut self) -> Option<Order> {
-        self.orders.pop_front()
+    /// From now on nothing new is sent; what was sent may still be answered. Returns whether no answer is owed. If one is,
+    /// [`Event::NothingOwed`] follows.
+    pub fn end_sending(&mut self) -> bool {
+        self.closed = true;
+        self.is_last = true;
+        self.out() == 0
     }
 
     /// Returns the next order without removing it.
     pub fn peek(&self) -> Option<&Order> {
         self.orders.front()
+    }
+
+    /// A call may wait in the ledger.
+    pub fn look_for_calls(&mut self) {
+        self.calls_wait = true;
+    }
+
+    /// Decides what is written next. A call that is returned has a place at the editor, until it is claimed, refused or given back.
+    pub fn next(&mut self, ledger: &mut Ledger, now: Instant) -> Next {
+        if let Some(next) = self.next_but_calls(now) {
+            return next;
+        }
+        let awaited = self.awaits_list();
+        self.told_list = awaited;
+        ledger.await_list(awaited);
+        if !self.may_call() {
+            return Next::Wait;
+        }
+        let Some(held) = ledger.reserve(self.epoch) else {
+            self.calls_wait = false;
+            return Next::Wait;
+        };
+        self.takes_a_place(now);
+        self.preparing = true;
+        Next::Call(Box::new(held))
+    }
+
+    /// Decides what is written next if that needs no look into the ledger; `None` if it does.
+    pub fn next_but_calls(&mut self, now: Instant) -> Option<Next> {
+        if let Some(order) = self.orders.pop_front() {
+            return Some(Next::Order(order));
+        }
+        if let Some(Listing::ToAsk(step)) = self.listing {
+            self.listing = Some(Listing::Asked);
+            return Some(Next::List { step });
+        }
+        if self.list_wanted && self.listing.is_none() && self.has_a_place() {
+            self.takes_a_place(now);
+            self.list_wanted = false;
+            self.listing = Some(Listing::Asked);
+            return Some(Next::List { step: 0 });
+        }
+        let looks = self.may_call() || self.told_list != self.awaits_list();
+        (!looks).then_some(Next::Wait)
+    }
+
+    fn has_a_place(&self) -> bool {
+        self.met.is_some() && !self.closed && self.out() < self.window
+    }
+
+    fn may_call(&self) -> bool {
+        self.calls_wait && self.proven && self.has_a_place()
+    }
+
+    /// Whether calls must wait for a tool list. The request for the list takes one of the editor's places, so calls have to wait
+    /// for it if there is only one.
+    fn awaits_list(&self) -> bool {
+        let is_up = self.met.is_some() && !self.closed;
+        is_up && (self.list_wanted || (self.listing.is_some() && self.window == 1) || !self.proven)
+    }
+
+    fn takes_a_place(&mut self, now: Instant) {
+        if self.out() == 0 {
+            self.quiet.watched(now);
+        }
+    }
+
+    /// The calls that have a place at the editor.
+    fn calls(&self) -> u8 {
+        let open = self.open.values().filter(|open| matches!(open, Answers::Call(..))).count();
+        u8::try_from(open).unwrap_or(u8::MAX).saturating_add(u8::from(self.preparing))
+    }
+
+    /// The places at the editor that are taken.
+    fn out(&self) -> u8 {
+        self.calls().saturating_add(u8::from(self.listing.is_some()))
+    }
+
+    /// A place has become free. Returns what the bridge must be told of it.
+    fn freed(&mut self) -> Vec<Event> {
+        if self.calls() == 0 {
+            self.quiet.running_max = Duration::ZERO;
+        }
+        if self.out() > 0 {
+            return Vec::new();
+        }
+        let last = self.is_last.then_some(Event::NothingOwed);
+        self.quiet.waits_for_nothing().into_iter().chain(last).collect()
+    }
+
+    // ---- silence ----
+
+    /// Handles a sign of life from the editor. Returns the event for the bridge, if it ends a stall.
+    pub fn heard(&mut self, now: Instant) -> Option<Event> {
+        self.quiet.heard(now)
+    }
+
+    /// When the silence of the editor means something new, if nothing is heard until then.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.quiet.deadline(self.out() > 0)
+    }
+
+    /// Returns what the editor's silence means now, once.
+    pub fn overdue(&mut self, now: Instant) -> Option<Event> {
+        let owes = self.out() > 0;
+        self.quiet.overdue(owes, now)
     }
 
     // ---- what is asked ----
@@ -277,9 +280,13 @@ impl Exchange {
         self.open.insert(number, Answers::Greeting);
     }
 
-    /// Records that the greeting is complete.
-    pub fn greeted(&mut self, met: Met) {
+    /// Records that the greeting is complete. `window`: how many calls and lists the editor accepts at once. `heartbeat`: whether it
+    /// answers heartbeat questions off its main thread, so that it must be heard of all the time.
+    pub fn greeted(&mut self, met: Met, window: usize, heartbeat: bool, now: Instant) {
         self.met = Some(met);
+        self.window = u8::try_from(window).unwrap_or(u8::MAX).clamp(1, WINDOW_MAX);
+        self.quiet.beats = heartbeat;
+        self.quiet.heard = Some(now);
     }
 
     /// Removes and returns the revision of the tool list that the greeting named, if any. It is valid only for the first request
@@ -347,20 +354,6 @@ impl Exchange {
 
     // ---- calls ----
 
-    /// Reserves the next held call for this connection. The call uses the place for which the bridge ordered a call.
-    ///
-    /// # Errors
-    /// No call waits for this connection, or the editor leaves. The error has the event that frees the place at the bridge.
-    pub fn reserve(&self, ledger: &mut Ledger) -> Result<HeldCall, Settled> {
-        if self.places == Places::Closed {
-            return Err(free_place(ledger, Vec::new()));
-        }
-        // Calls that are held for another project wait for another connection. With `more: false` the bridge does not order them
-        // here.
-        let free = || Settled { settlements: Vec::new(), events: vec![Event::WorkFinished { more: false }] };
-        ledger.reserve(self.epoch).ok_or_else(free)
-    }
-
     /// Claims a call: the last step before its first byte. Returns the claim for the log, if there is one, and what follows from
     /// it.
     ///
@@ -374,30 +367,37 @@ impl Exchange {
         (terms, after): (Terms, After),
         ledger: &mut Ledger,
         now: Instant,
-    ) -> Result<(Option<Sending>, Settled), Settled> {
-        if self.places == Places::Closed {
+    ) -> Result<(Option<Sending>, Vec<Settlement>), Settled> {
+        if self.closed {
             ledger.unreserve(call, self.epoch);
-            return Err(free_place(ledger, Vec::new()));
+            return Err(self.not_sent(Vec::new()));
         }
         let running_max = terms.running_max();
         match ledger.claim(call, self.epoch, terms, now) {
             Ok(settlements) => {
+                self.preparing = false;
+                // If this is the only call, those before it have ended, and their running times no longer matter.
+                let others = if self.calls() == 0 { Duration::ZERO } else { self.quiet.running_max };
+                self.quiet.running_max = others.max(running_max);
+                self.quiet.watched(now);
+                self.calls_wait = ledger.has_held();
+                self.used = self.used.max(Used::Sent);
                 self.open.insert(number, Answers::Call(call, after));
-                let mut events = vec![Event::CallSent { running_max }];
-                // Needed if the bridge's window is larger than one call.
-                if ledger.has_held() {
-                    events.push(Event::CallsWaiting);
-                }
-                Ok((ledger.sending(call), Settled { settlements, events }))
+                Ok((ledger.sending(call), settlements))
             }
             Err(ClaimRefused::OtherProject) => {
                 let settlements = ledger.refuse(call, Cause::ProjectChanged, now);
-                Err(free_place(ledger, settlements))
+                Err(self.not_sent(settlements))
             }
             Err(
                 ClaimRefused::EpochClosed | ClaimRefused::NotHeld | ClaimRefused::LimitPassed | ClaimRefused::NotWanted,
-            ) => Err(free_place(ledger, Vec::new())),
+            ) => Err(self.not_sent(Vec::new())),
         }
+    }
+
+    fn not_sent(&mut self, settlements: Vec<Settlement>) -> Settled {
+        self.preparing = false;
+        Settled { settlements, events: self.freed() }
     }
 
     /// Takes a claim back: no byte of the call was written.
@@ -406,17 +406,17 @@ impl Exchange {
     }
 
     /// Refuses a reserved call that cannot or may not be sent, and frees its place.
-    pub fn unsendable(&self, call: CallId, why: Unsendable, ledger: &mut Ledger, now: Instant) -> Settled {
+    pub fn unsendable(&mut self, call: CallId, why: Unsendable, ledger: &mut Ledger, now: Instant) -> Settled {
         let settlements = match why {
             Unsendable::Refused(cause) => ledger.refuse(call, cause, now),
             Unsendable::TurnedDown(cause, grounds) => ledger.turn_down(call, cause, grounds, now),
         };
-        free_place(ledger, settlements)
+        self.not_sent(settlements)
     }
 
     /// Frees the place of a reserved call that is answered without being sent on this connection.
-    pub fn gave_back(&self, ledger: &Ledger) -> Settled {
-        free_place(ledger, Vec::new())
+    pub fn gave_back(&mut self) -> Settled {
+        self.not_sent(Vec::new())
     }
 
     // ---- replies ----
@@ -476,6 +476,11 @@ impl Exchange {
         self.awaits(|open| matches!(open, Answers::Call(..) | Answers::Outcomes(_)))
     }
 
+    /// What the connection was used for.
+    pub fn used(&self) -> Used {
+        self.used
+    }
+
     /// Whether any message is unanswered.
     pub fn awaits_reply(&self) -> bool {
         !self.open.is_empty()
@@ -497,13 +502,13 @@ impl Exchange {
         match refusal {
             Some(Refusal::Leaving) => {
                 let (known, settlements) = ledger.postponed(call, self.epoch, now);
-                let mut settled = Settled { settlements, events: Vec::new() };
+                let mut events = Vec::new();
                 if known {
-                    // The bridge must get the announcement before the free place. The reply does not give the reason for leaving.
-                    settled.events.push(self.leaves(LeaveReason::Unknown));
-                    settled.free_place(ledger);
+                    // The reply does not give the reason for leaving.
+                    events.push(self.leaves(LeaveReason::Unknown));
+                    events.extend(self.freed());
                 }
-                return Answered { known: true, settled, hang_up: false };
+                return Answered { known: true, settled: Settled { settlements, events }, hang_up: false };
             }
             Some(Refusal::WrongEditor) => {
                 // The place ends with the connection.
@@ -513,19 +518,15 @@ impl Exchange {
             Some(Refusal::Final) => ledger.says_unrun(call),
             Some(Refusal::Double) | None => {}
         }
+        self.used = Used::Answered;
         let (known, settlements) = if after.reload && !answer.is_error {
             ledger.withhold(call, self.epoch, answer, now)
         } else {
             ledger.reply(call, self.epoch, answer, now)
         };
-        let settled = if self.places == Places::PassedOn && ledger.has_held() {
-            // The next call is sent right after the reply. The bridge gets `CallSent` when the call is claimed.
-            self.orders.push_back(Order::Call);
-            Settled { settlements, events: Vec::new() }
-        } else {
-            free_place(ledger, settlements)
-        };
-        Answered { known, settled, hang_up: false }
+        self.quiet.watched(now);
+        self.calls_wait = ledger.has_held();
+        Answered { known, settled: Settled { settlements, events: self.freed() }, hang_up: false }
     }
 
     /// Handles the answer to a question for outcomes: orders another question if one was wanted in the meantime, or if calls must
@@ -537,35 +538,5 @@ impl Exchange {
         if question.again || self.alone.is_some() {
             self.order(Order::Outcomes);
         }
-    }
-}
-
-/// Applies the journal's record of one attempt to send a call to the ledger. A record of an attempt whose outcome the ledger does
-/// not look for any more is ignored.
-pub fn outcome(call: CallId, key: &JournalKey, outcome: Outcome, ledger: &mut Ledger, now: Instant) -> Vec<Settlement> {
-    if !ledger.seeks(call, key) {
-        return Vec::new();
-    }
-    match outcome {
-        Outcome::Ended(answer) => ledger.learn(call, answer, now),
-        Outcome::Running => {
-            ledger.found_running(call, now);
-            Vec::new()
-        }
-        Outcome::NotRun { sealed } => ledger.proven_unrun(call, sealed, now),
-        Outcome::Interrupted => ledger.found_interrupted(call, now),
-        Outcome::Forgotten | Outcome::Unreadable => ledger.forgotten(call, now),
-    }
-}
-
-fn free_place(ledger: &Ledger, settlements: Vec<Settlement>) -> Settled {
-    let mut settled = Settled { settlements, events: Vec::new() };
-    settled.free_place(ledger);
-    settled
-}
-
-impl Settled {
-    fn free_place(&mut self, ledger: &Ledger) {
-        self.events.push(Event::WorkFinished { more: ledger.has_held() });
     }
 }

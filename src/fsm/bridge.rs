@@ -1,20 +1,18 @@
 //! The state machine of the one connection to an editor: whether the editor is away, connected or leaving, and why.
 //!
 //! The machine gets its events from its shell (sockets, timers), from discovery (where an editor may be, and what its files say),
-//! from the push listener (hints), and from every part that has work for the editor. It decides when to dial, what to send next
-//! within the bridge's window, when a silent editor counts as lost, and what callers may expect ([`Bridge::availability`]). It
-//! uses no clock, address or wire format.
+//! from the push listener (hints), from the connection, and from parts that need an editor. It decides when to dial and when a connection
+//! ends, and what callers may expect ([`Bridge::availability`]). What is sent on a connection is decided by its exchange. The
+//! machine uses no clock, address or wire format.
 
 mod absence;
 mod alphabet;
 mod link;
 mod table;
 
-use std::time::Duration;
-
 use self::absence::{Absence, Past, Round};
 pub use self::alphabet::{ConnectFailure, Disconnect, Effect, Event, Evidence, Group, Sign, State, Timer};
-use self::link::{End, Link, Owed, Peer, Up};
+use self::link::{End, Link, Peer, Up};
 use super::cause::{Availability, Cause, Loss};
 use super::{Charted, Outbox, Outcome, statig_machine};
 use crate::limits::{LIKELY_AFTER_CRASH, LIKELY_AFTER_LOSS};
@@ -41,7 +39,7 @@ enum Place {
     /// The project is no longer wanted. Has the reason for leaving that the editor announced, on the connection or by a hint, if
     /// any.
     Parting(Peer, Option<LeaveReason>),
-    Draining(Owed),
+    Draining,
     Stopped,
 }
 
@@ -57,7 +55,7 @@ impl Place {
             Self::Stalled(_) => State::Stalled,
             Self::Leaving(..) => State::Leaving,
             Self::Parting(..) => State::Parting,
-            Self::Draining(_) => State::Draining,
+            Self::Draining => State::Draining,
             Self::Stopped => State::Stopped,
         }
     }
@@ -81,16 +79,6 @@ impl Place {
             _ => None,
         }
     }
-
-    fn owed(&self) -> Owed {
-        match self {
-            Self::Ready(up) | Self::Stalled(up) => up.link.owed(),
-            Self::Leaving(link, _) => link.owed(),
-            Self::Parting(peer, _) => Owed { calls: peer.in_flight, list: false },
-            Self::Draining(owed) => *owed,
-            _ => Owed { calls: 0, list: false },
-        }
-    }
 }
 
 impl Default for Bridge {
@@ -112,15 +100,10 @@ impl Bridge {
         Self { at: Place::Idle(Absence { cause: Cause::Lost, past, ..Absence::UNKNOWN }) }
     }
 
-    /// Whether the editor is connected and calls wait for a tool list.
-    pub fn awaits_list(&self) -> bool {
-        matches!(self.at, Place::Ready(up) | Place::Stalled(up) if up.awaits_list())
-    }
-
     /// Returns what callers may expect now.
     pub fn availability(&self) -> Availability {
         match self.at {
-            Place::Draining(_) | Place::Stopped => Availability::Absent(Cause::ShuttingDown),
+            Place::Draining | Place::Stopped => Availability::Absent(Cause::ShuttingDown),
             Place::Parting(..) => Availability::Coming(Cause::ProjectUnsettled),
             Place::Ready(_) | Place::Stalled(_) => Availability::Open,
             Place::Leaving(_, reason) => match reason {
@@ -147,11 +130,6 @@ impl Bridge {
             Place::Dialing(_, round) | Place::Greeting(_, round) => round.target,
             at => at.peer().map_or(0, |peer| peer.target),
         }
-    }
-
-    /// Returns the number of calls and list requests that the editor has not answered.
-    pub fn outstanding(&self) -> u8 {
-        self.at.owed().count()
     }
 
     /// Changes the state. No other function may do so, so that the stored data and statig's state stay consistent.
@@ -196,15 +174,6 @@ impl Bridge {
         self.go(Place::BackingOff(absence))
     }
 
-    /// Handles a change of the wanted project: the connection ends as soon as no client waits for a call on it.
-    fn part(&mut self, peer: Peer, announced: Option<LeaveReason>, out: &mut Outbox<Self>) -> Outcome<State> {
-        if peer.in_flight == 0 {
-            self.leave_project(Loss::ProjectChanged, out)
-        } else {
-            self.go(Place::Parting(peer, announced))
-        }
-    }
-
     /// Ends the connection to the former project's editor and looks for the editor of the wanted project.
     fn leave_project(&mut self, loss: Loss, out: &mut Outbox<Self>) -> Outcome<State> {
         out.order(Effect::HangUp(loss));
@@ -221,14 +190,6 @@ impl Bridge {
     fn stop(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
         out.order(Effect::HangUp(Loss::Shutdown));
         self.go(Place::Stopped)
-    }
-
-    /// Ends the state `stalled`, because the editor sent something.
-    fn unstall(&mut self) -> Outcome<State> {
-        match self.at {
-            Place::Stalled(up) => self.go(Place::Ready(up)),
-            _ => Outcome::Handled,
-        }
     }
 }
 statig_machine!(Bridge, State, Group);
@@ -259,18 +220,15 @@ impl Charted for Bridge {
             Event::Connected { checked: false },
             Event::ConnectFailed(ConnectFailure::Refused),
             Event::ConnectFailed(ConnectFailure::WrongProject),
-            Event::Greeted { window: 1, heartbeat: false },
-            Event::Greeted { window: 2, heartbeat: true },
+            Event::Greeted { heartbeat: false },
+            Event::Greeted { heartbeat: true },
             Event::GreetingRefused,
-            Event::ListWanted,
-            Event::ListAnswered,
-            Event::ListLost,
+            Event::Proven,
             Event::CallsWaiting,
-            Event::CallSent { running_max: Duration::from_secs(120) },
-            Event::WorkFinished { more: false },
-            Event::WorkFinished { more: true },
-            Event::BytesArrived,
-            Event::HeartbeatArrived,
+            Event::StallBegan,
+            Event::StallEnded,
+            Event::Silent,
+            Event::NothingOwed,
             Event::LeavingAnnounced(LeaveReason::Reload),
             Event::LeavingAnnounced(LeaveReason::Quit),
             Event::HintReceived(PushEvent::ConnectionEstablished),
@@ -285,10 +243,7 @@ impl Charted for Bridge {
             Event::Elapsed(Timer::Seek),
             Event::Elapsed(Timer::Retry),
             Event::Elapsed(Timer::Greeting),
-            Event::Elapsed(Timer::Stall),
-            Event::Elapsed(Timer::Silence),
             Event::Elapsed(Timer::Liveness),
-            Event::Elapsed(Timer::Heartbeat),
             Event::Elapsed(Timer::Hope),
             Event::Elapsed(Timer::Leave),
             Event::Elapsed(Timer::Drain),

@@ -17,7 +17,9 @@ use backoff::ExponentialBackoffBuilder;
 use backoff::backoff::Backoff;
 
 use super::bridge::{Event, Timer};
-use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_LIKELY_MAX, RETRY_UNLIKELY_MAX, USELESS_LINKS_FREE};
+use crate::limits::{
+    REDIAL_FIRST, REDIAL_MAX, RETRY_FIRST, RETRY_JITTER, RETRY_LIKELY_MAX, RETRY_UNLIKELY_MAX, USELESS_LINKS_FREE,
+};
 
 /// Returns how long to wait before the next attempt.
 ///
@@ -27,8 +29,19 @@ use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_LIKELY_MAX, RETRY_UNLIKELY_
 /// shorter.
 pub fn delay(attempt: u32, likely: bool, random: f64) -> Duration {
     let cap = if likely { RETRY_LIKELY_MAX } else { RETRY_UNLIKELY_MAX };
+    let random = if random.is_nan() { 0.5 } else { random.clamp(0.0, 1.0) };
+    grown(attempt, RETRY_FIRST, cap).mul_f64(1.0 + RETRY_JITTER * (2.0 * random - 1.0))
+}
+
+/// Returns how long a patient dial waits before it dials again. The pause doubles from [`REDIAL_FIRST`] (attempt 0) up to
+/// [`REDIAL_MAX`].
+pub fn redial(attempt: u32) -> Duration {
+    grown(attempt, REDIAL_FIRST, REDIAL_MAX)
+}
+
+fn grown(attempt: u32, first: Duration, cap: Duration) -> Duration {
     let mut growth = ExponentialBackoffBuilder::new()
-        .with_initial_interval(RETRY_FIRST)
+        .with_initial_interval(first)
         .with_multiplier(2.0)
         .with_randomization_factor(0.0)
         .with_max_interval(cap)
@@ -40,8 +53,7 @@ pub fn delay(attempt: u32, likely: bool, random: f64) -> Duration {
         }
         growth.next_backoff();
     }
-    let random = if random.is_nan() { 0.5 } else { random.clamp(0.0, 1.0) };
-    growth.current_interval.mul_f64(1.0 + RETRY_JITTER * (2.0 * random - 1.0))
+    growth.current_interval
 }
 
 /// Counts connections in a row that the editor accepted and that were of no use: that ended before a call was sent on them, and
@@ -51,26 +63,43 @@ pub fn delay(attempt: u32, likely: bool, random: f64) -> Duration {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Useless {
     in_a_row: u8,
-    /// Whether there is a connection that was not of use so far.
+    /// Whether there is a connection that has not lasted yet.
     open: bool,
-    /// Whether a call was sent on it.
-    called: bool,
+    /// Whether it was the editor's side that ended it.
+    dropped: bool,
+}
+
+/// What a connection was used for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Used {
+    /// No call was sent on it.
+    #[default]
+    Not,
+    /// A call was sent on it, and none was answered.
+    Sent,
+    /// A call was answered on it.
+    Answered,
 }
 
 impl Useless {
     /// Takes note of an event of the bridge.
     pub fn note(&mut self, event: &Event) {
         match event {
-            Event::Connected { .. } => (self.open, self.called) = (true, false),
-            Event::CallSent { .. } => self.called = true,
-            Event::WorkFinished { .. } if self.called => *self = Self::default(),
+            Event::Connected { .. } => (self.open, self.dropped) = (true, false),
             Event::Elapsed(Timer::Liveness) | Event::ProjectChanged => *self = Self::default(),
-            Event::Disconnected(_) | Event::GreetingRefused if self.open => {
-                self.in_a_row = self.in_a_row.saturating_add(u8::from(!self.called));
-                self.open = false;
-            }
+            Event::Disconnected(_) | Event::GreetingRefused => self.dropped = true,
             _ => {}
         }
+    }
+
+    /// Takes note of the end of a connection.
+    pub fn ended(&mut self, used: Used) {
+        match used {
+            Used::Answered => *self = Self::default(),
+            Used::Not if self.open && self.dropped => self.in_a_row = self.in_a_row.saturating_add(1),
+            Used::Not | Used::Sent => {}
+        }
+        (self.open, self.dropped) = (false, false);
     }
 
     /// Whether there are so many that the pauses grow.
@@ -100,30 +129,29 @@ mod tests {
         let end = Event::Disconnected(Disconnect::Eof);
         let connected = Event::Connected { checked: true };
         let mut useless = Useless::default();
-        let mut lost = |between: &[Event]| {
+        let mut lost = |between: &[Event], used: Used| {
             for event in [connected].iter().chain(between).chain([&end]) {
                 useless.note(event);
             }
+            useless.ended(used);
             useless.paced(1, true)
         };
-        let free = Event::WorkFinished { more: false };
-        // Some end in the greeting, some after a tool list and a look for calls; none answers a call.
-        let useless_ones: [&[Event]; 3] = [&[], &[Event::GreetingRefused], &[Event::ListAnswered, free]];
+        // Some end in the greeting, some after a tool list; none answers a call.
+        let useless_ones: [&[Event]; 3] = [&[], &[Event::GreetingRefused], &[Event::Proven]];
         for nth in 0..usize::from(USELESS_LINKS_FREE) {
-            assert_eq!(lost(useless_ones[nth % 3]), (1, true));
+            assert_eq!(lost(useless_ones[nth % 3], Used::Not), (1, true));
         }
         for nth in 1..200 {
-            assert_eq!(lost(useless_ones[usize::from(nth) % 3]), (nth, false));
+            assert_eq!(lost(useless_ones[usize::from(nth) % 3], Used::Not), (nth, false));
         }
-        let sent = Event::CallSent { running_max: Duration::ZERO };
-        assert_eq!(lost(&[sent, free]), (1, true), "it answered a call");
+        assert_eq!(lost(&[], Used::Answered), (1, true), "it answered a call");
         for _ in 0..200 {
-            assert_eq!(lost(&[sent]), (1, true), "a call was lost with it");
+            assert_eq!(lost(&[], Used::Sent), (1, true), "a call was lost with it");
         }
         for _ in 0..=USELESS_LINKS_FREE {
-            lost(&[]);
+            lost(&[], Used::Not);
         }
-        assert_eq!(lost(&[Event::Elapsed(Timer::Liveness)]), (1, true), "it lasted");
+        assert_eq!(lost(&[Event::Elapsed(Timer::Liveness)], Used::Not), (1, true), "it lasted");
         assert_eq!(useless, Useless::default(), "what ended of use is not counted");
     }
 
@@ -140,6 +168,11 @@ mod tests {
     #[test]
     fn a_likely_editor_is_asked_at_least_every_tenth_of_a_second() {
         assert_eq!(millis(true), [50, 100, 100, 100, 100, 100, 100, 100, 100]);
+    }
+
+    #[test]
+    fn a_patient_dial_is_soon_as_often_as_it_gets() {
+        assert_eq!([0, 1, 2, 3, u32::MAX].map(|attempt| redial(attempt).as_millis()), [2, 4, 8, 10, 10]);
     }
 
     #[test]

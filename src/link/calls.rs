@@ -14,6 +14,7 @@ use super::state::Link;
 use super::tools::Tools;
 use crate::client::Attached;
 use crate::core::calls::{Ledger, Lookup, NewCall, Settlement};
+use crate::core::exchange::Order;
 use crate::core::requests::{Hold, Holder};
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
@@ -108,11 +109,12 @@ impl Calls {
                         client.outbox.progress(request, news.progress, line);
                     }
                 }
-                Settlement::HeldAgain => {
-                    self.addresses.bridge.cast(bridge::Message::CallsWaiting);
-                }
+                Settlement::HeldAgain => self.tell_of_held(),
+                // The cancel only spares the editor work and is never required: its reply is ignored.
                 Settlement::Withdraw { key } => {
-                    self.addresses.bridge.cast(bridge::Message::Withdrawn(key));
+                    if let Some(exchange) = self.link.exchange() {
+                        exchange.order(Order::Cancel(key));
+                    }
                 }
                 Settlement::KeepLate { call, project, answer, profile } => {
                     self.answers.keep_late(call, project, answer, profile);
@@ -135,10 +137,21 @@ impl Calls {
         self.shared.was_settled();
     }
 
+    /// Tells whoever sends calls that one is held: the connection, or the bridge while there is none. A connection that has just ended
+    /// cannot miss a call, because the bridge asks the ledger once more when it has let the connection go.
+    pub fn tell_of_held(&self) {
+        match self.link.exchange() {
+            Some(exchange) => exchange.look_for_calls(),
+            None => {
+                self.addresses.bridge.cast(bridge::Message::CallsWaiting);
+            }
+        }
+    }
+
     /// Lets the ledger act at each of its deadlines: ends what has reached its time limit, and sends progress. Never returns.
     pub async fn run_deadlines(self: Arc<Self>) {
         loop {
-            self.shared.due().await;
+            self.shared.due(|| self.env.events.handed_over("deadlines")).await;
             self.decide(Ledger::elapse);
         }
     }
@@ -223,7 +236,7 @@ impl Calls {
             self.answers.guests.take(request);
             return None;
         }
-        self.addresses.bridge.cast(bridge::Message::CallsWaiting);
+        self.tell_of_held();
         Some(GuestCall { id, answer })
     }
 

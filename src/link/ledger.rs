@@ -103,18 +103,20 @@ impl SharedLedger {
         }
     }
 
-    /// Waits until the ledger's next deadline has passed, also if the deadline changes in the meantime.
-    pub async fn due(&self) {
+    /// Waits until the ledger's next deadline has passed, also if the deadline changes in the meantime. `woken` is called each time
+    /// when it does.
+    pub async fn due(&self, woken: impl Fn()) {
         loop {
             let moved = self.deadline_moved.notified();
             let next = self.lock().arm();
             let Some(deadline) = next else {
                 moved.await;
+                woken();
                 continue;
             };
             tokio::select! {
                 biased;
-                () = moved => {}
+                () = moved => woken(),
                 () = tokio::time::sleep_until(deadline) => return,
             }
         }

@@ -9,7 +9,7 @@
 //!   ├ answers ── results and verdicts, in the shape that the client takes
 //!   ├ audit ──── the record of calls
 //!   ├ tools ──── the published catalogue, and which of its tools may be called
-//!   └ state ──── the connection and the last survey
+//!   └ state ──── the connection, its exchange, and the last survey
 //!     └ ledger ─ the calls themselves, behind a lock
 //! ```
 
@@ -17,6 +17,7 @@ mod answers;
 mod audit;
 mod calls;
 mod editors;
+mod exchange;
 mod guests;
 mod ledger;
 mod links;
@@ -33,6 +34,7 @@ pub use self::answers::Answers;
 pub use self::audit::AuditTrail;
 pub use self::calls::{Calls, TakenIn};
 pub use self::editors::editors_changed;
+pub use self::exchange::SharedExchange;
 pub use self::guests::{GuestAnswer, GuestCall};
 pub use self::ledger::SharedLedger;
 pub use self::links::{Links, TooManyLinks};

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
 
+use super::exchange::SharedExchange;
 use super::ledger::SharedLedger;
 use super::view::LinkView;
 use crate::core::calls::Wanted;
@@ -40,6 +41,7 @@ pub struct Link {
     epochs: AtomicU64,
     wire_numbers: AtomicU64,
     is_wanted: AtomicBool,
+    exchange: Mutex<Option<Arc<SharedExchange>>>,
 }
 
 impl std::fmt::Debug for Link {
@@ -65,13 +67,15 @@ impl Link {
             epochs: AtomicU64::new(0),
             wire_numbers: AtomicU64::new(0),
             is_wanted: AtomicBool::new(false),
+            exchange: Mutex::default(),
         }
     }
 
-    /// Records that the editor is wanted, and tells the bridge. A restarted bridge reads the record and dials by itself.
+    /// Records that the editor is wanted, and tells the bridge once. A restarted bridge reads the record and dials by itself.
     pub fn want_editor(&self) {
-        self.is_wanted.store(true, Ordering::Relaxed);
-        self.addresses.bridge.cast(bridge::Message::Wanted);
+        if !self.is_wanted.swap(true, Ordering::Relaxed) {
+            self.addresses.bridge.cast(bridge::Message::Wanted);
+        }
     }
 
     /// Whether the editor is wanted.
@@ -138,6 +142,16 @@ impl Link {
         if let Some(epoch) = ended {
             self.env.events.link_down(epoch, loss);
         }
+    }
+
+    /// The exchange of the connection that is up; `None` if none is.
+    pub fn exchange(&self) -> Option<Arc<SharedExchange>> {
+        enter(&self.exchange).clone()
+    }
+
+    /// Sets the exchange of the connection that is up.
+    pub fn set_exchange(&self, exchange: Option<Arc<SharedExchange>>) {
+        *enter(&self.exchange) = exchange;
     }
 
     // ---- for the wanted project ----

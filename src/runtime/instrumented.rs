@@ -35,6 +35,7 @@ impl<A: Actor> Actor for Instrumented<A> {
         message: A::Msg,
         state: &mut A::State,
     ) -> Result<(), ActorProcessingErr> {
+        self.events.handed_over(self.name);
         if !self.events.counted() {
             return self.inner.handle(me, message, state).await;
         }

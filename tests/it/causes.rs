@@ -488,7 +488,8 @@ async fn an_outcome_that_a_crash_made_unknown_is_told_with_the_crash() {
         let mut stage = Stage::set(row(name)).await;
         sleep(Duration::from_secs(6)).await;
         let call = stage.it.client.call("hold", json!({})).await;
-        sleep(Duration::from_secs(2)).await;
+        // Not at the moment of the next look at the process, which would hear of its end before the connection does.
+        sleep(Duration::from_millis(1500)).await;
         stage.it.host.set_process(PIDS[0], Liveness::Dead);
         stage.unity.crash().await.unwrap();
         let (text, failed) = stage.it.client.text(&call).await;

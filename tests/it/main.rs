@@ -23,6 +23,7 @@ mod ends;
 mod exporter;
 mod fake_editor;
 mod fitting;
+mod hand_overs;
 mod help;
 mod http;
 mod imports;

@@ -28,6 +28,8 @@ pub enum Action {
     HearStop,
     /// A timer of the bridge fires.
     Fire(Timer),
+    /// The editor is silent for so long that it means something new.
+    Quiet(u8),
     /// Discovery answers the bridge.
     Offer,
     /// The registry asks for a list.
@@ -166,6 +168,7 @@ pub fn describe(world: &World, action: Action) -> String {
         Action::Bring(call) => return format!("the session brings {} to the hub", name(call)),
         Action::Deliver => return "the session reads an answer of the hub".to_owned(),
         Action::NoPermit(index) => (index, "waited too long for the permit"),
+        Action::Quiet(index) => (index, "is silent"),
         Action::Ask(index) => (index, "is to ask what became of calls"),
         Action::AskAnew(index) => (index, "asks anew what became of calls"),
         Action::EditorPostpones(index) => (index, "the editor refuses the call: it is about to leave"),
@@ -251,9 +254,10 @@ pub fn cost(world: &World, action: Action) -> u8 {
             Timer::Leave | Timer::Drain => true,
             Timer::Liveness => world.editor == Editor::Dead,
             Timer::Retry => healthy,
-            Timer::Seek | Timer::Hope | Timer::Greeting | Timer::Stall | Timer::Silence | Timer::Heartbeat => false,
+            Timer::Seek | Timer::Hope | Timer::Greeting => false,
         },
         Action::Cancel(_)
+        | Action::Quiet(_)
         | Action::NoPermit(_)
         | Action::ClaimLate(_)
         | Action::EditorDoubles(_)
@@ -411,7 +415,7 @@ fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
     match line.task {
         Task::Writing(_) => out.extend([Action::Write(index), Action::WriteNothing(index), Action::Tear(index)]),
         Task::Holding(_) => out.extend([Action::Claim(index), Action::ClaimLate(index), Action::Unsendable(index)]),
-        Task::Idle if line.is_to_call() && line.is_free(setting) => out.push(Action::Take(index)),
+        Task::Idle if line.is_to_call && line.is_free(setting) => out.push(Action::Take(index)),
         Task::Idle => {}
     }
     // Over HTTP nothing is read while a request is prepared or written.
@@ -426,6 +430,9 @@ fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
         }
     } else if line.peer_gone && reads {
         out.push(Action::End(index));
+    }
+    if line.exchange.deadline().is_some() {
+        out.push(Action::Quiet(index));
     }
     if !line.hung_up {
         out.push(Action::Break(index));

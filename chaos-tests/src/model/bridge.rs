@@ -1,8 +1,10 @@
-//! The bridge's actor in the model: carries out the commands of the gateway's [`BridgeCore`].
+//! The bridge's actor in the model: the hands of the gateway's [`BridgeCore`].
 
-use holdfast::core::bridge::{BridgeCore, Command, Step};
+use holdfast::core::bridge::{BridgeCore, Hands};
+use holdfast::core::calls::{Ledger, LedgerAccess, Settlement};
 use holdfast::core::exchange::Order;
-use holdfast::fsm::bridge::{ConnectFailure, Event, Timer};
+use holdfast::fsm::Outbox;
+use holdfast::fsm::bridge::{self as machine, ConnectFailure, Effect, Event, Timer};
 use holdfast::fsm::cause::Loss;
 use holdfast::protocol::ids::Epoch;
 
@@ -30,19 +32,22 @@ pub fn begin(world: &mut World, setting: &Setting) {
 
 /// Feeds an event to the bridge, if it is alive.
 pub fn feed(world: &mut World, setting: &Setting, event: Event) {
-    run(world, setting, event, |core, world| Some(core.feed(event, &mut world.ledger)));
+    run(world, setting, event, |core, hands| {
+        core.feed(event, hands);
+        true
+    });
 }
 
 /// Feeds an event of a connection to the bridge, if it is alive.
 pub fn hear(world: &mut World, setting: &Setting, News { epoch, event }: News) {
-    run(world, setting, event, |core, world| core.hear(Epoch(epoch), event, &mut world.ledger));
+    run(world, setting, event, |core, hands| core.hear(Epoch(epoch), event, hands));
 }
 
 fn run(
     world: &mut World,
     setting: &Setting,
     event: Event,
-    first: impl FnOnce(&mut BridgeCore<()>, &mut World) -> Option<Step<()>>,
+    feed: impl FnOnce(&mut BridgeCore<()>, &mut Shell<'_>) -> bool,
 ) {
     let Bridge::Alive(mut actor) = std::mem::replace(&mut world.bridge, Bridge::Settled) else { return };
     if event == Event::StopRequested {
@@ -51,23 +56,12 @@ fn run(
     // Settlements that follow from this event may send messages to the bridge, which must be alive to receive them.
     world.bridge = Bridge::Alive(actor.clone());
     let before = world.ledger.clone();
-    let mut next = first(&mut actor.core, world);
-    if let Some(step) = &next
-        && setting.broken == Broken::EpochStaysOpen
-        && step.commands.iter().any(|command| matches!(command, Command::HangUp { .. }))
-    {
+    let mut shell = Shell { world, setting, armed: actor.armed, hung_up: false };
+    let heard = feed(&mut actor.core, &mut shell);
+    let hung_up = shell.hung_up;
+    actor.armed = shell.armed;
+    if hung_up && setting.broken == Broken::EpochStaysOpen {
         world.ledger = before;
-    }
-    let heard = next.is_some();
-    while let Some(step) = next.take() {
-        if step.out.unexpected {
-            world.mark(Wrong::Surprise);
-        }
-        for command in step.commands {
-            if let Some(failed) = carry_out(world, setting, &mut actor, command) {
-                next = Some(actor.core.feed(failed, &mut world.ledger));
-            }
-        }
     }
     if heard {
         publish(world, setting, &mut actor);
@@ -75,58 +69,115 @@ fn run(
     world.bridge = Bridge::Alive(actor);
 }
 
-fn carry_out(world: &mut World, setting: &Setting, actor: &mut Actor, command: Command<()>) -> Option<Event> {
-    match command {
-        Command::AskTargets => world.discovery_asked = true,
-        // The model has one target, so only a stale offer can name another one.
-        Command::Dial { target: 0 } => {
-            if world.ghost.stop_heard {
-                world.mark(Wrong::AfterStop);
-            }
-            let epoch = world.next_epoch();
-            world.lines.push(Line::new(epoch));
-            actor.core.dialled(Epoch(epoch), ());
-        }
-        Command::Dial { .. } => return Some(Event::ConnectFailed(ConnectFailure::Refused)),
-        Command::Order(order) => self::order(world, actor, order),
-        Command::KeepPlaces => {
-            let epoch = actor.core.epoch();
-            let line = world.lines.iter_mut().find(|line| Some(line.exchange.epoch()) == epoch);
-            if let Some(line) = line {
-                line.exchange.keep_places();
-            }
-        }
-        Command::Settle(_) if setting.broken == Broken::EpochStaysOpen => {}
-        Command::Settle(settlements) => world.settle_all(setting, said(settlements)),
-        Command::HangUp { epoch: Epoch(epoch), loss, .. } => {
-            if setting.broken != Broken::EpochStaysOpen {
-                world.ledger.closed(epoch);
-            }
-            if world.linked.take_if(|linked| *linked == epoch).is_some() {
-                world.hope = loss != Loss::Quit;
-            }
-            world.ghost.over = world.ghost.over.max(epoch);
-            leave(world, epoch);
-        }
-        Command::TellUp => {
-            world.linked = actor.core.epoch().map(|Epoch(epoch)| epoch);
-            world.registry_asks = true;
-        }
-        // The registry does not ask for a list while the link is down.
-        Command::TellDown => world.registry_asks = false,
-        // Not modelled: there is one project, and every connection is to its editor.
-        Command::TellToolsChanged | Command::CheckEditor | Command::ShortenRetry | Command::AwaitClients => {}
-        Command::Retry { .. } => actor.armed.insert(Timer::Retry),
-        Command::Arm(timer, _) => actor.armed.insert(timer),
-        Command::Disarm(timer) => actor.armed.remove(timer),
-    }
-    None
+struct Shell<'w> {
+    world: &'w mut World,
+    setting: &'w Setting,
+    armed: Timers,
+    hung_up: bool,
 }
 
-fn order(world: &mut World, actor: &Actor, order: Order) {
-    let epoch = actor.core.epoch();
-    if let Some(line) = world.lines.iter_mut().find(|line| Some(line.exchange.epoch()) == epoch) {
-        line.exchange.order(order);
+impl Shell<'_> {
+    fn line(&mut self, current: Option<Epoch>) -> Option<&mut Line> {
+        self.world.lines.iter_mut().find(|line| Some(line.exchange.epoch()) == current)
+    }
+
+    /// The newest connection is the bridge's, if it has one.
+    fn current(&self) -> Option<Epoch> {
+        self.world
+            .lines
+            .iter()
+            .filter(|line| !line.hung_up)
+            .map(|line| line.exchange.epoch())
+            .max_by_key(|epoch| epoch.0)
+    }
+}
+
+impl LedgerAccess for Shell<'_> {
+    fn with<T>(&mut self, operation: impl FnOnce(&mut Ledger, tokio::time::Instant) -> T) -> T {
+        self.world.ledger.with(operation)
+    }
+}
+
+impl Hands<()> for Shell<'_> {
+    fn stepped(&mut self, _before: machine::State, out: &Outbox<machine::Bridge>, _event: Event) {
+        if out.unexpected {
+            self.world.mark(Wrong::Surprise);
+        }
+    }
+
+    fn settle(&mut self, settlements: Vec<Settlement>) {
+        if self.setting.broken != Broken::EpochStaysOpen {
+            self.world.settle_all(self.setting, said(settlements));
+        }
+    }
+
+    fn dial(&mut self, target: u8, _: bool) -> Result<(Epoch, ()), ConnectFailure> {
+        // The model has one target, so only a stale offer can name another one.
+        if target > 0 {
+            return Err(ConnectFailure::Refused);
+        }
+        if self.world.ghost.stop_heard {
+            self.world.mark(Wrong::AfterStop);
+        }
+        let epoch = self.world.next_epoch();
+        self.world.lines.push(Line::new(epoch));
+        Ok((Epoch(epoch), ()))
+    }
+
+    // A dial in the model is refused or not; how often it was tried makes no difference.
+    fn hurry(&mut self, (): &()) {}
+
+    fn order(&mut self, (): &(), order: Order) {
+        let current = self.current();
+        if let Some(line) = self.line(current) {
+            line.exchange.order(order);
+            line.woken = true;
+        }
+    }
+
+    fn end_sending(&mut self, (): &()) -> bool {
+        let current = self.current();
+        self.line(current).is_none_or(|line| line.exchange.end_sending())
+    }
+
+    fn hang_up(&mut self, (): (), Epoch(epoch): Epoch, loss: Loss) {
+        self.hung_up = true;
+        let world = &mut *self.world;
+        if self.setting.broken != Broken::EpochStaysOpen {
+            world.ledger.closed(epoch);
+        }
+        if world.linked.take_if(|linked| *linked == epoch).is_some() {
+            world.hope = loss != Loss::Quit;
+        }
+        world.ghost.over = world.ghost.over.max(epoch);
+        leave(world, epoch);
+    }
+
+    fn carry_out(&mut self, effect: Effect, _: Event, _: &machine::Bridge, current: Option<(Epoch, &())>) {
+        let world = &mut *self.world;
+        match effect {
+            Effect::AskTargets => world.discovery_asked = true,
+            Effect::TellUp => {
+                world.linked = current.map(|(Epoch(epoch), ())| epoch);
+                world.registry_asks = true;
+            }
+            // The registry does not ask for a list while the link is down.
+            Effect::TellDown => world.registry_asks = false,
+            Effect::Retry { .. } => self.armed.insert(Timer::Retry),
+            Effect::Arm(timer, _) => self.armed.insert(timer),
+            Effect::Disarm(timer) => self.armed.remove(timer),
+            // The first are not modelled: there is one project, and every connection is to its editor.
+            Effect::TellToolsChanged
+            | Effect::CheckEditor
+            | Effect::ShortenRetry
+            | Effect::AwaitClients
+            | Effect::Dial { .. }
+            | Effect::Hurry
+            | Effect::Greet
+            | Effect::AskHeartbeat
+            | Effect::EndSending
+            | Effect::HangUp(_) => {}
+        }
     }
 }
 

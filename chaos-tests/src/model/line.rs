@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use holdfast::core::exchange::{Exchange, Order};
+use holdfast::core::exchange::Exchange;
 use holdfast::protocol::ids::Epoch;
 
 use super::journal::{Journal, Sending, Status};
@@ -63,6 +63,10 @@ pub struct Line {
     pub open: bool,
     /// What the task is doing.
     pub task: Task,
+    /// The task must look for what it may write next.
+    pub woken: bool,
+    /// The task has looked, and the next is a call.
+    pub is_to_call: bool,
     /// The answers that the editor really must still give, as bits: bit 0 for the list, the next bits for the calls.
     pub owed: u8,
     /// Messages on their way to the editor.
@@ -93,6 +97,8 @@ impl Line {
             hung_up: false,
             open: false,
             task: Task::Idle,
+            woken: true,
+            is_to_call: false,
             owed: 0,
             out: VecDeque::new(),
             running: None,
@@ -123,14 +129,9 @@ impl Line {
         100 * epoch + place
     }
 
-    /// Whether the task may receive its next order: it is idle and, over HTTP, has read the last response.
+    /// Whether the task may write next: it is idle and, over HTTP, has read the last response.
     pub fn is_free(&self, setting: &Setting) -> bool {
         self.open && self.task == Task::Idle && !(setting.http && self.exchange.awaits_reply())
-    }
-
-    /// Whether the next order is to send a call.
-    pub fn is_to_call(&self) -> bool {
-        self.exchange.peek() == Some(&Order::Call)
     }
 
     /// Sends a message to the editor. It is lost if the editor's end is closed.

@@ -1,7 +1,7 @@
 //! Carries out one action of the model.
 
 use holdfast::core::calls::{LedgerAccess as _, Settlement};
-use holdfast::core::exchange::{self, After, Answers, Order, Outcome, Settled, Unsendable};
+use holdfast::core::exchange::{self, After, Answers, Next, Order, Outcome, Settled, Unsendable};
 use holdfast::fsm::bridge::{ConnectFailure, Disconnect, Event, Evidence, Sign, Timer};
 use holdfast::fsm::cause::{Cause, Loss};
 use holdfast::limits::OUTCOMES_ASKED_EVERY;
@@ -53,6 +53,25 @@ impl Step<'_> {
         }
     }
 
+    fn tell_all(&mut self, index: u8, events: impl IntoIterator<Item = Event>) {
+        let epoch = self.line(index).epoch();
+        events.into_iter().for_each(|event| self.world.tell(epoch, event));
+    }
+
+    /// The task has read something.
+    fn heard(&mut self, index: u8) {
+        let told = self.line(index).exchange.heard(seam::now());
+        self.tell_all(index, told);
+    }
+
+    /// The registry has dealt with the list, or has lost it.
+    fn list_is_over(&mut self, index: u8, published: bool) {
+        let line = self.line(index);
+        let told = line.exchange.list_is_over(published, seam::now());
+        line.woken = true;
+        self.tell_all(index, told);
+    }
+
     pub(super) fn line(&mut self, index: u8) -> &mut Line {
         &mut self.world.lines[usize::from(index)]
     }
@@ -76,7 +95,10 @@ impl Step<'_> {
                 let said = self.world.ledger.learn(call);
                 self.world.settle_all(self.setting, said);
             }
-            Action::Ask(line) => self.line(line).exchange.order(Order::Outcomes),
+            Action::Ask(line) => {
+                self.line(line).exchange.order(Order::Outcomes);
+                self.line(line).woken = true;
+            }
             Action::AskAnew(line) => self.ask(line, true),
             Action::Hear => {
                 if let Some(news) = self.world.news.pop_front() {
@@ -92,20 +114,25 @@ impl Step<'_> {
                 bridge::feed(self.world, self.setting, Event::StopRequested);
             }
             Action::Fire(timer) => self.fire(timer),
+            Action::Quiet(line) => {
+                let exchange = &mut self.line(line).exchange;
+                let told = exchange.deadline().and_then(|deadline| exchange.overdue(deadline));
+                self.tell_all(line, told);
+            }
             Action::Offer => self.offer(),
             Action::LoseList(line) => {
                 self.line(line).back.pop_front();
                 if self.list_came(line) {
-                    let epoch = self.line(line).epoch();
-                    self.world.tell(epoch, Event::ListLost);
+                    self.list_is_over(line, false);
                 }
                 // The registry's successor asks again.
                 self.world.registry_asks |= self.world.linked.is_some();
             }
             Action::RegistryCrashes => {
                 if let Some(epoch) = self.world.linked {
-                    if self.broken(Broken::OldListCounts) {
-                        self.world.tell(epoch, Event::ListAnswered);
+                    let line = self.world.lines.iter().position(|line| line.epoch() == epoch);
+                    if let Some(line) = line.filter(|_| self.broken(Broken::OldListCounts)) {
+                        self.list_is_over(u8::try_from(line).unwrap_or(u8::MAX), true);
                     }
                     // The registry's successor asks again.
                     self.world.registry_asks = true;
@@ -113,7 +140,11 @@ impl Step<'_> {
             }
             Action::AskList => {
                 self.world.registry_asks = false;
-                bridge::feed(self.world, self.setting, Event::ListWanted);
+                let linked = self.world.linked;
+                for line in self.world.lines.iter_mut().filter(|line| Some(line.epoch()) == linked) {
+                    line.exchange.want_list();
+                    line.woken = true;
+                }
             }
             Action::NoPermit(line) => self.end_with(line, Event::ConnectFailed(ConnectFailure::PermitHeld)),
             Action::Refuse(line) => self.end_with(line, Event::ConnectFailed(ConnectFailure::Refused)),
@@ -131,12 +162,13 @@ impl Step<'_> {
             Action::Unsendable(line) => {
                 if let Task::Holding(call) = self.line(line).task {
                     self.line(line).task = Task::Idle;
+                    let before = self.line(line).exchange.clone();
                     let World { lines, ledger, .. } = &mut *self.world;
-                    let exchange = &lines[usize::from(line)].exchange;
+                    let exchange = &mut lines[usize::from(line)].exchange;
                     let why = Unsendable::Refused(Cause::TooLarge);
-                    let mut settled = ledger.with(|ledger, now| exchange.unsendable(seam::id(call), why, ledger, now));
+                    let settled = ledger.with(|ledger, now| exchange.unsendable(seam::id(call), why, ledger, now));
                     if self.broken(Broken::PlaceKept) {
-                        settled.events.clear();
+                        self.line(line).exchange = before;
                     }
                     self.settled(line, settled);
                 }
@@ -236,8 +268,8 @@ impl Step<'_> {
     pub(super) fn accept(&mut self, call: u8) {
         let said = self.world.ledger.accept(call, call);
         self.world.settle_all(self.setting, said);
-        if self.world.found().is_some() && !self.broken(Broken::WakeUpLost) {
-            self.world.wakings += 1;
+        if !self.broken(Broken::WakeUpLost) {
+            self.world.wake();
         }
     }
 
@@ -273,23 +305,33 @@ impl Step<'_> {
     /// Every free task carries out its next orders, except calls, which are separate actions.
     fn write_what_waits(&mut self) {
         for index in 0..u8::try_from(self.world.lines.len()).unwrap_or(u8::MAX) {
-            while self.line(index).open && !self.line(index).is_to_call() && self.is_free(index) {
+            self.line(index).is_to_call = false;
+            while self.line(index).open && self.line(index).woken && self.is_free(index) {
                 let epoch = self.line(index).epoch();
-                match self.line(index).exchange.next_order() {
-                    None => break,
-                    Some(Order::Greeting) => {
+                let (mut exchange, mut ledger) = (self.line(index).exchange.clone(), self.world.ledger.clone());
+                let next = ledger.with(|ledger, now| exchange.next(ledger, now));
+                if matches!(next, Next::Call(_)) {
+                    // To reserve a call is a step of its own.
+                    self.line(index).is_to_call = true;
+                    break;
+                }
+                self.line(index).exchange = exchange;
+                self.world.ledger = ledger;
+                match next {
+                    Next::Order(Order::Greeting) => {
                         let line = self.line(index);
                         line.exchange.asks_greeting(Line::number(epoch, Message::Greeting));
                         line.put(Message::Greeting);
                     }
-                    Some(Order::List { step }) => {
+                    Next::List { step } => {
                         let line = self.line(index);
                         line.exchange.asks_list(Line::number(epoch, Message::List), step);
                         line.put(Message::List);
                         self.watch_the_window(index);
                     }
-                    Some(Order::Outcomes) => self.ask(index, false),
-                    Some(Order::Call | Order::Cancel(_) | Order::Heartbeat) => {}
+                    Next::Order(Order::Outcomes) => self.ask(index, false),
+                    Next::Order(Order::Cancel(_) | Order::Heartbeat) | Next::Call(_) => {}
+                    Next::Wait => self.line(index).woken = false,
                 }
             }
         }
@@ -331,7 +373,6 @@ impl Step<'_> {
 
     /// The task receives the order to send a call, and reserves the next held call.
     fn take(&mut self, index: u8) {
-        self.line(index).exchange.next_order();
         let sent_before = |call: &u8| self.world.ghost.sent[usize::from(*call)] == 1;
         let again = (0u8..).take(self.setting.calls.len()).find(sent_before);
         if let Some(call) = again.filter(|_| self.broken(Broken::ClaimsTwice)) {
@@ -340,13 +381,10 @@ impl Step<'_> {
         }
         let World { lines, ledger, .. } = &mut *self.world;
         let line = &mut lines[usize::from(index)];
-        match ledger.with(|ledger, _| line.exchange.reserve(ledger)) {
-            Ok(held) => {
-                let call = seam::number(held.id);
-                line.nths[usize::from(call)] = held.nth;
-                line.task = Task::Holding(call);
-            }
-            Err(settled) => self.settled(index, settled),
+        if let Next::Call(held) = ledger.with(|ledger, now| line.exchange.next(ledger, now)) {
+            let call = seam::number(held.id);
+            line.nths[usize::from(call)] = held.nth;
+            line.task = Task::Holding(call);
         }
     }
 
@@ -374,9 +412,9 @@ impl Step<'_> {
             exchange.claim(number, seam::id(call), terms, ledger, if late { deadline } else { now })
         });
         match claimed {
-            Ok((_, settled)) => {
+            Ok((_, settlements)) => {
                 self.world.sent_to[usize::from(call)] = process;
-                self.settled(index, settled);
+                self.settle(settlements);
             }
             Err(_) if self.broken(Broken::ClaimsTwice) => {}
             Err(settled) => {
@@ -434,18 +472,20 @@ impl Step<'_> {
     fn read(&mut self, index: u8) {
         let Some(frame) = self.line(index).back.pop_front() else { return };
         let epoch = self.line(index).epoch();
+        self.heard(index);
         match frame {
             Frame::Greeting => {
                 let journal = self.setting.has_journal().then(|| self.line(index).process.to_string());
+                let window = self.setting.window;
                 let exchange = &mut self.line(index).exchange;
                 if exchange.reply(Line::number(epoch, Message::Greeting), None) == Answers::Greeting {
-                    exchange.greeted(Met { journal, ..Met::default() });
-                    self.world.tell(epoch, Event::Greeted { window: self.setting.window, heartbeat: false });
+                    exchange.greeted(Met { journal, ..Met::default() }, usize::from(window), false, seam::now());
+                    self.world.tell(epoch, Event::Greeted { heartbeat: false });
                 }
             }
             Frame::List => {
                 if self.list_came(index) {
-                    self.world.tell(epoch, Event::ListAnswered);
+                    self.list_is_over(index, true);
                 }
             }
             Frame::Outcomes(question) => self.outcomes(index, question),
@@ -491,6 +531,8 @@ impl Step<'_> {
         };
         let refusal =
             refusal.filter(|refusal| !(*refusal == Refusal::Double && self.setting.broken == Broken::DoubleCounts));
+        self.heard(index);
+        self.line(index).woken = true;
         let World { lines, ledger, .. } = &mut *self.world;
         let exchange = &mut lines[usize::from(index)].exchange;
         let Answers::Call(id, after) = exchange.reply(number, refusal) else { return };
@@ -539,6 +581,7 @@ impl Step<'_> {
             return;
         };
         exchange.outcomes_told(&asked, true);
+        self.line(index).woken = true;
         self.told(process, answers);
     }
 

@@ -20,17 +20,8 @@ use super::setting::{Broken, Kind, MAX_CALLS, Setting};
 pub struct Timers(u16);
 
 impl Timers {
-    const ALL: [Timer; 9] = [
-        Timer::Seek,
-        Timer::Retry,
-        Timer::Greeting,
-        Timer::Stall,
-        Timer::Silence,
-        Timer::Liveness,
-        Timer::Hope,
-        Timer::Leave,
-        Timer::Drain,
-    ];
+    const ALL: [Timer; 7] =
+        [Timer::Seek, Timer::Retry, Timer::Greeting, Timer::Liveness, Timer::Hope, Timer::Leave, Timer::Drain];
 
     /// Arms a timer.
     pub fn insert(&mut self, timer: Timer) {
@@ -317,10 +308,20 @@ impl World {
                     self.ghost.answers[usize::from(call)] += 1;
                 }
                 Said::KeepLate(_) => {}
-                // One `CallsWaiting` message on its way is enough.
-                Said::HeldAgain if self.found().is_some() => self.wakings = self.wakings.max(1),
-                Said::HeldAgain => {}
+                Said::HeldAgain => self.wake(),
             }
+        }
+    }
+
+    /// Tells of a held call: the connection that is up, or else the bridge. One message on its way is enough.
+    pub(super) fn wake(&mut self) {
+        if let Some(epoch) = self.linked {
+            self.lines.iter_mut().filter(|line| line.epoch() == epoch).for_each(|line| {
+                line.exchange.look_for_calls();
+                line.woken = true;
+            });
+        } else if self.found().is_some() {
+            self.wakings = 1;
         }
     }
 

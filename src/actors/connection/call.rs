@@ -22,17 +22,7 @@ use crate::runtime::messages::session;
 use crate::telemetry::metrics::labels::Stray;
 
 impl Line {
-    pub(super) async fn send_call(&self, wire: &mut Wire) -> Result<(), Disconnect> {
-        match self.decide(|exchange, ledger, _| exchange.reserve(ledger)) {
-            Ok(held) => self.send_held(wire, held).await,
-            Err(settled) => {
-                self.settle(settled);
-                Ok(())
-            }
-        }
-    }
-
-    async fn send_held(&self, wire: &mut Wire, held: HeldCall) -> Result<(), Disconnect> {
+    pub(super) async fn send_held(&self, wire: &mut Wire, held: HeldCall) -> Result<(), Disconnect> {
         let for_record = self.with.env.call_records().is_some().then(|| held.clone());
         let HeldCall { id, request, profile: _, tool, arguments, nth, progress, trace, requester } = held;
         let refused = |cause| self.not_sent(id, Unsendable::Refused(cause));
@@ -110,8 +100,8 @@ impl Line {
             return false;
         }
         match self.decide(|exchange, ledger, now| exchange.claim(number, call, (terms, after), ledger, now)) {
-            Ok((sending, settled)) => {
-                self.settle(settled);
+            Ok((sending, settlements)) => {
+                self.with.calls.settle(settlements);
                 self.with.env.events.call_sent(call, self.epoch, number, sending);
                 true
             }
@@ -125,7 +115,7 @@ impl Line {
 
     /// Gives a call back to its session, which takes it to another hub.
     fn give_back(&self, call: CallId) {
-        let (given, settled) = self.decide(|exchange, ledger, _| (ledger.give_back(call), exchange.gave_back(ledger)));
+        let (given, settled) = self.decide(|exchange, ledger, _| (ledger.give_back(call), exchange.gave_back()));
         if let Some((asked, _)) = given
             && let Some(client) = self.with.attached.get(asked.key.session)
         {
@@ -150,7 +140,7 @@ impl Line {
     /// Gives a held call back to its session, which answers it as a package tool. It was held because the tool list was not
     /// known.
     fn answer_here(&self, call: CallId, tool: PackageTool) {
-        let (given, settled) = self.decide(|exchange, ledger, _| (ledger.give_back(call), exchange.gave_back(ledger)));
+        let (given, settled) = self.decide(|exchange, ledger, _| (ledger.give_back(call), exchange.gave_back()));
         if let Some((asked, arguments)) = given {
             let key = asked.key;
             // If the session has ended, all its requests have been answered.
@@ -187,21 +177,21 @@ impl Line {
         answer: EditorAnswer,
     ) -> Result<(), Disconnect> {
         let signs = after.signs;
-        let answered =
-            self.decide(|exchange, ledger, now| exchange.answered((id, after), refusal, answer, ledger, now));
+        let (answered, more) = self.decide(|exchange, ledger, now| {
+            (exchange.answered((id, after), refusal, answer, ledger, now), ledger.has_held())
+        });
         if !answered.known {
             let what = format!("call {id} owes nothing to this connection");
             self.with.env.events.reply_unmatched(self.epoch, Stray::Late, &what);
         }
         self.look_for_reload(id, signs);
-        // `answered` may have ordered the next call.
-        self.shared.ordered.notify_one();
+        self.shared.wake();
         if answered.hang_up {
             self.settle(answered.settled);
             // The editor is not the one that its files named: hang up and look again.
             return Err(Disconnect::Eof);
         }
-        self.settle_reply(answered.settled);
+        self.settle_reply(answered.settled, more);
         Ok(())
     }
 }

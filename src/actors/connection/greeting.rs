@@ -1,5 +1,7 @@
 //! The greeting: a conversation led by the dialect, until the editor is known to be the right one.
 
+use tokio::time::Instant;
+
 use super::writing::Wire;
 use super::{Dialled, Line};
 use crate::core::exchange::Order;
@@ -36,13 +38,12 @@ impl Line {
         match meaning {
             Ok(Greeted::NotYet) => self.shared.order(Order::Greeting),
             Ok(Greeted::Done(met)) => {
-                self.exchange().greeted(met);
+                let properties = self.target.dialect.properties();
+                self.exchange().greeted(met, properties.window, properties.heartbeat, Instant::now());
                 if let Some(Dialled { at, accepted }) = self.dial_result() {
                     self.with.env.events.dial_succeeded(at, accepted);
                 }
-                let properties = self.target.dialect.properties();
-                let window = u8::try_from(properties.window).unwrap_or(u8::MAX);
-                self.tell(Event::Greeted { window, heartbeat: properties.heartbeat });
+                self.tell(Event::Greeted { heartbeat: properties.heartbeat });
             }
             Err(why) => {
                 let why = why.to_string();

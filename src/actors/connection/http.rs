@@ -18,9 +18,9 @@ use tokio::time::{Instant, timeout};
 
 use super::Line;
 use super::frames::{Outgoing, Torn, write_whole};
-use crate::fsm::bridge::{Disconnect, Event};
+use crate::fsm::bridge::Disconnect;
 use crate::fsm::cause::Cause;
-use crate::limits::{BYTES_NEWS_EVERY, CONNECT_TIMEOUT, HTTP_BODY_MAX_BYTES, IDLE_WATCH_SPACING, SILENCE_NAMED_AFTER};
+use crate::limits::{CONNECT_TIMEOUT, HTTP_BODY_MAX_BYTES, IDLE_WATCH_SPACING, SILENCE_NAMED_AFTER};
 use crate::net::BoxStream;
 use crate::protocol::dialect::BadMessage;
 use crate::protocol::dialect::foreign_peer::HEAD_BYTES;
@@ -103,13 +103,13 @@ impl Line {
     async fn response(&self, stream: &mut BoxStream) -> Result<Response, Disconnect> {
         let mut decoder = ResponseDecoder::new(HTTP_BODY_MAX_BYTES);
         let mut buffer = vec![0; READ_BYTES];
-        let mut told = Instant::now();
         loop {
             let count = match stream.read(&mut buffer).await {
                 Ok(0) => return decoder.end().ok_or(Disconnect::Eof),
                 Ok(count) => count,
                 Err(_) => return Err(Disconnect::Reset),
             };
+            self.heard();
             match decoder.push(buffer.get(..count).unwrap_or_default()) {
                 Ok(Some(response)) => return Ok(response),
                 Ok(None) => {}
@@ -118,10 +118,6 @@ impl Line {
                     let fault = BadMessage::NotAMessage("not HTTP");
                     return Err(self.bad_bytes((&fault).into(), &bad.to_string()));
                 }
-            }
-            if told.elapsed() >= BYTES_NEWS_EVERY {
-                told = Instant::now();
-                self.tell_unasked(Event::BytesArrived).await;
             }
         }
     }

@@ -6,7 +6,7 @@ use super::Line;
 use super::writing::Wire;
 use crate::core::exchange::{After, Order, Outcome, Question, outcome};
 use crate::core::user_text;
-use crate::fsm::bridge::{Disconnect, Event};
+use crate::fsm::bridge::Disconnect;
 use crate::protocol::dialect::{BadOutcomes, JournalKey, JournalOutcome, Order as WireOrder, Refusal, Reply};
 use crate::protocol::ids::CallId;
 use crate::telemetry::metrics::labels::Stray;
@@ -91,7 +91,7 @@ impl Line {
             self.with.calls.decide(|ledger, now| outcome(call, key, told, ledger, now));
         }
         // `outcomes_told` may have added an order.
-        self.shared.ordered.notify_one();
+        self.shared.wake();
         Ok(())
     }
 
@@ -106,8 +106,7 @@ impl Line {
         }
     }
 
-    /// Handles the reply to the question for the editor's heartbeat: keeps the heartbeat for the status, if the reply has one,
-    /// and tells the bridge of the reply.
+    /// Handles the reply to the question for the editor's heartbeat: keeps the heartbeat for the status, if the reply has one.
     pub(super) fn felt(&self, reply: &Reply, asked: Instant) {
         if let Some(heartbeat) = self.target.dialect.read_heartbeat(reply) {
             self.with.env.events.heartbeat_felt(asked.elapsed(), heartbeat.frame_age);
@@ -118,7 +117,6 @@ impl Line {
                 false
             });
         }
-        self.tell(Event::HeartbeatArrived);
     }
 
     pub(super) fn want_outcomes(&self) {

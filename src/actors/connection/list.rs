@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use super::Line;
 use super::writing::Wire;
-use crate::core::exchange::Order;
-use crate::fsm::bridge::{Disconnect, Event};
+use crate::fsm::bridge::Disconnect;
 use crate::protocol::dialect::{ListStep, Order as WireOrder, Reply, ToolListing};
+use crate::runtime::messages::bridge;
 use crate::runtime::messages::registry::{self, ListIsOver};
 
 impl Line {
@@ -23,7 +25,7 @@ impl Line {
                 wire.send(self, number, &frame, None).await
             }
             Err(_) => {
-                self.tell(Event::ListAnswered);
+                self.over().is_published();
                 Ok(())
             }
         }
@@ -32,7 +34,10 @@ impl Line {
     pub(super) fn listed(&self, reply: &Reply, step: usize) {
         match self.target.dialect.read_tools(reply, step) {
             ListStep::Tools(listing) => self.list_is(Arc::new(listing)),
-            ListStep::TryNext => self.shared.order(Order::List { step: step + 1 }),
+            ListStep::TryNext => {
+                self.exchange().list_goes_on(step + 1);
+                self.shared.wake();
+            }
             ListStep::Failed(why) => {
                 self.with.addresses.registry.cast(registry::Message::ListFailed(self.epoch, why, self.over()));
             }
@@ -44,6 +49,13 @@ impl Line {
     }
 
     fn over(&self) -> ListIsOver {
-        ListIsOver::new(self.bridge.clone(), self.epoch)
+        let (shared, bridge, epoch) = (Arc::clone(&self.shared), self.bridge.clone(), self.epoch);
+        ListIsOver::new(move |published| {
+            let events = shared.lock().list_is_over(published, Instant::now());
+            for event in events {
+                let _ = bridge.cast(bridge::Message::Heard(epoch, event, None));
+            }
+            shared.wake();
+        })
     }
 }

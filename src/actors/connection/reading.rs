@@ -2,13 +2,12 @@
 
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt as _, ReadHalf};
-use tokio::time::Instant;
 
 use super::Line;
 use super::call::refused;
 use crate::core::exchange::{Answers, Meant};
-use crate::fsm::bridge::{Disconnect, Event};
-use crate::limits::{BYTES_NEWS_EVERY, LIVENESS_EVERY};
+use crate::fsm::bridge::Disconnect;
+use crate::limits::LIVENESS_EVERY;
 use crate::net::BoxStream;
 use crate::protocol::dialect::foreign_peer::HEAD_BYTES;
 use crate::protocol::dialect::{BadMessage, EditorEvent, Inbound, Reply, Wreck};
@@ -19,7 +18,6 @@ impl Line {
     pub(super) async fn read(&self, mut socket: ReadHalf<BoxStream>) -> Disconnect {
         let mut framer = self.target.dialect.framer();
         let mut buffer = vec![0; 64 * 1024];
-        let mut told = Instant::now();
         // The first bytes that the peer sent before the greeting succeeded: they show what program it is.
         let mut head = Vec::new();
         loop {
@@ -30,16 +28,15 @@ impl Line {
                 Err(_) => return Disconnect::Reset,
             };
             self.with.env.events.bytes_read(count);
+            self.heard();
             let bytes = buffer.get(..count).unwrap_or_default();
             framer.push(bytes);
             if !self.is_greeted() {
                 head.extend(bytes.iter().take(HEAD_BYTES.saturating_sub(head.len())));
             }
-            let mut whole = false;
             loop {
                 match framer.next_frame() {
                     Ok(Some(frame)) => {
-                        whole = true;
                         if let Err(drop) = self.take(frame).await {
                             self.note_foreign_peer(&head).await;
                             return drop;
@@ -52,10 +49,6 @@ impl Line {
                         return drop;
                     }
                 }
-            }
-            if !whole && told.elapsed() >= BYTES_NEWS_EVERY {
-                told = Instant::now();
-                self.tell_unasked(Event::BytesArrived).await;
             }
         }
     }
@@ -150,7 +143,7 @@ impl Line {
 
     /// Waits until there is room for a client's answer, if the editor must answer something. With a blocked stdout, results must
     /// not pile up here: the editor's socket waits, and the calls' deadlines continue. Nothing is read from the editor in the
-    /// meantime, so this function reports `BytesArrived`: the editor must not count as silent.
+    /// meantime, so this function counts as a sign of life: the editor must not count as silent.
     ///
     /// Called before reading, never between reading an answer and passing it to the ledger: otherwise an answer that was read
     /// could be lost with this task.
@@ -162,7 +155,7 @@ impl Line {
             tokio::select! {
                 biased;
                 () = self.with.attached.room() => return,
-                () = tokio::time::sleep(LIVENESS_EVERY) => self.tell(Event::BytesArrived),
+                () = tokio::time::sleep(LIVENESS_EVERY) => self.heard(),
             }
         }
     }

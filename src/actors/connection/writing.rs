@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::Line;
 use super::frames::{Outgoing, Torn, write_whole};
 use super::http::HttpTransport;
-use crate::core::exchange::Order;
+use crate::core::exchange::{Exchange, Next, Order};
 use crate::fsm::bridge::Disconnect;
 use crate::limits::OUTCOMES_ASKED_EVERY;
 use crate::net::BoxStream;
@@ -78,41 +78,39 @@ impl Line {
         }
     }
 
-    /// Carries out orders until the connection ends.
+    /// Writes what the exchange decides, until the connection ends.
     async fn write(&self, mut wire: Wire) -> Disconnect {
         let mut asked = Instant::now();
         loop {
-            let order = tokio::select! {
-                biased;
-                // Polled before the orders: otherwise the question would never be asked while there is always a next order.
-                () = tokio::time::sleep_until(asked + OUTCOMES_ASKED_EVERY) => Order::Outcomes,
-                order = self.next_order() => order,
-                drop = wire.gone(self) => return drop,
+            // Looked at first: otherwise the question would never be asked while there is always something else.
+            let next = if asked.elapsed() >= OUTCOMES_ASKED_EVERY {
+                Next::Order(Order::Outcomes)
+            } else {
+                let next = self.exchange().next_but_calls(Instant::now());
+                next.unwrap_or_else(|| self.decide(Exchange::next))
             };
-            if order == Order::Outcomes {
-                asked = Instant::now();
-            }
-            let sent = match order {
-                Order::Greeting => self.send_greeting(&mut wire).await,
-                Order::List { step } => self.send_list(&mut wire, step).await,
-                Order::Call => self.send_call(&mut wire).await,
-                Order::Outcomes => self.ask_outcomes(&mut wire).await,
-                Order::Cancel(key) => self.send_cancel(&mut wire, &key).await,
-                Order::Heartbeat => self.ask_heartbeat(&mut wire).await,
+            let sent = match next {
+                Next::Order(Order::Greeting) => self.send_greeting(&mut wire).await,
+                Next::Order(Order::Outcomes) => {
+                    asked = Instant::now();
+                    self.ask_outcomes(&mut wire).await
+                }
+                Next::Order(Order::Cancel(key)) => self.send_cancel(&mut wire, &key).await,
+                Next::Order(Order::Heartbeat) => self.ask_heartbeat(&mut wire).await,
+                Next::List { step } => self.send_list(&mut wire, step).await,
+                Next::Call(held) => self.send_held(&mut wire, *held).await,
+                Next::Wait => {
+                    tokio::select! {
+                        biased;
+                        () = self.shared.woken() => self.with.env.events.handed_over("connection"),
+                        () = tokio::time::sleep_until(asked + OUTCOMES_ASKED_EVERY) => {}
+                        drop = wire.gone(self) => return drop,
+                    }
+                    Ok(())
+                }
             };
             if let Err(drop) = sent {
                 return drop;
-            }
-        }
-    }
-
-    async fn next_order(&self) -> Order {
-        loop {
-            // A separate statement, so that the lock is not held during the wait.
-            let order = self.exchange().next_order();
-            match order {
-                Some(order) => return order,
-                None => self.shared.ordered.notified().await,
             }
         }
     }

@@ -5,13 +5,12 @@ use serde_json::value::RawValue;
 use super::*;
 use crate::core::calls::{NewCall, Wanted};
 use crate::fsm::call::Verdict;
+use crate::limits::{HEARTBEAT_MAX, SILENCE_MAX, STALL_AFTER};
 use crate::protocol::dialect::AnswerBody;
 use crate::protocol::ids::{RequestKey, SessionId};
 use crate::protocol::mcp::{AnswerForm, ProtocolVersion};
 
 const EPOCH: Epoch = Epoch(1);
-const FREE: Event = Event::WorkFinished { more: false };
-const MORE: Event = Event::WorkFinished { more: true };
 
 /// An exchange after the greeting, and the ledger with the calls that wait for it.
 struct Desk {
@@ -53,15 +52,17 @@ impl Desk {
         Self::of(calls, false)
     }
 
-    /// A desk whose calls may run beside each other.
+    /// A desk whose calls may run beside each other, at an editor that takes two.
     fn beside(calls: u8) -> Self {
         Self::of(calls, true)
     }
 
     fn of(calls: u8, parallel: bool) -> Self {
         let mut desk = Self { exchange: Exchange::new(EPOCH), ledger: Ledger::default(), now: Instant::now() };
-        desk.exchange.greeted(Met { journal: Some("j".to_owned()), ..Met::default() });
+        let met = Met { journal: Some("j".to_owned()), ..Met::default() };
+        desk.exchange.greeted(met, 1 + usize::from(parallel), false, desk.now);
         desk.ledger.open_epoch(EPOCH);
+        desk.list();
         for call in 0..calls {
             let _ = desk.ledger.accept(
                 NewCall {
@@ -84,14 +85,41 @@ impl Desk {
         desk
     }
 
+    fn next(&mut self) -> Next {
+        self.exchange.next(&mut self.ledger, self.now)
+    }
+
+    /// Gets a tool list.
+    fn list(&mut self) {
+        self.exchange.want_list();
+        assert!(matches!(self.next(), Next::List { step: 0 }));
+        let _ = self.exchange.list_is_over(true, self.now);
+    }
+
+    /// Reserves the next call.
+    fn reserve(&mut self) -> CallId {
+        match self.next() {
+            Next::Call(held) => held.id,
+            other => panic!("{other:?} in place of a call"),
+        }
+    }
+
     /// Sends the next call under this message number.
     fn send(&mut self, number: u64, after: After) -> CallId {
-        let held = self.exchange.reserve(&mut self.ledger).expect("a call waits");
-        let terms = (journaled(0), after);
-        let claimed = self.exchange.claim(number, held.id, terms, &mut self.ledger, self.now);
-        let (_, settled) = claimed.expect("it is claimed");
-        assert!(matches!(settled.events[0], Event::CallSent { .. }), "{settled:?}");
-        held.id
+        self.send_for(Duration::ZERO, number, after)
+    }
+
+    /// Sends the next call, whose tool is given this time.
+    fn send_for(&mut self, tool_timeout: Duration, number: u64, after: After) -> CallId {
+        let call = self.reserve();
+        let terms = (Terms { tool_timeout, ..journaled(0) }, after);
+        let claimed = self.exchange.claim(number, call, terms, &mut self.ledger, self.now);
+        assert!(claimed.is_ok(), "{claimed:?}");
+        call
+    }
+
+    fn waits(&mut self) -> bool {
+        matches!(self.next(), Next::Wait)
     }
 
     fn answered(&mut self, number: u64, refusal: Option<Refusal>) -> Answered {
@@ -100,28 +128,32 @@ impl Desk {
     }
 }
 
-#[test]
-fn of_each_kind_one_order_waits_and_calls_wait_each() {
-    let mut exchange = Exchange::new(EPOCH);
-    let orders = [Order::Outcomes, Order::List { step: 0 }, Order::Heartbeat, Order::Greeting];
-    for order in orders.iter().chain(&orders) {
-        exchange.order(order.clone());
-    }
-    exchange.order(Order::Call);
-    exchange.order(Order::Call);
-    let taken: Vec<Order> = std::iter::from_fn(|| exchange.next_order()).collect();
-    assert_eq!(taken, orders.into_iter().chain([Order::Call, Order::Call]).collect::<Vec<_>>());
+fn orders(exchange: &mut Exchange) -> Vec<Order> {
+    let (mut ledger, now) = (Ledger::default(), Instant::now());
+    let order = || match exchange.next(&mut ledger, now) {
+        Next::Order(order) => Some(order),
+        _ => None,
+    };
+    std::iter::from_fn(order).collect()
 }
 
 #[test]
-fn withdrawals_are_bounded_and_take_no_calls_place() {
+fn of_each_kind_one_order_waits() {
+    let mut exchange = Exchange::new(EPOCH);
+    let all = [Order::Outcomes, Order::Heartbeat, Order::Greeting];
+    for order in all.iter().chain(&all) {
+        exchange.order(order.clone());
+    }
+    assert_eq!(orders(&mut exchange), all);
+}
+
+#[test]
+fn withdrawals_are_bounded() {
     let mut exchange = Exchange::new(EPOCH);
     for _ in 0..2 * CANCELS_MAX {
         exchange.order(Order::Cancel(key(0)));
     }
-    exchange.order(Order::Call);
-    let taken: Vec<Order> = std::iter::from_fn(|| exchange.next_order()).collect();
-    assert_eq!((taken.len(), taken.last()), (CANCELS_MAX + 1, Some(&Order::Call)));
+    assert_eq!(orders(&mut exchange).len(), CANCELS_MAX);
 }
 
 #[test]
@@ -129,10 +161,10 @@ fn a_heartbeat_that_is_not_answered_is_not_asked_again() {
     let mut desk = Desk::new(0);
     desk.exchange.asks_heartbeat(7, desk.now);
     desk.exchange.order(Order::Heartbeat);
-    assert_eq!(desk.exchange.next_order(), None);
+    assert_eq!(orders(&mut desk.exchange), []);
     assert_eq!(desk.exchange.reply(7, None), Answers::Heartbeat { asked: desk.now });
     desk.exchange.order(Order::Heartbeat);
-    assert_eq!(desk.exchange.next_order(), Some(Order::Heartbeat));
+    assert_eq!(orders(&mut desk.exchange), [Order::Heartbeat]);
 }
 
 #[test]
@@ -154,79 +186,171 @@ fn a_double_leaves_the_call_open() {
 }
 
 #[test]
-fn an_answer_frees_the_place_and_says_whether_more_waits() {
+fn an_answer_frees_the_place_for_the_next_call() {
     let mut desk = Desk::new(2);
     desk.send(5, After::default());
+    assert!(desk.waits(), "there is one place");
     let first = desk.answered(5, None);
-    assert!(first.known && !first.hang_up);
-    assert_eq!(first.settled.events, [MORE]);
+    assert!(first.known && !first.hang_up && first.settled.events.is_empty());
     desk.send(6, After::default());
-    assert_eq!(desk.answered(6, None).settled.events, [FREE]);
+    assert!(desk.answered(6, None).settled.events.is_empty() && desk.waits());
 }
 
 #[test]
-fn where_no_call_waits_the_place_is_free() {
-    let mut desk = Desk::new(0);
-    let settled = desk.exchange.reserve(&mut desk.ledger).expect_err("no call waits");
-    assert_eq!(settled.events, [FREE]);
-}
-
-/// With `more: true` the bridge would order the call again at once.
-#[test]
-fn a_call_for_another_project_is_not_told_of_as_one_that_waits_here() {
+fn a_call_for_another_project_waits_for_another_connection() {
     let mut desk = Desk::new(1);
     let _ = desk.ledger.want(Wanted::Settled(Some("/elsewhere".into())), desk.now);
-    assert!(desk.ledger.has_held());
-    let settled = desk.exchange.reserve(&mut desk.ledger).expect_err("it waits for another connection");
-    assert_eq!(settled.events, [FREE]);
+    assert!(desk.ledger.has_held() && desk.waits());
+}
+
+// ---- the window ----
+
+/// "Unknown tool" may only be answered from a live list. As long as there is none, calls wait.
+#[test]
+fn no_call_is_sent_before_a_list_was_published() {
+    let mut desk = Desk::new(1);
+    desk.exchange = Exchange::new(EPOCH);
+    assert!(desk.waits());
+    desk.exchange.greeted(Met::default(), 4, false, desk.now);
+    assert!(desk.waits());
+    desk.exchange.want_list();
+    assert!(matches!(desk.next(), Next::List { step: 0 }) && desk.waits());
+    assert_eq!(desk.exchange.list_is_over(false, desk.now), [], "it was lost");
+    assert!(desk.waits());
+    desk.exchange.want_list();
+    assert!(matches!(desk.next(), Next::List { step: 0 }));
+    assert_eq!(desk.exchange.list_is_over(true, desk.now), [Event::Proven]);
+    assert_eq!(desk.exchange.list_is_over(true, desk.now), [], "no list is owed");
+    assert_eq!(desk.reserve(), id(0));
 }
 
 #[test]
-fn a_place_is_passed_on_to_the_next_call_until_the_bridge_keeps_it() {
-    for kept in [false, true] {
-        let mut desk = Desk::new(2);
-        desk.exchange.order(Order::Call);
-        assert_eq!(desk.exchange.next_order(), Some(Order::Call));
-        desk.send(5, After::default());
-        if kept {
-            desk.exchange.keep_places();
+fn a_list_takes_a_place_and_goes_before_the_next_call() {
+    let mut desk = Desk::new(2);
+    desk.send(5, After::default());
+    desk.exchange.want_list();
+    assert!(desk.waits());
+    let _ = desk.answered(5, None);
+    assert!(matches!(desk.next(), Next::List { step: 0 }) && desk.waits());
+    desk.exchange.list_goes_on(1);
+    assert!(matches!(desk.next(), Next::List { step: 1 }) && desk.waits());
+    assert_eq!(desk.exchange.list_is_over(true, desk.now), [], "the connection was proven before");
+    desk.send(6, After::default());
+}
+
+#[test]
+fn nothing_is_sent_beyond_the_window_and_the_window_has_a_bound() {
+    for (claimed, window) in [(0, 1), (2, 2), (usize::MAX, usize::from(WINDOW_MAX))] {
+        let mut desk = Desk::beside(2 * WINDOW_MAX);
+        desk.exchange.greeted(Met::default(), claimed, false, desk.now);
+        for number in 0..window {
+            desk.send(u64::try_from(number).expect("small"), After::default());
         }
-        let told = desk.answered(5, None).settled.events;
-        assert_eq!(
-            (told.as_slice(), desk.exchange.next_order()),
-            if kept { (&[MORE][..], None) } else { (&[][..], Some(Order::Call)) }
-        );
+        assert!(desk.waits(), "{claimed}");
     }
 }
 
 #[test]
+fn what_ends_sending_hears_when_nothing_is_owed() {
+    let mut desk = Desk::beside(3);
+    assert!(desk.exchange.clone().end_sending(), "nothing was sent");
+    for number in [5, 6] {
+        desk.send(number, After::default());
+    }
+    assert!(!desk.exchange.end_sending() && desk.waits());
+    assert!(desk.answered(5, None).settled.events.is_empty() && desk.waits());
+    assert_eq!(desk.answered(6, None).settled.events, [Event::NothingOwed]);
+    assert!(desk.waits() && desk.ledger.has_held(), "it waits for the next connection");
+
+    let mut desk = Desk::new(1);
+    let call = desk.reserve();
+    assert!(!desk.exchange.end_sending());
+    let refused = desk.exchange.claim(5, call, (journaled(0), After::default()), &mut desk.ledger, desk.now);
+    assert_eq!(refused.expect_err("nothing more is sent").events, [Event::NothingOwed]);
+}
+
+// ---- silence ----
+
+#[test]
+fn silence_means_a_stall_and_then_the_end_while_an_answer_is_owed() {
+    let mut desk = Desk::new(1);
+    assert_eq!((desk.exchange.deadline(), desk.exchange.overdue(desk.now + 2 * SILENCE_MAX)), (None, None));
+    let hour = Duration::from_secs(3600);
+    desk.send_for(hour, 5, After::default());
+    let began = desk.now;
+    assert_eq!(desk.exchange.deadline(), Some(began + STALL_AFTER));
+    assert_eq!(desk.exchange.overdue(began + STALL_AFTER / 2), None);
+    assert_eq!(desk.exchange.overdue(began + STALL_AFTER), Some(Event::StallBegan));
+    assert_eq!(desk.exchange.overdue(began + STALL_AFTER), None, "it was told");
+    assert_eq!(desk.exchange.heard(began + 2 * STALL_AFTER), Some(Event::StallEnded));
+    assert_eq!(desk.exchange.heard(began + 2 * STALL_AFTER), None);
+    let began = began + 2 * STALL_AFTER;
+    assert_eq!(desk.exchange.overdue(began + STALL_AFTER), Some(Event::StallBegan));
+    let end = desk.exchange.deadline().expect("it ends");
+    assert!(end > began + hour + SILENCE_MAX, "the call may run for an hour");
+    assert_eq!(desk.exchange.overdue(end), Some(Event::Silent));
+    assert_eq!((desk.exchange.deadline(), desk.exchange.overdue(end)), (None, None), "once");
+}
+
+#[test]
+fn a_stall_ends_when_nothing_is_owed_any_more() {
+    let mut desk = Desk::new(1);
+    let call = desk.reserve();
+    assert_eq!(desk.exchange.overdue(desk.now + STALL_AFTER), Some(Event::StallBegan), "it is long being prepared");
+    let refused = desk.exchange.unsendable(call, Unsendable::Refused(Cause::TooLarge), &mut desk.ledger, desk.now);
+    assert_eq!(refused.events, [Event::StallEnded]);
+}
+
+#[test]
+fn the_time_of_a_finished_call_is_not_the_next_ones() {
+    let mut desk = Desk::new(2);
+    desk.send_for(Duration::from_secs(3600), 5, After::default());
+    let _ = desk.answered(5, None);
+    assert_eq!(desk.exchange.deadline(), None, "nothing is owed");
+    desk.send(6, After::default());
+    let running_max = journaled(0).running_max();
+    assert_eq!(desk.exchange.overdue(desk.now + running_max + SILENCE_MAX), Some(Event::Silent));
+}
+
+#[test]
+fn an_editor_with_a_heartbeat_must_be_heard_of_all_the_time() {
+    let mut desk = Desk::new(0);
+    desk.exchange.greeted(Met::default(), 1, true, desk.now);
+    assert_eq!(desk.exchange.deadline(), Some(desk.now + HEARTBEAT_MAX));
+    let _ = desk.exchange.heard(desk.now + HEARTBEAT_MAX / 2);
+    assert_eq!(desk.exchange.overdue(desk.now + HEARTBEAT_MAX), None);
+    assert_eq!(desk.exchange.overdue(desk.now + 2 * HEARTBEAT_MAX), Some(Event::Silent));
+}
+
+// ---- calls ----
+
+#[test]
 fn a_claim_that_is_refused_awaits_nothing_and_frees_the_place() {
     let mut desk = Desk::new(1);
-    let held = desk.exchange.reserve(&mut desk.ledger).expect("a call waits");
+    let call = desk.reserve();
     let _ = desk.ledger.cancel(request(0), desk.now);
     let terms = (journaled(0), After::default());
-    let refused = desk.exchange.claim(5, held.id, terms, &mut desk.ledger, desk.now);
-    assert_eq!(refused.expect_err("it was cancelled").events, [FREE]);
-    assert!(!desk.exchange.awaits_reply());
+    assert!(desk.exchange.claim(5, call, terms, &mut desk.ledger, desk.now).is_err(), "it was cancelled");
+    assert!(!desk.exchange.awaits_reply() && desk.exchange.end_sending());
 }
 
 #[test]
 fn a_call_that_cannot_be_sent_is_told_so_and_frees_the_place() {
     let mut desk = Desk::new(2);
-    let held = desk.exchange.reserve(&mut desk.ledger).expect("a call waits");
+    let call = desk.reserve();
     let why = Unsendable::Refused(Cause::TooLarge);
-    let settled = desk.exchange.unsendable(held.id, why, &mut desk.ledger, desk.now);
+    let settled = desk.exchange.unsendable(call, why, &mut desk.ledger, desk.now);
     assert_eq!(verdicts(&settled.settlements), [Verdict::NotExecuted(Cause::TooLarge)]);
-    assert_eq!(settled.events, [MORE]);
+    desk.send(5, After::default());
 }
 
 #[test]
-fn an_editor_that_leaves_is_told_of_before_the_place_is_free() {
+fn an_editor_that_leaves_is_told_of_and_gets_nothing_more() {
     let mut desk = Desk::new(1);
     desk.send(5, After::default());
     let answered = desk.answered(5, Some(Refusal::Leaving));
-    assert_eq!(answered.settled.events, [Event::LeavingAnnounced(LeaveReason::Unknown), MORE]);
-    assert!(verdicts(&answered.settled.settlements).is_empty(), "it is held again");
+    assert_eq!(answered.settled.events, [Event::LeavingAnnounced(LeaveReason::Unknown)]);
+    assert!(verdicts(&answered.settled.settlements).is_empty() && desk.waits(), "it is held again");
 }
 
 /// The announcement may arrive directly after a reply: before the next call is reserved or claimed, and before the bridge gets
@@ -234,27 +358,22 @@ fn an_editor_that_leaves_is_told_of_before_the_place_is_free() {
 #[test]
 fn no_call_goes_to_an_editor_that_has_said_goodbye() {
     let mut desk = Desk::new(1);
-    desk.exchange.order(Order::Call);
-    let held = desk.exchange.reserve(&mut desk.ledger).expect("a call waits");
+    let call = desk.reserve();
     assert_eq!(desk.exchange.leaves(LeaveReason::Reload), Event::LeavingAnnounced(LeaveReason::Reload));
     let terms = (journaled(0), After::default());
-    let refused = desk.exchange.claim(5, held.id, terms, &mut desk.ledger, desk.now);
-    assert_eq!(refused.expect_err("it leaves").events, [MORE]);
-    desk.exchange.keep_places();
-    desk.exchange.order(Order::Call);
-    assert_eq!(desk.exchange.reserve(&mut desk.ledger).expect_err("it leaves").events, [MORE]);
-    assert!(desk.ledger.has_held(), "it waits for the next connection");
+    assert!(desk.exchange.claim(5, call, terms, &mut desk.ledger, desk.now).is_err(), "it leaves");
+    assert!(desk.waits() && desk.ledger.has_held(), "it waits for the next connection");
 }
 
-/// The bridge ignores an announcement before the end of the greeting. If the exchange did not, the bridge would keep ordering
-/// calls that are never sent.
+/// The bridge ignores an announcement before the end of the greeting. If the exchange did not, calls would never be sent.
 #[test]
 fn a_goodbye_before_the_greeting_counts_for_nothing() {
     let mut desk = Desk::new(1);
     desk.exchange = Exchange::new(EPOCH);
     let _ = desk.exchange.leaves(LeaveReason::Reload);
-    desk.exchange.greeted(Met::default());
-    assert!(desk.exchange.reserve(&mut desk.ledger).is_ok());
+    desk.exchange.greeted(Met::default(), 1, false, desk.now);
+    desk.list();
+    assert_eq!(desk.reserve(), id(0));
 }
 
 #[test]
@@ -289,7 +408,7 @@ fn nothing_of_which_a_byte_left_is_taken_back() {
 fn the_revision_of_the_greeting_holds_for_the_first_list() {
     let mut exchange = Exchange::new(EPOCH);
     assert_eq!(exchange.take_revision(), None);
-    exchange.greeted(Met { tools_revision: Some("r".to_owned()), ..Met::default() });
+    exchange.greeted(Met { tools_revision: Some("r".to_owned()), ..Met::default() }, 1, false, Instant::now());
     assert_eq!(exchange.take_revision(), Some("r".to_owned()));
     assert_eq!(exchange.take_revision(), None);
 }
@@ -313,13 +432,13 @@ fn one_question_for_outcomes_is_under_way_and_what_is_wanted_meanwhile_is_asked_
     let call = desk.send(5, After::default());
     let _ = desk.ledger.close_epoch(EPOCH, crate::fsm::cause::Loss::Disconnect, desk.now);
     let mut next = Exchange::new(Epoch(2));
-    next.greeted(Met { journal: Some("j".to_owned()), ..Met::default() });
+    next.greeted(Met { journal: Some("j".to_owned()), ..Met::default() }, 2, false, desk.now);
     let ask = |next: &mut Exchange, number, ledger: &mut Ledger, now| next.asks_outcomes(number, ledger, now).0;
     assert_eq!(ask(&mut next, 8, &mut desk.ledger, desk.now), Some(vec![key(0)]));
     assert_eq!(ask(&mut next, 9, &mut desk.ledger, desk.now), None);
     let Answers::Outcomes(question) = next.reply(8, None) else { panic!("the question is open") };
     next.outcomes_told(&question, true);
-    assert_eq!(next.next_order(), Some(Order::Outcomes));
+    assert_eq!(orders(&mut next), [Order::Outcomes]);
     // A question without an answer is given up after `OUTCOMES_ASKED_EVERY`. A later answer to it is ignored.
     let _ = ask(&mut next, 10, &mut desk.ledger, desk.now);
     let later = desk.now + OUTCOMES_ASKED_EVERY;
@@ -339,7 +458,7 @@ fn after_an_answer_about_several_that_was_not_read_each_call_is_asked_for_alone_
     let calls = [desk.send(5, After::default()), desk.send(6, After::default())];
     let _ = desk.ledger.close_epoch(EPOCH, crate::fsm::cause::Loss::Disconnect, desk.now);
     let mut next = Exchange::new(Epoch(2));
-    next.greeted(Met { journal: Some("j".to_owned()), ..Met::default() });
+    next.greeted(Met { journal: Some("j".to_owned()), ..Met::default() }, 2, false, desk.now);
     let mut asked = Vec::new();
     for number in 8..12 {
         let _ = next.asks_outcomes(number, &mut desk.ledger, desk.now);
@@ -347,7 +466,7 @@ fn after_an_answer_about_several_that_was_not_read_each_call_is_asked_for_alone_
         let sought: Vec<CallId> = question.sought.iter().map(|(call, _)| *call).collect();
         // An answer about one call that is not read changes nothing for the others.
         next.outcomes_told(&question, false);
-        assert_eq!(next.next_order(), Some(Order::Outcomes));
+        assert_eq!(orders(&mut next), [Order::Outcomes]);
         asked.push(sought);
     }
     assert_eq!(asked, [calls.to_vec(), vec![calls[0]], vec![calls[1]]]);
@@ -366,7 +485,8 @@ fn a_message_that_names_nothing_answers_no_call() {
 
     let mut desk = Desk::new(1);
     desk.exchange = Exchange::new(EPOCH);
-    desk.exchange.greeted(Met::default());
+    desk.exchange.greeted(Met::default(), 1, false, desk.now);
+    desk.list();
     desk.send(5, After::default());
     assert_eq!(desk.exchange.unreadable(), Meant::ACall, "without a journal nobody knows");
 }

@@ -79,6 +79,11 @@ impl Round {
         Self { target: 0, targets, refusal: None, unreached }
     }
 
+    /// Whether it has one target.
+    pub(super) fn is_of_one(self) -> bool {
+        self.targets == 1
+    }
+
     /// Whether every target was tried.
     pub(super) fn is_over(self) -> bool {
         self.target >= self.targets
@@ -142,6 +147,11 @@ impl Absence {
             }
             cause => cause,
         }
+    }
+
+    /// Whether the only target is dialled again and again, because the editor may listen at any moment.
+    pub(super) fn is_patient(self, round: Round) -> bool {
+        self.likely() && round.is_of_one()
     }
 
     pub(super) fn likely(self) -> bool {

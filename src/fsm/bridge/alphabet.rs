@@ -55,15 +55,9 @@ pub enum Timer {
     Retry,
     /// Timeout of `greeting`: the greeting was not completed.
     Greeting,
-    /// Nothing was received although answers are awaited: enter the state `stalled`.
-    Stall,
-    /// Nothing was received although answers are awaited: give up the connection.
-    Silence,
     /// Check whether the editor's process is alive, even while answers are awaited: a child process may have inherited the
     /// editor's socket and keep it open.
     Liveness,
-    /// An editor that answers heartbeat questions off its main thread has sent nothing for too long.
-    Heartbeat,
     /// The connection was lost so long ago that the editor is no longer likely to return.
     Hope,
     /// In `leaving`: the editor announced that it leaves, but stayed. In the other connected states: a hint said that it leaves,
@@ -171,36 +165,23 @@ pub enum Event {
     ConnectFailed(ConnectFailure),
     /// The greeting was answered in the way of a bridge of this dialect.
     Greeted {
-        /// The number of calls that the bridge accepts at once.
-        window: u8,
         /// Whether the bridge answers heartbeat questions off its main thread.
         heartbeat: bool,
     },
     /// The greeting was answered in a way that no bridge of this dialect uses.
     GreetingRefused,
-    /// A new tool list is needed.
-    ListWanted,
-    /// The tool list was received and published. It no longer takes up one of the editor's slots, and calls may be sent.
-    ListAnswered,
-    /// The tool list was not received: the editor refused it, or it was lost before it reached the catalogue. It no longer takes
-    /// up one of the editor's slots.
-    ListLost,
+    /// The first tool list of the connection was published: the connection works, and calls may be sent.
+    Proven,
     /// A call is waiting in the ledger.
     CallsWaiting,
-    /// A call was claimed; its bytes are about to be written.
-    CallSent {
-        /// How long the call may run before its client is answered "still running".
-        running_max: Duration,
-    },
-    /// A sent call was answered, or the next call could not be sent. Its slot at the editor is free.
-    WorkFinished {
-        /// Whether more calls are waiting.
-        more: bool,
-    },
-    /// Bytes were received from the editor.
-    BytesArrived,
-    /// The editor answered the heartbeat question.
-    HeartbeatArrived,
+    /// Nothing was heard for a while although answers are owed.
+    StallBegan,
+    /// The editor was heard of again.
+    StallEnded,
+    /// Nothing was heard for so long that the editor counts as lost.
+    Silent,
+    /// After [`Effect::EndSending`]: the editor has answered everything.
+    NothingOwed,
     /// The editor announced that it closes the connection.
     LeavingAnnounced(LeaveReason),
     /// The push channel sent a hint.
@@ -228,15 +209,15 @@ pub enum Effect {
     Dial {
         /// The index of the target in the offer.
         target: u8,
+        /// Whether to dial again and again for a while if nobody listens: the editor may listen at any moment.
+        patient: bool,
     },
+    /// End a patient dial that was only refused so far.
+    Hurry,
     /// Send the greeting.
     Greet,
-    /// Ask for the tool list.
-    SendList,
-    /// Send the next held call. Afterwards, slots that become free go to the next held calls.
-    SendNextCall,
-    /// Do not give free slots to further calls any more; the next [`SendNextCall`](Self::SendNextCall) allows it again.
-    KeepPlaces,
+    /// Send nothing new on the connection, and feed [`Event::NothingOwed`] when everything is answered that was sent.
+    EndSending,
     /// Close the epoch in the ledger, and then the socket.
     HangUp(Loss),
     /// Tell the registry that the connection is usable.

@@ -34,24 +34,22 @@ impl Machine for Bridge {
                 out.order(Effect::Arm(Timer::Seek, SEEK_TIMEOUT));
                 out.order(Effect::AskTargets);
             }
-            Place::Dialing(_, round) => out.order(Effect::Dial { target: round.target }),
+            Place::Dialing(absence, round) => {
+                out.order(Effect::Dial { target: round.target, patient: absence.is_patient(round) });
+            }
             Place::BackingOff(absence) => {
                 out.order(Effect::Retry { attempt: absence.attempt, likely: absence.likely() });
             }
-            Place::Stalled(_) => out.order(Effect::KeepPlaces),
-            Place::Leaving(..) => {
-                out.order(Effect::KeepPlaces);
-                out.order(Effect::Arm(Timer::Leave, LEAVE_MAX));
-            }
+            Place::Leaving(..) => out.order(Effect::Arm(Timer::Leave, LEAVE_MAX)),
             Place::Parting(..) => {
-                out.order(Effect::KeepPlaces);
                 out.order(Effect::AwaitClients);
+                out.order(Effect::EndSending);
             }
-            Place::Draining(_) => {
-                out.order(Effect::KeepPlaces);
+            Place::Draining => {
                 out.order(Effect::Arm(Timer::Drain, DRAIN_MAX));
+                out.order(Effect::EndSending);
             }
-            Place::Idle(_) | Place::Greeting(..) | Place::Ready(_) | Place::Stopped => {}
+            Place::Idle(_) | Place::Greeting(..) | Place::Ready(_) | Place::Stalled(_) | Place::Stopped => {}
         }
     }
 
@@ -67,17 +65,16 @@ impl Machine for Bridge {
     }
 
     fn entered_group(&mut self, _: Group, out: &mut Outbox<Self>) {
-        if let Some(peer) = self.at.peer() {
+        if self.at.peer().is_some() {
             out.order(Effect::Disarm(Timer::Hope));
             out.order(Effect::Arm(Timer::Liveness, LIVENESS_EVERY));
-            peer.heard(out);
             out.order(Effect::TellUp);
         }
     }
 
     fn left_group(&mut self, group: Group, out: &mut Outbox<Self>) {
         if group == Group::Up {
-            for timer in [Timer::Stall, Timer::Silence, Timer::Liveness, Timer::Heartbeat, Timer::Leave] {
+            for timer in [Timer::Liveness, Timer::Leave] {
                 out.order(Effect::Disarm(timer));
             }
             out.order(Effect::TellDown);
@@ -101,11 +98,11 @@ impl Machine for Bridge {
             }
             (Place::Ready(up) | Place::Stalled(up), Event::ProjectChanged) => {
                 let (peer, announced) = (up.link.peer, up.announced);
-                self.part(peer, announced, out)
+                self.go(Place::Parting(peer, announced))
             }
             (Place::Leaving(link, reason), Event::ProjectChanged) => {
                 let (peer, reason) = (link.peer, *reason);
-                self.part(peer, Some(reason), out)
+                self.go(Place::Parting(peer, Some(reason)))
             }
 
             // ---- idle ----
@@ -145,6 +142,13 @@ impl Machine for Bridge {
                 let greeting = Place::Greeting(*absence, *round);
                 self.go(greeting)
             }
+            (Place::Dialing(absence, round), Event::ConnectFailed(failure @ ConnectFailure::Refused))
+                if absence.is_patient(*round) =>
+            {
+                // It was dialled for a while. Meanwhile, the files may name another port, or no editor any more.
+                let absence = absence.after(round.failed(failure));
+                self.go(Place::Seeking(absence))
+            }
             (Place::Dialing(absence, round), Event::ConnectFailed(failure)) => {
                 let (absence, round) = (*absence, round.failed(failure));
                 self.dial(absence, round)
@@ -152,11 +156,15 @@ impl Machine for Bridge {
             (Place::Dialing(..), Event::TargetsOffered { .. } | Event::NothingOffered { .. }) => {
                 out.ignore("the dial under way decides first")
             }
+            (Place::Dialing(absence, round), Event::NewsArrived) if absence.is_patient(*round) => {
+                out.order(Effect::Hurry);
+                Outcome::Handled
+            }
             (Place::Dialing(..), Event::NewsArrived) => out.ignore("a dial is under way"),
 
             // ---- greeting ----
-            (Place::Greeting(absence, round), Event::Greeted { window, heartbeat }) => {
-                let up = Up::new(round.target, absence.attempt, window, heartbeat);
+            (Place::Greeting(absence, round), Event::Greeted { heartbeat }) => {
+                let up = Up::new(round.target, absence.attempt, heartbeat);
                 self.go(Place::Ready(up))
             }
             (Place::Greeting(absence, round), Event::GreetingRefused | Event::Disconnected(Disconnect::Protocol)) => {
@@ -181,7 +189,6 @@ impl Machine for Bridge {
                 let (absence, round) = (*absence, round.failed(ConnectFailure::Refused));
                 self.dial(absence, round)
             }
-            (Place::Greeting(..), Event::BytesArrived) => out.ignore("only the whole greeting counts"),
             (Place::Greeting(..), Event::LeavingAnnounced(_)) => {
                 out.ignore("nothing was sent to it yet: its end is one of a target")
             }
@@ -198,7 +205,7 @@ impl Machine for Bridge {
             (Place::BackingOff(absence), Event::CallsWaiting)
                 if absence.cause == Cause::Reloading && absence.likely() =>
             {
-                out.ignore("it is dialled ten times a second as it is, and its listener may still be closing")
+                out.ignore("it is dialled all the time as it is, and its listener may still be closing")
             }
             (Place::BackingOff(_), Event::CallsWaiting | Event::NewsArrived) => {
                 out.order(Effect::ShortenRetry);
@@ -236,37 +243,20 @@ impl Machine for Bridge {
                 Outcome::Handled
             }
 
-            // ---- ready and stalled: anything from the editor ends the stall ----
-            (Place::Ready(up), Event::Elapsed(Timer::Stall)) if up.outstanding() > 0 => {
+            // ---- ready and stalled ----
+            (Place::Ready(up), Event::StallBegan) => {
                 let stalled = Place::Stalled(*up);
                 self.go(stalled)
             }
-            (Place::Ready(_), Event::Elapsed(Timer::Stall)) => out.ignore("nothing is outstanding"),
-            (Place::Stalled(_), Event::Elapsed(Timer::Stall)) => out.ignore("it shows already"),
-            (Place::Ready(up) | Place::Stalled(up), Event::BytesArrived | Event::HeartbeatArrived) => {
-                up.heard(out);
-                self.unstall()
+            (Place::Stalled(up), Event::StallEnded) => {
+                let ready = Place::Ready(*up);
+                self.go(ready)
             }
-            (Place::Ready(up) | Place::Stalled(up), Event::WorkFinished { more }) => {
-                up.finish_call(more, out);
-                self.unstall()
+            (Place::Ready(_), Event::StallEnded) | (Place::Stalled(_), Event::StallBegan) => {
+                out.ignore("it is so already")
             }
-            (Place::Ready(up) | Place::Stalled(up), Event::ListAnswered) => {
-                up.finish_list(out);
-                self.unstall()
-            }
-            (Place::Ready(up) | Place::Stalled(up), Event::ListLost) if up.link.listing => {
-                up.lose_list(out);
-                self.unstall()
-            }
-            (Place::Ready(_) | Place::Stalled(_), Event::ListLost) => out.ignore("no list is owed"),
-            (Place::Ready(up) | Place::Stalled(up), Event::ListWanted) => {
-                up.want_list(out);
-                Outcome::Handled
-            }
-            (Place::Ready(up) | Place::Stalled(up), Event::CallsWaiting) => {
-                up.take_calls(out);
-                Outcome::Handled
+            (Place::Ready(_) | Place::Stalled(_), Event::CallsWaiting) => {
+                out.ignore("the connection takes them from the ledger")
             }
             (Place::Ready(up) | Place::Stalled(up), Event::LeavingAnnounced(reason)) => {
                 let leaving = Place::Leaving(up.link, reason);
@@ -282,9 +272,7 @@ impl Machine for Bridge {
             }
 
             // ---- leaving ----
-            (Place::Leaving(..), Event::BytesArrived | Event::HeartbeatArrived) => {
-                out.ignore("it may finish what it began; its goodbye stands")
-            }
+            (Place::Leaving(..), Event::StallBegan | Event::StallEnded) => out.ignore("it is about to go anyway"),
             (Place::Leaving(..), Event::LeavingAnnounced(LeaveReason::Unknown)) => {
                 out.ignore("why it leaves was said before")
             }
@@ -300,20 +288,6 @@ impl Machine for Bridge {
             (Place::Leaving(..), Event::CallsWaiting) => {
                 out.ignore("nothing more is sent to an editor that leaves; the next connection asks the ledger")
             }
-            (Place::Leaving(..), Event::ListWanted) => out.ignore("the next connection begins with a list"),
-            (Place::Leaving(link, _), Event::ListAnswered) => {
-                link.list_came();
-                Outcome::Handled
-            }
-            (Place::Leaving(link, _), Event::ListLost) => {
-                link.listing = false;
-                Outcome::Handled
-            }
-            (Place::Leaving(link, _), Event::WorkFinished { .. }) => {
-                link.peer.end_call();
-                Outcome::Handled
-            }
-            (Place::Leaving(..), Event::Elapsed(Timer::Stall)) => out.ignore("it is about to go anyway"),
             (Place::Leaving(link, reason), Event::Elapsed(Timer::Leave)) => {
                 let (link, end) = (*link, End::of_stream(Some(*reason), Disconnect::Eof));
                 self.lost(link, end, out)
@@ -328,14 +302,10 @@ impl Machine for Bridge {
             }
 
             // ---- parting ----
-            (Place::Parting(peer, _), Event::WorkFinished { .. }) => {
-                peer.end_call();
-                if peer.in_flight == 0 { self.leave_project(Loss::ProjectChanged, out) } else { Outcome::Handled }
+            (Place::Parting(..), Event::NothingOwed | Event::NobodyWaits) => {
+                self.leave_project(Loss::ProjectChanged, out)
             }
-            (Place::Parting(..), Event::NobodyWaits) => self.leave_project(Loss::ProjectChanged, out),
-            (Place::Parting(..), Event::Elapsed(Timer::Silence | Timer::Heartbeat)) => {
-                self.leave_project(Loss::Silence, out)
-            }
+            (Place::Parting(..), Event::Silent) => self.leave_project(Loss::Silence, out),
             (Place::Parting(_, announced), Event::Disconnected(drop)) => {
                 let end = End::of_stream(*announced, drop);
                 self.leave_project(end.loss, out)
@@ -344,23 +314,15 @@ impl Machine for Bridge {
                 let end = End::of_process(*announced);
                 self.leave_project(end.loss, out)
             }
-            (Place::Parting(peer, _), Event::CallSent { running_max }) => peer.sent_call(running_max, out),
             (Place::Parting(..), Event::CallsWaiting) => {
                 out.ignore("the next connection asks the ledger for what waits")
             }
-            (Place::Parting(..), Event::ListWanted | Event::ListAnswered | Event::ListLost) => {
-                out.ignore("the former project's tools are of no interest")
-            }
-            (Place::Parting(peer, _), Event::BytesArrived | Event::HeartbeatArrived) => {
-                peer.heard(out);
-                peer.watch(out);
-                Outcome::Handled
-            }
+            (Place::Parting(..), Event::Proven) => out.ignore("the former project's tools are of no interest"),
             (Place::Parting(_, announced), Event::LeavingAnnounced(reason)) => {
                 *announced = Some(reason);
                 Outcome::Handled
             }
-            (Place::Parting(..), Event::Elapsed(Timer::Stall)) => out.ignore("it is left anyway"),
+            (Place::Parting(..), Event::StallBegan | Event::StallEnded) => out.ignore("it is left anyway"),
             (Place::Parting(peer, _), Event::Elapsed(Timer::Liveness)) => peer.check(out),
             (Place::Parting(..), Event::ProjectChanged) => {
                 out.ignore("which one is dialled next is asked when this connection has ended")
@@ -369,8 +331,11 @@ impl Machine for Bridge {
             // ---- ready, stalled and leaving, some also in parting ----
             (
                 Place::Ready(Up { link, .. }) | Place::Stalled(Up { link, .. }) | Place::Leaving(link, _),
-                Event::CallSent { running_max },
-            ) => link.peer.sent_call(running_max, out),
+                Event::Proven,
+            ) => {
+                link.unproven = None;
+                Outcome::Handled
+            }
             (
                 Place::Ready(Up { link, .. }) | Place::Stalled(Up { link, .. }) | Place::Leaving(link, _),
                 Event::Elapsed(Timer::Liveness),
@@ -380,7 +345,7 @@ impl Machine for Bridge {
             }
             (
                 Place::Ready(Up { link, .. }) | Place::Stalled(Up { link, .. }) | Place::Leaving(link, _),
-                Event::Elapsed(Timer::Silence | Timer::Heartbeat),
+                Event::Silent,
             ) => {
                 let link = *link;
                 self.lost(link, End::SILENCE, out)
@@ -402,30 +367,19 @@ impl Machine for Bridge {
             }
 
             // ---- draining ----
-            (Place::Draining(owed), Event::WorkFinished { .. }) => {
-                owed.calls = owed.calls.saturating_sub(1);
-                let left = *owed;
-                if left.count() == 0 { self.stop(out) } else { Outcome::Handled }
-            }
-            (Place::Draining(owed), Event::ListAnswered | Event::ListLost) => {
-                owed.list = false;
-                let left = *owed;
-                if left.count() == 0 { self.stop(out) } else { Outcome::Handled }
-            }
-            (Place::Draining(_) | Place::Stopped, Event::CallSent { .. }) => out.ignore("the end has its own clock"),
-            (Place::Draining(_), Event::Elapsed(Timer::Drain) | Event::Disconnected(_) | Event::EditorVanished) => {
-                self.stop(out)
-            }
-            (Place::Draining(_), Event::BytesArrived | Event::HeartbeatArrived) => {
-                out.ignore("only whole answers count now")
-            }
-            (Place::Draining(_) | Place::Stopped, Event::StopRequested) => out.ignore("it is stopping already"),
             (
-                Place::Draining(_) | Place::Stopped,
-                Event::Wanted | Event::ProjectChanged | Event::ListWanted | Event::CallsWaiting,
-            ) => out.ignore("nothing new is sent while the gateway stops"),
+                Place::Draining,
+                Event::NothingOwed | Event::Elapsed(Timer::Drain) | Event::Disconnected(_) | Event::EditorVanished,
+            ) => self.stop(out),
+            (Place::Draining, Event::StallBegan | Event::StallEnded | Event::Silent | Event::Proven) => {
+                out.ignore("the end has its own clock")
+            }
+            (Place::Draining | Place::Stopped, Event::StopRequested) => out.ignore("it is stopping already"),
+            (Place::Draining | Place::Stopped, Event::Wanted | Event::ProjectChanged | Event::CallsWaiting) => {
+                out.ignore("nothing new is sent while the gateway stops")
+            }
             (
-                Place::Draining(_) | Place::Stopped,
+                Place::Draining | Place::Stopped,
                 Event::TargetsOffered { .. }
                 | Event::NothingOffered { .. }
                 | Event::NewsArrived
@@ -433,7 +387,7 @@ impl Machine for Bridge {
                 | Event::HintReceived(_)
                 | Event::LeavingAnnounced(_),
             ) => out.ignore("the gateway stops"),
-            (Place::Draining(_), Event::Elapsed(_)) => out.ignore("the gateway stops"),
+            (Place::Draining, Event::Elapsed(_)) => out.ignore("the gateway stops"),
 
             // ---- stopped ----
             (
@@ -442,11 +396,11 @@ impl Machine for Bridge {
                 | Event::ConnectFailed(_)
                 | Event::Greeted { .. }
                 | Event::GreetingRefused
-                | Event::ListAnswered
-                | Event::ListLost
-                | Event::WorkFinished { .. }
-                | Event::BytesArrived
-                | Event::HeartbeatArrived
+                | Event::Proven
+                | Event::StallBegan
+                | Event::StallEnded
+                | Event::Silent
+                | Event::NothingOwed
                 | Event::Disconnected(_)
                 | Event::EditorVanished
                 | Event::Elapsed(_),
@@ -456,25 +410,23 @@ impl Machine for Bridge {
             (
                 Place::Idle(_) | Place::Seeking(_) | Place::Dialing(..) | Place::Greeting(..) | Place::BackingOff(_),
                 Event::Wanted
-                | Event::ListWanted
                 | Event::StopRequested
                 | Event::Elapsed(_)
                 | Event::Connected { .. }
                 | Event::ConnectFailed(_)
                 | Event::Greeted { .. }
                 | Event::GreetingRefused
-                | Event::ListAnswered
-                | Event::ListLost
-                | Event::CallSent { .. }
-                | Event::WorkFinished { .. }
-                | Event::BytesArrived
-                | Event::HeartbeatArrived
+                | Event::Proven
+                | Event::StallBegan
+                | Event::StallEnded
+                | Event::Silent
+                | Event::NothingOwed
                 | Event::LeavingAnnounced(_)
                 | Event::Disconnected(_)
                 | Event::NobodyWaits
                 | Event::EditorVanished,
             )
-            | (Place::Ready(_) | Place::Stalled(_) | Place::Leaving(..), Event::NobodyWaits)
+            | (Place::Ready(_) | Place::Stalled(_) | Place::Leaving(..), Event::NobodyWaits | Event::NothingOwed)
             | (
                 Place::Ready(_) | Place::Stalled(_) | Place::Leaving(..) | Place::Parting(..),
                 Event::Wanted
@@ -489,7 +441,7 @@ impl Machine for Bridge {
                 | Event::Elapsed(_),
             )
             | (
-                Place::Draining(_),
+                Place::Draining,
                 Event::Connected { .. } | Event::ConnectFailed(_) | Event::Greeted { .. } | Event::GreetingRefused,
             ) => Outcome::Super,
         }
@@ -499,7 +451,6 @@ impl Machine for Bridge {
         match (group, *event) {
             // ---- away ----
             (Group::Away, Event::Wanted) => out.ignore("it is being brought about already"),
-            (Group::Away, Event::ListWanted) => out.ignore("every connection begins with a list"),
             (Group::Away, Event::StopRequested) => {
                 // This applies to a dial or greeting under way too: the shell closes any socket.
                 out.order(Effect::HangUp(Loss::Shutdown));
@@ -509,23 +460,23 @@ impl Machine for Bridge {
             (Group::Away, Event::Disconnected(_) | Event::EditorVanished) => {
                 out.ignore("there is no connection to lose")
             }
-            (Group::Away, Event::BytesArrived | Event::HeartbeatArrived | Event::LeavingAnnounced(_)) => {
-                out.ignore("the connection it came on is gone")
-            }
-            (Group::Away, Event::WorkFinished { .. }) => out.ignore("its connection is gone, and its place with it"),
-            (Group::Away, Event::ListAnswered | Event::ListLost | Event::CallSent { .. }) => {
-                out.ignore("its connection is gone")
-            }
+            (
+                Group::Away,
+                Event::Proven
+                | Event::StallBegan
+                | Event::StallEnded
+                | Event::Silent
+                | Event::NothingOwed
+                | Event::LeavingAnnounced(_),
+            ) => out.ignore("the connection it came on is gone"),
 
             // ---- up ----
             (Group::Up, Event::Wanted) => out.ignore("it is up"),
             (Group::Up, Event::TargetsOffered { .. } | Event::NothingOffered { .. } | Event::NewsArrived) => {
                 out.ignore("the connection that works is kept")
             }
-            (Group::Up, Event::StopRequested) => {
-                let owed = self.at.owed();
-                if owed.count() == 0 { self.stop(out) } else { self.go(Place::Draining(owed)) }
-            }
+            (Group::Up, Event::StopRequested) => self.go(Place::Draining),
+            (Group::Up, Event::NothingOwed) => out.ignore("only a connection that sends nothing new ends by that"),
 
             // ---- both ----
             (Group::Away | Group::Up, Event::Elapsed(_)) => out.ignore("a timer of a state that was left"),
@@ -545,13 +496,10 @@ impl Machine for Bridge {
             | (Group::Away, Event::TargetsOffered { .. } | Event::NothingOffered { .. } | Event::NewsArrived)
             | (
                 Group::Up,
-                Event::ListWanted
-                | Event::ListAnswered
-                | Event::ListLost
-                | Event::CallSent { .. }
-                | Event::WorkFinished { .. }
-                | Event::BytesArrived
-                | Event::HeartbeatArrived
+                Event::Proven
+                | Event::StallBegan
+                | Event::StallEnded
+                | Event::Silent
                 | Event::LeavingAnnounced(_)
                 | Event::Disconnected(_)
                 | Event::EditorVanished,

@@ -1,6 +1,6 @@
 use super::*;
 use crate::fsm::Driver;
-use crate::limits::{GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY, SILENCE_MAX, WINDOW_MAX};
+use crate::limits::{GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY};
 
 const NOTHING: Evidence =
     Evidence { editor: Sign::Unknown, activity: None, announces: Some(true), unpackaged: false, port_named: false };
@@ -12,7 +12,7 @@ const CHECKED: Event = Event::Connected { checked: true };
 const REFUSED: Event = Event::ConnectFailed(ConnectFailure::Refused);
 const WRONG_PROJECT: Event = Event::ConnectFailed(ConnectFailure::WrongProject);
 const EOF: Event = Event::Disconnected(Disconnect::Eof);
-const CALL_DONE: Event = Event::WorkFinished { more: false };
+const GREETED: Event = Event::Greeted { heartbeat: false };
 
 fn offered(count: u8, evidence: Evidence) -> Event {
     Event::TargetsOffered { count, evidence }
@@ -30,18 +30,9 @@ fn new(events: &[Event]) -> Driver<Bridge> {
     fed(Driver::start(Bridge::new()).0, events)
 }
 
-/// Returns a bridge that is connected to the first of `targets` targets, with a published tool list and no waiting call.
+/// Returns a bridge that is connected to the first of `targets` targets, with a published tool list.
 fn ready(targets: u8) -> Driver<Bridge> {
-    let up = [
-        Event::Wanted,
-        offered(targets, ALIVE),
-        CHECKED,
-        Event::Greeted { window: 1, heartbeat: false },
-        Event::ListWanted,
-        Event::ListAnswered,
-        CALL_DONE,
-    ];
-    let it = new(&up);
+    let it = new(&[Event::Wanted, offered(targets, ALIVE), CHECKED, GREETED, Event::Proven]);
     assert_eq!(it.state(), State::Ready);
     it
 }
@@ -53,17 +44,6 @@ fn steady(targets: u8) -> Driver<Bridge> {
 
 fn availability(it: &Driver<Bridge>) -> Availability {
     it.machine().availability()
-}
-
-fn sends(effects: &[Effect]) -> Vec<Effect> {
-    effects.iter().filter(|effect| matches!(effect, Effect::SendList | Effect::SendNextCall)).copied().collect()
-}
-
-fn silence(effects: &[Effect]) -> Option<Duration> {
-    effects.iter().rev().find_map(|effect| match effect {
-        Effect::Arm(Timer::Silence, span) => Some(*span),
-        _ => None,
-    })
 }
 
 // ---- finding and dialling ----
@@ -85,7 +65,7 @@ fn seeking_elapsed_asks_again() {
 #[test]
 fn dialing_connect_failed_yields_to_the_next_target() {
     let mut it = new(&[Event::Wanted, offered(2, NOTHING)]);
-    assert_eq!(it.feed(&REFUSED).effects, [Effect::Dial { target: 1 }]);
+    assert_eq!(it.feed(&REFUSED).effects, [Effect::Dial { target: 1, patient: false }]);
     it.feed(&REFUSED);
     assert_eq!((it.state(), availability(&it)), (State::BackingOff, Availability::Absent(Cause::NotRunning)));
 }
@@ -94,7 +74,7 @@ fn dialing_connect_failed_yields_to_the_next_target() {
 fn greeting_refused_yields_to_the_next_target_and_names_the_wrong_peer_in_the_end() {
     let mut it = new(&[Event::Wanted, offered(2, NOTHING), Event::Connected { checked: false }]);
     let out = it.feed(&Event::GreetingRefused);
-    assert_eq!(out.effects.last(), Some(&Effect::Dial { target: 1 }));
+    assert_eq!(out.effects.last(), Some(&Effect::Dial { target: 1, patient: false }));
     it.feed(&REFUSED);
     assert_eq!(availability(&it), Availability::Absent(Cause::WrongPeer));
 }
@@ -112,7 +92,7 @@ fn greeting_entered_waits_long_only_for_a_checked_port() {
 fn greeting_elapsed_yields_to_the_next_target() {
     let mut it = new(&[Event::Wanted, offered(2, NOTHING), Event::Connected { checked: false }]);
     let out = it.feed(&Event::Elapsed(Timer::Greeting));
-    assert_eq!(out.effects.last(), Some(&Effect::Dial { target: 1 }));
+    assert_eq!(out.effects.last(), Some(&Effect::Dial { target: 1, patient: false }));
 }
 
 /// Two projects are open: our editor is reloading, and the editor of the other project listens on the fallback port.
@@ -155,10 +135,24 @@ fn seeking_targets_offered_after_ambiguity_waits_for_the_dial() {
 #[test]
 fn backing_off_retries_fast_only_while_an_editor_is_likely() {
     for (evidence, likely) in [(NOTHING, false), (ALIVE, true)] {
-        let mut it = new(&[Event::Wanted, offered(1, evidence)]);
+        let mut it = new(&[Event::Wanted, offered(2, evidence), REFUSED]);
         let out = it.feed(&REFUSED);
         assert_eq!(out.effects, [Effect::Retry { attempt: 1, likely }]);
     }
+}
+
+#[test]
+fn dialing_the_only_target_of_a_likely_editor_is_patient_until_there_is_news() {
+    for (count, evidence, patient) in [(1, NOTHING, false), (2, ALIVE, false), (1, ALIVE, true)] {
+        let mut it = new(&[Event::Wanted]);
+        let out = it.feed(&offered(count, evidence)).effects;
+        assert!(out.contains(&Effect::Dial { target: 0, patient }), "{out:?}");
+        let news = it.feed(&Event::NewsArrived).effects;
+        assert_eq!(news == [Effect::Hurry], patient, "{news:?}");
+    }
+    let mut it = new(&[Event::Wanted, offered(1, ALIVE)]);
+    assert!(it.feed(&REFUSED).effects.contains(&Effect::AskTargets), "the files may name another port");
+    assert_eq!(availability(&it), Availability::Coming(Cause::BridgeDown));
 }
 
 #[test]
@@ -176,120 +170,28 @@ fn backing_off_calls_waiting_and_news_cut_the_wait_short() {
     }
 }
 
-// ---- work ----
+// ---- connected ----
 
 #[test]
-fn ready_calls_waiting_sends_nothing_before_a_published_list() {
-    let mut it = new(&[Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, heartbeat: false }]);
-    assert!(sends(&it.feed(&Event::CallsWaiting).effects).is_empty());
-    assert_eq!(sends(&it.feed(&Event::ListWanted).effects), [Effect::SendList]);
-    assert_eq!(sends(&it.feed(&Event::ListAnswered).effects), [Effect::SendNextCall]);
-}
-
-#[test]
-fn ready_list_answered_asks_the_ledger_on_every_connection() {
-    // The event about the waiting call may have gone to a former instance of this bridge.
-    let up =
-        [Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, heartbeat: false }, Event::ListWanted];
-    assert_eq!(sends(&new(&up).feed(&Event::ListAnswered).effects), [Effect::SendNextCall]);
-}
-
-#[test]
-fn ready_call_sent_without_a_place_is_not_watched_over() {
-    let out = ready(1).feed(&Event::CallSent { running_max: Duration::from_secs(3600) });
-    assert!(out.effects.is_empty() && out.ignored.is_some(), "{out:?}");
-}
-
-/// "Unknown tool" may only be answered from a live list. As long as there is none, calls wait.
-#[test]
-fn ready_list_lost_frees_the_place_and_lets_no_call_out() {
-    let mut it = new(&[
-        Event::Wanted,
-        offered(1, ALIVE),
-        CHECKED,
-        Event::Greeted { window: 1, heartbeat: false },
-        Event::CallsWaiting,
-        Event::ListWanted,
-    ]);
-    assert!(sends(&it.feed(&Event::ListLost).effects).is_empty());
-    assert_eq!(it.machine().outstanding(), 0);
-    assert_eq!(sends(&it.feed(&Event::ListWanted).effects), [Effect::SendList]);
-}
-
-#[test]
-fn ready_list_wanted_waits_while_a_call_runs() {
-    let mut it = fed(ready(1), &[Event::CallsWaiting]);
-    assert!(sends(&it.feed(&Event::ListWanted).effects).is_empty());
-    assert_eq!(sends(&it.feed(&Event::WorkFinished { more: true }).effects), [Effect::SendList]);
-    assert_eq!(sends(&it.feed(&Event::ListAnswered).effects), [Effect::SendNextCall]);
-}
-
-#[test]
-fn ready_calls_waiting_never_sends_beyond_the_window() {
-    let mut it = Driver::start(Bridge::new()).0;
-    for event in [
-        Event::Wanted,
-        offered(1, ALIVE),
-        CHECKED,
-        Event::Greeted { window: 2, heartbeat: false },
-        Event::ListWanted,
-        Event::ListAnswered,
-        CALL_DONE,
-    ] {
-        it.feed(&event);
-    }
-    let mut sent = 0;
-    for _ in 0..5 {
-        sent += sends(&it.feed(&Event::CallsWaiting).effects).len();
-    }
-    assert_eq!((sent, it.machine().outstanding()), (2, 2));
-}
-
-#[test]
-fn a_window_beyond_the_bound_is_cut() {
-    for (claimed, window) in [(u8::MAX, WINDOW_MAX), (0, 1)] {
-        let up = [Event::Greeted { window: claimed, heartbeat: false }, Event::ListWanted, Event::ListAnswered];
-        let it = fed(new(&[Event::Wanted, offered(1, ALIVE), CHECKED]), &up);
-        let it = fed(it, &[Event::CallsWaiting; 2 * WINDOW_MAX as usize]);
-        assert_eq!(it.machine().outstanding(), window);
-    }
-}
-
-#[test]
-fn ready_call_sent_waits_for_its_whole_run_before_silence_counts() {
-    let hour = Duration::from_secs(3600);
-    let mut it = fed(ready(1), &[Event::CallsWaiting]);
-    assert_eq!(silence(&it.feed(&Event::CallSent { running_max: hour }).effects), Some(hour + SILENCE_MAX));
-    assert_eq!(silence(&it.feed(&Event::BytesArrived).effects), Some(hour + SILENCE_MAX));
-    it.feed(&CALL_DONE);
-    assert_eq!(silence(&it.feed(&Event::CallsWaiting).effects), Some(SILENCE_MAX), "the next call has its own limit");
-}
-
-#[test]
-fn ready_the_limit_of_a_finished_call_is_not_the_next_ones() {
-    let sent = [Event::CallsWaiting, Event::CallSent { running_max: Duration::from_secs(3600) }];
-    let out = fed(ready(1), &sent).feed(&Event::WorkFinished { more: true }).effects;
-    assert_eq!((sends(&out), silence(&out)), (vec![Effect::SendNextCall], Some(SILENCE_MAX)), "a call that waited");
-    let out = fed(ready(1), &sent).feed(&Event::CallSent { running_max: Duration::ZERO }).effects;
-    assert_eq!(silence(&out), Some(SILENCE_MAX), "a call that took its place");
-    let out = fed(fed(ready(1), &sent), &[Event::ListWanted]).feed(&CALL_DONE).effects;
-    assert_eq!((sends(&out), silence(&out)), (vec![Effect::SendList], Some(SILENCE_MAX)), "a list that was wanted");
-}
-
-#[test]
-fn stalled_elapsed_silence_gives_the_connection_up() {
-    let mut it = fed(ready(1), &[Event::CallsWaiting, Event::Elapsed(Timer::Stall)]);
+fn ready_stall_shows_until_the_editor_is_heard_of() {
+    let mut it = fed(ready(1), &[Event::StallBegan]);
     assert_eq!((it.state(), availability(&it)), (State::Stalled, Availability::Open));
-    let out = it.feed(&Event::Elapsed(Timer::Silence));
-    assert!(out.effects.contains(&Effect::HangUp(Loss::Silence)), "{out:?}");
-    assert_eq!(it.machine().outstanding(), 0);
+    assert!(it.feed(&Event::StallEnded).effects.is_empty());
+    assert_eq!(it.state(), State::Ready);
 }
 
 #[test]
-fn ready_elapsed_liveness_looks_at_the_process_while_a_call_runs_too() {
+fn ready_silent_gives_the_connection_up() {
+    for before in [&[][..], &[Event::StallBegan], &[Event::LeavingAnnounced(LeaveReason::Reload)]] {
+        let out = fed(ready(1), before).feed(&Event::Silent);
+        assert!(out.effects.contains(&Effect::HangUp(Loss::Silence)), "{out:?}");
+    }
+}
+
+#[test]
+fn ready_elapsed_liveness_looks_at_the_process() {
     let mut it = ready(1);
-    let sent = it.feed(&Event::CallsWaiting);
-    assert!(!sent.effects.contains(&Effect::Disarm(Timer::Liveness)), "{sent:?}");
+    assert!(it.feed(&Event::CallsWaiting).effects.is_empty(), "the connection takes the call itself");
     let out = it.feed(&Event::Elapsed(Timer::Liveness));
     assert_eq!(out.effects, [Effect::CheckEditor, Effect::Arm(Timer::Liveness, LIVENESS_EVERY)]);
 }
@@ -302,15 +204,6 @@ fn ready_disconnected_after_a_reload_was_announced_is_a_reload() {
     assert_eq!((it.state(), availability(&it)), (State::Leaving, Availability::Coming(Cause::Reloading)));
     assert!(it.feed(&EOF).effects.contains(&Effect::HangUp(Loss::Reload)));
     assert_eq!(availability(&it), Availability::Coming(Cause::Reloading));
-}
-
-#[test]
-fn leaving_work_finished_answers_and_sends_nothing_more() {
-    let mut it = fed(ready(1), &[Event::CallsWaiting, Event::LeavingAnnounced(LeaveReason::Reload)]);
-    assert!(it.feed(&Event::WorkFinished { more: true }).effects.is_empty());
-    assert_eq!(it.machine().outstanding(), 0);
-    let out = fed(it, &[EOF]).feed(&Event::Elapsed(Timer::Retry));
-    assert!(sends(&out.effects).is_empty());
 }
 
 #[test]
@@ -342,7 +235,7 @@ fn an_editor_that_could_not_be_heard_any_more_may_have_said_goodbye() {
     assert_eq!(gone(&[EOF]), Some(Cause::Crashed));
     assert_eq!(gone(&later), Some(Cause::ProcessGone), "it lived on without a connection");
     assert_eq!(gone(&[Event::Disconnected(Disconnect::Protocol)]), Some(Cause::ProcessGone), "we hung up");
-    assert_eq!(gone(&[Event::CallsWaiting, Event::Elapsed(Timer::Silence)]), Some(Cause::ProcessGone), "we hung up");
+    assert_eq!(gone(&[Event::Silent]), Some(Cause::ProcessGone), "we hung up");
     assert_eq!(gone(&[Event::LeavingAnnounced(LeaveReason::Reload), EOF]), Some(Cause::ProcessGone), "amid a reload");
     assert_eq!(
         gone(&[Event::LeavingAnnounced(LeaveReason::Unknown), EOF]),
@@ -368,13 +261,7 @@ fn ready_disconnected_again_and_again_without_a_list_gets_slower() {
     let mut it = new(&[Event::Wanted]);
     for round in 1..=3 {
         let it = &mut it;
-        for event in [
-            offered(1, NOTHING),
-            CHECKED,
-            Event::Greeted { window: 1, heartbeat: false },
-            Event::ListWanted,
-            Event::ListLost,
-        ] {
+        for event in [offered(1, NOTHING), CHECKED, GREETED] {
             it.feed(&event);
         }
         let out = it.feed(&EOF);
@@ -430,7 +317,7 @@ fn seeking_offered_of_a_living_editor_presumes_a_reload_only_where_the_package_t
 
 #[test]
 fn a_silent_editor_stays_silent_whatever_is_surveyed_until_nobody_listens() {
-    let silent = [Event::CallsWaiting, Event::Elapsed(Timer::Silence)];
+    let silent = [Event::Silent];
     let again = [offered(1, ALIVE), CHECKED, Event::Elapsed(Timer::Greeting), Event::Elapsed(Timer::Retry)];
     let mut it = fed(fed(steady(1), &silent), &again);
     assert_eq!(availability(&it), Availability::Coming(Cause::Stalled));
@@ -528,7 +415,7 @@ fn away_hint_received_of_a_reload_names_only_what_is_not_known_better() {
     assert_eq!(availability(&fed(steady(1), &[EOF, hint])), Availability::Coming(Cause::Reloading));
     let crashed = [EOF, offered(1, DEAD), REFUSED, hint];
     assert_eq!(availability(&fed(steady(1), &crashed)), Availability::Coming(Cause::Crashed));
-    let silent = [Event::CallsWaiting, Event::Elapsed(Timer::Silence), hint];
+    let silent = [Event::Silent, hint];
     assert_eq!(availability(&fed(steady(1), &silent)), Availability::Coming(Cause::Stalled));
 }
 
@@ -578,24 +465,14 @@ fn idle_after_loss_holds_as_its_predecessor_did() {
 }
 
 #[test]
-fn up_stop_requested_drains_only_what_is_owed() {
-    let mut it = ready(1);
-    assert!(it.feed(&Event::StopRequested).effects.contains(&Effect::HangUp(Loss::Shutdown)));
-    assert_eq!(it.state(), State::Stopped);
-    for last in [CALL_DONE, Event::Elapsed(Timer::Drain), EOF] {
-        let mut it = fed(ready(1), &[Event::CallsWaiting, Event::StopRequested]);
+fn up_stop_requested_drains_what_is_owed() {
+    for last in [Event::NothingOwed, Event::Elapsed(Timer::Drain), EOF] {
+        let mut it = ready(1);
+        assert!(it.feed(&Event::StopRequested).effects.contains(&Effect::EndSending));
         assert_eq!(it.state(), State::Draining);
         assert!(it.feed(&last).effects.contains(&Effect::HangUp(Loss::Shutdown)));
         assert_eq!(it.state(), State::Stopped);
     }
-}
-
-#[test]
-fn draining_list_answered_ends_it_when_nothing_else_is_owed() {
-    let mut it = fed(ready(1), &[Event::ListWanted, Event::StopRequested]);
-    assert_eq!(it.state(), State::Draining);
-    it.feed(&Event::ListAnswered);
-    assert_eq!(it.state(), State::Stopped);
 }
 
 #[test]
@@ -605,71 +482,39 @@ fn away_stop_requested_hangs_up_on_a_dial_under_way() {
     assert_eq!(it.state(), State::Stopped);
 }
 
-#[test]
-fn ready_disconnected_looks_for_held_calls_on_the_next_connection() {
-    // Only the ledger knows whether the call that was claimed is held again (if it was never sent, or is repeatable). A call that
-    // the connection refused had freed its slot before the end was reported.
-    for place in [&[][..], &[Event::WorkFinished { more: false }]] {
-        let lost = fed(fed(fed(steady(1), &[Event::CallsWaiting]), place), &[EOF]);
-        let again = [offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, heartbeat: false }, Event::ListWanted];
-        let out = fed(lost, &again).feed(&Event::ListAnswered);
-        assert_eq!(sends(&out.effects), [Effect::SendNextCall]);
-    }
-}
-
 // ---- another project ----
 
 #[test]
-fn up_project_changed_leaves_at_once_if_nothing_was_sent() {
-    let mut it = steady(1);
-    let out = it.feed(&Event::ProjectChanged).effects;
-    assert!(out.contains(&Effect::HangUp(Loss::ProjectChanged)) && out.contains(&Effect::TellDown), "{out:?}");
-    assert_eq!(it.state(), State::Seeking);
-    assert!(it.machine().undecided(), "what was known of the former editor says nothing of this one");
-}
-
-#[test]
 fn up_project_changed_waits_for_what_was_sent_and_sends_nothing_more() {
-    let mut it = fed(ready(1), &[Event::CallsWaiting]);
-    let out = it.feed(&Event::ProjectChanged).effects;
-    assert!(!out.contains(&Effect::HangUp(Loss::ProjectChanged)), "{out:?}");
-    assert_eq!((it.state(), availability(&it)), (State::Parting, Availability::Coming(Cause::ProjectUnsettled)));
-    for event in [Event::CallsWaiting, Event::ListWanted, Event::ProjectChanged, Event::BytesArrived] {
-        let out = it.feed(&event).effects;
-        assert!(sends(&out).is_empty() && it.state() == State::Parting, "{event:?}: {out:?}");
+    for last in [Event::NothingOwed, Event::NobodyWaits] {
+        let mut it = steady(1);
+        let out = it.feed(&Event::ProjectChanged).effects;
+        assert!(out.contains(&Effect::EndSending) && out.contains(&Effect::AwaitClients), "{out:?}");
+        assert_eq!((it.state(), availability(&it)), (State::Parting, Availability::Coming(Cause::ProjectUnsettled)));
+        for event in [Event::CallsWaiting, Event::Proven, Event::ProjectChanged, Event::StallBegan] {
+            let out = it.feed(&event).effects;
+            assert!(out.is_empty() && it.state() == State::Parting, "{event:?}: {out:?}");
+        }
+        let out = it.feed(&last).effects;
+        assert!(out.contains(&Effect::HangUp(Loss::ProjectChanged)) && out.contains(&Effect::TellDown), "{out:?}");
+        assert_eq!(it.state(), State::Seeking);
+        assert!(it.machine().undecided(), "what was known of the former editor says nothing of this one");
     }
-    let out = it.feed(&CALL_DONE).effects;
-    assert!(out.contains(&Effect::HangUp(Loss::ProjectChanged)), "{out:?}");
-    assert_eq!(it.state(), State::Seeking);
-}
-
-#[test]
-fn parting_ends_when_no_client_waits() {
-    let long = Duration::from_secs(600);
-    let mut it = fed(ready(1), &[Event::CallsWaiting, Event::CallSent { running_max: long }]);
-    let out = it.feed(&Event::ProjectChanged).effects;
-    assert!(out.contains(&Effect::AwaitClients), "{out:?}");
-    let out = it.feed(&Event::NobodyWaits).effects;
-    assert!(out.contains(&Effect::HangUp(Loss::ProjectChanged)), "{out:?}");
 }
 
 /// The shell checks the process of the connected target; the process of another target may be dead.
 #[test]
 fn parting_keeps_the_target_that_it_is_connected_to() {
-    let up = [Event::Greeted { window: 1, heartbeat: false }, Event::ListWanted, Event::ListAnswered];
-    let second = fed(new(&[Event::Wanted, offered(2, ALIVE), REFUSED, CHECKED]), &up);
-    let it = fed(second, &[Event::CallsWaiting, Event::ProjectChanged]);
+    let it = new(&[Event::Wanted, offered(2, ALIVE), REFUSED, CHECKED, GREETED, Event::Proven, Event::ProjectChanged]);
     assert_eq!((it.state(), it.machine().target()), (State::Parting, 1));
 }
 
 #[test]
 fn parting_disconnected_is_told_as_what_it_is() {
-    let parting = || fed(ready(1), &[Event::CallsWaiting, Event::ProjectChanged]);
-    for (event, loss) in [
-        (EOF, Loss::Disconnect),
-        (Event::EditorVanished, Loss::Disconnect),
-        (Event::Elapsed(Timer::Silence), Loss::Silence),
-    ] {
+    let parting = || fed(ready(1), &[Event::ProjectChanged]);
+    for (event, loss) in
+        [(EOF, Loss::Disconnect), (Event::EditorVanished, Loss::Disconnect), (Event::Silent, Loss::Silence)]
+    {
         let mut it = parting();
         assert!(it.feed(&event).effects.contains(&Effect::HangUp(loss)), "{event:?}");
         assert_eq!(it.state(), State::Seeking);
@@ -679,7 +524,7 @@ fn parting_disconnected_is_told_as_what_it_is() {
 #[test]
 fn parting_editor_vanished_after_its_goodbye_has_quit() {
     let quit = Event::LeavingAnnounced(LeaveReason::Quit);
-    let mut it = fed(ready(1), &[Event::CallsWaiting, Event::ProjectChanged, quit]);
+    let mut it = fed(ready(1), &[Event::ProjectChanged, quit]);
     assert!(it.feed(&Event::EditorVanished).effects.contains(&Effect::HangUp(Loss::Quit)));
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::fsm::bridge::{Event, Timer};
-use crate::protocol::dialect::{JournalKey, PushEvent};
+use crate::protocol::dialect::PushEvent;
 use crate::protocol::ids::Epoch;
 use crate::runtime::mailbox::Permit;
 use crate::survey::Survey;
@@ -23,16 +23,12 @@ pub enum Message {
     GoodNews,
     /// An event on the connection of this epoch.
     Heard(Epoch, Event, Option<Permit>),
-    /// A call was put into the ledger.
+    /// A call was put into the ledger while no connection is up.
     CallsWaiting,
-    /// The registry wants a fresh list.
-    ListWanted,
     /// The editor sent this message on the push channel.
     Hint(PushEvent),
     /// The probe for this result file ended.
     ProbeEnded(String),
-    /// No client waits any more for the call with this key, which the editor may still be running.
-    Withdrawn(JournalKey),
     /// No client waits for what was sent on this epoch's connection.
     NobodyWaits(Epoch),
     /// The task of this epoch's connection panicked.

@@ -1,43 +1,45 @@
 //! The messages that the registry actor receives.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ractor::ActorRef;
-
-use super::bridge;
-use crate::fsm::bridge::Event;
 use crate::fsm::registry::Timer;
 use crate::protocol::dialect::ToolListing;
 use crate::protocol::ids::Epoch;
 use crate::runtime::mailbox::Permit;
 use crate::storage::catalogue_file::{CatalogueFile, Unusable};
 
-/// Sends the bridge, when it is dropped, the event that a tool list has been dealt with. That is after what the registry does
-/// with the list, and it happens also if no registry runs. The event is `ListLost` unless [`is_published`](Self::is_published)
-/// was called.
-#[derive(Debug)]
+/// Frees the place of a tool list at the editor when it is dropped. That is after what the registry does with the list, and it
+/// happens also if no registry runs. The list counts as lost unless [`is_published`](Self::is_published) was called.
 pub struct ListIsOver {
-    bridge: ActorRef<bridge::Message>,
-    epoch: Epoch,
-    event: Event,
+    free: Option<Box<dyn FnOnce(bool) + Send + Sync>>,
+    published: bool,
+}
+
+impl fmt::Debug for ListIsOver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ListIsOver").field("published", &self.published).finish_non_exhaustive()
+    }
 }
 
 impl ListIsOver {
-    /// Creates the value for the list of the connection with this epoch.
-    pub fn new(bridge: ActorRef<bridge::Message>, epoch: Epoch) -> Self {
-        Self { bridge, epoch, event: Event::ListLost }
+    /// Creates the value for one list. `free` is told whether the list was published.
+    pub fn new(free: impl FnOnce(bool) + Send + Sync + 'static) -> Self {
+        Self { free: Some(Box::new(free)), published: false }
     }
 
-    /// Marks the list as published: the tools of calls can be looked up in it. Sends the event `ListAnswered`.
+    /// Marks the list as published: the tools of calls can be looked up in it.
     pub fn is_published(mut self) {
-        self.event = Event::ListAnswered;
+        self.published = true;
     }
 }
 
 impl Drop for ListIsOver {
     fn drop(&mut self) {
-        let _ = self.bridge.cast(bridge::Message::Heard(self.epoch, self.event, None));
+        if let Some(free) = self.free.take() {
+            free(self.published);
+        }
     }
 }
 

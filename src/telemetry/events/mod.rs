@@ -5,6 +5,7 @@
 //! its own `Events`, whose log lines name the link or session.
 
 mod calls;
+mod hand_overs;
 mod http;
 mod hub;
 mod link;
@@ -14,6 +15,7 @@ mod quota;
 mod sample;
 mod sampled;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -21,6 +23,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::watch;
 
+use self::hand_overs::HandOvers;
 use self::link_story::LinkStory;
 use self::quota::Quota;
 pub use self::sample::{HubSample, LinkSample, Sample};
@@ -65,6 +68,7 @@ struct Inner {
     project_problems: Quota,
     refused_sessions: Quota,
     began: SystemTime,
+    hand_overs: HandOvers,
     /// Held during a scrape, so that all values in it come from one sample.
     scraping: Mutex<()>,
 }
@@ -105,6 +109,7 @@ impl Events {
             project_problems: Quota::default(),
             refused_sessions: Quota::default(),
             began,
+            hand_overs: HandOvers::default(),
             scraping: Mutex::default(),
         };
         let flight = FlightRecorder::new(began);
@@ -145,6 +150,16 @@ impl Events {
     /// Whether metrics are recorded.
     pub fn counted(&self) -> bool {
         self.metrics().is_on()
+    }
+
+    /// Notes that an actor of this name handles a message, or that a channel or a notice woke a task of this name.
+    pub fn handed_over(&self, to: &'static str) {
+        self.0.hand_overs.add(to);
+    }
+
+    /// Returns how often each actor or task was handed something since the last time. Counts from the first time on.
+    pub fn take_hand_overs(&self) -> BTreeMap<&'static str, u64> {
+        self.0.hand_overs.take()
     }
 
     /// Returns what every machine of this link or session did within this window, with at most the `most` newest transitions of each.

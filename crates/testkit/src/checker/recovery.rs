@@ -6,7 +6,7 @@ use holdfast::limits::RETRY_UNLIKELY_MAX;
 use holdfast_fake_unity::FakeDialect;
 
 use super::run::{Answer, Run, SLACK, Said, Verdict, answered_id, text_of};
-use crate::history::{Event, History, field};
+use crate::history::{Ask, Event, History, field};
 
 /// The words of the answer to a call that was held because the tool list did not come. A test of the texts compares them.
 pub const NOT_LISTED: &str = "did not send its tool list";
@@ -128,8 +128,14 @@ pub(super) fn recovery(run: &Run<'_>, shared: bool) -> Verdict {
         let good = !run.answers.get(id).is_some_and(|answers| answers.iter().any(forgotten));
         verdict.look(good, || format!("#{id} ({}), asked at {at:?}, was held in vain beside a ready editor", ask.tool));
     }
+    // A compile whose outcome nobody could learn may still make the editor reload.
+    let unknown = |(id, ask): (u64, &Ask)| {
+        let mut answers = run.answers.get(&id).into_iter().flatten();
+        ask.tool == "compile" && answers.any(|answer| answer.said == Said::Unknown)
+    };
+    let may_reload = shared || run.calls().any(unknown);
     let reloads: Vec<Duration> =
-        run.events().filter(|(_, event)| shared && **event == Event::Reloads).map(|(at, _)| at).collect();
+        run.events().filter(|(_, event)| may_reload && **event == Event::Reloads).map(|(at, _)| at).collect();
     let reloaded = |from: Duration, to: Duration| reloads.iter().any(|at| (from..=to + SLACK).contains(at));
     for (id, ask) in run.calls() {
         let after = recovered.is_some_and(|recovered| run.asks.get(&id).is_some_and(|(at, _)| *at >= recovered));

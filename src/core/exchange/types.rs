@@ -1,0 +1,179 @@
+//! What an exchange is asked and says.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use crate::core::calls::{HeldCall, Ledger, Settlement};
+use crate::fsm::bridge::Event;
+use crate::fsm::cause::Cause;
+use crate::protocol::dialect::{EditorAnswer, JournalKey, ReloadSigns};
+use crate::protocol::ids::CallId;
+use crate::protocol::policy::Grounds;
+
+/// A message that the connection must write, and that takes none of the editor's places.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// The next message of the greeting.
+    Greeting,
+    /// A question to the editor's journal for the outcomes of the calls that it knows.
+    Outcomes,
+    /// The cancel of a call that no client waits for any more, if the dialect has such a message.
+    Cancel(JournalKey),
+    /// A question for the editor's heartbeat.
+    Heartbeat,
+}
+
+/// What the connection does next.
+#[derive(Debug)]
+pub enum Next {
+    /// It writes this message.
+    Order(Order),
+    /// It requests the tool list, by the `step`-th method that the dialect knows.
+    List {
+        /// The number of the method, from 0; see [`ListTools`](crate::protocol::dialect::Order::ListTools).
+        step: usize,
+    },
+    /// It sends this call, which the ledger has reserved for it.
+    Call(Box<HeldCall>),
+    /// It waits until it is woken.
+    Wait,
+}
+
+/// What the editor does when it answers a call, and afterwards.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct After {
+    /// The called tool's own name in the editor, which its refusal must name.
+    pub tool: Arc<str>,
+    /// Whether the editor also writes the answer into a result file.
+    pub in_file: bool,
+    /// Whether a domain reload may follow the answer without an announcement.
+    pub reload: bool,
+    /// What shows that none follows, with the state of the assemblies before the call was sent.
+    pub signs: Option<(ReloadSigns, u64)>,
+}
+
+/// An open question to the journal: the calls that it asks for, and their keys in the journal.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Question {
+    /// The calls that the question asks for.
+    pub sought: Vec<(CallId, JournalKey)>,
+    pub(super) asked: Instant,
+    /// Whether outcomes were ordered again while this question was open.
+    pub(super) again: bool,
+}
+
+/// The message that a reply answers. The message is not awaited any more, except with [`Answers::Doubled`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Answers {
+    /// The greeting.
+    Greeting,
+    /// The request for the tool list.
+    List {
+        /// The number of the method, as in [`Next::List`].
+        step: usize,
+    },
+    /// A call.
+    Call(CallId, After),
+    /// A call that the editor got twice: this reply refuses the second message, and the answer to the first is still to come.
+    Doubled(CallId),
+    /// The question for outcomes.
+    Outcomes(Question),
+    /// The question for the editor's heartbeat.
+    Heartbeat {
+        /// When it was asked.
+        asked: Instant,
+    },
+    /// No message: this connection awaits no answer with this number.
+    Nothing,
+}
+
+impl Answers {
+    /// Returns the call that is answered, if it is one.
+    pub(super) fn call(&self) -> Option<CallId> {
+        match self {
+            Self::Call(call, _) => Some(*call),
+            _ => None,
+        }
+    }
+}
+
+/// What a whole message may answer that cannot be read and names no request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meant {
+    /// The request of this number, which is no call.
+    Request(u64),
+    /// A call, and nobody can say which, or whether it is an answer at all.
+    ACall,
+    /// Nothing that must be done for it now.
+    Nobody,
+}
+
+/// What the caller must do after an operation.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct Settled {
+    /// The settlements that the ledger returned.
+    pub settlements: Vec<Settlement>,
+    /// The events for the bridge, in this order.
+    pub events: Vec<Event>,
+}
+
+/// What the caller must do after the reply to a call.
+#[derive(Debug)]
+#[must_use]
+pub struct Answered {
+    /// Whether an answer to the call was expected on this connection.
+    pub known: bool,
+    /// The settlements and events that follow.
+    pub settled: Settled,
+    /// Whether the connection must be closed, because it leads to another editor than the project's files said.
+    pub hang_up: bool,
+}
+
+/// The journal's record of one attempt to send a call.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The call ended with this answer.
+    Ended(EditorAnswer),
+    /// The call waits or runs.
+    Running,
+    /// The call has not run and will not run.
+    NotRun {
+        /// Whether the journal says so because it did not know the call when it was asked.
+        sealed: bool,
+    },
+    /// A domain reload interrupted the call.
+    Interrupted,
+    /// The journal has no record of the call.
+    Forgotten,
+    /// The journal's record of the call cannot be read, although it was asked for alone.
+    Unreadable,
+}
+
+/// Why a call is not sent.
+#[derive(Debug)]
+pub enum Unsendable {
+    /// The call can never be sent.
+    Refused(Cause),
+    /// The policy or the audit refuses the call, with these grounds.
+    TurnedDown(Cause, Grounds),
+}
+
+/// Applies the journal's record of one attempt to send a call to the ledger. A record of an attempt whose outcome the ledger does
+/// not look for any more is ignored.
+pub fn outcome(call: CallId, key: &JournalKey, outcome: Outcome, ledger: &mut Ledger, now: Instant) -> Vec<Settlement> {
+    if !ledger.seeks(call, key) {
+        return Vec::new();
+    }
+    match outcome {
+        Outcome::Ended(answer) => ledger.learn(call, answer, now),
+        Outcome::Running => {
+            ledger.found_running(call, now);
+            Vec::new()
+        }
+        Outcome::NotRun { sealed } => ledger.proven_unrun(call, sealed, now),
+        Outcome::Interrupted => ledger.found_interrupted(call, now),
+        Outcome::Forgotten | Outcome::Unreadable => ledger.forgotten(call, now),
+    }
+}

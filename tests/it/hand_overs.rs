@@ -1,0 +1,64 @@
+//! What a call, a list and a reload cost in messages between actors and in wake-ups of tasks.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::support::{Gateway, UNKNOWN, connected};
+use serde_json::json;
+use tokio::time::sleep;
+
+/// What was handed over while this ran, and for a while afterwards.
+async fn cost(gateway: &mut Gateway, during: impl AsyncFnOnce(&mut Gateway)) -> BTreeMap<&'static str, u64> {
+    let events = gateway.parts.env.events.clone();
+    let _ = events.take_hand_overs();
+    during(gateway).await;
+    // This leaves time for all work that follows the answer.
+    sleep(Duration::from_millis(1)).await;
+    events.take_hand_overs()
+}
+
+fn of(costs: &BTreeMap<&'static str, u64>, name: &str) -> u64 {
+    costs.get(name).copied().unwrap_or_default()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_and_a_list_cost_the_bridge_no_message() {
+    const EACH: u64 = 100;
+    let (mut gateway, _unity) = connected(UNKNOWN).await;
+    sleep(Duration::from_millis(100)).await;
+    let calls = cost(&mut gateway, async |gateway| {
+        for _ in 0..EACH {
+            let id = gateway.client.call("echo", json!({"n": 1})).await;
+            assert!(!gateway.client.text(&id).await.1);
+        }
+    })
+    .await;
+    assert_eq!((of(&calls, "session"), of(&calls, "bridge")), (EACH, 0), "{calls:?}");
+    assert!(calls.values().sum::<u64>() <= 4 * EACH, "{calls:?}");
+    let lists = cost(&mut gateway, async |gateway| {
+        for _ in 0..EACH {
+            let id = gateway.client.request("tools/list", json!({})).await;
+            gateway.client.answer(&id).await;
+        }
+    })
+    .await;
+    assert_eq!((of(&lists, "session"), lists.values().sum::<u64>()), (EACH, EACH), "{lists:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reload_costs_forty_messages_at_most() {
+    const EACH: u64 = 10;
+    let (mut gateway, unity) = connected(UNKNOWN).await;
+    sleep(Duration::from_millis(100)).await;
+    let reloads = cost(&mut gateway, async |gateway| {
+        for _ in 0..EACH {
+            unity.reload(Duration::from_secs(1)).await.unwrap();
+            let id = gateway.client.call("echo", json!({"n": 1})).await;
+            assert!(!gateway.client.text(&id).await.1);
+        }
+    })
+    .await;
+    assert!(reloads.values().sum::<u64>() <= 40 * EACH, "{reloads:?}");
+}
