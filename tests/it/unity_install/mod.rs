@@ -349,7 +349,7 @@ async fn doctor_tells_how_the_package_stands_and_the_fix() {
     let (level, says, fix) = package().await;
     assert!(level == "note" && says.contains("0.0.9 is there") && says.contains("older than"), "{level}: {says}");
     assert!(fix.contains("#v0.1.0"), "{fix}");
-    place.write("Castle/Packages/manifest.json", &by_git.replace("0.0.9", "0.1.0"));
+    place.write("Castle/Packages/manifest.json", by_git.replace("0.0.9", "0.1.0"));
     place.write("Castle/Library/PackageCache/dev.holdfast.unity@0123456789ab/package.json", r#"{"version":"0.1.0"}"#);
     let (level, says, fix) = package().await;
     assert!(level == "note" && says.contains("which is this program's") && fix.is_empty(), "{level}: {says} -> {fix}");
