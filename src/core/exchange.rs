@@ -64,8 +64,10 @@ pub struct Exchange {
     preparing: bool,
     /// The messages that are not answered, by message number.
     open: BTreeMap<u64, Answers>,
-    /// Open calls, one of which a message that could not be read may have answered. The journal is asked for them too.
+    /// Open calls whose answer may have been lost, or be a message that could not be read. The journal is asked for them too.
     doubted: BTreeSet<CallId>,
+    /// The calls that were open when the editor last said that it runs none.
+    suspected: BTreeSet<CallId>,
     /// The calls that the journal was asked for alone, since its answer about several could not be read; `None`: it is asked for
     /// all at once. Each is asked for once, so that one record that cannot be read costs no other call its outcome.
     alone: Option<BTreeSet<CallId>>,
@@ -91,6 +93,7 @@ impl Exchange {
             preparing: false,
             open: BTreeMap::new(),
             doubted: BTreeSet::new(),
+            suspected: BTreeSet::new(),
             alone: None,
             quiet: Quiet::default(),
             used: Used::Not,
@@ -450,6 +453,18 @@ impl Exchange {
         }
         self.doubted.extend(calls);
         Meant::Nobody
+    }
+
+    /// Handles the editor's word on whether it has any call. If it says twice that it has none, calls that were open both times have
+    /// lost their answers on this connection, and the journal is asked for them.
+    pub fn has_calls(&mut self, any: bool) {
+        let open: BTreeSet<CallId> = self.open.values().filter_map(Answers::call).filter(|_| !any).collect();
+        let lost: Vec<CallId> = self.suspected.intersection(&open).copied().collect();
+        self.suspected = open;
+        if !lost.is_empty() && self.met.as_ref().is_some_and(|met| met.journal.is_some()) {
+            self.doubted.extend(lost);
+            self.order(Order::Outcomes);
+        }
     }
 
     /// Ends the doubt about a call: the journal knows its state. If it `has_ended` there, its answer on this connection was lost:

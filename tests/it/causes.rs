@@ -510,3 +510,20 @@ async fn an_outcome_that_a_cut_connection_made_unknown_is_told_without_a_crash()
     assert!(failed && text.contains("the connection to Unity ended before it answered"), "{text}");
     stage.it.close().await;
 }
+
+/// The connection stays, and the editor says that it runs no call: only its journal has the answer.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_lost_on_a_connection_that_stays_is_fetched_from_the_journal() {
+    let mut stage = Stage::set(row("holdfast")).await;
+    stage.unity.lose_answer();
+    let began = Instant::now();
+    let lost = stage.it.client.call("count", json!({"key": "lost"})).await;
+    let behind = stage.it.client.call("count", json!({"key": "behind"})).await;
+    for call in [&lost, &behind] {
+        let (text, failed) = stage.it.client.text(call).await;
+        assert!(!failed, "{text}");
+    }
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert_eq!((stage.unity.runs("lost"), stage.unity.runs("behind")), (1, 1));
+    stage.it.close().await;
+}

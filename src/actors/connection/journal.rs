@@ -70,7 +70,9 @@ impl Line {
             }
             let is_kept = matches!(told, JournalOutcome::Ended(_) | JournalOutcome::EndedUnkept(_));
             let has_ended = is_unread || is_kept || matches!(told, JournalOutcome::NotRun { .. });
-            if let Some(after) = self.exchange().resolve_doubt(call, has_ended) {
+            // A statement of its own: what follows takes the exchange's lock again.
+            let resolved = self.exchange().resolve_doubt(call, has_ended);
+            if let Some(after) = resolved {
                 self.with.env.events.outcome_told(call, &told);
                 self.give_told(call, after, told)?;
                 continue;
@@ -111,6 +113,8 @@ impl Line {
         if let Some(heartbeat) = self.target.dialect.read_heartbeat(reply) {
             self.with.env.events.heartbeat_felt(asked.elapsed(), heartbeat.frame_age);
             self.with.calls.ledger(|ledger, now| ledger.felt(self.epoch, heartbeat, now));
+            self.exchange().has_calls(heartbeat.running + heartbeat.queued > 0);
+            self.shared.wake();
             // Only the status reads it, so no watcher is woken.
             self.with.link.view.send_if_modified(|link| {
                 link.heartbeat = Some((heartbeat, Instant::now()));

@@ -473,6 +473,27 @@ fn after_an_answer_about_several_that_was_not_read_each_call_is_asked_for_alone_
 }
 
 #[test]
+fn an_answer_that_was_lost_is_asked_of_the_journal_when_the_editor_has_no_call_twice() {
+    let mut desk = Desk::beside(2);
+    let lost = desk.send(5, After::default());
+    desk.exchange.has_calls(false);
+    desk.exchange.has_calls(true);
+    desk.exchange.has_calls(false);
+    assert_eq!(orders(&mut desk.exchange), [], "it may be on its way");
+    let fresh = desk.send(6, After::default());
+    desk.exchange.has_calls(false);
+    assert_eq!(orders(&mut desk.exchange), [Order::Outcomes]);
+    assert!(desk.exchange.resolve_doubt(lost, true).is_some() && desk.exchange.resolve_doubt(fresh, true).is_none());
+
+    let mut desk = Desk::new(1);
+    desk.exchange.greeted(Met::default(), 1, true, desk.now);
+    desk.send(5, After::default());
+    desk.exchange.has_calls(false);
+    desk.exchange.has_calls(false);
+    assert_eq!(orders(&mut desk.exchange), [], "nobody else knows");
+}
+
+#[test]
 fn a_message_that_names_nothing_answers_no_call() {
     let mut desk = Desk::new(1);
     let call = desk.send(5, After::default());
