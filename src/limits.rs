@@ -303,6 +303,9 @@ pub const USELESS_LINKS_FREE: u8 = 5;
 pub const REDIAL_FIRST: Duration = Duration::from_millis(2);
 /// The longest pause of a patient dial: what a reload costs beside itself is half of it, on average.
 pub const REDIAL_MAX: Duration = Duration::from_millis(10);
+/// After this time, a patient dial begins a connect anew on a system that is slow to refuse. A listener on loopback answers in
+/// microseconds.
+pub const CONNECT_AGAIN_AFTER: Duration = Duration::from_millis(20);
 /// How long a dial is patient before the files are looked at again: the editor may come back at another port, or may have died.
 pub const PATIENT_DIAL_MAX: Duration = Duration::from_secs(1);
 /// Jitter: the largest random change of a delay, as a share of it, either way.

@@ -31,7 +31,8 @@ use crate::core::exchange::{Exchange, Settled};
 use crate::fsm::bridge::{ConnectFailure, Event};
 use crate::fsm::retry;
 use crate::limits::{
-    CONNECT_TIMEOUT, HEARTBEAT_MAX, IDENTITY_READ_MAX, JOIN_TIMEOUT, OWNER_LOOKUP_MAX, PATIENT_DIAL_MAX, STALL_AFTER,
+    CONNECT_AGAIN_AFTER, CONNECT_TIMEOUT, HEARTBEAT_MAX, IDENTITY_READ_MAX, JOIN_TIMEOUT, OWNER_LOOKUP_MAX,
+    PATIENT_DIAL_MAX, STALL_AFTER,
 };
 use crate::link::{Calls, Link, SharedExchange, Tools};
 use crate::net::BoxStream;
@@ -195,7 +196,9 @@ impl Line {
     }
 
     async fn dial_once(&self) -> Result<(BoxStream, Identity), (ConnectFailure, String)> {
-        let stream = match timeout(CONNECT_TIMEOUT, self.with.env.net.connect(self.target.port)).await {
+        let is_quick = self.patient.is_some() && self.with.env.net.refuses_slowly();
+        let longest = if is_quick { CONNECT_AGAIN_AFTER } else { CONNECT_TIMEOUT };
+        let stream = match timeout(longest, self.with.env.net.connect(self.target.port)).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => {
                 self.nobody_is_there();
@@ -203,6 +206,8 @@ impl Line {
                 let failure = if starved { ConnectFailure::NoDescriptors } else { ConnectFailure::Refused };
                 return Err((failure, error.to_string()));
             }
+            // Nobody listens, or the listener is far behind.
+            Err(_) if is_quick => return Err((ConnectFailure::Refused, "no answer".to_owned())),
             Err(_) => return Err((ConnectFailure::TimedOut, String::new())),
         };
         if let Some(dialled) = self.dialled().as_mut() {

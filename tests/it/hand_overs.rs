@@ -1,13 +1,14 @@
-//! What a call, a list and a reload cost in messages between actors and in wake-ups of tasks.
+//! What a call, a list and a reload cost in messages between actors and in wake-ups of tasks, and how soon an editor is reached again.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::support::{Gateway, UNKNOWN, connected};
+use crate::support::{Gateway, Setup, UNKNOWN, connected, editor, gateway, unity};
+use holdfast_fake_unity::FakeUnityConfig;
 use serde_json::json;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 /// What was handed over while this ran, and for a while afterwards.
 async fn cost(gateway: &mut Gateway, during: impl AsyncFnOnce(&mut Gateway)) -> BTreeMap<&'static str, u64> {
@@ -61,4 +62,30 @@ async fn a_reload_costs_forty_messages_at_most() {
     })
     .await;
     assert!(reloads.values().sum::<u64>() <= 40 * EACH, "{reloads:?}");
+}
+
+/// On Windows a refused connect takes two seconds.
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_listens_again_is_reached_within_40_ms_however_long_a_refusal_takes() {
+    for slow in [false, true] {
+        let setup = Setup::default();
+        // Its package looks first whether the port is free. Who connects in that moment is accepted for nothing.
+        let config = FakeUnityConfig { probe_time: Duration::ZERO, ..editor() };
+        let unity = unity(&setup.net, config).await;
+        let mut gateway = gateway(setup);
+        gateway.client.open().await;
+        gateway.ready().await;
+        if slow {
+            gateway.net.refuse_slowly();
+        }
+        sleep(Duration::from_millis(100)).await;
+        for silence in [200, 713, 1_000, 1_531, 3_007, 10_000].map(Duration::from_millis) {
+            let began = Instant::now();
+            unity.reload(silence).await.unwrap();
+            let id = gateway.client.call("echo", json!({"n": 1})).await;
+            assert!(!gateway.client.text(&id).await.1);
+            let late = began.elapsed() - silence;
+            assert!(late <= Duration::from_millis(40), "{slow} {silence:?}: {late:?}");
+        }
+    }
 }

@@ -33,6 +33,11 @@ pub trait Listener: Send + Sync {
 pub trait Net: Send + Sync + 'static {
     /// Connects to `port` on the IPv4 loopback address. The caller must limit the time.
     fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>>;
+    /// Whether a refusal takes seconds, because the system asks the port again and again before it gives up. Windows does so. A new
+    /// connect then notices a listener sooner than one that is under way.
+    fn refuses_slowly(&self) -> bool {
+        false
+    }
     /// Binds `port` on the IPv4 loopback address; 0 lets the system choose a port.
     fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>>;
     /// Binds a loopback address that a user named. The default implementation supports only 127.0.0.1.
@@ -81,6 +86,10 @@ impl Tcp {
 impl Net for Tcp {
     fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
         Box::pin(self.connect_at((Ipv4Addr::LOCALHOST, port).into()))
+    }
+
+    fn refuses_slowly(&self) -> bool {
+        cfg!(windows)
     }
 
     fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {

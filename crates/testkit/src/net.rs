@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use futures_util::task::AtomicWaker;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
@@ -19,6 +20,8 @@ use crate::sabotage::MARK;
 const PIPE_BYTES: usize = 256 * 1024;
 /// The number of connections that may wait to be accepted.
 const BACKLOG: usize = 64;
+/// How long Windows repeats the SYN to a port where nobody listens.
+const SLOW_REFUSAL: Duration = Duration::from_secs(2);
 
 #[derive(Default)]
 struct Ports {
@@ -33,6 +36,7 @@ pub struct MemoryNet {
     held: watch::Sender<bool>,
     connects: AtomicU64,
     bind_panics: AtomicBool,
+    refuses_slowly: AtomicBool,
     sent: Arc<AtomicU64>,
 }
 
@@ -45,6 +49,7 @@ impl MemoryNet {
             held: watch::Sender::new(false),
             connects: AtomicU64::new(0),
             bind_panics: AtomicBool::new(false),
+            refuses_slowly: AtomicBool::new(false),
             sent: Arc::default(),
         })
     }
@@ -59,6 +64,11 @@ impl MemoryNet {
     /// Makes the next bind panic.
     pub fn panic_at_bind(&self) {
         self.bind_panics.store(true, Ordering::SeqCst);
+    }
+
+    /// Makes every refusal take two seconds, as on Windows: the system asks the port again and again.
+    pub fn refuse_slowly(&self) {
+        self.refuses_slowly.store(true, Ordering::Relaxed);
     }
 
     /// Sets whether attempts to connect are held: they then neither succeed nor fail.
@@ -87,6 +97,10 @@ impl Net for MemoryNet {
         Box::pin(async move {
             self.connects.fetch_add(1, Ordering::Relaxed);
             let _ = self.held.subscribe().wait_for(|held| !held).await;
+            if self.refuses_slowly() && !self.ports.lock().unwrap().listening.contains_key(&port) {
+                tokio::time::sleep(SLOW_REFUSAL).await;
+                return Err(io::ErrorKind::ConnectionRefused.into());
+            }
             let (near, far) = tokio::io::duplex(PIPE_BYTES);
             let cut = Arc::new(Cut::default());
             let mut ports = self.ports.lock().unwrap();
@@ -97,6 +111,10 @@ impl Net for MemoryNet {
             ports.open.push(cut.clone());
             Ok(Box::new(Pipe { inner: near, cut, side: 1, sent: self.sent.clone() }) as BoxStream)
         })
+    }
+
+    fn refuses_slowly(&self) -> bool {
+        self.refuses_slowly.load(Ordering::Relaxed)
     }
 
     fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
