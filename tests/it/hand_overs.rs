@@ -3,11 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::support::{Gateway, Setup, UNKNOWN, connected, editor, gateway, unity};
+use crate::support::{Gateway, PORT, Setup, UNKNOWN, connected, editor, gateway, unity};
+use holdfast::net::Net as _;
 use holdfast_fake_unity::FakeUnityConfig;
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::{Instant, sleep};
 
 /// What was handed over while this ran, and for a while afterwards.
@@ -87,5 +91,38 @@ async fn an_editor_that_listens_again_is_reached_within_40_ms_however_long_a_ref
             let late = began.elapsed() - silence;
             assert!(late <= Duration::from_millis(40), "{slow} {silence:?}: {late:?}");
         }
+    }
+}
+
+/// What answers, and is not the editor, is dialled ever more rarely.
+#[tokio::test(start_paused = true)]
+async fn a_foreign_listener_sees_few_connections() {
+    for kind in ["closes at once", "says nothing", "says something else", "answers the greeting with something else"] {
+        let (mut gateway, unity) = connected(UNKNOWN).await;
+        sleep(Duration::from_secs(3)).await;
+        unity.crash().await.unwrap();
+        let listener = gateway.net.bind(PORT).await.unwrap();
+        let seen = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&seen);
+        tokio::spawn(async move {
+            let mut open = Vec::new();
+            while let Ok((mut stream, _)) = listener.accept().await {
+                counted.fetch_add(1, Ordering::Relaxed);
+                if kind == "says something else" {
+                    let _ = stream.write_all(b"SSH-2.0-OpenSSH_9.6\r\n").await;
+                }
+                if kind.starts_with("answers") {
+                    let _ = stream.read(&mut [0; 512]).await;
+                    let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n").await;
+                }
+                if kind != "closes at once" {
+                    open.push(stream);
+                }
+            }
+        });
+        let id = gateway.client.call("echo", json!({"n": 1})).await;
+        sleep(Duration::from_secs(30)).await;
+        assert!(seen.load(Ordering::Relaxed) <= 20, "{kind}: {seen:?}");
+        gateway.client.answer(&id).await;
     }
 }
