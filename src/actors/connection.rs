@@ -18,6 +18,7 @@ mod reload_signs;
 mod writing;
 
 use std::convert::Infallible;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use bytes::Bytes;
@@ -319,6 +320,15 @@ impl Line {
     async fn tell_unasked(&self, event: Event) {
         let permit = self.with.addresses.mailboxes.bridge.permit(0).await;
         let _ = self.bridge.cast(bridge::Message::Heard(self.epoch, event, permit));
+    }
+
+    /// Reads what the editor sent. A panic in that is our bug and costs this message only: other calls keep their connection.
+    fn guarded<T>(&self, what: &'static str, read: impl FnOnce() -> T) -> Option<T> {
+        let done = catch_unwind(AssertUnwindSafe(read));
+        if done.is_err() {
+            self.with.env.events.message_misread(what);
+        }
+        done.ok()
     }
 
     fn failed(&self, failure: ConnectFailure, detail: &str) {

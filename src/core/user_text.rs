@@ -279,6 +279,13 @@ pub fn refused_unread() -> EditorAnswer {
     EditorAnswer { is_error: true, body: AnswerBody::Text(text.to_owned()) }
 }
 
+/// Returns the answer in place of one that our own code failed to read.
+pub fn misread() -> EditorAnswer {
+    let text = "Unity answered, and holdfast failed to read the answer: that is a bug of holdfast, please report it. The tool has run, whether \
+                to its end and with what result is not known. Look at what it did before you call it again.";
+    EditorAnswer { is_error: true, body: AnswerBody::Text(text.to_owned()) }
+}
+
 /// Returns the answer in place of one that cannot be read, neither as it was sent nor in the editor's journal.
 pub fn unread() -> EditorAnswer {
     let text = "Unity answered, but neither its answer nor its journal's copy of it can be read: whether the tool ran to its end and \

@@ -33,6 +33,7 @@ mod link;
 mod long;
 mod lost_call;
 mod metrics;
+mod misread;
 mod offers;
 mod policy;
 mod process;

@@ -161,11 +161,16 @@ impl Line {
         // The reply of such a call has the same content as its result file.
         let reply = match reply {
             Reply::Result(result) if after.in_file => {
-                dialect.read_result_file(result.get().as_bytes()).unwrap_or(Reply::Result(result))
+                let read = self.guarded("result", || dialect.read_result_file(result.get().as_bytes()));
+                read.flatten().unwrap_or(Reply::Result(result))
             }
             Reply::Result(_) | Reply::Error(_) | Reply::Wreck(_) => reply,
         };
-        self.give(id, after, refusal, dialect.read_answer(reply))
+        self.give(id, after, refusal, self.read_answer(reply))
+    }
+
+    pub(super) fn read_answer(&self, reply: Reply) -> EditorAnswer {
+        self.guarded("answer", || self.target.dialect.read_answer(reply)).unwrap_or_else(user_text::misread)
     }
 
     /// Gives an answer to the call that it is for.

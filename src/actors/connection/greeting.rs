@@ -33,8 +33,9 @@ impl Line {
         let meaning = {
             let mut said = enter(&self.said);
             said.push(reply);
-            self.target.dialect.check_greeting(&self.hello, &said)
+            self.guarded("greeting", || self.target.dialect.check_greeting(&self.hello, &said))
         };
+        let Some(meaning) = meaning else { return self.greeting_refused("holdfast failed to read its greeting") };
         match meaning {
             Ok(Greeted::NotYet) => self.shared.order(Order::Greeting),
             Ok(Greeted::Done(met)) => {

@@ -49,7 +49,8 @@ impl Line {
     pub(super) fn outcomes(&self, question: Question, reply: Reply) -> Result<(), Disconnect> {
         let dialect = self.target.dialect;
         let keys: Vec<JournalKey> = question.sought.iter().map(|(_, key)| key.clone()).collect();
-        let read = dialect.read_outcomes(reply, &keys);
+        let read = self.guarded("outcomes", || dialect.read_outcomes(reply, &keys));
+        let read = read.unwrap_or_else(|| Err(BadOutcomes::Malformed("holdfast failed to read it".to_owned())));
         if let Err(why) = &read {
             self.with.env.events.reply_unmatched(self.epoch, Stray::UnknownId, &why.to_string());
         }
@@ -82,7 +83,7 @@ impl Line {
             }
             self.with.env.events.outcome_told(call, &told);
             let told = match told {
-                JournalOutcome::Ended(reply) => Outcome::Ended(dialect.read_answer(reply)),
+                JournalOutcome::Ended(reply) => Outcome::Ended(self.read_answer(reply)),
                 JournalOutcome::EndedUnkept(why) => Outcome::Ended(user_text::unkept(&why)),
                 JournalOutcome::Running => Outcome::Running,
                 JournalOutcome::NotRun { sealed } => Outcome::NotRun { sealed },
@@ -110,7 +111,8 @@ impl Line {
 
     /// Handles the reply to the question for the editor's heartbeat: keeps the heartbeat for the status, if the reply has one.
     pub(super) fn felt(&self, reply: &Reply, asked: Instant) {
-        if let Some(heartbeat) = self.target.dialect.read_heartbeat(reply) {
+        let read = self.guarded("heartbeat", || self.target.dialect.read_heartbeat(reply));
+        if let Some(heartbeat) = read.flatten() {
             self.with.env.events.heartbeat_felt(asked.elapsed(), heartbeat.frame_age);
             self.with.calls.ledger(|ledger, now| ledger.felt(self.epoch, heartbeat, now));
             self.exchange().has_calls(heartbeat.running + heartbeat.queued > 0);

@@ -32,7 +32,10 @@ impl Line {
     }
 
     pub(super) fn listed(&self, reply: &Reply, step: usize) {
-        match self.target.dialect.read_tools(reply, step) {
+        let read = self.guarded("tools", || self.target.dialect.read_tools(reply, step));
+        match read
+            .unwrap_or_else(|| ListStep::Failed("holdfast failed to read it, which is a bug of holdfast".to_owned()))
+        {
             ListStep::Tools(listing) => self.list_is(Arc::new(listing)),
             ListStep::TryNext => {
                 self.exchange().list_goes_on(step + 1);

@@ -64,7 +64,16 @@ impl Line {
     /// Decodes a whole frame and handles its message. An error ends the connection.
     pub(super) async fn take(&self, frame: Bytes) -> Result<(), Disconnect> {
         self.with.env.events.frame_read();
-        let inbound = match self.target.dialect.decode(&frame) {
+        let Some(decoded) = self.guarded("message", || self.target.dialect.decode(&frame)) else {
+            if !self.is_greeted() {
+                return Err(Disconnect::Protocol);
+            }
+            // It may have been the answer to a call. Only a journal knows.
+            let _ = self.exchange().unreadable();
+            self.want_outcomes();
+            return Ok(());
+        };
+        let inbound = match decoded {
             Ok(inbound) => inbound,
             Err(bad) if self.is_greeted() => return self.unreadable(&frame, &bad).await,
             Err(bad) => return Err(self.bad_bytes((&bad).into(), &bad.to_string())),
@@ -138,7 +147,8 @@ impl Line {
     fn addressed(&self, inbound: Inbound, frame: &[u8]) -> Inbound {
         let Inbound::Unmatched { .. } = inbound else { return inbound };
         let Some(number) = self.exchange().only_open() else { return inbound };
-        self.target.dialect.read_unnamed(frame).map_or(inbound, |reply| Inbound::Reply { number, reply })
+        let read = self.guarded("message", || self.target.dialect.read_unnamed(frame)).flatten();
+        read.map_or(inbound, |reply| Inbound::Reply { number, reply })
     }
 
     /// Waits until there is room for a client's answer, if the editor must answer something. With a blocked stdout, results must

@@ -174,6 +174,13 @@ impl Events {
         }
     }
 
+    /// Our code failed to read a message of the editor; `what` says which part of it. The message is lost.
+    pub fn message_misread(&self, what: &'static str) {
+        if let Some(left_out) = self.0.troubles.admit() {
+            tracing::error!(event = "message_misread", link = self.link(), what, left_out);
+        }
+    }
+
     /// A line could not be added to the audit file.
     pub fn audit_failed(&self, trouble: &str) {
         tracing::warn!(event = "audit_failed", trouble = %clean(trouble));
