@@ -185,9 +185,12 @@ impl BridgeActor {
         if !is_wanted || survey.targets.is_empty() {
             return self.feed(state, Event::NothingOffered { cause: survey.cause(), evidence });
         }
-        // A dial under way keeps its targets: the machine ignores the offer then. If it is patient, it makes way for others.
-        if state.core.epoch().is_some() && state.rest.targets != survey.targets {
-            return self.feed(state, Event::NewsArrived);
+        // A dial under way keeps its targets: the machine ignores the offer then. It makes way if the editor is elsewhere by now.
+        if state.core.epoch().is_some()
+            && let Some(target) = state.rest.targets.get(usize::from(state.core.machine().target()))
+            && !survey.targets.iter().any(|known| known.port == target.port)
+        {
+            return self.feed(state, Event::TargetGone);
         }
         if state.core.epoch().is_none() {
             state.rest.targets.clone_from(&survey.targets);

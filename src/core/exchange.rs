@@ -382,7 +382,9 @@ impl Exchange {
                 // If this is the only call, those before it have ended, and their running times no longer matter.
                 let others = if self.calls() == 0 { Duration::ZERO } else { self.quiet.running_max };
                 self.quiet.running_max = others.max(running_max);
-                self.quiet.watched(now);
+                if self.out() == 0 {
+                    self.quiet.watched(now);
+                }
                 self.calls_wait = ledger.has_held();
                 self.used = self.used.max(Used::Sent);
                 self.open.insert(number, Answers::Call(call, after));

@@ -96,7 +96,7 @@ impl Bridge {
     /// Like [`new`](Self::new), but for the successor of a bridge that has just lost an editor. The shell must arm
     /// [`Timer::Hope`].
     pub fn after_loss() -> Self {
-        let past = Past::Connected { recently_lost: true, cut_off: false };
+        let past = Past::Connected { recently_lost: true, cut_off: false, gone: false };
         Self { at: Place::Idle(Absence { cause: Cause::Lost, past, ..Absence::UNKNOWN }) }
     }
 
@@ -157,7 +157,7 @@ impl Bridge {
         } else {
             out.order(Effect::Disarm(Timer::Hope));
         }
-        let past = Past::Connected { recently_lost, cut_off: end.cut_off };
+        let past = Past::Connected { recently_lost, cut_off: end.cut_off, gone: false };
         let mut absence = Absence { cause: end.cause, past, ..Absence::UNKNOWN };
         match link.unproven {
             // Surveys at once: the files show what happened, and a short reload may already be over.
@@ -215,6 +215,7 @@ impl Charted for Bridge {
             },
             Event::NothingOffered { cause: Cause::NotRunning, evidence: evidence(Sign::Dead, None) },
             Event::NothingOffered { cause: Cause::Unproven, evidence: nothing },
+            Event::TargetGone,
             Event::ProjectChanged,
             Event::Connected { checked: true },
             Event::Connected { checked: false },

@@ -129,9 +129,9 @@ impl Desk {
 }
 
 fn orders(exchange: &mut Exchange) -> Vec<Order> {
-    let (mut ledger, now) = (Ledger::default(), Instant::now());
-    let order = || match exchange.next(&mut ledger, now) {
-        Next::Order(order) => Some(order),
+    let now = Instant::now();
+    let order = || match exchange.next_but_calls(now) {
+        Some(Next::Order(order)) => Some(order),
         _ => None,
     };
     std::iter::from_fn(order).collect()
@@ -290,6 +290,16 @@ fn silence_means_a_stall_and_then_the_end_while_an_answer_is_owed() {
     assert!(end > began + hour + SILENCE_MAX, "the call may run for an hour");
     assert_eq!(desk.exchange.overdue(end), Some(Event::Silent));
     assert_eq!((desk.exchange.deadline(), desk.exchange.overdue(end)), (None, None), "once");
+}
+
+#[test]
+fn what_is_sent_to_a_silent_editor_does_not_make_it_less_silent() {
+    let mut desk = Desk::beside(2);
+    desk.send(5, After::default());
+    let began = desk.now;
+    desk.now += STALL_AFTER / 2;
+    desk.send(6, After::default());
+    assert_eq!(desk.exchange.overdue(began + STALL_AFTER), Some(Event::StallBegan));
 }
 
 #[test]

@@ -46,6 +46,8 @@ pub(super) enum Past {
         /// If so, a process that is gone has announced nothing. If not, the process may have quit later, while nobody was
         /// connected.
         cut_off: bool,
+        /// Whether its process was seen to be gone, and has not been seen alive since.
+        gone: bool,
     },
 }
 
@@ -237,8 +239,8 @@ impl Absence {
             Sign::Dead => false,
             Sign::Unknown => evidence.activity.is_some(),
         };
-        if let (Sign::Alive, Past::Connected { cut_off, .. }) = (evidence.editor, &mut self.past) {
-            *cut_off = false;
+        if let (Sign::Alive, Past::Connected { cut_off, gone, .. }) = (evidence.editor, &mut self.past) {
+            (*cut_off, *gone) = (false, false);
         }
         if self.cause == Cause::Closed {
             match evidence.editor {
@@ -267,7 +269,12 @@ impl Absence {
             (Sign::Unknown, None) => None,
         };
         if let Some(cause) = seen {
-            if cause.is_gone() && !self.cause.is_gone() && self.recently_lost() {
+            // Once: what else was found at its port in between is no reason to hope anew.
+            if let Past::Connected { recently_lost: true, gone, .. } = &mut self.past
+                && cause.is_gone()
+                && !std::mem::replace(gone, true)
+                && !self.cause.is_gone()
+            {
                 out.order(Effect::Arm(Timer::Hope, LIKELY_AFTER_CRASH));
             }
             self.cause = cause;

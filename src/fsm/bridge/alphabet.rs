@@ -154,6 +154,8 @@ pub enum Event {
         /// What else the survey saw.
         evidence: Evidence,
     },
+    /// A survey no longer finds the port that is dialled or greeted.
+    TargetGone,
     /// Another project is wanted. Everything known here concerns the former one.
     ProjectChanged,
     /// The connection was made, and the peer may be called.

@@ -134,6 +134,13 @@ impl Machine for Bridge {
                 out.ignore("every connection asks the ledger for what waits")
             }
 
+            // ---- dialing and greeting ----
+            (Place::Dialing(absence, _) | Place::Greeting(absence, _), Event::TargetGone) => {
+                let absence = *absence;
+                out.order(Effect::HangUp(Loss::Disconnect));
+                self.go(Place::Seeking(absence))
+            }
+
             // ---- dialing ----
             (Place::Dialing(absence, round), Event::Connected { checked }) => {
                 let patience = if checked { GREETING_TIMEOUT } else { GREETING_TIMEOUT_ASSUMED };
@@ -380,7 +387,8 @@ impl Machine for Bridge {
             }
             (
                 Place::Draining | Place::Stopped,
-                Event::TargetsOffered { .. }
+                Event::TargetGone
+                | Event::TargetsOffered { .. }
                 | Event::NothingOffered { .. }
                 | Event::NewsArrived
                 | Event::NobodyWaits
@@ -426,6 +434,8 @@ impl Machine for Bridge {
                 | Event::NobodyWaits
                 | Event::EditorVanished,
             )
+            | (Place::Idle(_) | Place::Seeking(_) | Place::BackingOff(_), Event::TargetGone)
+            | (Place::Ready(_) | Place::Stalled(_) | Place::Leaving(..) | Place::Parting(..), Event::TargetGone)
             | (Place::Ready(_) | Place::Stalled(_) | Place::Leaving(..), Event::NobodyWaits | Event::NothingOwed)
             | (
                 Place::Ready(_) | Place::Stalled(_) | Place::Leaving(..) | Place::Parting(..),
@@ -451,6 +461,7 @@ impl Machine for Bridge {
         match (group, *event) {
             // ---- away ----
             (Group::Away, Event::Wanted) => out.ignore("it is being brought about already"),
+            (Group::Away, Event::TargetGone) => out.ignore("nothing is dialled"),
             (Group::Away, Event::StopRequested) => {
                 // This applies to a dial or greeting under way too: the shell closes any socket.
                 out.order(Effect::HangUp(Loss::Shutdown));
@@ -472,9 +483,10 @@ impl Machine for Bridge {
 
             // ---- up ----
             (Group::Up, Event::Wanted) => out.ignore("it is up"),
-            (Group::Up, Event::TargetsOffered { .. } | Event::NothingOffered { .. } | Event::NewsArrived) => {
-                out.ignore("the connection that works is kept")
-            }
+            (
+                Group::Up,
+                Event::TargetGone | Event::TargetsOffered { .. } | Event::NothingOffered { .. } | Event::NewsArrived,
+            ) => out.ignore("the connection that works is kept"),
             (Group::Up, Event::StopRequested) => self.go(Place::Draining),
             (Group::Up, Event::NothingOwed) => out.ignore("only a connection that sends nothing new ends by that"),
 

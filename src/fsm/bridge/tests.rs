@@ -346,6 +346,30 @@ fn seeking_offered_with_a_dead_pid_ends_the_holding_soon() {
     assert_eq!(availability(&it), Availability::Coming(Cause::BridgeDown));
 }
 
+/// Another program has taken the port of an editor that crashed.
+#[test]
+fn a_stranger_at_the_port_of_a_dead_editor_is_no_reason_to_hope_anew() {
+    let unproven = Event::ConnectFailed(ConnectFailure::Unproven);
+    let mut it = fed(steady(1), &[EOF, offered(1, DEAD), unproven, Event::Elapsed(Timer::Retry)]);
+    for _ in 0..3 {
+        let out = it.feed(&offered(1, DEAD)).effects;
+        assert!(!out.iter().any(|effect| matches!(effect, Effect::Arm(Timer::Hope, _))), "{out:?}");
+        it = fed(it, &[unproven, Event::Elapsed(Timer::Retry)]);
+    }
+    let it = fed(it, &[Event::Elapsed(Timer::Hope), offered(1, DEAD), unproven]);
+    assert!(matches!(availability(&it), Availability::Absent(_)), "{:?}", availability(&it));
+}
+
+#[test]
+fn an_offer_without_the_port_of_a_dial_or_greeting_ends_it() {
+    for before in [&[offered(2, ALIVE)][..], &[offered(2, ALIVE), CHECKED]] {
+        let mut it = fed(new(&[Event::Wanted]), before);
+        let out = it.feed(&Event::TargetGone).effects;
+        assert!(out.contains(&Effect::HangUp(Loss::Disconnect)) && out.contains(&Effect::AskTargets), "{out:?}");
+    }
+    assert!(ready(1).feed(&Event::TargetGone).effects.is_empty(), "the connection that works is kept");
+}
+
 #[test]
 fn seeking_offered_with_a_dead_pid_is_a_crash_of_an_editor_that_was_met() {
     let it = fed(steady(1), &[EOF, offered(1, DEAD), REFUSED]);
