@@ -79,6 +79,9 @@ namespace Holdfast
             else if (value is JObject whole && Json.MembersOf(bare) is { } members)
             {
                 UnknownArguments.Refuse(tool, at + ".", whole, members.Keys.ToList());
+                PropertyInfo? missing = bare.GetProperties().FirstOrDefault(p => SchemaGenerator.IsRequired(p) &&
+                    !(whole.TryGetValue(SchemaGenerator.NameOf(p), StringComparison.OrdinalIgnoreCase, out JToken? there) && there.Type != JTokenType.Null));
+                if (missing != null) throw new ToolParameterException($"{tool} needs {at}.{Need(missing)}");
                 foreach (JProperty property in whole.Properties())
                 {
                     if (members.TryGetValue(property.Name, out Type? member)) CheckNames(tool, $"{at}.{property.Name}", member, property.Value);
@@ -98,11 +101,22 @@ namespace Holdfast
                 object? converted = Json.To(value, type);
                 if (converted == null || !bare.IsEnum || IsOneOf(bare, converted, value)) return converted;
             }
+            catch (Exception e) when (PartIn(e, name) is { } part)
+            {
+                throw new ToolParameterException($"{part} of {tool} has a value of a wrong type");
+            }
             catch (Exception e) when (e is JsonException or FormatException or OverflowException or ArgumentException)
             {
                 // The refusal is the same as for a value that is none of the names.
             }
             throw Mismatch(tool, name, value, RangeOf(bare) ?? SchemaGenerator.Describe(bare));
+        }
+
+        // Where in a list or an object the value is that could not be converted; null if that is not known.
+        private static string? PartIn(Exception e, string name)
+        {
+            string? path = e is JsonReaderException read ? read.Path : e is JsonSerializationException written ? written.Path : null;
+            return path != null && path.Length > name.Length && path.StartsWith(name, StringComparison.OrdinalIgnoreCase) ? path : null;
         }
 
         // Null if it is no whole number. Such a value fits in all respects except its size.

@@ -150,6 +150,8 @@ namespace Holdfast.Tests
             Done(client, "edit-script", Replace(Player, ("int d;", "int e;"), ("int x;", "")), false, "OldText is not in Assets/Scripts/Player.cs; read-script shows what is there; it is number 2");
             Done(client, "edit-script", Replace(Player, ("a", "b")), false, "more than once");
             Assert.That(File.ReadAllText(file), Is.EqualTo("class Player\n{\n    int d;\n}\n"), "all edits or none");
+            File.WriteAllText(Path.Combine(project, "Assets", "Late.txt"), "\n\nthird\n");
+            Assert.That((string)Value(client, "read-script", new { Path = "Assets/Late.txt" })["Text"]!, Does.StartWith("\n\nthird"));
             JToken read = Value(client, "read-script", new { Path = Player, FirstLine = 2, MaxLines = 2 });
             Assert.That(((string)read["Text"]!, (int)read["TotalLines"]!, (int)read["NextLine"]!), Is.EqualTo(("{\n    int d;", 4, 4)));
             Assert.That(Directory.GetFiles(Path.GetDirectoryName(file)), Has.Length.EqualTo(1), "nothing else was left there");

@@ -103,6 +103,44 @@ namespace Holdfast.Tests
             Assert.That(Refused(client, "inspect", new { Object = "A" }), Does.Contain("No open scene"));
         }
 
+        [TestCase("edit-game-object", "{\"Action\": \"Create\", \"Name\": \"A\"}", ". Those before it are done; undo takes them back in one step")]
+        [TestCase("get-logs", "{}", ". Those before it are done")]
+        [TestCase("edit-asset", "{\"Action\": \"CreateFolder\", \"Path\": \"Assets/Made\"}", ". Those before it are done; undo takes back in one step what they changed in scenes and prefabs, not what they did to files")]
+        public void A_batch_that_fails_says_only_of_steps_that_undo_takes_them_back(string tool, string arguments, string says)
+        {
+            using TestClient client = Greeted();
+            // Whatever it did to files only would leave an undo to somebody else's step.
+            bool files = tool == "edit-asset";
+            object[] calls = { new { Tool = tool, Arguments = JToken.Parse(arguments) }, new { Tool = "inspect", Arguments = (object)new { Object = "Nobody" } } };
+            if (files) calls = calls.Prepend(new { Tool = "edit-game-object", Arguments = (object)new { Action = "Create", Name = "A" } }).ToArray();
+            string message = (string)client.Await(Send(client, "batch", new { Calls = calls }))["result"]!["value"]!["Message"]!;
+            Assert.That(message, Is.EqualTo($"Call {calls.Length} of {calls.Length} failed (inspect){says}"));
+        }
+
+        [Test]
+        public void A_part_of_a_wrong_type_and_a_missing_one_are_named()
+        {
+            using TestClient client = Greeted();
+            object[] calls = { new { Tool = "edit-game-object", Arguments = "{}" } };
+            Assert.That(Refused(client, "batch", new { Calls = calls }), Does.Contain("Calls[0].Arguments of batch has a value of a wrong type"));
+            var edits = new[] { new { OldText = "class" } };
+            Assert.That(Refused(client, "edit-script", new { Action = "Replace", Path = "Assets/A.cs", Edits = edits }), Does.Contain("edit-script needs Edits[0].NewText"));
+        }
+
+        [Test]
+        public void Only_tools_without_an_effect_of_their_own_may_be_called_again()
+        {
+            using TestClient client = Greeted();
+            JToken tools = client.Ask("holdfast/tools", new { })["result"]!["tools"]!;
+            Assert.That(tools.Where(t => (bool)t["annotations"]!["idempotentHint"]! && !(bool)t["annotations"]!["readOnlyHint"]!).Select(t => (string)t["name"]!)
+                .Where(name => Shipped.Contains(name)), Is.EqualTo(new[] { "compile" }));
+        }
+
+        private static readonly string[] Shipped =
+        {
+            "clear-console", "compile", "delete-asset", "edit-asset", "edit-script", "execute-menu-item", "play-mode", "prefabs", "scene", "set-selection", "undo"
+        };
+
         private JToken Batch(TestClient client, params (string Tool, object Arguments)[] calls) =>
             client.Await(Send(client, "batch", new { Calls = calls.Select(c => new { c.Tool, c.Arguments }).ToArray() }))["result"]!;
     }

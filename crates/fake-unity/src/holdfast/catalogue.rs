@@ -29,7 +29,7 @@ pub(crate) const INTERNAL: i32 = -32603;
 pub(crate) struct Traits {
     name: &'static str,
     title: &'static str,
-    read_only: bool,
+    pub(crate) read_only: bool,
     destructive: bool,
     idempotent: bool,
     open_world: bool,

@@ -291,6 +291,8 @@ fn batch(turn: &Turn, arguments: &Arguments) -> Answer {
     let before = turn.face.desk.world(&turn.editor, |world, _| world.begin_group());
     let mut results = Vec::new();
     let mut failed = None;
+    // The tools that may have changed something, before the one that failed.
+    let mut changed: Vec<String> = Vec::new();
     for (at, (tool, given)) in steps.into_iter().enumerate() {
         // Exact: there are at most fifty.
         turn.progress(at as f64, count as f64, &tool.name);
@@ -305,14 +307,32 @@ fn batch(turn: &Turn, arguments: &Arguments) -> Answer {
         result.insert(member.to_owned(), value);
         results.push(Value::Object(result));
         if !success {
-            let before = if at == 0 { "" } else { ". Those before it are done; undo takes them back in one step" };
+            let before =
+                if at == 0 { String::new() } else { format!(". Those before it are done{}", undone(&changed)) };
             failed = Some(format!("Call {} of {count} failed ({}){before}", at + 1, tool.name));
             break;
+        }
+        if catalogue::packaged(&tool).is_none_or(|packaged| !packaged.traits.read_only) {
+            changed.push(tool.name.clone());
         }
     }
     turn.face.desk.world(&turn.editor, |world, _| world.end_group(&format!("AI: {count} calls"), before));
     let done = || if count == 1 { "The call is done".to_owned() } else { format!("All {count} calls are done") };
     Ok(json!({"Success": failed.is_none(), "Message": failed.unwrap_or_else(done), "Results": results}))
+}
+
+/// Says what an undo takes back of what these tools changed.
+fn undone(changed: &[String]) -> &'static str {
+    const STEPS: [&str; 5] =
+        ["edit-game-object", "delete-game-object", "edit-component", "remove-component", "prefabs"];
+    let makes_steps = |name: &String| STEPS.contains(&name.as_str());
+    match (changed.iter().any(makes_steps), changed.iter().all(makes_steps)) {
+        (false, _) => "",
+        (true, true) => "; undo takes them back in one step",
+        (true, false) => {
+            "; undo takes back in one step what they changed in scenes and prefabs, not what they did to files"
+        }
+    }
 }
 
 /// Checks a call in a batch. Returns why it is refused, if it is.

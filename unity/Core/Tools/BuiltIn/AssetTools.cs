@@ -216,6 +216,11 @@ namespace Holdfast
             string below = path + "/";
             SceneFile? open = context.Get<ISceneFiles>().Open().FirstOrDefault(s => s.Path == path || s.Path.StartsWith(below, StringComparison.Ordinal));
             if (open != null) return Task.FromResult(new ObjectResponse { Message = $"{open.Path} is open; close it first" });
+            string prefab = context.Get<IPrefabs>().OpenPath;
+            if (prefab == path || prefab.StartsWith(below, StringComparison.Ordinal))
+            {
+                return Task.FromResult(new ObjectResponse { Message = $"{prefab} is open; close it first, with prefabs" });
+            }
             return Task.FromResult(assets.Trash(path)
                 ? new ObjectResponse { Success = true, Message = $"Moved {path} to the trash" }
                 : new ObjectResponse { Message = $"Unity could not move {path} to the trash; get-logs may tell why" });

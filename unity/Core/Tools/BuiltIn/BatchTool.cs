@@ -77,6 +77,9 @@ namespace Holdfast
         Title = "Batch")]
     internal sealed class BatchTool : AbstractUnityTool<BatchSchema, BatchResponse>
     {
+        // The tools that make steps of Undo.
+        private static readonly string[] Undone = { "edit-game-object", "delete-game-object", "edit-component", "remove-component", "prefabs" };
+
         /// <inheritdoc/>
         public override string ToolName => "batch";
 
@@ -99,7 +102,7 @@ namespace Holdfast
                     BatchResult result = await Call(tools[i], parameters.Calls[i].Arguments, context);
                     response.Results.Add(result);
                     if (result.Success) continue;
-                    response.Message = $"Call {i + 1} of {tools.Length} failed ({result.Tool})" + (i == 0 ? "" : ". Those before it are done; undo takes them back in one step");
+                    response.Message = $"Call {i + 1} of {tools.Length} failed ({result.Tool})" + Done(tools.Take(i).ToList());
                     return response;
                 }
             }
@@ -110,6 +113,16 @@ namespace Holdfast
             response.Success = true;
             response.Message = tools.Length == 1 ? "The call is done" : $"All {tools.Length} calls are done";
             return response;
+        }
+
+        // What the calls before a failed one did. An undo where they made no step would take back somebody else's.
+        private static string Done(IReadOnlyCollection<ToolEntry> before)
+        {
+            List<ToolEntry> changed = before.Where(t => !t.About.ReadOnly).ToList();
+            string undo = !changed.Any(t => Undone.Contains(t.Name)) ? ""
+                : changed.All(t => Undone.Contains(t.Name)) ? "; undo takes them back in one step"
+                : "; undo takes back in one step what they changed in scenes and prefabs, not what they did to files";
+            return before.Count == 0 ? "" : ". Those before it are done" + undo;
         }
 
         private static ToolEntry Checked(IBridgeInfo bridge, BatchCall? call, int index)

@@ -239,8 +239,7 @@ namespace Holdfast
 
     /// <summary>Clears the console.</summary>
     [McpTool(
-        Description = "Clears Unity's console. Errors of the compiler stay until they are fixed", Title = "Clear console",
-        Idempotent = true)]
+        Description = "Clears Unity's console. Errors of the compiler stay until they are fixed", Title = "Clear console")]
     internal sealed class ClearConsoleTool : AbstractUnityTool<ClearConsoleSchema, ClearConsoleResponse>
     {
         /// <inheritdoc/>

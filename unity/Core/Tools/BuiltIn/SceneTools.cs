@@ -112,7 +112,7 @@ namespace Holdfast
     [McpTool(
         Description = "Opens, creates, saves, closes or activates a scene. Never discards unsaved changes: save first. " +
             "Example: {\"Action\": \"Open\", \"Path\": \"Assets/Scenes/Level1.unity\"}",
-        Title = "Scene", Destructive = false, Idempotent = true)]
+        Title = "Scene", Destructive = false)]
     internal sealed class SceneTool : AbstractUnityTool<SceneSchema, SceneResponse>
     {
         public const string UnsavedPrefab = "A prefab with unsaved changes is open, and Unity would ask about it; call prefabs with Save, or with Close and Discard";

@@ -57,7 +57,7 @@ namespace Holdfast
             var text = new StringBuilder();
             int at = parameters.FirstLine - 1, end = (int)Math.Min(lines.Length, (long)at + parameters.MaxLines);
             // A long line is read as a whole, unless it would be the answer's second.
-            for (; at < end && (text.Length == 0 || text.Length + lines[at].Length < Limits.ResultText); at++) text.Append(text.Length == 0 ? "" : "\n").Append(lines[at]);
+            for (; at < end && (text.Length == 0 || text.Length + lines[at].Length < Limits.ResultText); at++) text.Append(at == parameters.FirstLine - 1 ? "" : "\n").Append(lines[at]);
             return Task.FromResult(new ReadScriptResponse { Text = text.ToString(), TotalLines = lines.Length, NextLine = at < lines.Length ? at + 1 : 0 });
         }
     }

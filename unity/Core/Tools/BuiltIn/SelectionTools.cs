@@ -55,7 +55,7 @@ namespace Holdfast
     /// <summary>Sets the selection.</summary>
     [McpTool(
         Description = "Selects objects or assets in the editor, and nothing else. Example: {\"Objects\": [\"World/Player\"]}",
-        Title = "Set selection", Destructive = false, Idempotent = true)]
+        Title = "Set selection", Destructive = false)]
     internal sealed class SetSelectionTool : AbstractUnityTool<SetSelectionSchema, SelectionResponse>
     {
         /// <inheritdoc/>
