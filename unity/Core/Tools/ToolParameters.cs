@@ -116,7 +116,9 @@ namespace Holdfast
         private static string? PartIn(Exception e, string name)
         {
             string? path = e is JsonReaderException read ? read.Path : e is JsonSerializationException written ? written.Path : null;
-            return path != null && path.Length > name.Length && path.StartsWith(name, StringComparison.OrdinalIgnoreCase) ? path : null;
+            // It begins at the root of the whole request.
+            int at = path?.IndexOf(name, StringComparison.OrdinalIgnoreCase) ?? -1;
+            return at >= 0 && path!.Length > at + name.Length ? path.Substring(at) : null;
         }
 
         // Null if it is no whole number. Such a value fits in all respects except its size.
