@@ -188,6 +188,8 @@ impl BridgeActor {
         // A dial under way keeps its targets: the machine ignores the offer then. It makes way if the editor is elsewhere by now.
         if state.core.epoch().is_some()
             && let Some(target) = state.rest.targets.get(usize::from(state.core.machine().target()))
+            // No survey finds a port that is only remembered.
+            && target.source != PortSource::Process
             && !survey.targets.iter().any(|known| known.port == target.port)
         {
             return self.feed(state, Event::TargetGone);
@@ -231,8 +233,8 @@ impl BridgeActor {
         }
     }
 
-    /// Remembers a target that belongs to another program. Otherwise it would be dialled, and its owner looked up, ten times a
-    /// second while our editor is away.
+    /// Remembers a target that belongs to another program. Otherwise it would be dialled, and its owner looked up, again and
+    /// again while our editor is away.
     fn remember_refusal(&self, state: &mut State, failure: ConnectFailure) {
         let State { core, rest } = state;
         let target = rest.targets.get(usize::from(core.machine().target()));

@@ -197,6 +197,10 @@ impl Line {
     }
 
     async fn dial_once(&self) -> Result<(BoxStream, Identity), (ConnectFailure, String)> {
+        if let Some(dialled) = self.dialled().as_mut() {
+            // How long a dial took is told of the last one.
+            dialled.at = Instant::now();
+        }
         let is_quick = self.patient.is_some() && self.with.env.net.refuses_slowly();
         let longest = if is_quick { CONNECT_AGAIN_AFTER } else { CONNECT_TIMEOUT };
         let stream = match timeout(longest, self.with.env.net.connect(self.target.port)).await {

@@ -58,7 +58,7 @@ fn grown(attempt: u32, first: Duration, cap: Duration) -> Duration {
 
 /// Counts connections in a row that the editor accepted and that were of no use: that ended before a call was sent on them, and
 /// before they lasted for [`LIVENESS_EVERY`](crate::limits::LIVENESS_EVERY). Otherwise an editor that drops every connection would
-/// be dialled ten times a second for ever, because it is alive. A connection that ends under a call does not count: how often a call
+/// be dialled many times a second for ever, because it is alive. A connection that ends under a call does not count: how often a call
 /// is sent has a bound of its own, and who lost one must not wait for the next. Only an answered call ends the count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Useless {

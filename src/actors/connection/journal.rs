@@ -115,7 +115,7 @@ impl Line {
         if let Some(heartbeat) = read.flatten() {
             self.with.env.events.heartbeat_felt(asked.elapsed(), heartbeat.frame_age);
             self.with.calls.ledger(|ledger, now| ledger.felt(self.epoch, heartbeat, now));
-            self.exchange().has_calls(heartbeat.running + heartbeat.queued > 0);
+            self.exchange().has_calls(heartbeat.running > 0 || heartbeat.queued > 0);
             self.shared.wake();
             // Only the status reads it, so no watcher is woken.
             self.with.link.view.send_if_modified(|link| {
