@@ -184,8 +184,8 @@ fn nothing_committed_names_a_machine() {
     assert!(findings.is_empty(), "\n{}", findings.join("\n"));
 }
 
-/// Whether `line` contains an absolute path that begins with `mark`. A longer path that contains the mark (`network/`,
-/// `./work/`) does not count.
+/// Whether `line` contains an absolute path that begins with `mark`. A longer path that only contains the mark does
+/// not count.
 fn names_path(line: &str, mark: &str) -> bool {
     line.match_indices(mark).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-/}$".contains(c)))
 }
