@@ -75,6 +75,8 @@ pub enum Cause {
     Audit,
     /// The hub cannot record the call, so that its successor could not know of it.
     Unrecorded,
+    /// The client has not come back since the gateway that had sent its call ended. Only the client has the arguments.
+    ClientAway,
     /// More requests are open than the gateway keeps.
     Overload,
     /// The gateway is shutting down.

@@ -151,10 +151,16 @@ pub fn next(cause: Cause, to: &ClientProfile, project: Option<&Path>) -> String 
             "Ask the user to make room on the disk, or to let that file be written; the same call works then."
         }
         (Cause::Unrecorded, Person) => "Make room on the disk, or let that file be written, then try again.",
+        (Cause::ClientAway, Agent) => "Make the same call again if it is still wanted.",
         (Cause::Overload, Agent) => "Wait for some of them to be answered, then make the same call again.",
         (Cause::ShuttingDown, Agent) => "Call again in a new session.",
         (
-            Cause::ProjectUnsettled | Cause::ProjectChanged | Cause::Busy | Cause::Overload | Cause::ShuttingDown,
+            Cause::ProjectUnsettled
+            | Cause::ProjectChanged
+            | Cause::Busy
+            | Cause::ClientAway
+            | Cause::Overload
+            | Cause::ShuttingDown,
             Person,
         ) => "Try again.",
     };

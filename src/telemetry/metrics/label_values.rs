@@ -253,6 +253,7 @@ impl Wait {
             | Cause::Policy
             | Cause::Audit
             | Cause::Unrecorded
+            | Cause::ClientAway
             | Cause::ShuttingDown => Self::Connect,
         }
     }

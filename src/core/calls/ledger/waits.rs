@@ -22,6 +22,7 @@ impl Ledger {
 
     pub(super) fn hold_cause(&self, entry: &Entry) -> Cause {
         match self.availability {
+            _ if entry.unknown_arguments => Cause::ClientAway,
             _ if self.wanted == Wanted::Asked => Cause::ProjectUnsettled,
             Some(Availability::Coming(cause) | Availability::Absent(cause)) => cause,
             Some(Availability::Open) => {

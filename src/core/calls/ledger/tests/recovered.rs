@@ -64,6 +64,8 @@ fn a_call_that_did_not_run_waits_for_its_client_and_is_sent_with_its_arguments()
     book.ledger.recover(call, book.now);
     assert_eq!(told(&book.ledger.proven_unrun(id, true, book.now)), ["held again"]);
     assert!(book.ledger.reserve(FIRST).is_none() && !book.ledger.has_held(), "its arguments are not known");
+    let waits = |book: &Book| book.ledger.open_records().next().and_then(|record| record.waits_for);
+    assert_eq!(waits(&book), Some(Cause::ClientAway), "no other call is in its way");
     assert_eq!(told(&adopt(&mut book, id).unwrap()), ["held again"]);
     let held = book.ledger.reserve(FIRST).unwrap();
     assert_eq!((held.id, held.arguments.get(), held.nth), (id, r#"{"key":"a"}"#, 2));
@@ -106,7 +108,7 @@ fn a_call_whose_client_never_comes_back_ends_by_itself() {
     book.ledger.proven_unrun(id, true, book.now);
     let ended = book.wait(RECOVERY_MAX * 3);
     assert_eq!(ended.len(), 1, "{:?}", told(&ended));
-    assert!(told(&ended)[0].starts_with("not_executed"), "{:?}", told(&ended));
+    assert_eq!(told(&ended), ["not_executed:client_away"]);
     assert_eq!(book.ledger.counts(), (0, 0));
     // One that is never found at all.
     let mut book = Book::connected();
