@@ -396,15 +396,16 @@ pub const START_THREADS: usize = 7;
 /// editor's connection, two for its push channel, one for file changes; the rest for files that are open for a moment. Observed
 /// with an editor: 13 to 17.
 pub const START_DESCRIPTORS: usize = 20;
-/// Restarts of the actors under the link's supervisor within [`LEAF_WINDOW`]; at one more, the link itself restarts.
-pub const LEAF_RESTARTS_MAX: usize = 5;
-/// The time over which [`LEAF_RESTARTS_MAX`] counts.
-pub const LEAF_WINDOW: Duration = Duration::from_secs(30);
-/// Restarts of the root's children within [`ROOT_WINDOW`]; at one more, main rebuilds the tree.
+/// Restarts of a link's actors within [`LINK_WINDOW`]; at one more, the link rests.
+pub const LINK_RESTARTS_MAX: usize = 5;
+/// The time over which [`LINK_RESTARTS_MAX`] counts.
+pub const LINK_WINDOW: Duration = Duration::from_secs(30);
+/// Restarts of a session's actor within [`ROOT_WINDOW`]; at one more, main rebuilds the session's tree.
 pub const ROOT_RESTARTS_MAX: usize = 3;
 /// The time over which [`ROOT_RESTARTS_MAX`] counts.
 pub const ROOT_WINDOW: Duration = Duration::from_secs(60);
-/// Waits before main rebuilds the tree, one per rebuild within [`REBUILD_WINDOW`]; after the last one it exits with 70.
+/// Waits before a tree that gave up is built again, one per rebuild within [`REBUILD_WINDOW`]. After the last one a session ends,
+/// with exit code 70 if it is the only one. A link goes on with the last wait: it costs no session, and little while it rests.
 pub const REBUILD_DELAYS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30)];
 /// The time over which rebuilds count towards [`REBUILD_DELAYS`].
 pub const REBUILD_WINDOW: Duration = Duration::from_secs(600);

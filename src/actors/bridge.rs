@@ -18,7 +18,7 @@ use crate::config::PortSource;
 use crate::core::bridge::{BridgeCore, Expectation, Hands};
 use crate::core::calls::{Ledger, LedgerAccess, Settlement, Wanted};
 use crate::core::exchange::Order;
-use crate::core::link::EditorIdentity;
+use crate::core::link::{EditorIdentity, Fact};
 use crate::fsm::Outbox;
 use crate::fsm::bridge::{self as machine, Bridge, ConnectFailure, Effect, Event, Timer};
 use crate::fsm::cause::{Loss, Return};
@@ -83,8 +83,6 @@ impl Actor for BridgeActor {
         }
         let core = BridgeCore::new(recently_lost.is_some());
         self.with.env.events.machine_started(core.machine(), core.state());
-        // A predecessor's connection has ended with it.
-        self.with.link.set_exchange(None);
         let rest = Rest {
             timers,
             me,
@@ -301,14 +299,7 @@ impl BridgeActor {
         if let Some(target) = &target {
             self.with.env.events.link_up(epoch, target.port, target.source.into(), waited_for, back);
         }
-        self.with.link.view.send_modify(|link| {
-            link.epoch = Some(epoch);
-            link.target = target;
-            link.editor = editor;
-            link.foreign_peer = None;
-            link.connections += 1;
-            link.is_back(back);
-        });
+        self.with.link.view.tell(Fact::Greeted { epoch, target, editor, back });
         self.with.link.set_exchange(Some(Arc::clone(&connection.shared)));
         self.with.addresses.registry.cast(registry::Message::LinkReady(epoch));
     }
@@ -349,17 +340,8 @@ impl BridgeActor {
     /// expectation has changed, also carries out the ledger's settlements and notifies the sessions.
     fn publish(&self, core: &mut BridgeCore<Connection>) {
         let Some(told) = core.expectation(&mut &*self.with.calls.shared) else { return };
-        let Expectation { state: label, availability, undecided, changed } = told;
-        self.with.link.view.send_modify(|link| {
-            link.state = label;
-            link.availability = availability;
-            link.undecided = undecided;
-            link.since = Instant::now();
-            let cause = availability.cause();
-            if let Some(outage) = link.outage() {
-                outage.cause = cause.or(outage.cause);
-            }
-        });
+        let Expectation { state, availability, undecided, changed } = told;
+        self.with.link.view.tell(Fact::Expected { state, availability, undecided });
         if let Some(settlements) = changed {
             self.with.env.events.availability_changed(availability);
             self.with.calls.settle(settlements);

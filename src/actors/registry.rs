@@ -2,7 +2,7 @@
 //!
 //! *Owns* nothing that must survive: the published catalogue outlives this actor. *Receives* the link's ups and downs, hints and
 //! lists. *Sends* requests for a list to the bridge, and news of the published catalogue to the sessions. *Dies* only of our own
-//! bugs; a healthy connection is not affected.
+//! bugs, and the whole link with it.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -61,17 +61,6 @@ impl Actor for RegistryActor {
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
         self.addresses.registry.fill(me.clone());
-        // The link may have been lost while no registry actor ran: then a predecessor's list is no longer live.
-        let link_is_down = self.link.view.borrow().epoch.is_none();
-        if link_is_down {
-            self.tools.published.send_if_modified(|published| {
-                let live = published.source == Source::Live;
-                if live {
-                    published.source = Source::Stale;
-                }
-                live
-            });
-        }
         let published = self.tools.published.borrow().source;
         let (driver, _) = Driver::start(Registry { published, ..Registry::default() });
         let timers = Timers::new(me.clone(), Message::Timer);
@@ -88,11 +77,6 @@ impl Actor for RegistryActor {
         };
         if let Some(project) = known.or_else(named) {
             self.read_disk(state, project);
-        }
-        // A predecessor may have ended while the link was up.
-        let epoch = self.link.view.borrow().epoch;
-        if epoch.is_some() {
-            self.feed(state, &Event::LinkReady);
         }
         Ok(())
     }

@@ -135,7 +135,6 @@ impl Actor for RelayActor {
             | Message::RootsForgone
             | Message::RootsOverdue(_)
             | Message::LookedAround(..)
-            | Message::LinkGone
             | Message::EditorsChanged
             | Message::PackageToolCalled(..)
             | Message::CallsSettled

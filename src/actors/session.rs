@@ -171,7 +171,6 @@ impl Actor for SessionActor {
             Message::RootsForgone => self.feed(state, &Event::RootsAwaited(false)),
             Message::RootsOverdue(generation) => self.roots_overdue(state, generation),
             Message::LookedAround(generation, survey) => self.looked_around(state, generation, survey),
-            Message::LinkGone => self.see_link(state),
             // The reader of the client's pipe has told the ledger already, and no hub serves this session.
             Message::Cancelled(_) | Message::Relay(_) => {}
             Message::EditorsChanged => self.editors_changed(state),

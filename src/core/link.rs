@@ -1,9 +1,12 @@
 //! What is known about the editor at the other end of a connection, and about the times without a connection.
 
+mod picture;
+
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+pub use self::picture::{Fact, Picture, RESTING};
 use crate::fsm::cause::{Cause, Loss, Return};
 
 /// The editor process and the domain in it that a connection leads to.

@@ -30,7 +30,15 @@ pub async fn run<S: Spawn>(
 ) -> ShutdownReason {
     let (stop, stopping) = watch::channel(false);
     let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&parts.calls).run_deadlines());
-    let mut tree = tokio::spawn(Tree::of_stdio(parts).run(spawn, stopping));
+    let mut tree = tokio::spawn(Tree::of_session(parts.seat(&parts.client)).run(spawn.clone(), stopping));
+    // Ends after the session.
+    let (last, ending) = watch::channel(false);
+    let link = parts.env.health.spawn("link_tree", {
+        let tree = Tree::of_link(Arc::clone(parts.links.first()));
+        async move {
+            let _ = tree.run(spawn, ending).await;
+        }
+    });
     let mut tree_runs = true;
     let Pumps { mut input, mut output } = pumps;
     let why = tokio::select! {
@@ -66,9 +74,11 @@ pub async fn run<S: Spawn>(
     let _ = stop.send(true);
     if tree_runs {
         let _ = tree.await;
-        // Answers the requests that were read in the meantime.
-        answer_all(parts, why).await;
     }
+    last.send_replace(true);
+    let _ = link.await;
+    // Answers the requests that were read in the meantime.
+    answer_all(parts, why).await;
     if !parts.client.outbox.is_flushed() {
         parts.env.events.stdout_not_read(parts.client.outbox.counts().queued);
     }

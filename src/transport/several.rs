@@ -24,10 +24,9 @@ use crate::core::shutdown::ShutdownReason;
 use crate::fsm::cause::Loss;
 use crate::limits::http::POSTS_MAX;
 use crate::limits::{FLUSH_MAX, FLUSH_READING_MAX};
-use crate::link::{LinkParts, Place, editors_changed};
+use crate::link::{LinkParts, Place};
 use crate::protocol::ids::LinkId;
 use crate::runtime::enter;
-use crate::runtime::messages::session;
 
 /// A gateway for several clients; see the module's documentation.
 pub struct Several<S> {
@@ -265,8 +264,7 @@ async fn tend_links<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch::Recei
     }
 }
 
-/// Runs one link until the gateway ends or the link fails too often. Then closes the link and moves each of its sessions to the
-/// session's link that leads to no project.
+/// Runs one link until the gateway ends.
 async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, stopping: watch::Receiver<bool>) {
     let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&link.calls).run_deadlines());
     tokio::select! {
@@ -275,13 +273,7 @@ async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, stopp
         () = link.report_changes(&parts.sessions) => {}
     }
     link.calls.close_epochs(Loss::Shutdown);
-    let sessions = link.attached.all();
     parts.links.close(link.id);
-    for client in sessions {
-        client.move_to(client.nowhere());
-        client.actor.cast(session::Message::LinkGone);
-    }
-    editors_changed(&parts.sessions);
     let _ = timeout(FLUSH_MAX, link.calls.audit.written()).await;
     deadlines.abort();
 }

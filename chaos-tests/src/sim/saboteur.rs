@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use holdfast::actors::gateway::Spawn;
+use holdfast::actors::gateway::{Spawn, spawn_under};
 use holdfast_testkit::sabotage::{self, Fault, Sabotage};
 use ractor::{Actor, ActorCell, ActorRef, ActorStatus, SpawnErr};
 use tokio::task::JoinHandle;
@@ -72,7 +72,7 @@ impl Spawn for Saboteur {
         name: &'static str,
         actor: A,
         arguments: A::Arguments,
-        supervisor: ActorCell,
+        supervisor: Option<ActorCell>,
     ) -> Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr> {
         self.with.spawn(name, actor, arguments, supervisor).await
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use holdfast::actors::gateway::Spawn;
+use holdfast::actors::gateway::{Spawn, spawn_under};
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 use tokio::task::JoinHandle;
 
@@ -117,10 +117,10 @@ impl Spawn for Sabotage {
         name: &'static str,
         actor: A,
         arguments: A::Arguments,
-        supervisor: ActorCell,
+        supervisor: Option<ActorCell>,
     ) -> Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr> {
         let saboteur = Saboteur { inner: actor, name, plan: self.clone() };
-        let spawned = Saboteur::spawn_linked(None, saboteur, arguments, supervisor).await?;
+        let spawned = spawn_under(saboteur, arguments, supervisor).await?;
         self.plans().lives.entry(name).or_default().push(spawned.0.get_cell());
         let delay = self.plans().slow.get(name).copied();
         if let Some(delay) = delay {

@@ -16,7 +16,8 @@ use crate::core::editors::Scope;
 use crate::core::requests::Asked;
 use crate::core::router::{self, Named, Roots, Route};
 use crate::core::user_text;
-use crate::fsm::cause::{self, Cause};
+use crate::core::link::Fact;
+use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::session::{Event, Likelihood};
 use crate::limits::{OPEN_CALLS_MAX_BYTES, ROOTS_WAIT, SESSION_CALLS_MAX_BYTES, SURVEY_MAX};
 use crate::link::{LinkParts, Place};
@@ -122,11 +123,10 @@ impl SessionActor {
     /// on this link are refused.
     fn nowhere(&self, survey: Survey, shown: Shown) -> Way {
         let link = self.seat.links.nowhere_of(&self.seat.client);
-        let availability = cause::Availability::Absent(survey.cause());
-        let is_settling = shown.is_settling;
+        let (cause, undecided) = (survey.cause(), shown.is_settling);
         link.link.survey.send_replace(Some(Arc::new(survey)));
-        link.link.view.send_modify(|link| (link.availability, link.undecided) = (availability, is_settling));
-        link.calls.decide(|ledger, now| ledger.set_availability(availability, now));
+        link.link.view.tell(Fact::LeadsNowhere { cause, undecided });
+        link.calls.decide(|ledger, now| ledger.set_availability(Availability::Absent(cause), now));
         let changed = Self::publish(&link, shown);
         Way::Nowhere { link, changed }
     }

@@ -142,8 +142,7 @@ impl Ledger {
     /// Refuses held calls once the gateway ends, since nothing is sent any more.
     fn refuse_held_at_the_end(&mut self, now: Instant, out: &mut Vec<Settlement>) {
         if self.draining {
-            let held = |entry: &Entry| (entry.state() == State::Held).then_some(Event::Refused(Cause::ShuttingDown));
-            out.extend(self.feed_all(now, held));
+            out.extend(self.refuse_held(Cause::ShuttingDown, now));
         }
     }
 

@@ -254,6 +254,7 @@ impl Wait {
             | Cause::Audit
             | Cause::Unrecorded
             | Cause::ClientAway
+            | Cause::Gateway
             | Cause::ShuttingDown => Self::Connect,
         }
     }
