@@ -211,7 +211,9 @@ impl Charted for Restart {
     }
 
     fn starts() -> Vec<Self> {
-        [Strategy::OneForOne, Strategy::OneForAll].map(|strategy| Self::new(strategy, 2, Duration::from_secs(10))).into()
+        [Strategy::OneForOne, Strategy::OneForAll]
+            .map(|strategy| Self::new(strategy, 2, Duration::from_secs(10)))
+            .into()
     }
 }
 

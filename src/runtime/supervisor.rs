@@ -279,7 +279,9 @@ impl Supervisor {
                     Effect::Escalate { .. } => {
                         (self.report)(Report::Escalated(self.name));
                         let Restart { max, window, .. } = self.policy;
-                        return Err(format!("{}: {name} ended more than {max} times within {window:?}", self.name).into());
+                        return Err(
+                            format!("{}: {name} ended more than {max} times within {window:?}", self.name).into()
+                        );
                     }
                 };
                 end = failed.map(|child| (child, EndReason::StartFailed));

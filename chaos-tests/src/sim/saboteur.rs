@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use holdfast::actors::gateway::{Spawn, spawn_under};
+use holdfast::actors::gateway::Spawn;
 use holdfast_testkit::sabotage::{self, Fault, Sabotage};
 use ractor::{Actor, ActorCell, ActorRef, ActorStatus, SpawnErr};
 use tokio::task::JoinHandle;
