@@ -18,7 +18,7 @@ use crate::protocol::dialect::{EditorTool, ToolListing};
 use crate::protocol::ids::Epoch;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
-use crate::runtime::messages::registry::{ListIsOver, Message};
+use crate::runtime::messages::registry::Message;
 use crate::runtime::messages::session;
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
@@ -95,13 +95,17 @@ impl Actor for RegistryActor {
             }
             Message::LinkLost => self.feed(state, &Event::LinkLost),
             Message::ChangeHinted(_permit) => self.feed(state, &Event::ChangeHinted),
-            Message::ListReceived(epoch, listing, over) => self.received(state, epoch, listing, over),
-            // Dropping `_over`, after the effects of the machine, frees the place of the list.
-            Message::ListFailed(epoch, why, _over) => {
+            // After the effects of the machine, the place of the list is free.
+            Message::ListReceived(epoch, listing) => {
+                let published = self.received(state, epoch, &listing);
+                self.link.list_is_over(epoch, published);
+            }
+            Message::ListFailed(epoch, why) => {
                 self.env.events.trouble_with("list_failed", &why);
                 if self.is_current(state, epoch) {
                     self.feed(state, &Event::ListFailed);
                 }
+                self.link.list_is_over(epoch, false);
             }
             Message::ProjectKnown(project) => self.project_known(state, project),
             Message::DiskRead(project, read) => self.disk_read(state, &project, read),
@@ -125,9 +129,10 @@ impl RegistryActor {
         known && self.link.wanted().may_be(target.project.as_deref())
     }
 
-    fn received(&self, state: &mut State, epoch: Epoch, listing: Arc<ToolListing>, over: ListIsOver) {
+    /// Publishes a list. Returns false if it is not of the editor that is wanted.
+    fn received(&self, state: &mut State, epoch: Epoch, listing: &ToolListing) -> bool {
         if !self.is_current(state, epoch) {
-            return;
+            return false;
         }
         self.env.events.tools_listed(listing.tools.len(), &listing.dropped);
         let known = Arc::clone(&self.tools.published.borrow().tools);
@@ -139,7 +144,7 @@ impl RegistryActor {
         }
         state.staged = Some(listing);
         self.feed(state, &Event::ListReceived { changed });
-        over.is_published();
+        true
     }
 
     fn project_known(&self, state: &mut State, project: Option<PathBuf>) {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
 
 use super::exchange::SharedExchange;
 use super::ledger::SharedLedger;
@@ -149,6 +150,16 @@ impl Link {
     /// Sets the exchange of the connection that is up.
     pub fn set_exchange(&self, exchange: Option<Arc<SharedExchange>>) {
         *enter(&self.exchange) = exchange;
+    }
+
+    /// Frees the place of this connection's tool list at the editor. `published`: the tools of calls can be looked up in the list.
+    pub fn list_is_over(&self, epoch: Epoch, published: bool) {
+        let Some(exchange) = self.exchange().filter(|exchange| exchange.lock().epoch() == epoch) else { return };
+        let events = exchange.lock().list_is_over(published, Instant::now());
+        for event in events {
+            self.addresses.bridge.cast(bridge::Message::Heard(epoch, event, None));
+        }
+        exchange.wake();
     }
 
     // ---- for the wanted project ----

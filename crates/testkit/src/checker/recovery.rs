@@ -107,7 +107,9 @@ pub(super) fn recovery(run: &Run<'_>, shared: bool) -> Verdict {
             Event::Healed => healed = true,
             Event::Recovered(after) => {
                 recovered = Some(at);
-                verdict.look(*after <= COMEBACK + rebuilding(run.history), || format!("served again only {after:?} after the healing"));
+                verdict.look(*after <= COMEBACK + rebuilding(run.history), || {
+                    format!("served again only {after:?} after the healing")
+                });
             }
             _ => {}
         }
