@@ -310,8 +310,8 @@ pub const REDIAL_MAX: Duration = Duration::from_millis(10);
 /// After this time, a patient dial begins a connect anew on a system that is slow to refuse. A listener on loopback answers in
 /// microseconds.
 pub const CONNECT_AGAIN_AFTER: Duration = Duration::from_millis(20);
-/// How long a dial is patient before the files are looked at again: the editor may come back at another port, or may have died.
-pub const PATIENT_DIAL_MAX: Duration = Duration::from_secs(1);
+/// How often the files are looked at again during a patient dial: the editor may come back at another port, or may have died.
+pub const PATIENT_DIAL_TOLD_EVERY: Duration = Duration::from_secs(1);
 /// Jitter: the largest random change of a delay, as a share of it, either way.
 pub const RETRY_JITTER: f64 = 0.2;
 /// Shortest time between a dial and the next dial that a hint may bring forward: many hints must not cause as many dials.

@@ -193,7 +193,11 @@ impl BridgeActor {
         if !is_wanted || survey.targets.is_empty() {
             return self.feed(state, Event::NothingOffered { cause: survey.cause(), evidence });
         }
-        // A dial under way keeps its targets: the machine ignores the offer then. It makes way if the editor is elsewhere by now.
+        let targets = self.with_where_it_moved(&survey.targets);
+        // A dial under way keeps its targets. It makes way if the editor is elsewhere by now.
+        if state.core.machine().is_dialling_patiently() && targets != state.rest.targets {
+            return self.feed(state, Event::TargetGone);
+        }
         if state.core.epoch().is_some()
             && let Some(target) = state.rest.targets.get(usize::from(state.core.machine().target()))
             // No survey finds a port that is only remembered.
@@ -203,8 +207,7 @@ impl BridgeActor {
             return self.feed(state, Event::TargetGone);
         }
         if state.core.epoch().is_none() {
-            state.rest.targets.clone_from(&survey.targets);
-            self.remember_where_it_moved(&mut state.rest);
+            state.rest.targets = targets;
             let targets = &state.rest.targets;
             state.rest.refused.retain(|(target, ..)| targets.contains(target));
         }
@@ -230,17 +233,19 @@ impl BridgeActor {
         self.publish(core);
     }
 
-    /// Adds a target for the port on which an editor that changed its port was last met. While such an editor reloads, no survey
+    /// Returns these targets, and one more for the port on which an editor that changed its port was last met. While such an editor reloads, no survey
     /// finds that port, and the port that its files name belongs to another program. The editor comes back on the port where it
     /// was last met.
-    fn remember_where_it_moved(&self, state: &mut Rest) {
-        let Some(last) = self.with.link.view.borrow().target.clone() else { return };
-        let Some(first) = state.targets.first() else { return };
+    fn with_where_it_moved(&self, targets: &[Target]) -> Vec<Target> {
+        let mut targets = targets.to_vec();
+        let Some(last) = self.with.link.view.borrow().target.clone() else { return targets };
+        let Some(first) = targets.first() else { return targets };
         let same = last.project == first.project && last.editor_pid == first.editor_pid && last.editor_pid.is_some();
-        let known = state.targets.iter().any(|target| target.port == last.port || target.source == PortSource::Process);
+        let known = targets.iter().any(|target| target.port == last.port || target.source == PortSource::Process);
         if last.source == PortSource::Process && same && !known {
-            state.targets.insert(0, Target { port: last.port, source: last.source, ..first.clone() });
+            targets.insert(0, Target { port: last.port, source: last.source, ..first.clone() });
         }
+        targets
     }
 
     /// Remembers a target that belongs to another program. Otherwise it would be dialled, and its owner looked up, again and

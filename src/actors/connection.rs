@@ -34,7 +34,7 @@ use crate::fsm::bridge::{ConnectFailure, Event};
 use crate::fsm::retry;
 use crate::limits::{
     CONNECT_AGAIN_AFTER, CONNECT_TIMEOUT, HEARTBEAT_MAX, IDENTITY_READ_MAX, JOIN_TIMEOUT, OWNER_LOOKUP_MAX,
-    PATIENT_DIAL_MAX, STALL_AFTER,
+    PATIENT_DIAL_TOLD_EVERY, STALL_AFTER,
 };
 use crate::link::{Calls, Link, SharedExchange, Tools};
 use crate::net::BoxStream;
@@ -93,7 +93,7 @@ pub struct Dial {
     pub aim: Aim,
     /// The targets that a patient dial goes on with, each in its turn.
     pub others: VecDeque<Aim>,
-    /// Whether the targets are dialled again and again for a while, as long as nobody listens.
+    /// Whether the targets are dialled again and again, as long as nobody listens.
     pub patient: bool,
 }
 
@@ -156,7 +156,7 @@ struct Line {
     said: Mutex<Vec<Reply>>,
     /// The first bytes sent to the editor: a peer that sends the same is an echo.
     sent: OnceLock<Bytes>,
-    /// If nobody listens, the ports are dialled for a while, unless this tells of news.
+    /// If nobody listens, the ports are dialled until this tells of news.
     patient: Option<Arc<Notify>>,
     /// Present until the result of the dial is reported, which happens once.
     dialled: Mutex<Option<Dialled>>,
@@ -206,11 +206,12 @@ impl Line {
         self.tell(Event::Disconnected(drop));
     }
 
-    /// Dials, and checks who owns the port. A patient dial goes through all targets for a while, as long as nobody listens.
+    /// Dials, and checks who owns the port. A patient dial goes through all targets as long as nobody listens
+    /// and there is no news.
     async fn dial(&mut self) -> Result<(BoxStream, Identity), (ConnectFailure, String)> {
-        let began = Instant::now();
+        let (mut told, mut attempt) = (Instant::now(), 0_u32);
         let mut refused = String::new();
-        for attempt in 0.. {
+        loop {
             let turn = Instant::now();
             for _ in 0..=self.others.len() {
                 match self.dial_once().await {
@@ -219,14 +220,19 @@ impl Line {
                 }
                 self.turn_to_next();
             }
-            let Some(hurry) = self.patient.as_ref().filter(|_| began.elapsed() < PATIENT_DIAL_MAX) else { break };
+            let Some(hurry) = &self.patient else { return Err((ConnectFailure::Refused, refused)) };
             // Where a refusal is waited for, the wait is the pause.
             let pause = retry::redial(attempt).saturating_sub(turn.elapsed());
             if timeout(pause, hurry.notified()).await.is_ok() {
-                break;
+                return Err((ConnectFailure::Refused, refused));
+            }
+            attempt = attempt.saturating_add(1);
+            if told.elapsed() >= PATIENT_DIAL_TOLD_EVERY {
+                told = Instant::now();
+                self.with.env.events.dial_failed(self.target.port, ConnectFailure::Refused, &refused);
+                self.tell(Event::StillRefused);
             }
         }
-        Err((ConnectFailure::Refused, refused))
     }
 
     /// Turns from a target that refused to the next one.

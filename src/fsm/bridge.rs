@@ -132,6 +132,11 @@ impl Bridge {
         }
     }
 
+    /// Whether targets are dialled again and again.
+    pub fn is_dialling_patiently(&self) -> bool {
+        matches!(self.at, Place::Dialing(absence, round) if absence.is_patient(round))
+    }
+
     /// Changes the state. No other function may do so, so that the stored data and statig's state stay consistent.
     fn go(&mut self, to: Place) -> Outcome<State> {
         self.at = to;
@@ -223,6 +228,7 @@ impl Charted for Bridge {
             Event::ConnectFailed { target: 1, failure: ConnectFailure::WrongProject, dialled: true },
             Event::Greeted { heartbeat: false },
             Event::Greeted { heartbeat: true },
+            Event::StillRefused,
             Event::GreetingRefused,
             Event::Proven,
             Event::CallsWaiting,

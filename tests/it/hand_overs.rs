@@ -121,6 +121,36 @@ async fn an_editor_that_may_listen_at_several_ports_is_reached_within_40_ms_too(
     }
 }
 
+/// A disk may take seconds to answer. What is dialled by then does not wait for it.
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_listens_again_is_reached_while_the_files_are_still_looked_at() {
+    let setup = Setup::default();
+    let config = FakeUnityConfig { probe_time: Duration::ZERO, ..editor() };
+    let unity = unity(&setup.net, config).await;
+    let mut gateway = gateway(setup);
+    gateway.client.open().await;
+    gateway.ready().await;
+    sleep(Duration::from_millis(100)).await;
+    for look in [1_500, 2_500].map(Duration::from_millis) {
+        let silence = Duration::from_secs(3);
+        let began = Instant::now();
+        let host = Arc::clone(&gateway.host);
+        let slow = tokio::spawn(async move {
+            sleep(Duration::from_millis(500)).await;
+            host.slow(look);
+            sleep(Duration::from_millis(2_400)).await;
+            host.slow(Duration::ZERO);
+        });
+        unity.reload(silence).await.unwrap();
+        let id = gateway.client.call("echo", json!({"n": 1})).await;
+        assert!(!gateway.client.text(&id).await.1);
+        let late = began.elapsed() - silence;
+        assert!(late <= Duration::from_millis(40), "{look:?}: {late:?}");
+        slow.await.unwrap();
+        sleep(Duration::from_secs(6)).await;
+    }
+}
+
 /// What answers, and is not the editor, is dialled ever more rarely.
 #[tokio::test(start_paused = true)]
 async fn a_foreign_listener_sees_few_connections() {

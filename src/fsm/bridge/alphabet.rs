@@ -176,6 +176,8 @@ pub enum Event {
         /// Whether it was dialled now. False if its failure is known from a moment ago.
         dialled: bool,
     },
+    /// All targets of a patient dial refused for a while. It goes on.
+    StillRefused,
     /// The greeting was answered in the way of a bridge of this dialect.
     Greeted {
         /// Whether the bridge answers heartbeat questions off its main thread.

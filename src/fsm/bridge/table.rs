@@ -153,13 +153,34 @@ impl Machine for Bridge {
                 Place::Dialing(absence, round),
                 Event::ConnectFailed { failure: failure @ ConnectFailure::Refused, .. },
             ) if absence.is_patient(*round) => {
-                // All were dialled for a while. Meanwhile, the files may name another port, or no editor any more.
+                // There is news: the files may name another port, or no editor any more.
                 let absence = absence.after(round.failed(failure, true));
                 self.go(Place::Seeking(absence))
             }
             (Place::Dialing(absence, round), Event::ConnectFailed { target, failure, dialled }) => {
                 let (absence, round) = (*absence, round.turned_to(target).failed(failure, dialled));
                 self.dial(absence, round)
+            }
+            (Place::Dialing(absence, round), Event::StillRefused) => {
+                *absence = absence.after(round.failed(ConnectFailure::Refused, true));
+                // Meanwhile, the files may name another port, or no editor any more. The dial does not wait for that.
+                out.order(if absence.is_patient(*round) { Effect::AskTargets } else { Effect::Hurry });
+                Outcome::Handled
+            }
+            (Place::Dialing(absence, round), Event::TargetsOffered { evidence, .. }) if absence.is_patient(*round) => {
+                absence.found(evidence, out);
+                if !absence.is_patient(*round) {
+                    out.order(Effect::Hurry);
+                }
+                Outcome::Handled
+            }
+            (Place::Dialing(absence, round), Event::NothingOffered { cause, evidence })
+                if absence.is_patient(*round) =>
+            {
+                out.order(Effect::HangUp(Loss::Disconnect));
+                absence.found_nothing(cause, evidence, out);
+                let absence = *absence;
+                self.go(Place::BackingOff(absence))
             }
             (Place::Dialing(..), Event::TargetsOffered { .. } | Event::NothingOffered { .. }) => {
                 out.ignore("the dial under way decides first")
@@ -403,6 +424,7 @@ impl Machine for Bridge {
                 Place::Stopped,
                 Event::Connected { .. }
                 | Event::ConnectFailed { .. }
+                | Event::StillRefused
                 | Event::Greeted { .. }
                 | Event::GreetingRefused
                 | Event::Proven
@@ -423,6 +445,7 @@ impl Machine for Bridge {
                 | Event::Elapsed(_)
                 | Event::Connected { .. }
                 | Event::ConnectFailed { .. }
+                | Event::StillRefused
                 | Event::Greeted { .. }
                 | Event::GreetingRefused
                 | Event::Proven
@@ -445,6 +468,7 @@ impl Machine for Bridge {
                 | Event::NothingOffered { .. }
                 | Event::Connected { .. }
                 | Event::ConnectFailed { .. }
+                | Event::StillRefused
                 | Event::Greeted { .. }
                 | Event::GreetingRefused
                 | Event::NewsArrived
@@ -453,7 +477,11 @@ impl Machine for Bridge {
             )
             | (
                 Place::Draining,
-                Event::Connected { .. } | Event::ConnectFailed { .. } | Event::Greeted { .. } | Event::GreetingRefused,
+                Event::Connected { .. }
+                | Event::ConnectFailed { .. }
+                | Event::StillRefused
+                | Event::Greeted { .. }
+                | Event::GreetingRefused,
             ) => Outcome::Super,
         }
     }
@@ -503,6 +531,7 @@ impl Machine for Bridge {
                 | Event::CallsWaiting
                 | Event::Connected { .. }
                 | Event::ConnectFailed { .. }
+                | Event::StillRefused
                 | Event::Greeted { .. }
                 | Event::GreetingRefused,
             )

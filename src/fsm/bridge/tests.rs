@@ -164,6 +164,20 @@ fn dialing_a_likely_editor_is_patient_until_there_is_news() {
 }
 
 #[test]
+fn dialing_patiently_goes_on_while_the_files_are_looked_at_until_they_say_otherwise() {
+    let mut it = new(&[Event::Wanted, offered(2, ALIVE)]);
+    assert_eq!(it.feed(&Event::StillRefused).effects, [Effect::AskTargets]);
+    assert_eq!((it.state(), availability(&it)), (State::Dialing, Availability::Coming(Cause::BridgeDown)));
+    assert!(it.feed(&offered(2, ALIVE)).effects.is_empty());
+    assert_eq!(it.feed(&offered(2, DEAD)).effects, [Effect::Hurry], "an editor that was never met has ended");
+    let mut it = new(&[Event::Wanted, offered(2, ALIVE)]);
+    let out = it.feed(&Event::NothingOffered { cause: Cause::NotRunning, evidence: DEAD }).effects;
+    assert_eq!(out, [Effect::HangUp(Loss::Disconnect), Effect::Retry { attempt: 1, likely: false }]);
+    let mut it = fed(steady(1), &[EOF, offered(1, NOTHING), Event::Elapsed(Timer::Hope)]);
+    assert_eq!(it.feed(&Event::StillRefused).effects, [Effect::Hurry], "it was lost long ago");
+}
+
+#[test]
 fn dialing_only_refusal_keeps_a_round_patient() {
     let failed = |target, failure, dialled| Event::ConnectFailed { target, failure, dialled };
     for failure in [ConnectFailure::WrongProject, ConnectFailure::TimedOut, ConnectFailure::Vanished] {
