@@ -16,6 +16,7 @@ mod http;
 mod hub;
 mod long;
 mod measures;
+mod owner;
 mod peer;
 mod recovery;
 mod session;
@@ -87,6 +88,8 @@ fn run(quick: bool, only: Option<&str>, json: Option<&str>) -> io::Result<()> {
         ("records", Bench::records),
         ("http", Bench::http),
     ];
+    let alone: [(&str, Part); 1] = [("owner", Bench::owner)];
+    let parts = parts.into_iter().chain(alone.into_iter().filter(|(name, _)| only == Some(name)));
     for (name, part) in parts {
         if only.is_none_or(|only| only == name) {
             writeln!(io::stderr(), "side_by_side: {:>5.1} s  {name}", began.elapsed().as_secs_f64())?;
