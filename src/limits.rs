@@ -277,9 +277,7 @@ pub const SURVEY_AGAIN: Duration = Duration::from_secs(30);
 pub const SURVEYS_HANGING_MAX: u8 = 3;
 /// How long the lookup of a port's owner may take; it may look at all processes.
 pub const OWNER_LOOKUP_MAX: Duration = Duration::from_secs(10);
-/// Largest number of processes whose descriptors are read to name a program that was not expected on a port: as many as Linux runs
-/// by default (`pid_max`).
-#[cfg(target_os = "linux")]
+/// Most processes whose descriptors are read to name an unexpected program on a port: as many as Linux runs by default (`pid_max`).
 pub const OWNER_PROCESSES_MAX: usize = 32_768;
 /// How long a new connection waits to read its editor's identity again before it sends its first byte; after that the survey's
 /// identity is used. Also how long a look at the script assemblies may take.
