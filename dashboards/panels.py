@@ -265,7 +265,7 @@ LINK_AND_RELOAD = [
     row("Reaching the editor"),
     counts(
         "Connect attempts by result", HALF,
-        "`refused`: nothing listens on the port. `wrong_peer`: the program on the port is not a Unity bridge. `wrong_project`, "
+        "`refused`: nothing listens on the port. `vanished`: what accepted was gone at once. `wrong_peer`: the program on the port is not a Unity bridge. `wrong_project`, "
         "`unproven`: it is not this project's editor, or not known to be, so it gets no calls.",
         ("sum by (result) (increase(holdfast_unity_connect_attempts_total{$f}[$i]))", "{{result}}"), runbook="wrong-peer",
     ),

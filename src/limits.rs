@@ -275,8 +275,10 @@ pub const BELOW_PROJECTS_MAX: usize = 50;
 pub const SURVEY_AGAIN: Duration = Duration::from_secs(30);
 /// Largest number of surveys that hang at once. Each holds a thread that nothing can end.
 pub const SURVEYS_HANGING_MAX: u8 = 3;
-/// How long the lookup of a port's owner may take; it looks at all processes.
+/// How long the lookup of a port's owner may take; it may look at all processes.
 pub const OWNER_LOOKUP_MAX: Duration = Duration::from_secs(10);
+/// Most processes whose descriptors are read to name an unexpected program on a port: as many as Linux runs by default (`pid_max`).
+pub const OWNER_PROCESSES_MAX: usize = 32_768;
 /// How long a new connection waits to read its editor's identity again before it sends its first byte; after that the survey's
 /// identity is used. Also how long a look at the script assemblies may take.
 pub const IDENTITY_READ_MAX: Duration = Duration::from_millis(500);
@@ -306,8 +308,8 @@ pub const REDIAL_MAX: Duration = Duration::from_millis(10);
 /// After this time, a patient dial begins a connect anew on a system that is slow to refuse. A listener on loopback answers in
 /// microseconds.
 pub const CONNECT_AGAIN_AFTER: Duration = Duration::from_millis(20);
-/// How long a dial is patient before the files are looked at again: the editor may come back at another port, or may have died.
-pub const PATIENT_DIAL_MAX: Duration = Duration::from_secs(1);
+/// How often the files are looked at again during a patient dial: the editor may come back at another port, or may have died.
+pub const PATIENT_DIAL_TOLD_EVERY: Duration = Duration::from_secs(1);
 /// Jitter: the largest random change of a delay, as a share of it, either way.
 pub const RETRY_JITTER: f64 = 0.2;
 /// Shortest time between a dial and the next dial that a hint may bring forward: many hints must not cause as many dials.

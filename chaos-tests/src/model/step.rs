@@ -146,15 +146,18 @@ impl Step<'_> {
                     line.woken = true;
                 }
             }
-            Action::NoPermit(line) => self.end_with(line, Event::ConnectFailed(ConnectFailure::PermitHeld)),
-            Action::Refuse(line) => self.end_with(line, Event::ConnectFailed(ConnectFailure::Refused)),
+            Action::NoPermit(line) => self
+                .end_with(line, Event::ConnectFailed { target: 0, failure: ConnectFailure::PermitHeld, dialled: true }),
+            Action::Refuse(line) => {
+                self.end_with(line, Event::ConnectFailed { target: 0, failure: ConnectFailure::Refused, dialled: true })
+            }
             Action::Connect(line) => {
                 let process = self.world.journal.process;
                 self.line(line).open = true;
                 self.line(line).process = process;
                 let epoch = self.line(line).epoch();
                 self.world.ledger.open_epoch(epoch);
-                self.world.tell(epoch, Event::Connected { checked: true });
+                self.world.tell(epoch, Event::Connected { target: 0, checked: true });
             }
             Action::Take(line) => self.take(line),
             Action::Claim(line) => self.claim(line, false),
