@@ -23,8 +23,11 @@ use crate::storage::gateway_calls;
 /// What became of a request that an earlier gateway had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resumed {
-    /// No byte of a call for it was written, or the call may be sent again: the request is handled like a new one.
+    /// No byte of a call for it was written: the request is handled like a new one.
     New,
+    /// A call for it may have run, and may be sent again: the request is handled like a new one, but whoever refuses it must not deny
+    /// that it may have run.
+    Again,
     /// The request is answered, or will be when the outcome of its call is known.
     Settled,
 }
@@ -214,6 +217,7 @@ impl Calls {
         }
         let call = match next {
             Fate::New => return Resumed::New,
+            Fate::Again => return Resumed::Again,
             Fate::Answered(result) => {
                 client.outbox.answer(asked.key, &mcp::with_text(result.get(), user_text::TAKEN_OVER));
                 return Resumed::Settled;
@@ -222,7 +226,20 @@ impl Calls {
             Fate::Unknown(call) => call,
         };
         let result = ToolResult::error(user_text::lost_with_the_hub(tool, call));
-        client.outbox.answer(asked.key, &mcp::tool_result(&result, &asked.profile));
+        let result = mcp::tool_result(&result, &asked.profile);
+        if let (None, Some(records)) = (call, &self.env.records) {
+            let sent = SentCall {
+                origin: origin.clone(),
+                call: self.env.next_call_id(),
+                tool: tool.into(),
+                project: None,
+                journal: None,
+                repeatable: false,
+                client: (client.handshake().name, asked.profile.version.label().to_owned()),
+            };
+            records.unknown(sent, &result);
+        }
+        client.outbox.answer(asked.key, &result);
         Resumed::Settled
     }
 

@@ -124,8 +124,9 @@ async fn end(seat: &RelaySeat, why: ShutdownReason) {
                 seat.answer_here(&request, user_text::not_sent_at_the_end, user_text::SHUT_DOWN);
                 continue;
             }
-            // No ledger is left that could have it.
+            // No ledger is left that could have it, and nothing is sent again.
             Fate::Adopt { sent, .. } => Some(sent.call),
+            Fate::Again => None,
             Fate::Unknown(call) => call,
         };
         seat.answer_here(&request, |tool| user_text::hub_left(tool, call), user_text::HUB_LEFT);

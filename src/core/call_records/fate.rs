@@ -88,9 +88,10 @@ impl Left {
 /// What becomes of a request that an earlier gateway had.
 #[derive(Debug, Clone)]
 pub enum Fate {
-    /// No byte of a call for it was written, or the call may be sent again: it is handled like a new request. At the end that
-    /// means that it is not sent.
+    /// No byte of a call for it was written: it is handled like a new request. At the end that means that it is not sent.
     New,
+    /// Its call may have run, and may be sent again. If it is not sent again, its outcome is unknown.
+    Again,
     /// It is answered with this result.
     Answered(Arc<RawValue>),
     /// Its call may have run. If the ledger has it open, the request is answered once its outcome is known. If not, the fate is
@@ -148,10 +149,10 @@ pub fn fate(facts: Facts) -> Fate {
         (Some(Known::Answered(result)), _) => Fate::Answered(result),
         // At the end the request would be refused, which says that no call for it was sent.
         (Some(Known::Repeatable(result)), _) if is_ending => Fate::Answered(result),
-        (Some(Known::Repeatable(_)), _) => Fate::New,
+        (Some(Known::Repeatable(_)), _) => Fate::Again,
         (Some(Known::Sent(sent)), Adopter::Owner) => Fate::Adopt { sent, seek: false },
         (Some(Known::Sent(sent)), Adopter::Reader) => Fate::Adopt { seek: sent.journal.is_some(), sent },
-        (Some(Known::Sent(sent)), Adopter::Lacks(_)) if sent.repeatable && !is_ending => Fate::New,
+        (Some(Known::Sent(sent)), Adopter::Lacks(_)) if sent.repeatable && !is_ending => Fate::Again,
         (Some(Known::Sent(sent)), Adopter::Lacks(_)) => Fate::Unknown(Some(sent.call)),
     }
 }

@@ -266,6 +266,7 @@ fn facts(known: Option<Known>, adopter: Adopter) -> Facts {
 fn text(fate: &Fate) -> String {
     match fate {
         Fate::New => "new".to_owned(),
+        Fate::Again => "again".to_owned(),
         Fate::Answered(result) => format!("answered {result}"),
         Fate::Adopt { seek, .. } => if *seek { "sought and adopted" } else { "adopted" }.to_owned(),
         Fate::Unknown(Some(_)) => "unknown, with its id".to_owned(),
@@ -302,7 +303,7 @@ fn what_becomes_of_a_request_follows_from_its_record() {
         ("sent", on_record(false, &[]), Adopter::Reader, ["sought and adopted"; 2]),
         ("sent", on_record(false, &[]), lacks, ["unknown, with its id"; 2]),
         ("sent, repeatable", on_record(true, &[]), Adopter::Owner, ["adopted"; 2]),
-        ("sent, repeatable", on_record(true, &[]), lacks, ["new", "unknown, with its id"]),
+        ("sent, repeatable", on_record(true, &[]), lacks, ["again", "unknown, with its id"]),
         ("asks by the id, and comes all the same", on_record(false, &[told()]), Adopter::Owner, ["adopted"; 2]),
         ("runs on", on_record(false, &[runs_on(1)]), Adopter::Owner, ["answered [\"runs\"]"; 2]),
         ("runs on, repeatable", on_record(true, &[runs_on(1)]), Adopter::Owner, ["answered [\"runs\"]"; 2]),
@@ -310,8 +311,8 @@ fn what_becomes_of_a_request_follows_from_its_record() {
         ("answered", on_record(false, &[answered(1, "[1]")]), Adopter::Owner, ["answered [1]"; 2]),
         ("answered", on_record(true, &[answered(1, "[1]")]), lacks, ["answered [1]"; 2]),
         ("unknown", on_record(false, &[unknown(1)]), Adopter::Owner, ["answered [0]"; 2]),
-        ("unknown, repeatable", on_record(true, &[unknown(1)]), Adopter::Owner, ["new", "answered [0]"]),
-        ("unknown, repeatable", on_record(true, &[unknown(1)]), lacks, ["new", "answered [0]"]),
+        ("unknown, repeatable", on_record(true, &[unknown(1)]), Adopter::Owner, ["again", "answered [0]"]),
+        ("unknown, repeatable", on_record(true, &[unknown(1)]), lacks, ["again", "answered [0]"]),
     ];
     for (record, known, adopter, becomes) in rows {
         for (is_ending, becomes) in [false, true].into_iter().zip(becomes) {
