@@ -9,6 +9,7 @@ use holdfast::protocol::dialect::{Activity, LeaveReason, Met, Refusal};
 
 use super::action::{Action, cost};
 use super::bridge;
+use super::hub::Records;
 use super::journal::{Sending, Status};
 use super::line::{Frame, Line, Message, Task};
 use super::seam::{self, said};
@@ -238,7 +239,9 @@ impl Step<'_> {
                 self.world.stage = Stage::Ended;
                 self.close_all();
             }
-            Action::HubCrashes => self.hub_crashes(),
+            Action::HubEnds(harm) => self.hub_ends(harm),
+            Action::HubLeaves => self.hub_leaves(),
+            Action::StandStill => self.stands_still(),
             Action::Bring(call) => self.bring(call),
             Action::Deliver => self.deliver(),
             Action::EditorTakes(_)
@@ -264,12 +267,18 @@ impl Step<'_> {
 
     fn call(&mut self, call: u8) {
         self.world.ghost.accepted |= 1 << call;
-        self.accept(call);
+        if self.world.leaving {
+            // The session keeps it for the successor.
+            self.world.away |= 1 << call;
+            return;
+        }
+        self.world.records(Records::attach);
+        self.accept(call, false);
     }
 
-    /// The gateway gets a call of the client, the first time or from the predecessor of a hub.
-    pub(super) fn accept(&mut self, call: u8) {
-        let said = self.world.ledger.accept(call, call);
+    /// The gateway gets a call of the client, the first time or from the predecessor of a hub, which may have sent it.
+    pub(super) fn accept(&mut self, call: u8, may_have_run: bool) {
+        let said = self.world.ledger.accept(call, call, may_have_run);
         self.world.settle_all(self.setting, said);
         if !self.broken(Broken::WakeUpLost) {
             self.world.wake();
