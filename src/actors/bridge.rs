@@ -231,9 +231,9 @@ impl BridgeActor {
         self.publish(core);
     }
 
-    /// Returns these targets, and one more for the port on which an editor that changed its port was last met. While such an editor reloads, no survey
-    /// finds that port, and the port that its files name belongs to another program. The editor comes back on the port where it
-    /// was last met.
+    /// Returns these targets, and one more for the port on which an editor that changed its port was last met. While such an
+    /// editor reloads, no survey finds that port, and the port that its files name belongs to another program. The editor comes
+    /// back on the port where it was last met.
     fn with_where_it_moved(&self, targets: &[Target]) -> Vec<Target> {
         let mut targets = targets.to_vec();
         let Some(last) = self.with.link.view.borrow().target.clone() else { return targets };

@@ -15,7 +15,8 @@ use crate::runtime::messages::session::Message;
 
 impl LinkParts {
     /// Returns the editor of this link if it runs: it is connected, or it was connected and is expected to return, as during a
-    /// domain reload. While the link rests, the failure is ours, and must not leave another editor as the only one. `None` also if the connected editor's project is unknown.
+    /// domain reload. While the link rests, the failure is ours, and must not leave another editor as the only one. `None` also if
+    /// the connected editor's project is unknown.
     pub fn running(&self) -> Option<Running> {
         let view = self.link.view.borrow();
         let returns = view.connections > 0

@@ -1,8 +1,9 @@
 //! Finds out, on Linux, which process listens on a port.
 //!
 //! The kernel tells at once which sockets listen, over netlink (`sock_diag(7)`). Its tables in `/proc` tell the same, but for each of
-//! them the kernel goes through the slots of all its connections, which takes milliseconds. Which process holds the socket shows only in the descriptors of that process. Those of an expected process are read first. Only if another one
-//! holds the socket, those of all processes of the socket's user are read: Linux has no other way from a socket to its process.
+//! them the kernel goes through the slots of all its connections, which takes milliseconds. Which process holds a socket shows only in
+//! the descriptors of that process. Those of an expected process are read first. Only if another one holds the socket, those of all
+//! processes of the socket's user are read: Linux has no other way from a socket to its process.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
