@@ -339,8 +339,7 @@ pub const PATIENCE_UNKNOWN: Duration = Duration::from_secs(60);
 pub const PATIENCE_MAX: Duration = Duration::from_secs(30 * 60);
 /// How often a repeatable call is sent at most: once, and two more times.
 pub const SENDINGS_MAX: u8 = 3;
-/// How often one call is sent if the editor says each time that it did not run, before the call is answered: that many reloads in
-/// a row.
+/// How often one call is sent if the editor says each time that it did not run: that many reloads in a row.
 pub const UNRUN_MAX: u8 = 5;
 /// How long the outcome of a call cut by a reload is looked for (uLoop's own server gives a compile 90 s).
 pub const RECOVERY_MAX: Duration = Duration::from_secs(90);
@@ -402,12 +401,12 @@ pub const START_DESCRIPTORS: usize = 20;
 pub const LINK_RESTARTS_MAX: usize = 5;
 /// The time over which [`LINK_RESTARTS_MAX`] counts.
 pub const LINK_WINDOW: Duration = Duration::from_secs(30);
-/// Restarts of a session's actor within [`ROOT_WINDOW`]; at one more, main rebuilds the session's tree.
+/// Restarts of a session's actor within [`ROOT_WINDOW`]; at one more, its tree is built again.
 pub const ROOT_RESTARTS_MAX: usize = 3;
 /// The time over which [`ROOT_RESTARTS_MAX`] counts.
 pub const ROOT_WINDOW: Duration = Duration::from_secs(60);
-/// Waits before a tree that gave up is built again, one per rebuild within [`REBUILD_WINDOW`]. After the last one a session ends,
-/// with exit code 70 if it is the only one. A link goes on with the last wait: it costs no session, and little while it rests.
+/// Waits before a tree that gave up is built again, one per rebuild within [`REBUILD_WINDOW`]. After the last one a session ends
+/// (exit code 70); a link goes on with the last wait, because it costs no session.
 pub const REBUILD_DELAYS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30)];
 /// The time over which rebuilds count towards [`REBUILD_DELAYS`].
 pub const REBUILD_WINDOW: Duration = Duration::from_secs(600);
