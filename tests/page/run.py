@@ -314,7 +314,8 @@ def watch_a_session(room, browser, shots):
         browser.shows("#recent", HOSTILE_TOOL, "not executed: unknown tool")
         browser.shows("#outages", "reload", "after ")
         browser.shows("#open", "none")
-        browser.shows("#steps", "backing off", "dialing")
+        # While an editor is likely, one dial goes on until it listens.
+        browser.shows("#steps", "seeking", "dialing", "greeting")
         strip = "[...document.querySelector('#machines svg').children].map((bar) => bar.getAttribute('class'))"
         until("the reload and the return in the bridge's strip", lambda: browser.value(strip)[-2:] == ["waiting", "good"])
         check_access(browser)
