@@ -150,7 +150,10 @@ impl Step<'_> {
             Action::NoPermit(line) => self
                 .end_with(line, Event::ConnectFailed { target: 0, failure: ConnectFailure::PermitHeld, dialled: true }),
             Action::Refuse(line) => {
-                self.end_with(line, Event::ConnectFailed { target: 0, failure: ConnectFailure::Refused, dialled: true });
+                self.end_with(
+                    line,
+                    Event::ConnectFailed { target: 0, failure: ConnectFailure::Refused, dialled: true },
+                );
             }
             Action::Connect(line) => {
                 let process = self.world.journal.process;
