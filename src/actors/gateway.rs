@@ -328,10 +328,11 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Returns the tree of the session over stdin and stdout with its link.
+    /// Returns the tree of the session over stdin and stdout, with its link if it has only one.
     pub fn of_stdio(parts: &Parts) -> Self {
         let seats = vec![Arc::new(parts.seat(&parts.client))];
-        Self { env: Arc::clone(&parts.env), links: vec![Arc::clone(parts.links.first())], seats, relay: None }
+        let links = if parts.client.is_routed() { Vec::new() } else { vec![Arc::clone(parts.links.first())] };
+        Self { env: Arc::clone(&parts.env), links, seats, relay: None }
     }
 
     /// Returns the tree of one link, if there are several.

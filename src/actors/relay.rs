@@ -135,6 +135,7 @@ impl Actor for RelayActor {
             | Message::RootsForgone
             | Message::RootsOverdue(_)
             | Message::LookedAround(..)
+            | Message::LookAgain
             | Message::LinkGone
             | Message::EditorsChanged
             | Message::PackageToolCalled(..)

@@ -12,7 +12,7 @@ mod routing;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -76,6 +76,10 @@ pub struct State {
     looking: bool,
     /// The result of the last such survey.
     survey: Option<Arc<Survey>>,
+    /// The number of surveys that did not end in time and whose threads have not ended.
+    hanging: Arc<AtomicU8>,
+    /// Whether another survey follows after a pause, because no editor was found.
+    looks_again: bool,
     /// The subscription that the machine is deciding on.
     listen: Option<(RequestKey, Filter)>,
     /// The list result as last rendered, with the profile and the catalogue that it was made for.
@@ -133,6 +137,8 @@ impl Actor for SessionActor {
             unrouted_offers: Vec::new(),
             looking: false,
             survey: None,
+            hanging: Arc::default(),
+            looks_again: false,
             listen: None,
             rendered: None,
             heading: None,
@@ -161,7 +167,9 @@ impl Actor for SessionActor {
         match message {
             Message::Delivered(message, _permit) => self.delivered(state, message),
             // The message may come from a link that the session has left, so the state of the current link is read.
-            Message::CataloguePublished(_) | Message::DiskRead | Message::LikelihoodChanged(_) if self.is_routed() => {
+            Message::CataloguePublished(_) | Message::DiskRead | Message::LikelihoodChanged(_)
+                if self.seat.client.is_routed() =>
+            {
                 self.see_link(state);
             }
             Message::CataloguePublished(source) => self.feed(state, &Event::CataloguePublished(source)),
@@ -171,6 +179,7 @@ impl Actor for SessionActor {
             Message::RootsForgone => self.feed(state, &Event::RootsAwaited(false)),
             Message::RootsOverdue(generation) => self.roots_overdue(state, generation),
             Message::LookedAround(generation, survey) => self.looked_around(state, generation, survey),
+            Message::LookAgain => self.look_again(state),
             Message::LinkGone => self.see_link(state),
             // The reader of the client's pipe has told the ledger already, and no hub serves this session.
             Message::Cancelled(_) | Message::Relay(_) => {}
@@ -292,7 +301,7 @@ impl SessionActor {
         let version = ProtocolVersion::negotiate(&requested);
         let profile = self.seat.client.config.profile_of(version, &client.name);
         let kind = self.opened(client, profile, roots);
-        if self.is_routed() {
+        if self.seat.client.is_routed() {
             self.seat.client.meant(|meant| meant.opened(roots));
             if self.seat.client.meant(|meant| meant.awaited) {
                 // The client is asked for its roots after it sends `initialized`. The wait must also end if it never sends that.
@@ -307,7 +316,7 @@ impl SessionActor {
     fn instructions(&self) -> &'static str {
         let here = self.seat.link();
         let is_found = here.link.survey_now().is_some_and(|survey| survey.project.is_some());
-        let is_meant = self.is_routed() && self.seat.client.meant(|meant| meant.named.is_some());
+        let is_meant = self.seat.client.is_routed() && self.seat.client.meant(|meant| meant.named.is_some());
         mcp::instructions(is_found || is_meant || self.seat.client.config.is_for_a_project())
     }
 
@@ -322,14 +331,14 @@ impl SessionActor {
     /// Asks for the client's roots, which hint at where the project is. Does nothing if the user named a project, or if the
     /// client has no roots.
     fn ask_roots(&self, state: &mut State) {
-        let is_named = match self.is_routed() {
+        let is_named = match self.seat.client.is_routed() {
             true => self.seat.client.meant(|meant| meant.named.is_some()),
             false => self.seat.env.config.project.is_some(),
         };
         if self.seat.client.handshake().roots && !is_named {
             let line = mcp::roots_list_request(&self.seat.client.next_roots_request());
             self.seat.client.outbox.notify(ROOTS_LIST, line, false);
-            if self.is_routed() {
+            if self.seat.client.is_routed() {
                 self.await_roots(state);
             } else {
                 self.seat.link().project.roots_asked();
@@ -349,7 +358,7 @@ impl SessionActor {
             self.seat.client.with_handshake(|client| client.other_roots = others.into());
             folders.iter().map(|root| Path::new(root).components().collect()).collect()
         });
-        if self.is_routed() {
+        if self.seat.client.is_routed() {
             self.seat.client.meant(|meant| meant.told(roots));
             self.find_way(state);
             return;
@@ -380,7 +389,7 @@ impl SessionActor {
                 }
             }
             Effect::WantEditor => {
-                if self.is_routed() {
+                if self.seat.client.is_routed() {
                     self.find_way(state);
                 }
                 self.seat.link().link.want_editor();
@@ -388,7 +397,11 @@ impl SessionActor {
             Effect::AnswerLists => self.answer_lists(state),
             Effect::AcceptCall => {
                 if let Some(new) = state.call.take() {
-                    if self.is_routed() { self.accept_routed(state, new) } else { self.accept(&self.seat.link(), new) }
+                    if self.seat.client.is_routed() {
+                        self.accept_routed(state, new);
+                    } else {
+                        self.accept(&self.seat.link(), new);
+                    }
                 }
                 if let Some(new) = state.offer.take() {
                     self.accept_offer(state, new);
@@ -502,7 +515,8 @@ impl SessionActor {
     fn accept_or_refuse(&self, here: &LinkParts, new: NewRequest, turned_down: Option<(Cause, Grounds)>) {
         let NewRequest { asked, hold, id, requester, call, since } = new;
         let Asked { key, profile, .. } = asked;
-        let own = GatewayTool::from_name(&call.name).filter(|tool| self.is_routed() || *tool != GatewayTool::Editors);
+        let own = GatewayTool::from_name(&call.name)
+            .filter(|tool| self.seat.client.is_routed() || *tool != GatewayTool::Editors);
         if let Some(tool) = own {
             self.seat.tools_on(here).run(&self.tasks, asked, tool, &call.arguments);
             return;

@@ -124,7 +124,11 @@ impl SessionActor {
 
     /// Returns the list of tools for the client.
     pub(super) fn list_result(&self, catalogue: &Catalogue, profile: &ClientProfile) -> String {
-        if self.is_routed() { catalogue.routed_list_result(profile) } else { catalogue.list_result(profile) }
+        if self.seat.client.is_routed() {
+            catalogue.routed_list_result(profile)
+        } else {
+            catalogue.list_result(profile)
+        }
     }
 
     /// Sends a call where it belongs: to the editor that it names, otherwise where the router leads.

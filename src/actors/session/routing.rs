@@ -18,10 +18,12 @@ use crate::core::router::{self, Named, Roots, Route};
 use crate::core::user_text;
 use crate::fsm::cause::{self, Cause};
 use crate::fsm::session::{Event, Likelihood};
-use crate::limits::{OPEN_CALLS_MAX_BYTES, ROOTS_WAIT, SESSION_CALLS_MAX_BYTES, SURVEY_MAX};
+use crate::limits::{
+    OPEN_CALLS_MAX_BYTES, RETRY_UNLIKELY_MAX, ROOTS_WAIT, SESSION_CALLS_MAX_BYTES, SURVEY_MAX, SURVEYS_HANGING_MAX,
+};
 use crate::link::{LinkParts, Place};
 use crate::protocol::ids::SessionId;
-use crate::protocol::mcp::{ClientInfo, ToolResult};
+use crate::protocol::mcp::{ClientInfo, GatewayCall, GatewayTool, ToolResult, take_editor};
 use crate::runtime::messages::session::Message;
 use crate::survey::{self, Survey};
 use crate::telemetry::metrics::labels::TOO_MANY_REQUESTS;
@@ -35,11 +37,6 @@ enum Way {
 }
 
 impl SessionActor {
-    /// Whether the router decides which link this session is on.
-    pub(super) fn is_routed(&self) -> bool {
-        self.seat.client.id != SessionId::STDIO
-    }
-
     /// Marks the client's roots as awaited, and limits the wait to [`ROOTS_WAIT`].
     pub(super) fn await_roots(&self, state: &State) {
         let generation = self.seat.client.meant(|meant| {
@@ -90,7 +87,14 @@ impl SessionActor {
         let way = match &heading.route {
             Route::Wait => return false,
             Route::To(project) => match self.seat.links.to(project) {
-                Ok(link) => Way::To(link),
+                Ok(link) => {
+                    if let Some(survey) = state.survey.take_if(|survey| survey.project.as_ref() == Some(project))
+                        && !link.link.is_wanted()
+                    {
+                        link.project.foretell(survey);
+                    }
+                    Way::To(link)
+                }
                 Err(_) => {
                     let mut survey = Survey::nothing();
                     survey.facts.problems.push(user_text::too_many_links());
@@ -99,6 +103,9 @@ impl SessionActor {
             },
             Route::Among(projects) => {
                 let shown = self.shown(state, &heading);
+                if projects.len() == 1 {
+                    self.plan_another_look(state);
+                }
                 self.nowhere(Survey { ambiguous: projects.clone(), ..Survey::nothing() }, shown)
             }
             Route::Nobody(candidates) => {
@@ -109,6 +116,7 @@ impl SessionActor {
                     *problem = format!("{problem} {listed}");
                 }
                 let shown = self.shown(state, &heading);
+                self.plan_another_look(state);
                 let ambiguous = candidates.clone();
                 self.nowhere(Survey { project: None, ambiguous, targets: Vec::new(), ..found }, shown)
             }
@@ -190,7 +198,7 @@ impl SessionActor {
             return;
         }
         self.feed(state, &Event::RootsAwaited(true));
-        let (env, me) = (Arc::clone(&self.seat.env), state.me.clone());
+        let (env, me, hanging) = (Arc::clone(&self.seat.env), state.me.clone(), Arc::clone(&state.hanging));
         let (generation, roots, former, config) = self.seat.client.meant(|meant| {
             let roots = meant.roots.clone().unwrap_or_default();
             let config = Config {
@@ -201,32 +209,85 @@ impl SessionActor {
             };
             (meant.generation, roots, meant.former(), config)
         });
+        if hanging.load(Ordering::Relaxed) >= SURVEYS_HANGING_MAX {
+            let _ = me.cast(Message::LookedAround(generation, Arc::new(Survey::hung())));
+            return;
+        }
         self.tasks.spawn(async move {
             let host = Arc::clone(&env.host);
             let look = move || survey::survey(&*host, &config, &roots, former.as_deref());
-            let looked = timeout(SURVEY_MAX, crate::platform::host::run(&*env.host, look)).await;
-            let survey = looked.ok().flatten().unwrap_or_else(Survey::failed);
+            let mut looking = std::pin::pin!(crate::platform::host::run(&*env.host, look));
+            let looked = timeout(SURVEY_MAX, &mut looking).await;
+            let (hangs, survey) = match looked {
+                Ok(survey) => (false, survey.unwrap_or_else(Survey::failed)),
+                Err(_) => (true, Survey::hung()),
+            };
             let _ = me.cast(Message::LookedAround(generation, Arc::new(survey)));
+            if hangs {
+                // Nothing can end the thread of this survey.
+                hanging.fetch_add(1, Ordering::Relaxed);
+                let _ = looking.await;
+                hanging.fetch_sub(1, Ordering::Relaxed);
+            }
         });
+    }
+
+    /// Looks again after a pause: the user may make, mount or open the project that the client means.
+    fn plan_another_look(&self, state: &mut State) {
+        let can_change = self.seat.client.meant(|meant| meant.says_something());
+        if self.seat.client.id.is_post() || !can_change || std::mem::replace(&mut state.looks_again, true) {
+            return;
+        }
+        let me = state.me.clone();
+        self.tasks.spawn(async move {
+            sleep(RETRY_UNLIKELY_MAX).await;
+            let _ = me.cast(Message::LookAgain);
+        });
+    }
+
+    /// Looks for the projects that the client means, if no editor was found for it, or the only one that runs of several.
+    pub(super) fn look_again(&self, state: &mut State) {
+        state.looks_again = false;
+        let is_open = state.heading.as_ref().is_some_and(|heading| match &heading.route {
+            Route::Nobody(_) => true,
+            Route::Among(choice) => choice.len() == 1,
+            Route::To(_) | Route::Wait => false,
+        });
+        if is_open && !self.seat.client.is_ending() && !self.seat.env.is_draining() {
+            self.find_way(state);
+        }
     }
 
     /// Takes the result of the survey that [`look_around`](Self::look_around) started.
     pub(super) fn looked_around(&self, state: &mut State, generation: u64, survey: Arc<Survey>) {
         state.looking = false;
-        let found = survey.project.iter().chain(&survey.ambiguous).cloned().collect();
-        let found = self.with_returning(found);
-        self.seat.client.meant(|meant| meant.found(generation, found));
+        if survey.failed {
+            self.seat.client.meant(|meant| meant.not_looked(generation));
+        } else {
+            let found = survey.project.iter().chain(&survey.ambiguous).cloned().collect();
+            let found = self.with_returning(found);
+            self.seat.client.meant(|meant| meant.found(generation, found));
+        }
         state.survey = Some(survey);
-        self.find_way(state);
+        let (is_current, named, roots) = self.seat.client.meant(|meant| {
+            let (named, roots, _) = meant.question();
+            (meant.generation == generation, named, roots)
+        });
+        if is_current {
+            self.seek(&named, &roots);
+            self.follow(state, &named, &roots);
+        } else {
+            self.find_way(state);
+        }
     }
 
     /// Checks whether a call with this many bytes of arguments may be accepted in addition to the open and waiting calls of this
-    /// session and of all sessions. For the session over stdin and stdout only the link's ledger checks this.
+    /// session and of all sessions. For a session with one link only that link's ledger checks this.
     ///
     /// # Errors
     /// The limit in bytes that the call would exceed.
     pub(super) fn has_room(&self, bytes: usize) -> Result<(), usize> {
-        if !self.is_routed() {
+        if !self.seat.client.is_routed() {
             return Ok(());
         }
         let unrouted = |client: &Client| client.unrouted_bytes.load(Ordering::Relaxed);
@@ -237,7 +298,10 @@ impl SessionActor {
             all += link.attached.all().iter().map(|client| unrouted(client)).sum::<usize>();
         }
         let within = |sum, most| if sum <= most { Ok(()) } else { Err(most) };
-        within(own, SESSION_CALLS_MAX_BYTES).and(within(all, OPEN_CALLS_MAX_BYTES))
+        // The session over stdin and stdout is the only one.
+        let own_most =
+            if self.seat.client.id == SessionId::STDIO { OPEN_CALLS_MAX_BYTES } else { SESSION_CALLS_MAX_BYTES };
+        within(own, own_most).and(within(all, OPEN_CALLS_MAX_BYTES))
     }
 
     /// Refuses a call that would exceed `most` bytes of open arguments.
@@ -250,11 +314,14 @@ impl SessionActor {
     pub(super) fn requester(&self) -> Option<Arc<ClientInfo>> {
         let client = self.seat.client.handshake();
         let requester = || Arc::new(ClientInfo { name: client.name, version: client.release, ..ClientInfo::default() });
-        self.is_routed().then(requester)
+        (self.seat.client.id != SessionId::STDIO).then(requester)
     }
 
     /// Accepts a call on the session's link, or keeps it until the link is known.
     pub(super) fn accept_routed(&self, state: &mut State, new: NewRequest) {
+        if let Some((link, tool)) = self.answers_meanwhile(&new) {
+            return self.seat.tools_on(&link).run(&self.tasks, new.asked, tool, &new.call.arguments);
+        }
         let bytes = new.call.arguments.get().len();
         // A call that may have run is not refused for room: the refusal would say that nothing was sent.
         let may_have_run = self.seat.client.brought(new.asked.key).is_some_and(|(sent, _)| sent);
@@ -264,6 +331,31 @@ impl SessionActor {
         self.seat.client.unrouted_bytes.fetch_add(bytes, Ordering::Relaxed);
         state.unrouted.push(NewRequest { since: Some(Instant::now()), ..new });
         self.find_way(state);
+    }
+
+    /// Returns the gateway tool of a call that is answered at once while the client's roots are awaited, and the link that it tells
+    /// of: what is going on must be seen then too.
+    fn answers_meanwhile(&self, new: &NewRequest) -> Option<(Arc<LinkParts>, GatewayTool)> {
+        let tool = GatewayTool::from_name(&new.call.name)?;
+        if !self.seat.client.meant(|meant| meant.awaited) || take_editor(&new.call.arguments).is_some() {
+            return None;
+        }
+        match tool.parse_arguments(&new.call.arguments) {
+            Ok(GatewayCall::Calls { .. }) => Some((self.seat.link(), tool)),
+            Ok(GatewayCall::Status) => Some((self.unsettled(), tool)),
+            // A longer wait sees the project.
+            Ok(GatewayCall::WaitReady { timeout: Some(most) }) if most < ROOTS_WAIT => Some((self.unsettled(), tool)),
+            _ => None,
+        }
+    }
+
+    /// Returns the session's link that leads to no project, as one of which it is not known yet where the session goes.
+    fn unsettled(&self) -> Arc<LinkParts> {
+        let link = self.seat.links.nowhere_of(&self.seat.client);
+        let availability = cause::Availability::Coming(Cause::ProjectUnsettled);
+        link.link.survey.send_replace(None);
+        link.link.view.send_modify(|link| (link.availability, link.undecided) = (availability, true));
+        link
     }
 
     /// Removes and returns the calls that wait until their link is known.

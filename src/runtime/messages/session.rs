@@ -76,6 +76,8 @@ pub enum Message {
     RootsOverdue(u64),
     /// The survey of where the client works has ended. The number is the generation in which it began.
     LookedAround(u64, Arc<Survey>),
+    /// No editor was found for a routed session a while ago.
+    LookAgain,
     /// The session's link was removed.
     LinkGone,
     /// The client cancelled a request, which is closed already.
