@@ -133,13 +133,12 @@ impl Actor for RelayActor {
             | Message::DiskRead
             | Message::LikelihoodChanged(_)
             | Message::RootsForgone
-            | Message::RootsOverdue(_)
             | Message::LookedAround(..)
-            | Message::LookAgain
             | Message::LinkGone
             | Message::EditorsChanged
             | Message::PackageToolCalled(..)
             | Message::CallsSettled
+            | Message::RoutingTimer(_)
             | Message::Timer(_) => {}
         }
         Ok(())

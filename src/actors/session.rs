@@ -10,7 +10,6 @@ mod heading;
 mod offers;
 mod routing;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
@@ -28,6 +27,7 @@ use crate::core::user_text;
 use crate::fsm::Driver;
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
+use crate::fsm::routing::{Event as RoutingEvent, Routing, Timer as RoutingTimer};
 use crate::fsm::session::{Effect, Event, Kind, Likelihood, Session, Timer};
 use crate::limits::OPEN_CALLS_MAX_BYTES;
 use crate::link::{LinkParts, Place, Resumed, TakenIn};
@@ -37,12 +37,12 @@ use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::mcp::request::{Filter, List};
 use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{
-    self, AnswerForm, CallTool, ClientInfo, ClientProfile, GatewayTool, Initialize, NamedRoots, Notification,
-    OfferRequest, ProtocolVersion, Request,
+    self, AnswerForm, CallTool, ClientInfo, ClientProfile, GatewayTool, Initialize, Notification, OfferRequest,
+    ProtocolVersion, Request,
 };
 use crate::protocol::policy::Grounds;
 use crate::runtime::messages::session::{Delivered, Message};
-use crate::runtime::outbox::{ROOTS_LIST, SERVER};
+use crate::runtime::outbox::SERVER;
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
 use crate::survey::Survey;
@@ -72,14 +72,13 @@ pub struct State {
     unrouted: Vec<NewRequest>,
     /// Requests for resources and prompts that wait for the same.
     unrouted_offers: Vec<NewRequest<OfferRequest>>,
-    /// Whether a survey of where the client works is running.
-    looking: bool,
-    /// The result of the last such survey.
+    /// Decides when it is known where the session goes. Fed only if the session is routed.
+    routing: Driver<Routing>,
+    routing_timers: Timers<RoutingTimer, Message>,
+    /// The result of the last survey of where the client works.
     survey: Option<Arc<Survey>>,
     /// The number of surveys that did not end in time and whose threads have not ended.
     hanging: Arc<AtomicU8>,
-    /// Whether another survey follows after a pause, because no editor was found.
-    looks_again: bool,
     /// The subscription that the machine is deciding on.
     listen: Option<(RequestKey, Filter)>,
     /// The list result as last rendered, with the profile and the catalogue that it was made for.
@@ -125,6 +124,8 @@ impl Actor for SessionActor {
         });
         self.seat.env.events.machine_started(driver.machine(), driver.state());
         let timers = Timers::new(me.clone(), Message::Timer);
+        let (routing, _) = Driver::start(Routing::default());
+        let routing_timers = Timers::new(me.clone(), Message::RoutingTimer);
         Ok(State {
             driver,
             me,
@@ -135,10 +136,10 @@ impl Actor for SessionActor {
             offer: None,
             unrouted: Vec::new(),
             unrouted_offers: Vec::new(),
-            looking: false,
+            routing,
+            routing_timers,
             survey: None,
             hanging: Arc::default(),
-            looks_again: false,
             listen: None,
             rendered: None,
             heading: None,
@@ -153,7 +154,7 @@ impl Actor for SessionActor {
         }
         if self.seat.client.meant(|meant| meant.awaited) {
             // A predecessor asked for the roots, and the answer may have been lost with it.
-            self.await_roots(state);
+            self.route(state, &RoutingEvent::RootsAsked);
         }
         Ok(())
     }
@@ -177,9 +178,7 @@ impl Actor for SessionActor {
             Message::DiskRead => self.feed(state, &Event::DiskRead),
             Message::LikelihoodChanged(likelihood) => self.feed(state, &Event::LikelihoodChanged(likelihood)),
             Message::RootsForgone => self.feed(state, &Event::RootsAwaited(false)),
-            Message::RootsOverdue(generation) => self.roots_overdue(state, generation),
             Message::LookedAround(generation, survey) => self.looked_around(state, generation, survey),
-            Message::LookAgain => self.look_again(state),
             Message::LinkGone => self.see_link(state),
             // The reader of the client's pipe has told the ledger already, and no hub serves this session.
             Message::Cancelled(_) | Message::Relay(_) => {}
@@ -189,11 +188,19 @@ impl Actor for SessionActor {
                 package_tools::run(&self.seat.tools_on(&there), &self.tasks, asked, tool, &arguments);
             }
             Message::InputEnded(_permit) => self.feed(state, &Event::InputEnded),
-            Message::Stop => self.feed(state, &Event::StopRequested),
+            Message::Stop => {
+                self.route(state, &RoutingEvent::StopRequested);
+                self.feed(state, &Event::StopRequested);
+            }
             Message::CallsSettled => self.feed(state, &Event::CallsSettled),
             Message::Timer(timer) => {
                 if state.timers.fired(timer) {
                     self.feed(state, &Event::Elapsed(timer));
+                }
+            }
+            Message::RoutingTimer(timer) => {
+                if state.routing_timers.fired(timer) {
+                    self.route(state, &RoutingEvent::Elapsed(timer));
                 }
             }
         }
@@ -302,11 +309,12 @@ impl SessionActor {
         let profile = self.seat.client.config.profile_of(version, &client.name);
         let kind = self.opened(client, profile, roots);
         if self.seat.client.is_routed() {
-            self.seat.client.meant(|meant| meant.opened(roots));
-            if self.seat.client.meant(|meant| meant.awaited) {
-                // The client is asked for its roots after it sends `initialized`. The wait must also end if it never sends that.
-                self.await_roots(state);
-            }
+            let awaited = self.seat.client.meant(|meant| {
+                meant.opened(roots);
+                meant.awaited
+            });
+            // The client is asked for its roots after it sends `initialized`. The wait must also end if it never sends that.
+            self.route(state, &RoutingEvent::Opened { roots: awaited });
         }
         state.opening = Some((key, mcp::initialize_result(version, &SERVER, self.instructions(), !is_post)));
         self.feed(state, &Event::Opened(kind));
@@ -325,47 +333,6 @@ impl SessionActor {
             Notification::Initialized | Notification::RootsListChanged => self.ask_roots(state),
             // The stdin reader has already cancelled the call: a cancel overtakes the messages that wait for this actor.
             Notification::Cancelled { .. } | Notification::Other => {}
-        }
-    }
-
-    /// Asks for the client's roots, which hint at where the project is. Does nothing if the user named a project, or if the
-    /// client has no roots.
-    fn ask_roots(&self, state: &mut State) {
-        let is_named = match self.seat.client.is_routed() {
-            true => self.seat.client.meant(|meant| meant.named.is_some()),
-            false => self.seat.env.config.project.is_some(),
-        };
-        if self.seat.client.handshake().roots && !is_named {
-            let line = mcp::roots_list_request(&self.seat.client.next_roots_request());
-            self.seat.client.outbox.notify(ROOTS_LIST, line, false);
-            if self.seat.client.is_routed() {
-                self.await_roots(state);
-            } else {
-                self.seat.link().project.roots_asked();
-            }
-            self.feed(state, &Event::RootsAwaited(true));
-        }
-    }
-
-    fn response(&self, state: &mut State, id: Option<&RequestId>, result: Option<&RawValue>) {
-        // The answer to an earlier request is out of date: the answer to the newest request is still to come.
-        if id != Some(&self.seat.client.last_roots_request()) {
-            return;
-        }
-        let roots: Option<Vec<PathBuf>> = result.map(|result| {
-            // A URI has `/` on Windows too; collecting the parts makes a path with the system's separators.
-            let NamedRoots { folders, others } = mcp::parse_roots(result);
-            self.seat.client.with_handshake(|client| client.other_roots = others.into());
-            folders.iter().map(|root| Path::new(root).components().collect()).collect()
-        });
-        if self.seat.client.is_routed() {
-            self.seat.client.meant(|meant| meant.told(roots));
-            self.find_way(state);
-            return;
-        }
-        // If the roots changed, a first list keeps waiting for the editor that the new roots lead to, or until its time is up.
-        if !self.seat.link().project.roots_told(roots) {
-            self.feed(state, &Event::RootsAwaited(false));
         }
     }
 

@@ -85,8 +85,9 @@ impl Meant {
         }
     }
 
-    /// Records that a survey of this generation failed: what an earlier one found stays.
-    pub fn not_looked(&mut self, generation: u64) {
+    /// Records that a survey of this generation found nothing: what an earlier one found stays, which may be out of sight for a
+    /// moment.
+    pub fn found_nothing(&mut self, generation: u64) {
         match &mut self.found {
             Some((found_with, _, at)) if *found_with == generation => *at = Instant::now(),
             _ => self.found(generation, Vec::new()),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holdfast::config::Config;
-use holdfast::limits::{ROOTS_WAIT, TOOLS_WAIT};
+use holdfast::limits::{ROOTS_WAIT, SURVEY_MAX, TOOLS_WAIT};
 use holdfast::platform::host::{Liveness, Owner};
 use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, Machine};
 use serde_json::{Value, json};
@@ -671,6 +671,21 @@ async fn a_project_that_is_out_of_sight_for_a_moment_is_still_the_one() {
         assert!(stage.gateway.client.tools().await.contains(&"count".to_owned()), "named: {named}");
         stage.gateway.close().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_disk_that_does_not_answer_is_told_as_that_and_tried_again() {
+    let mut stage = Stage::started_in(Some("Castle"));
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    stage.gateway.host.slow(2 * SURVEY_MAX);
+    stage.gateway.client.open_as(PATIENT, "2025-06-18", json!({})).await;
+    let (text, error) = stage.count("hanging").await;
+    assert!(error && text.contains("on a disk or share that does not answer"), "{text}");
+    stage.gateway.host.slow(Duration::ZERO);
+    stage.gateway.ready().await;
+    stage.count("answering").await;
+    assert_eq!((castle.runs("hanging"), castle.runs("answering")), (0, 1));
+    stage.gateway.close().await;
 }
 
 #[tokio::test(start_paused = true)]

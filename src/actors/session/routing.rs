@@ -1,11 +1,13 @@
 //! Decides which link a session is on, if there are several: looks for projects where the session's client works, asks the
-//! router, and moves the session. The session over stdin and stdout is not routed: its link follows it.
+//! router, and moves the session. [`fsm::routing`](crate::fsm::routing) decides when. A session with one editor only is not routed: its
+//! link follows it ([`Client::is_routed`]).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tokio::time::{Instant, sleep, timeout};
+use serde_json::value::RawValue;
+use tokio::time::{Instant, timeout};
 
 use super::editors::Shown;
 use super::heading::Heading;
@@ -14,17 +16,18 @@ use crate::client::Client;
 use crate::config::Config;
 use crate::core::editors::Scope;
 use crate::core::requests::Asked;
-use crate::core::router::{self, Named, Roots, Route};
+use crate::core::router::{self, Route};
 use crate::core::user_text;
 use crate::fsm::cause::{self, Cause};
-use crate::fsm::session::{Event, Likelihood};
-use crate::limits::{
-    OPEN_CALLS_MAX_BYTES, RETRY_UNLIKELY_MAX, ROOTS_WAIT, SESSION_CALLS_MAX_BYTES, SURVEY_MAX, SURVEYS_HANGING_MAX,
-};
+use crate::fsm::routing::{self, Effect, Event};
+use crate::fsm::session::{self, Likelihood};
+use crate::limits::{OPEN_CALLS_MAX_BYTES, ROOTS_WAIT, SESSION_CALLS_MAX_BYTES, SURVEY_MAX, SURVEYS_HANGING_MAX};
 use crate::link::{LinkParts, Place};
 use crate::protocol::ids::SessionId;
-use crate::protocol::mcp::{ClientInfo, GatewayCall, GatewayTool, ToolResult, take_editor};
+use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::mcp::{self, ClientInfo, GatewayCall, GatewayTool, NamedRoots, ToolResult, take_editor};
 use crate::runtime::messages::session::Message;
+use crate::runtime::outbox::ROOTS_LIST;
 use crate::survey::{self, Survey};
 use crate::telemetry::metrics::labels::TOO_MANY_REQUESTS;
 
@@ -37,47 +40,79 @@ enum Way {
 }
 
 impl SessionActor {
-    /// Marks the client's roots as awaited, and limits the wait to [`ROOTS_WAIT`].
-    pub(super) fn await_roots(&self, state: &State) {
-        let generation = self.seat.client.meant(|meant| {
-            meant.awaited = true;
-            meant.generation
-        });
-        let me = state.me.clone();
-        self.tasks.spawn(async move {
-            sleep(ROOTS_WAIT).await;
-            let _ = me.cast(Message::RootsOverdue(generation));
-        });
-    }
-
-    /// Gives up waiting for roots that did not arrive in time. Does nothing if they arrived, or were asked for again since.
-    pub(super) fn roots_overdue(&self, state: &mut State, generation: u64) {
-        let overdue = self.seat.client.meant(|meant| {
-            let overdue = meant.awaited && meant.generation == generation;
-            if overdue {
-                meant.told(None);
+    /// Feeds an event to the machine that decides when it is known where the session goes, and carries out what it orders.
+    pub(super) fn route(&self, state: &mut State, event: &Event) {
+        let out = state.routing.feed(event);
+        self.seat.env.events.tell_step(&out, event);
+        // Done last: it feeds the machine again, and this transition ends before the next one.
+        let reconsiders = out.effects.contains(&Effect::Reconsider);
+        for effect in out.effects {
+            match effect {
+                Effect::Look => self.look_around(state),
+                Effect::Seek => self.seek(),
+                Effect::Follow => self.follow(state),
+                Effect::Reconsider => {}
+                Effect::ForgoRoots => self.seat.client.meant(|meant| meant.told(None)),
+                Effect::Arm(timer, delay) => state.routing_timers.arm(timer, delay),
+                Effect::Disarm(timer) => state.routing_timers.disarm(timer),
             }
-            overdue
-        });
-        if overdue {
+        }
+        if reconsiders {
             self.find_way(state);
         }
     }
 
-    /// Moves the session to the link that the client's requests belong to. Returns false if that is not known yet: waiting
-    /// requests keep waiting. Starts a survey if the last one is out of date.
-    pub(super) fn find_way(&self, state: &mut State) -> bool {
-        let (named, roots, look) = self.seat.client.meant(|meant| meant.question());
-        if look || state.looking {
-            self.look_around(state);
-            return false;
+    /// Asks for the client's roots, which hint at where the project is. Does nothing if the user named a project, or if the
+    /// client has no roots.
+    pub(super) fn ask_roots(&self, state: &mut State) {
+        let is_named = match self.seat.client.is_routed() {
+            true => self.seat.client.meant(|meant| meant.named.is_some()),
+            false => self.seat.env.config.project.is_some(),
+        };
+        if self.seat.client.handshake().roots && !is_named {
+            let line = mcp::roots_list_request(&self.seat.client.next_roots_request());
+            self.seat.client.outbox.notify(ROOTS_LIST, line, false);
+            if self.seat.client.is_routed() {
+                self.seat.client.meant(|meant| meant.awaited = true);
+                self.route(state, &Event::RootsAsked);
+            } else {
+                self.seat.link().project.roots_asked();
+            }
+            self.feed(state, &session::Event::RootsAwaited(true));
         }
-        self.seek(&named, &roots);
-        self.follow(state, &named, &roots)
     }
 
-    /// Moves the session to where the router leads. Returns false if that is not known yet.
-    pub(super) fn follow(&self, state: &mut State, named: &Named, roots: &Roots) -> bool {
+    pub(super) fn response(&self, state: &mut State, id: Option<&RequestId>, result: Option<&RawValue>) {
+        // The answer to an earlier request is out of date: the answer to the newest request is still to come.
+        if id != Some(&self.seat.client.last_roots_request()) {
+            return;
+        }
+        let roots: Option<Vec<PathBuf>> = result.map(|result| {
+            // A URI has `/` on Windows too; collecting the parts makes a path with the system's separators.
+            let NamedRoots { folders, others } = mcp::parse_roots(result);
+            self.seat.client.with_handshake(|client| client.other_roots = others.into());
+            folders.iter().map(|root| Path::new(root).components().collect()).collect()
+        });
+        if self.seat.client.is_routed() {
+            self.seat.client.meant(|meant| meant.told(roots));
+            return self.route(state, &Event::RootsTold);
+        }
+        // If the roots changed, a first list keeps waiting for the editor that the new roots lead to, or until its time is up.
+        if !self.seat.link().project.roots_told(roots) {
+            self.feed(state, &session::Event::RootsAwaited(false));
+        }
+    }
+
+    /// Moves the session to the link that the client's requests belong to, as soon as that is known. Waiting requests go with it.
+    pub(super) fn find_way(&self, state: &mut State) {
+        let look = self.seat.client.meant(|meant| meant.question().2);
+        self.route(state, &Event::Requested { look });
+    }
+
+    /// Moves the session to where the router leads.
+    fn follow(&self, state: &mut State) {
+        let (named, roots, _) = self.seat.client.meant(|meant| meant.question());
+        let (named, roots) = (&named, &roots);
         let route = router::route(named, roots, &self.seat.links.running());
         let scope = self.seat.client.meant(|meant| Scope::of(named, roots, meant.seen()));
         let heading = Heading { route, scope };
@@ -85,7 +120,8 @@ impl SessionActor {
             state.union = None;
         }
         let way = match &heading.route {
-            Route::Wait => return false,
+            // Nothing was looked for yet with what the client says now.
+            Route::Wait => return,
             Route::To(project) => match self.seat.links.to(project) {
                 Ok(link) => {
                     if let Some(survey) = state.survey.take_if(|survey| survey.project.as_ref() == Some(project))
@@ -103,9 +139,6 @@ impl SessionActor {
             },
             Route::Among(projects) => {
                 let shown = self.shown(state, &heading);
-                if projects.len() == 1 {
-                    self.plan_another_look(state);
-                }
                 self.nowhere(Survey { ambiguous: projects.clone(), ..Survey::nothing() }, shown)
             }
             Route::Nobody(candidates) => {
@@ -116,14 +149,25 @@ impl SessionActor {
                     *problem = format!("{problem} {listed}");
                 }
                 let shown = self.shown(state, &heading);
-                self.plan_another_look(state);
                 let ambiguous = candidates.clone();
                 self.nowhere(Survey { project: None, ambiguous, targets: Vec::new(), ..found }, shown)
             }
         };
         state.heading = Some(heading.clone());
+        self.route(state, &Event::Routed(self.way_of(&heading.route)));
         self.go(state, &way, &heading);
-        true
+    }
+
+    /// Returns what the machine must know of a route.
+    fn way_of(&self, route: &Route) -> routing::Way {
+        match route {
+            Route::To(_) => routing::Way::One,
+            Route::Among(choice) if choice.len() > 1 => routing::Way::Several,
+            Route::Among(_) | Route::Nobody(_) | Route::Wait => {
+                let says_something = self.seat.client.meant(|meant| meant.says_something());
+                routing::Way::Nowhere { can_change: says_something && !self.seat.client.id.is_post() }
+            }
+        }
     }
 
     /// Returns the session's link that leads to no project, after it got these tools. `survey` gives the reason, with which calls
@@ -161,14 +205,14 @@ impl SessionActor {
             }
             way.link.want_editor();
             self.see_link(state);
-            self.feed(state, &Event::CatalogueChanged);
+            self.feed(state, &session::Event::CatalogueChanged);
         } else if way.place == Place::Nowhere {
             self.see_link(state);
             if changed {
-                self.feed(state, &Event::CatalogueChanged);
+                self.feed(state, &session::Event::CatalogueChanged);
             }
         }
-        self.feed(state, &Event::RootsAwaited(false));
+        self.feed(state, &session::Event::RootsAwaited(false));
         for new in self.take_unrouted(state) {
             self.dispatch(heading, new);
         }
@@ -185,19 +229,16 @@ impl SessionActor {
             let view = here.link.view.borrow();
             Likelihood::of_link(view.availability, view.undecided)
         };
-        self.feed(state, &Event::CataloguePublished(published.source));
-        self.feed(state, &Event::LikelihoodChanged(likelihood));
+        self.feed(state, &session::Event::CataloguePublished(published.source));
+        self.feed(state, &session::Event::LikelihoodChanged(likelihood));
         if published.disk_read || here.place == Place::Nowhere {
-            self.feed(state, &Event::DiskRead);
+            self.feed(state, &session::Event::DiskRead);
         }
     }
 
-    /// Starts a survey for the projects that the client means, unless one is running.
+    /// Starts a survey for the projects that the client means.
     fn look_around(&self, state: &mut State) {
-        if std::mem::replace(&mut state.looking, true) {
-            return;
-        }
-        self.feed(state, &Event::RootsAwaited(true));
+        self.feed(state, &session::Event::RootsAwaited(true));
         let (env, me, hanging) = (Arc::clone(&self.seat.env), state.me.clone(), Arc::clone(&state.hanging));
         let (generation, roots, former, config) = self.seat.client.meant(|meant| {
             let roots = meant.roots.clone().unwrap_or_default();
@@ -232,53 +273,19 @@ impl SessionActor {
         });
     }
 
-    /// Looks again after a pause: the user may make, mount or open the project that the client means.
-    fn plan_another_look(&self, state: &mut State) {
-        let can_change = self.seat.client.meant(|meant| meant.says_something());
-        if self.seat.client.id.is_post() || !can_change || std::mem::replace(&mut state.looks_again, true) {
-            return;
-        }
-        let me = state.me.clone();
-        self.tasks.spawn(async move {
-            sleep(RETRY_UNLIKELY_MAX).await;
-            let _ = me.cast(Message::LookAgain);
-        });
-    }
-
-    /// Looks for the projects that the client means, if no editor was found for it, or the only one that runs of several.
-    pub(super) fn look_again(&self, state: &mut State) {
-        state.looks_again = false;
-        let is_open = state.heading.as_ref().is_some_and(|heading| match &heading.route {
-            Route::Nobody(_) => true,
-            Route::Among(choice) => choice.len() == 1,
-            Route::To(_) | Route::Wait => false,
-        });
-        if is_open && !self.seat.client.is_ending() && !self.seat.env.is_draining() {
-            self.find_way(state);
-        }
-    }
-
     /// Takes the result of the survey that [`look_around`](Self::look_around) started.
     pub(super) fn looked_around(&self, state: &mut State, generation: u64, survey: Arc<Survey>) {
-        state.looking = false;
-        if survey.failed {
-            self.seat.client.meant(|meant| meant.not_looked(generation));
+        let found = survey.project.is_some() || !survey.ambiguous.is_empty();
+        if !found {
+            self.seat.client.meant(|meant| meant.found_nothing(generation));
         } else {
-            let found = survey.project.iter().chain(&survey.ambiguous).cloned().collect();
-            let found = self.with_returning(found);
-            self.seat.client.meant(|meant| meant.found(generation, found));
+            let projects = survey.project.iter().chain(&survey.ambiguous).cloned().collect();
+            let projects = self.with_returning(projects);
+            self.seat.client.meant(|meant| meant.found(generation, projects));
         }
         state.survey = Some(survey);
-        let (is_current, named, roots) = self.seat.client.meant(|meant| {
-            let (named, roots, _) = meant.question();
-            (meant.generation == generation, named, roots)
-        });
-        if is_current {
-            self.seek(&named, &roots);
-            self.follow(state, &named, &roots);
-        } else {
-            self.find_way(state);
-        }
+        let current = self.seat.client.meant(|meant| meant.generation == generation);
+        self.route(state, &Event::LookedAround { current, found });
     }
 
     /// Checks whether a call with this many bytes of arguments may be accepted in addition to the open and waiting calls of this
