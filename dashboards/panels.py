@@ -265,7 +265,7 @@ LINK_AND_RELOAD = [
     row("Reaching the editor"),
     counts(
         "Connect attempts by result", HALF,
-        "`refused`: nothing listens on the port. `wrong_peer`: the program on the port is not a Unity bridge. `wrong_project`, "
+        "`refused`: nothing listens on the port. `vanished`: what accepted was gone at once. `wrong_peer`: the program on the port is not a Unity bridge. `wrong_project`, "
         "`unproven`: it is not this project's editor, or not known to be, so it gets no calls.",
         ("sum by (result) (increase(holdfast_unity_connect_attempts_total{$f}[$i]))", "{{result}}"), runbook="wrong-peer",
     ),
@@ -379,7 +379,7 @@ SUPERVISION = [
         ("sum by (actor) (increase(holdfast_actor_starts_total{$f}[$i]))", "{{actor}}"), runbook="restart-loop",
     ),
     counts(
-        "Supervisors that gave up", THIRD, "Its children restarted too often in a short time. The supervisor above starts the whole part again.",
+        "Supervisors that gave up", THIRD, "Its children restarted too often in a short time. It starts again after a pause.",
         ("sum by (supervisor) (increase(holdfast_supervisor_escalations_total{$f}[$i]))", "{{supervisor}}"),
         runbook="supervisor-escalated",
     ),
@@ -394,7 +394,7 @@ SUPERVISION = [
         runbook="unexpected-event",
     ),
     counts(
-        "The whole tree was built again", THIRD, "The root supervisor gave up. After the third time in ten minutes holdfast ends.",
+        "Trees that were built again", THIRD, "A supervisor gave up. A link goes on so; a session ends after the third time in ten minutes.",
         ("sum(increase(holdfast_tree_rebuilds_total{$f}[$i]))", "rebuilds"), runbook="supervisor-escalated",
     ),
     stat(

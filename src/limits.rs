@@ -275,8 +275,10 @@ pub const BELOW_PROJECTS_MAX: usize = 50;
 pub const SURVEY_AGAIN: Duration = Duration::from_secs(30);
 /// Largest number of surveys that hang at once. Each holds a thread that nothing can end.
 pub const SURVEYS_HANGING_MAX: u8 = 3;
-/// How long the lookup of a port's owner may take; it looks at all processes.
+/// How long the lookup of a port's owner may take; it may look at all processes.
 pub const OWNER_LOOKUP_MAX: Duration = Duration::from_secs(10);
+/// Most processes whose descriptors are read to name an unexpected program on a port: as many as Linux runs by default (`pid_max`).
+pub const OWNER_PROCESSES_MAX: usize = 32_768;
 /// How long a new connection waits to read its editor's identity again before it sends its first byte; after that the survey's
 /// identity is used. Also how long a look at the script assemblies may take.
 pub const IDENTITY_READ_MAX: Duration = Duration::from_millis(500);
@@ -306,8 +308,8 @@ pub const REDIAL_MAX: Duration = Duration::from_millis(10);
 /// After this time, a patient dial begins a connect anew on a system that is slow to refuse. A listener on loopback answers in
 /// microseconds.
 pub const CONNECT_AGAIN_AFTER: Duration = Duration::from_millis(20);
-/// How long a dial is patient before the files are looked at again: the editor may come back at another port, or may have died.
-pub const PATIENT_DIAL_MAX: Duration = Duration::from_secs(1);
+/// How often the files are looked at again during a patient dial: the editor may come back at another port, or may have died.
+pub const PATIENT_DIAL_TOLD_EVERY: Duration = Duration::from_secs(1);
 /// Jitter: the largest random change of a delay, as a share of it, either way.
 pub const RETRY_JITTER: f64 = 0.2;
 /// Shortest time between a dial and the next dial that a hint may bring forward: many hints must not cause as many dials.
@@ -337,8 +339,7 @@ pub const PATIENCE_UNKNOWN: Duration = Duration::from_secs(60);
 pub const PATIENCE_MAX: Duration = Duration::from_secs(30 * 60);
 /// How often a repeatable call is sent at most: once, and two more times.
 pub const SENDINGS_MAX: u8 = 3;
-/// How often one call is sent if the editor says each time that it did not run, before the call is answered: that many reloads in
-/// a row.
+/// How often one call is sent if the editor says each time that it did not run: that many reloads in a row.
 pub const UNRUN_MAX: u8 = 5;
 /// How long the outcome of a call cut by a reload is looked for (uLoop's own server gives a compile 90 s).
 pub const RECOVERY_MAX: Duration = Duration::from_secs(90);
@@ -396,15 +397,16 @@ pub const START_THREADS: usize = 7;
 /// editor's connection, two for its push channel, one for file changes; the rest for files that are open for a moment. Observed
 /// with an editor: 13 to 17.
 pub const START_DESCRIPTORS: usize = 20;
-/// Restarts of the actors under the link's supervisor within [`LEAF_WINDOW`]; at one more, the link itself restarts.
-pub const LEAF_RESTARTS_MAX: usize = 5;
-/// The time over which [`LEAF_RESTARTS_MAX`] counts.
-pub const LEAF_WINDOW: Duration = Duration::from_secs(30);
-/// Restarts of the root's children within [`ROOT_WINDOW`]; at one more, main rebuilds the tree.
+/// Restarts of a link's actors within [`LINK_WINDOW`]; at one more, the link rests.
+pub const LINK_RESTARTS_MAX: usize = 5;
+/// The time over which [`LINK_RESTARTS_MAX`] counts.
+pub const LINK_WINDOW: Duration = Duration::from_secs(30);
+/// Restarts of a session's actor within [`ROOT_WINDOW`]; at one more, its tree is built again.
 pub const ROOT_RESTARTS_MAX: usize = 3;
 /// The time over which [`ROOT_RESTARTS_MAX`] counts.
 pub const ROOT_WINDOW: Duration = Duration::from_secs(60);
-/// Waits before main rebuilds the tree, one per rebuild within [`REBUILD_WINDOW`]; after the last one it exits with 70.
+/// Waits before a tree that gave up is built again, one per rebuild within [`REBUILD_WINDOW`]. After the last one a session ends
+/// (exit code 70); a link goes on with the last wait, because it costs no session.
 pub const REBUILD_DELAYS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30)];
 /// The time over which rebuilds count towards [`REBUILD_DELAYS`].
 pub const REBUILD_WINDOW: Duration = Duration::from_secs(600);

@@ -1,8 +1,8 @@
 //! Side by side: the gateway and a bare stdio-to-TCP relay, in one run, call by call.
 //!
 //! `cargo bench --bench side_by_side` (or `make bench`) prints a Markdown table on stdout and its progress on stderr. `cargo
-//! bench --bench side_by_side -- --quick` takes 20 s, `-- --gateway PATH` measures another build of the gateway, `-- --json FILE` writes
-//! the rows to a file too (`make figures`). The relay
+//! bench --bench side_by_side -- --quick` takes 20 s, `-- --gateway PATH` measures another build of the gateway, `-- --only recovery
+//! --before PATH` compares recovery with an earlier build, `-- --json FILE` writes the rows to a file too (`make figures`). The relay
 //! and the peer are this same program, started with a hidden argument. Figures of one run may be compared with each other,
 //! but not with figures of another machine.
 
@@ -16,7 +16,9 @@ mod http;
 mod hub;
 mod long;
 mod measures;
+mod owner;
 mod peer;
+mod recovery;
 mod session;
 mod stats;
 
@@ -28,6 +30,8 @@ use measures::{Bench, Sizes};
 
 /// Limit of the whole run, so that a child that hangs does not block a build.
 const RUN_MAX: Duration = Duration::from_secs(285);
+/// The same where recovery is compared with an earlier build, in five runs of each.
+const COMPARISON_MAX: Duration = Duration::from_secs(900);
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,7 +41,7 @@ fn main() -> ExitCode {
     } else if let Some(port) = value_of(&arguments, "--relay") {
         port.parse().map_err(io::Error::other).and_then(peer::relay)
     } else if has("--bench") {
-        watch();
+        watch(if has("--before") { COMPARISON_MAX } else { RUN_MAX });
         run(has("--quick"), value_of(&arguments, "--only"), value_of(&arguments, "--json"))
     } else {
         // `cargo test --all-targets` starts benches too, but there is nothing to test here.
@@ -57,12 +61,12 @@ fn value_of<'a>(arguments: &'a [String], flag: &str) -> Option<&'a str> {
     arguments.get(at + 1).map(String::as_str)
 }
 
-/// Ends this process after [`RUN_MAX`]. Each child ends when its stdin closes, so all children end with this process.
+/// Ends this process after this time. Each child ends when its stdin closes, so all children end with this process.
 #[expect(clippy::exit, reason = "a child that hangs leaves nothing to unwind to")]
-fn watch() {
-    std::thread::spawn(|| {
-        std::thread::sleep(RUN_MAX);
-        let _ = writeln!(io::stderr(), "side_by_side: cut after {} s; something hangs", RUN_MAX.as_secs());
+fn watch(longest: Duration) {
+    std::thread::spawn(move || {
+        std::thread::sleep(longest);
+        let _ = writeln!(io::stderr(), "side_by_side: cut after {} s; something hangs", longest.as_secs());
         std::process::exit(1);
     });
 }
@@ -84,6 +88,8 @@ fn run(quick: bool, only: Option<&str>, json: Option<&str>) -> io::Result<()> {
         ("records", Bench::records),
         ("http", Bench::http),
     ];
+    let alone: [(&str, Part); 1] = [("owner", Bench::owner)];
+    let parts = parts.into_iter().chain(alone.into_iter().filter(|(name, _)| only == Some(name)));
     for (name, part) in parts {
         if only.is_none_or(|only| only == name) {
             writeln!(io::stderr(), "side_by_side: {:>5.1} s  {name}", began.elapsed().as_secs_f64())?;

@@ -1,14 +1,13 @@
 //! The measurements. The gateway and the relay take turns, so that a busy machine slows both.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::io;
 use std::path::Path;
 use std::process::Command;
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::session::{Memory, Session, Steering};
+use crate::session::{Memory, Session};
 use crate::stats::{Row, Table, median, middle, ms, quantile};
 
 pub const MIB: usize = 1024 * 1024;
@@ -16,8 +15,12 @@ pub const MIB: usize = 1024 * 1024;
 /// Returns the path of the gateway that is measured: the one that `--gateway` names, to compare two builds, or else this
 /// build's.
 pub fn holdfast() -> String {
-    let mut arguments = std::env::args().skip_while(|argument| argument != "--gateway");
-    arguments.nth(1).unwrap_or_else(|| env!("CARGO_BIN_EXE_holdfast").to_owned())
+    after("--gateway").unwrap_or_else(|| env!("CARGO_BIN_EXE_holdfast").to_owned())
+}
+
+/// Returns the argument that follows this flag.
+pub fn after(flag: &str) -> Option<String> {
+    std::env::args().skip_while(|argument| argument != flag).nth(1)
 }
 
 /// How much is measured.
@@ -31,8 +34,8 @@ pub struct Sizes {
     exits: usize,
     /// Number of pairs of gateway and editor that recover at the same time. `outages` lists, for each pair, the length of the
     /// outages in ms and how many there are of that length.
-    pairs: usize,
-    outages: &'static [(u64, usize)],
+    pub pairs: usize,
+    pub outages: &'static [(u64, usize)],
 }
 
 impl Sizes {
@@ -269,123 +272,6 @@ impl Bench {
             });
         }
         Ok(())
-    }
-
-    /// Measures the time from the moment the editor listens again to the first successful answer. A relay has no such figure:
-    /// it ends with the connection.
-    pub fn recovery(&mut self) -> io::Result<()> {
-        let (state, outages) = (self.state.path(), self.sizes.outages);
-        let pairs = self.sizes.pairs;
-        let all: io::Result<Vec<Vec<Outage>>> = std::thread::scope(|scope| {
-            let pairs: Vec<_> = (0..pairs).map(|nth| scope.spawn(move || recover(state, nth, outages))).collect();
-            let joined =
-                pairs.into_iter().map(|pair| pair.join().map_err(|_| io::Error::other("a recovery panicked"))?);
-            joined.collect()
-        });
-        let all: Vec<Outage> = all?.into_iter().flatten().collect();
-        let every: Vec<Duration> = all.iter().map(|outage| outage.back).collect();
-        for (length, _) in outages {
-            let of_length = all.iter().filter(|outage| outage.length == *length);
-            let times: Vec<Duration> = of_length.map(|outage| outage.back).collect();
-            self.table.push(recovery_row(&format!("after {} s", *length as f64 / 1000.0), &times, false));
-        }
-        self.table.push(recovery_row("after all of these", &every, true));
-        let held = all.iter().filter(|outage| outage.held).count();
-        self.table.push(Row {
-            what: "calls made during an outage, held and then answered by the editor".into(),
-            holdfast: format!("{held} of {}", all.len()),
-            floor: "0".into(),
-            compared: String::new(),
-            budget: Some(("all".into(), held == all.len())),
-        });
-        Ok(())
-    }
-}
-
-fn recovery_row(after: &str, times: &[Duration], bound: bool) -> Row {
-    let (p50, p99) = (median(times), quantile(times, 0.99));
-    let worst = times.iter().max().copied().unwrap_or_default();
-    let met = p50 <= Duration::from_millis(50) && p99 <= Duration::from_millis(250);
-    Row {
-        what: format!("editor listens again to first good answer, {after}, p50 / p99 / max of {}", times.len()),
-        holdfast: format!("{} / {} / {}", ms(p50), ms(p99), ms(worst)),
-        floor: "never".into(),
-        compared: String::new(),
-        budget: bound.then(|| ("≤ 50 / 250 ms".into(), met)),
-    }
-}
-
-struct Outage {
-    length: u64,
-    back: Duration,
-    held: bool,
-}
-
-/// Measures the outages of one gateway and one editor (`holdfast fake-unity` with a project, so that the gateway checks the
-/// owner of the port at every connect).
-fn recover(state: &Path, nth: usize, outages: &[(u64, usize)]) -> io::Result<Vec<Outage>> {
-    let project = state.join(format!("project-{nth}"));
-    let editor = ["fake-unity", "--tick-ms", "0", "--quiet", "--project"];
-    let editor = Session::start(Command::new(holdfast()).args(editor).arg(&project))?;
-    let (mut editor, lines) = editor.split();
-    let (heard, events) = mpsc::channel();
-    std::thread::spawn(move || {
-        for line in lines.lines().map_while(Result::ok) {
-            let _ = heard.send((Instant::now(), line));
-        }
-    });
-    listening(&events)?;
-    let command = &mut Command::new(holdfast());
-    command.arg("--project").arg(&project).env("HOLDFAST_STATE_DIR", state).env("HOME", state);
-    let mut gateway = Session::start(command)?;
-    gateway.open()?;
-    let mut samples = Vec::new();
-    // The pairs start at different times, so that no two editors come back at the same moment.
-    std::thread::sleep(Duration::from_millis(37 * nth as u64));
-    for (length, rounds) in outages {
-        for round in 0..*rounds {
-            gateway.echo()?;
-            samples.push(outage(&mut gateway, &mut editor, &events, *length + 13 * round as u64, *length)?);
-        }
-    }
-    Ok(samples)
-}
-
-fn outage(
-    gateway: &mut Session,
-    editor: &mut Steering,
-    events: &mpsc::Receiver<(Instant, String)>,
-    ms: u64,
-    length: u64,
-) -> io::Result<Outage> {
-    let arguments = r#"{"text":"hello, editor"}"#;
-    editor.write("rst\n")?;
-    std::thread::sleep(Duration::from_millis(ms / 2));
-    // Makes a call in the middle of the outage.
-    gateway.send("echo", arguments)?;
-    std::thread::sleep(Duration::from_millis(ms / 2));
-    editor.write("up\n")?;
-    let up = listening(events)?;
-    let mut held = true;
-    loop {
-        let answer = gateway.read()?;
-        if answer.contains("hello, editor") {
-            break;
-        }
-        writeln!(io::stderr(), "side_by_side: not held in an outage of {ms} ms: {}", answer.trim_end())?;
-        held = false;
-        gateway.send("echo", arguments)?;
-    }
-    Ok(Outage { length, back: up.elapsed(), held })
-}
-
-/// Waits until the editor reports that it listens, and returns the time of that report.
-fn listening(events: &mpsc::Receiver<(Instant, String)>) -> io::Result<Instant> {
-    loop {
-        let (at, line) = events.recv_timeout(Duration::from_secs(10)).map_err(io::Error::other)?;
-        if line.contains(r#""event":"listening""#) {
-            return Ok(at);
-        }
     }
 }
 

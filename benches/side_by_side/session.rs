@@ -136,6 +136,11 @@ impl Session {
         began.elapsed()
     }
 
+    /// The child's process id.
+    pub fn pid(&self) -> u32 {
+        self.steering.child.id()
+    }
+
     /// The memory of the child.
     pub fn resident(&self) -> io::Result<Memory> {
         resident(self.steering.child.id())
@@ -174,6 +179,15 @@ impl std::fmt::Display for Memory {
         let mib = |bytes: u64| bytes as f64 / (1024.0 * 1024.0);
         write!(f, "{:.1} MiB, {:.1} its own", mib(self.resident), mib(self.own))
     }
+}
+
+/// Returns how long a process has used a processor; `None` where there is no `/proc`. Linux counts in hundredths of a second.
+pub fn processor_time(pid: u32) -> Option<Duration> {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    // `utime` and `stime` are the 14th and 15th field (proc(5)); the 3rd is the first after the name.
+    let ticks = fields.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<u64>().ok());
+    Some(Duration::from_millis(ticks.sum::<Option<u64>>()? * 10))
 }
 
 /// Returns the memory of a process: `VmRSS` and `RssAnon` on Linux, the output of `ps` elsewhere.

@@ -37,6 +37,7 @@ fn setting(calls: &[Kind], window: u8, faults: u8) -> Setting {
         http: false,
         rests: false,
         hub: false,
+        harm: false,
         broken,
     }
 }
@@ -55,17 +56,22 @@ fn of_a_hub(setting: Setting) -> Setting {
     Setting { hub: true, ..setting }
 }
 
+/// The same setting, with a hub whose records may be damaged or lost, whose session may stand still, and which may make way.
+fn with_harm(setting: Setting) -> Setting {
+    Setting { harm: true, ..of_a_hub(setting) }
+}
+
 fn with_stop(setting: Setting) -> Setting {
     Setting { stop: true, ..setting }
 }
 
 fn describe(setting: &Setting) -> String {
-    let Setting { calls, window, faults, losses_only, crashes, stop, http, rests, hub, .. } = setting;
+    let Setting { calls, window, faults, losses_only, crashes, stop, http, rests, hub, harm, .. } = setting;
     let kind = if *losses_only { "losses" } else { "faults" };
     let and = |yes: &bool, what: &'static str| if *yes { what } else { "" };
     let [crashes, stop, http] = [and(crashes, ", crashes"), and(stop, ", stop"), and(http, ", over HTTP")];
-    let [rests, hub] = [and(rests, ", at rest"), and(hub, ", of a hub")];
-    format!("{calls:?} window {window}, {faults} {kind}{crashes}{stop}{http}{rests}{hub}")
+    let [rests, hub, harm] = [and(rests, ", at rest"), and(hub, ", of a hub"), and(harm, ", harm")];
+    format!("{calls:?} window {window}, {faults} {kind}{crashes}{stop}{http}{rests}{hub}{harm}")
 }
 
 /// Checks that no promise is broken in any state, for every order of events, and that what must be possible is reached.
@@ -188,6 +194,16 @@ fn calls_of_a_hub_survive_its_kill_at_every_point() {
     always_again(of_a_hub(setting(&[Journaled], 1, 1)));
 }
 
+/// A line of a hub's records is damaged, or all are lost; a session comes when its answers have been deleted, or ends while it has no
+/// hub; a hub gives back what it has not sent.
+#[test]
+fn calls_of_a_hub_survive_harm_to_its_records_and_the_end_of_their_session() {
+    always(with_harm(Setting { losses_only: true, ..setting(&[Plain], 1, 2) }));
+    always(with_harm(with_stop(setting(&[Repeatable], 1, 1))));
+    always(with_harm(with_stop(setting(&[Journaled], 1, 1))));
+    always_again(with_harm(setting(&[Plain], 1, 1)));
+}
+
 #[test]
 fn the_way_back_to_ready_is_open_from_everywhere() {
     always_again(with_crashes(setting(&[Plain, Repeatable], 1, 1)));
@@ -232,6 +248,12 @@ fn broken_worlds() -> Vec<(Broken, &'static str, Setting)> {
         (Broken::AnswersUnrecorded, ANSWER_KEPT, of_a_hub(setting(&[Plain], 1, 1))),
         (Broken::SendsRecordedAgain, AT_MOST_ONCE, of_a_hub(setting(&[Plain], 1, 1))),
         (Broken::SecondHub, AT_MOST_ONCE, of_a_hub(setting(&[Plain], 1, 1))),
+        (Broken::DamageUnseen, AT_MOST_ONCE, with_harm(setting(&[Plain], 1, 1))),
+        (Broken::DamageForgotten, AT_MOST_ONCE, with_harm(Setting { losses_only: true, ..setting(&[Plain], 1, 2) })),
+        (Broken::OldIsNew, AT_MOST_ONCE, with_harm(Setting { losses_only: true, ..setting(&[Plain], 1, 2) })),
+        (Broken::UnknownUnrecorded, AT_MOST_ONCE, with_harm(Setting { losses_only: true, ..setting(&[Plain], 1, 2) })),
+        (Broken::AgainIsNew, NOT_EXECUTED, with_stop(of_a_hub(setting(&[Repeatable], 1, 1)))),
+        (Broken::LateUnrecorded, ANSWER_KEPT, of_a_hub(setting(&[Plain], 1, 2))),
     ]
 }
 

@@ -12,13 +12,13 @@ use std::sync::Arc;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::time::Instant;
 
-use super::connection::{self, Connection, Surroundings};
+use super::connection::{self, Aim, Connection, Dial, Surroundings};
 use super::probe;
 use crate::config::PortSource;
 use crate::core::bridge::{BridgeCore, Expectation, Hands};
 use crate::core::calls::{Ledger, LedgerAccess, Settlement, Wanted};
 use crate::core::exchange::Order;
-use crate::core::link::EditorIdentity;
+use crate::core::link::{EditorIdentity, Fact};
 use crate::fsm::Outbox;
 use crate::fsm::bridge::{self as machine, Bridge, ConnectFailure, Effect, Event, Timer};
 use crate::fsm::cause::{Loss, Return};
@@ -64,6 +64,14 @@ struct Rest {
     probing: BTreeSet<String>,
 }
 
+impl Rest {
+    /// Why this target was found to be somebody else's a moment ago; `None` if it was not.
+    fn refused_lately(&self, target: &Target) -> Option<ConnectFailure> {
+        let lately = |seen: &Instant| seen.elapsed() < RETRY_UNLIKELY_MAX;
+        self.refused.iter().find(|(known, _, seen)| known == target && lately(seen)).map(|(_, failure, _)| *failure)
+    }
+}
+
 impl Actor for BridgeActor {
     type Msg = Message;
     type State = State;
@@ -83,8 +91,6 @@ impl Actor for BridgeActor {
         }
         let core = BridgeCore::new(recently_lost.is_some());
         self.with.env.events.machine_started(core.machine(), core.state());
-        // A predecessor's connection has ended with it.
-        self.with.link.set_exchange(None);
         let rest = Rest {
             timers,
             me,
@@ -185,7 +191,11 @@ impl BridgeActor {
         if !is_wanted || survey.targets.is_empty() {
             return self.feed(state, Event::NothingOffered { cause: survey.cause(), evidence });
         }
-        // A dial under way keeps its targets: the machine ignores the offer then. It makes way if the editor is elsewhere by now.
+        let targets = self.with_where_it_moved(&survey.targets);
+        // A dial under way keeps its targets. It makes way if the editor is elsewhere by now.
+        if state.core.machine().is_dialling_patiently() && targets != state.rest.targets {
+            return self.feed(state, Event::TargetGone);
+        }
         if state.core.epoch().is_some()
             && let Some(target) = state.rest.targets.get(usize::from(state.core.machine().target()))
             // No survey finds a port that is only remembered.
@@ -195,8 +205,7 @@ impl BridgeActor {
             return self.feed(state, Event::TargetGone);
         }
         if state.core.epoch().is_none() {
-            state.rest.targets.clone_from(&survey.targets);
-            self.remember_where_it_moved(&mut state.rest);
+            state.rest.targets = targets;
             let targets = &state.rest.targets;
             state.rest.refused.retain(|(target, ..)| targets.contains(target));
         }
@@ -211,8 +220,10 @@ impl BridgeActor {
             return;
         }
         match event {
-            Event::ConnectFailed(failure) => self.remember_refusal(state, failure),
-            Event::GreetingRefused => self.remember_refusal(state, ConnectFailure::WrongPeer),
+            Event::ConnectFailed { target, failure, .. } => self.remember_refusal(state, target, failure),
+            Event::GreetingRefused => {
+                self.remember_refusal(state, state.core.machine().target(), ConnectFailure::WrongPeer);
+            }
             _ => {}
         }
         let State { core, rest } = state;
@@ -220,24 +231,26 @@ impl BridgeActor {
         self.publish(core);
     }
 
-    /// Adds a target for the port on which an editor that changed its port was last met. While such an editor reloads, no survey
-    /// finds that port, and the port that its files name belongs to another program. The editor comes back on the port where it
-    /// was last met.
-    fn remember_where_it_moved(&self, state: &mut Rest) {
-        let Some(last) = self.with.link.view.borrow().target.clone() else { return };
-        let Some(first) = state.targets.first() else { return };
+    /// Returns these targets, and one more for the port on which an editor that changed its port was last met. While such an
+    /// editor reloads, no survey finds that port, and the port that its files name belongs to another program. The editor comes
+    /// back on the port where it was last met.
+    fn with_where_it_moved(&self, targets: &[Target]) -> Vec<Target> {
+        let mut targets = targets.to_vec();
+        let Some(last) = self.with.link.view.borrow().target.clone() else { return targets };
+        let Some(first) = targets.first() else { return targets };
         let same = last.project == first.project && last.editor_pid == first.editor_pid && last.editor_pid.is_some();
-        let known = state.targets.iter().any(|target| target.port == last.port || target.source == PortSource::Process);
+        let known = targets.iter().any(|target| target.port == last.port || target.source == PortSource::Process);
         if last.source == PortSource::Process && same && !known {
-            state.targets.insert(0, Target { port: last.port, source: last.source, ..first.clone() });
+            targets.insert(0, Target { port: last.port, source: last.source, ..first.clone() });
         }
+        targets
     }
 
     /// Remembers a target that belongs to another program. Otherwise it would be dialled, and its owner looked up, again and
     /// again while our editor is away.
-    fn remember_refusal(&self, state: &mut State, failure: ConnectFailure) {
-        let State { core, rest } = state;
-        let target = rest.targets.get(usize::from(core.machine().target()));
+    fn remember_refusal(&self, state: &mut State, target: u8, failure: ConnectFailure) {
+        let rest = &mut state.rest;
+        let target = rest.targets.get(usize::from(target));
         if let Some(target) = target.filter(|_| failure.is_somebody_else()) {
             rest.refused.retain(|(known, ..)| known != target);
             rest.refused.push((target.clone(), failure, Instant::now()));
@@ -270,16 +283,22 @@ impl BridgeActor {
         }
     }
 
-    fn dial(&self, state: &mut Rest, index: usize, patient: bool) -> Result<(Epoch, Connection), ConnectFailure> {
+    fn dial(&self, state: &mut Rest, first: u8, patient: bool) -> Result<(Epoch, Connection), ConnectFailure> {
         // An outdated offer may name a target that is no longer known.
-        let target = state.targets.get(index).cloned().ok_or(ConnectFailure::Refused)?;
-        let refused = state.refused.iter().find(|(known, ..)| *known == target);
-        if let Some((_, failure, _)) = refused.filter(|(.., seen)| seen.elapsed() < RETRY_UNLIKELY_MAX) {
-            return Err(*failure);
+        let target = state.targets.get(usize::from(first)).ok_or(ConnectFailure::Refused)?;
+        if let Some(failure) = state.refused_lately(target) {
+            return Err(failure);
         }
+        let aim = Aim { nth: first, target: target.clone() };
+        let others = (0..).zip(&state.targets).filter(|(nth, target)| {
+            // Those of somebody else are not dialled now.
+            patient && *nth != first && state.refused_lately(target).is_none()
+        });
+        let others = others.map(|(nth, target)| Aim { nth, target: target.clone() }).collect();
         state.last_dial = Some(Instant::now());
         let epoch = self.with.link.next_epoch();
-        Ok((epoch, connection::open(self.with.clone(), &self.tasks, (target, patient), epoch, state.me.clone())))
+        let dial = Dial { aim, others, patient };
+        Ok((epoch, connection::open(self.with.clone(), &self.tasks, dial, epoch, state.me.clone())))
     }
 
     fn tell_up(&self, state: &Rest, at: u8, (epoch, connection): (Epoch, &Connection)) {
@@ -301,14 +320,7 @@ impl BridgeActor {
         if let Some(target) = &target {
             self.with.env.events.link_up(epoch, target.port, target.source.into(), waited_for, back);
         }
-        self.with.link.view.send_modify(|link| {
-            link.epoch = Some(epoch);
-            link.target = target;
-            link.editor = editor;
-            link.foreign_peer = None;
-            link.connections += 1;
-            link.is_back(back);
-        });
+        self.with.link.view.tell(Fact::Greeted { epoch, target, editor, back });
         self.with.link.set_exchange(Some(Arc::clone(&connection.shared)));
         self.with.addresses.registry.cast(registry::Message::LinkReady(epoch));
     }
@@ -349,17 +361,8 @@ impl BridgeActor {
     /// expectation has changed, also carries out the ledger's settlements and notifies the sessions.
     fn publish(&self, core: &mut BridgeCore<Connection>) {
         let Some(told) = core.expectation(&mut &*self.with.calls.shared) else { return };
-        let Expectation { state: label, availability, undecided, changed } = told;
-        self.with.link.view.send_modify(|link| {
-            link.state = label;
-            link.availability = availability;
-            link.undecided = undecided;
-            link.since = Instant::now();
-            let cause = availability.cause();
-            if let Some(outage) = link.outage() {
-                outage.cause = cause.or(outage.cause);
-            }
-        });
+        let Expectation { state, availability, undecided, changed } = told;
+        self.with.link.view.tell(Fact::Expected { state, availability, undecided });
         if let Some(settlements) = changed {
             self.with.env.events.availability_changed(availability);
             self.with.calls.settle(settlements);
@@ -392,7 +395,7 @@ impl Hands<Connection> for Shell<'_> {
     }
 
     fn dial(&mut self, target: u8, patient: bool) -> Result<(Epoch, Connection), ConnectFailure> {
-        self.actor.dial(self.rest, usize::from(target), patient)
+        self.actor.dial(self.rest, target, patient)
     }
 
     fn hurry(&mut self, connection: &Connection) {

@@ -17,6 +17,7 @@ mod reading;
 mod reload_signs;
 mod writing;
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -33,7 +34,7 @@ use crate::fsm::bridge::{ConnectFailure, Event};
 use crate::fsm::retry;
 use crate::limits::{
     CONNECT_AGAIN_AFTER, CONNECT_TIMEOUT, HEARTBEAT_MAX, IDENTITY_READ_MAX, JOIN_TIMEOUT, OWNER_LOOKUP_MAX,
-    PATIENT_DIAL_MAX, STALL_AFTER,
+    PATIENT_DIAL_TOLD_EVERY, STALL_AFTER,
 };
 use crate::link::{Calls, Link, SharedExchange, Tools};
 use crate::net::BoxStream;
@@ -76,11 +77,31 @@ pub struct Surroundings {
     pub calls: Arc<Calls>,
 }
 
+/// A target, and its position in the offer.
+#[derive(Debug)]
+pub struct Aim {
+    /// The position.
+    pub nth: u8,
+    /// The target.
+    pub target: Target,
+}
+
+/// What a connection dials.
+#[derive(Debug)]
+pub struct Dial {
+    /// The target that is dialled first.
+    pub aim: Aim,
+    /// The targets that a patient dial goes on with, each in its turn.
+    pub others: VecDeque<Aim>,
+    /// Whether the targets are dialled again and again, as long as nobody listens.
+    pub patient: bool,
+}
+
 /// Starts the task that opens a connection to a target, with the number `epoch`, and talks to the editor on it.
 pub fn open(
     with: Surroundings,
     tasks: &Tasks,
-    (target, patient): (Target, bool),
+    Dial { aim: Aim { nth, target }, others, patient }: Dial,
     epoch: Epoch,
     bridge: ActorRef<bridge::Message>,
 ) -> Connection {
@@ -99,7 +120,9 @@ pub fn open(
     let mut line = Line {
         with,
         epoch,
+        nth,
         target,
+        others,
         bridge,
         shared: Arc::clone(&shared),
         hello,
@@ -121,7 +144,11 @@ pub fn open(
 struct Line {
     with: Surroundings,
     epoch: Epoch,
+    /// The position of the target in the offer.
+    nth: u8,
     target: Target,
+    /// Those whose turn comes after it.
+    others: VecDeque<Aim>,
     bridge: ActorRef<bridge::Message>,
     shared: Arc<SharedExchange>,
     /// What the greeting sends, and the editor's replies to it so far.
@@ -129,7 +156,7 @@ struct Line {
     said: Mutex<Vec<Reply>>,
     /// The first bytes sent to the editor: a peer that sends the same is an echo.
     sent: OnceLock<Bytes>,
-    /// If nobody listens, the port is dialled for a while, unless this tells of news.
+    /// If nobody listens, the ports are dialled until this tells of news.
     patient: Option<Arc<Notify>>,
     /// Present until the result of the dial is reported, which happens once.
     dialled: Mutex<Option<Dialled>>,
@@ -169,7 +196,7 @@ impl Line {
             return self.failed(failure, "the project's files name another editor");
         }
         self.with.calls.ledger(|ledger, _| ledger.open_epoch_of(self.epoch, self.target.project.clone()));
-        self.tell(Event::Connected { checked: identity == Identity::Checked });
+        self.tell(Event::Connected { target: self.nth, checked: identity == Identity::Checked });
         let drop = tokio::select! {
             biased;
             drop = self.converse(stream) => drop,
@@ -179,21 +206,43 @@ impl Line {
         self.tell(Event::Disconnected(drop));
     }
 
-    /// Dials, and checks who owns the port. A patient dial goes on for a while as long as nobody listens.
-    async fn dial(&self) -> Result<(BoxStream, Identity), (ConnectFailure, String)> {
-        let began = Instant::now();
-        for attempt in 0.. {
-            let failed = match self.dial_once().await {
-                Ok(found) => return Ok(found),
-                Err(failed) => failed,
-            };
-            let again = self.patient.as_ref().filter(|_| failed.0 == ConnectFailure::Refused);
-            let Some(hurry) = again.filter(|_| began.elapsed() < PATIENT_DIAL_MAX) else { return Err(failed) };
-            if timeout(retry::redial(attempt), hurry.notified()).await.is_ok() {
-                return Err(failed);
+    /// Dials, and checks who owns the port. A patient dial goes through all targets as long as nobody listens
+    /// and there is no news.
+    async fn dial(&mut self) -> Result<(BoxStream, Identity), (ConnectFailure, String)> {
+        let (mut told, mut attempt) = (Instant::now(), 0_u32);
+        let mut refused = String::new();
+        loop {
+            let turn = Instant::now();
+            for _ in 0..=self.others.len() {
+                match self.dial_once().await {
+                    Err((ConnectFailure::Refused, detail)) => refused = detail,
+                    done => return done,
+                }
+                self.turn_to_next();
+            }
+            let Some(hurry) = &self.patient else { return Err((ConnectFailure::Refused, refused)) };
+            // Where a refusal is waited for, the wait is the pause.
+            let pause = retry::redial(attempt).saturating_sub(turn.elapsed());
+            if timeout(pause, hurry.notified()).await.is_ok() {
+                return Err((ConnectFailure::Refused, refused));
+            }
+            attempt = attempt.saturating_add(1);
+            if told.elapsed() >= PATIENT_DIAL_TOLD_EVERY {
+                told = Instant::now();
+                self.with.env.events.dial_failed(self.target.port, ConnectFailure::Refused, &refused);
+                self.tell(Event::StillRefused);
             }
         }
-        Err((ConnectFailure::Refused, String::new()))
+    }
+
+    /// Turns from a target that refused to the next one.
+    fn turn_to_next(&mut self) {
+        if let Some(Aim { nth, target }) = self.others.pop_front() {
+            let (nth, target) = (std::mem::replace(&mut self.nth, nth), std::mem::replace(&mut self.target, target));
+            self.others.push_back(Aim { nth, target });
+            self.hello.expected.clone_from(&self.target.expected);
+            self.hello.editor_port = self.target.port;
+        }
     }
 
     async fn dial_once(&self) -> Result<(BoxStream, Identity), (ConnectFailure, String)> {
@@ -236,14 +285,13 @@ impl Line {
     }
 
     /// Checks who owns the port, after a connection to it is open. An editor that reloads closes its connections before its
-    /// listener, so a new dial may reach a listener that is gone when its owner is looked up. That is `Refused`, not another
-    /// program's port.
+    /// listener, so a new dial may reach a listener that is gone when its owner is looked up. That is no other program's port.
     async fn check_owner(&self) -> Result<Identity, (ConnectFailure, &'static str)> {
         if let Some(identity) = self.look_up_owner().await? {
             return Ok(identity);
         }
         if !matches!(timeout(CONNECT_TIMEOUT, self.with.env.net.connect(self.target.port)).await, Ok(Ok(_))) {
-            return Err((ConnectFailure::Refused, "nothing listens any more"));
+            return Err((ConnectFailure::Vanished, "nothing listens any more"));
         }
         // A listener may have started since the first lookup.
         self.look_up_owner().await?.ok_or((ConnectFailure::Unproven, "the system does not tell whose the port is"))
@@ -339,7 +387,7 @@ impl Line {
         if self.dial_result().is_some() {
             self.with.env.events.dial_failed(self.target.port, failure, detail);
         }
-        self.tell(Event::ConnectFailed(failure));
+        self.tell(Event::ConnectFailed { target: self.nth, failure, dialled: true });
     }
 
     fn dialled(&self) -> MutexGuard<'_, Option<Dialled>> {

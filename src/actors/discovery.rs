@@ -74,13 +74,6 @@ impl Actor for DiscoveryActor {
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        // A message to a predecessor may have been lost: the order to stop, or the request for targets, which the bridge sends
-        // only once.
-        if self.env.is_draining() {
-            self.feed(state, &Event::StopRequested);
-        } else if self.link.is_wanted() {
-            self.feed(state, &Event::Wanted);
-        }
         if self.project.awaits_roots() {
             self.feed(state, &Event::RootsAsked);
         }

@@ -1,15 +1,19 @@
-//! The supervision tree: which actor starts which, what outlives an actor, and what happens when the root gives up.
+//! The supervision trees: which actor starts which, what outlives an actor, and what happens when a supervisor gives up.
 //!
 //! ```text
 //! main
-//! └ gateway          root, one-for-one, 3 ends in 60 s
-//!   ├ link           one-for-one, 5 ends in 30 s
-//!   │ ├ registry
-//!   │ ├ discovery
-//!   │ ├ bridge
-//!   │ └ push
+//! ├ link               one-for-all, 5 ends in 30 s; one for each editor
+//! │ ├ registry
+//! │ ├ discovery
+//! │ ├ bridge
+//! │ └ push
+//! └ gateway            one-for-one, 3 ends in 60 s; one for each session
 //!   └ session          (relay, while a hub serves the session)
 //! ```
+//!
+//! A link is one failure unit: its actors depend on each other's state, so they start and stop together. Its ledger, its records and
+//! its catalogue outlive them. A link whose supervisor gives up rests and starts again, and sessions and other links go on. A session
+//! whose supervisor gives up too often ends.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,35 +24,50 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use super::parts::{self, Parts};
+use super::parts;
 use super::relay::{RelayActor, RelaySeat};
 use super::seat::Seat;
 use crate::core::user_text;
-use crate::fsm::cause::{Availability, Cause, Loss};
-use crate::limits::{
-    JOIN_TIMEOUT, LEAF_RESTARTS_MAX, LEAF_WINDOW, REBUILD_DELAYS, REBUILD_WINDOW, ROOT_RESTARTS_MAX, ROOT_WINDOW,
-};
+use crate::fsm::cause::Loss;
+use crate::fsm::restart::{EndReason, Restart};
+use crate::limits::{JOIN_TIMEOUT, REBUILD_DELAYS, REBUILD_WINDOW};
 use crate::link::LinkParts;
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::text::clean;
 use crate::runtime::environment::Environment;
 use crate::runtime::instrumented::Instrumented;
-use crate::runtime::messages::{bridge, discovery, push, registry, session};
+use crate::runtime::messages::{bridge, discovery, push, session};
 use crate::runtime::slot::Slot;
 use crate::runtime::supervisor::{ChildSpec, Children, Message, Report, Started, Supervisor, Tasks};
 
 /// How actors are spawned. Tests use this to wrap an actor in a saboteur.
 pub trait Spawn: Clone + Send + Sync + 'static {
-    /// Spawns an actor linked to its supervisor.
+    /// Spawns an actor, linked to its supervisor if it has one.
     fn spawn<A>(
         &self,
         name: &'static str,
         actor: A,
         arguments: A::Arguments,
-        supervisor: ActorCell,
+        supervisor: Option<ActorCell>,
     ) -> impl Future<Output = Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr>> + Send
     where
         A: Actor;
+}
+
+/// Spawns an actor, linked to its supervisor if it has one.
+///
+/// # Errors
+/// That of `pre_start`.
+pub async fn spawn_under<A: Actor>(
+    actor: A,
+    arguments: A::Arguments,
+    supervisor: Option<ActorCell>,
+) -> Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr> {
+    // No name: ractor's names are global to the process, so two gateways in one test would collide.
+    match supervisor {
+        Some(supervisor) => A::spawn_linked(None, actor, arguments, supervisor).await,
+        None => A::spawn(None, actor, arguments).await,
+    }
 }
 
 /// Spawns actors as ractor does.
@@ -61,15 +80,14 @@ impl Spawn for Plain {
         _name: &'static str,
         actor: A,
         arguments: A::Arguments,
-        supervisor: ActorCell,
+        supervisor: Option<ActorCell>,
     ) -> Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr> {
-        // No name: ractor's names are global to the process, so two gateways in one test would collide.
-        A::spawn_linked(None, actor, arguments, supervisor).await
+        spawn_under(actor, arguments, supervisor).await
     }
 }
 
-/// Spawns actors on a separate runtime. The root supervisor and main's deadlines run elsewhere, so a handler that is stuck does
-/// not stop them.
+/// Spawns actors on a separate runtime. A session's supervisor and main's deadlines run elsewhere, so a handler that is stuck
+/// does not stop them.
 #[derive(Debug, Clone)]
 pub struct OnWorkers(pub Handle);
 
@@ -79,9 +97,9 @@ impl Spawn for OnWorkers {
         _name: &'static str,
         actor: A,
         arguments: A::Arguments,
-        supervisor: ActorCell,
+        supervisor: Option<ActorCell>,
     ) -> Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr> {
-        let spawned = self.0.spawn(A::spawn_linked(None, actor, arguments, supervisor)).await;
+        let spawned = self.0.spawn(spawn_under(actor, arguments, supervisor)).await;
         spawned.unwrap_or_else(|error| Err(SpawnErr::StartupFailed(error.into())))
     }
 }
@@ -110,7 +128,7 @@ where
             let events = env.events.clone();
             Box::pin(async move {
                 let (actor, task) = spawn
-                    .spawn(name, Instrumented { inner: actor, name, events }, (), supervisor)
+                    .spawn(name, Instrumented { inner: actor, name, events }, (), Some(supervisor))
                     .await
                     .map_err(|error| error.to_string())?;
                 tasks.belong_to(actor.get_cell());
@@ -126,7 +144,7 @@ where
             settle(&parts);
         })
     };
-    ChildSpec { name, start, tasks, settle, children: None }
+    ChildSpec { name, start, tasks, settle }
 }
 
 fn reporter(env: &Arc<Environment>) -> Arc<dyn Fn(Report) + Send + Sync> {
@@ -155,11 +173,7 @@ fn link_specs<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> Vec<ChildSpec> {
             parts::bridge,
             |link| &link.addresses.bridge,
             // Runs before a successor may dial: claimed calls may have run, the others are held again.
-            |link| {
-                let loss = if link.env.is_draining() { Loss::Shutdown } else { Loss::Gateway };
-                link.calls.close_epochs(loss);
-                link.addresses.registry.cast(registry::Message::LinkLost);
-            },
+            |link| link.let_go(if link.env.is_draining() { Loss::Shutdown } else { Loss::Gateway }),
         ),
         spec("push", spawn, of, parts::push, |link| &link.addresses.push, |_| {}),
     ]
@@ -172,29 +186,6 @@ fn session_spec<S: Spawn>(seat: &Arc<Seat>, spawn: &S) -> ChildSpec {
 fn relay_spec<S: Spawn>(seat: &Arc<RelaySeat>, spawn: &S) -> ChildSpec {
     let make = |seat: &Arc<RelaySeat>, tasks| RelayActor { seat: Arc::clone(seat), tasks };
     spec("relay", spawn, (&seat.env, seat), make, |seat| &seat.client.actor, settle_relay)
-}
-
-fn link_spec<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> ChildSpec {
-    let (env, spawn) = (Arc::clone(&link.env), spawn.clone());
-    let down = env.events.clone();
-    let children = Children::new(link_specs(link, &spawn));
-    let started = Arc::clone(&children);
-    let start = Box::new(move |supervisor: ActorCell| {
-        let (env, spawn, children) = (Arc::clone(&env), spawn.clone(), Arc::clone(&started));
-        Box::pin(async move {
-            let link = Supervisor { name: "link", max: LEAF_RESTARTS_MAX, window: LEAF_WINDOW, report: reporter(&env) };
-            let spawned = spawn.spawn("link", link, children, supervisor).await;
-            let (actor, task) = spawned.map_err(|error| error.to_string())?;
-            Ok(Started { cell: actor.get_cell(), task })
-        }) as crate::net::BoxFuture<'static, Result<Started, String>>
-    });
-    ChildSpec {
-        name: "link",
-        start,
-        tasks: Tasks::default(),
-        settle: Box::new(move || down.actor_down("link")),
-        children: Some(children),
-    }
 }
 
 /// The session actor of one message. It has no supervisor and no successor: if it ends too early, its request is answered with an
@@ -214,7 +205,7 @@ impl LoneSession {
             name: "session",
             events: seat.env.events.clone(),
         };
-        let started = match spawn.spawn("session", actor, (), foster.get_cell()).await {
+        let started = match spawn.spawn("session", actor, (), Some(foster.get_cell())).await {
             Ok((actor, task)) => {
                 tasks.belong_to(actor.get_cell());
                 Some(Started { cell: actor.get_cell(), task })
@@ -308,103 +299,110 @@ fn settle_relay(seat: &RelaySeat) {
     }
 }
 
-/// How the tree ended.
+/// How a tree ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// By request.
     Stopped,
-    /// The root gave up too often, which is our bug. The process exits with 70.
+    /// The session's supervisor gave up too often, which is our bug. If the process has one session, it exits with 70.
     Exhausted,
 }
 
-/// Actors that are started and stopped together, and that give up together. Over stdin and stdout a tree is the session with its
-/// link. With several clients each session and each link is a separate tree, so that a tree that fails too often does not stop
-/// the others.
+/// Actors that are started and stopped together, and that give up together: those of a link, or that of a session.
 pub struct Tree {
     env: Arc<Environment>,
-    links: Vec<Arc<LinkParts>>,
-    seats: Vec<Arc<Seat>>,
-    relay: Option<Arc<RelaySeat>>,
+    of: Of,
+}
+
+/// What a tree serves.
+enum Of {
+    Link(Arc<LinkParts>),
+    Session(Arc<Seat>),
+    /// A session that a hub serves.
+    Relay(Arc<RelaySeat>),
 }
 
 impl Tree {
-    /// Returns the tree of the session over stdin and stdout, with its link if it has only one.
-    pub fn of_stdio(parts: &Parts) -> Self {
-        let seats = vec![Arc::new(parts.seat(&parts.client))];
-        let links = if parts.client.is_routed() { Vec::new() } else { vec![Arc::clone(parts.links.first())] };
-        Self { env: Arc::clone(&parts.env), links, seats, relay: None }
-    }
-
-    /// Returns the tree of one link, if there are several.
+    /// Returns the tree of a link.
     pub fn of_link(link: Arc<LinkParts>) -> Self {
-        Self { env: Arc::clone(&link.env), links: vec![link], seats: Vec::new(), relay: None }
+        Self { env: Arc::clone(&link.env), of: Of::Link(link) }
     }
 
-    /// Returns the tree of one session, if there are several.
+    /// Returns the tree of a session.
     pub fn of_session(seat: Seat) -> Self {
-        Self { env: Arc::clone(&seat.env), links: Vec::new(), seats: vec![Arc::new(seat)], relay: None }
+        Self { env: Arc::clone(&seat.env), of: Of::Session(Arc::new(seat)) }
     }
 
     /// Returns the tree of a session that a hub serves.
     pub fn of_relay(relay: Arc<RelaySeat>) -> Self {
-        Self { env: Arc::clone(&relay.env), links: Vec::new(), seats: Vec::new(), relay: Some(relay) }
+        Self { env: Arc::clone(&relay.env), of: Of::Relay(relay) }
     }
 
-    /// Runs the tree until `stop` is true. Rebuilds the tree when its root gives up; returns `Exhausted` if that happens too
-    /// often ([`REBUILD_DELAYS`]).
+    /// Runs the tree until `stop` is true. When its supervisor gives up, the tree is built again after a wait ([`REBUILD_DELAYS`]);
+    /// for a session at most as often as there are waits.
     pub async fn run<S: Spawn>(self, spawn: S, mut stop: watch::Receiver<bool>) -> Ended {
         let mut rebuilds: VecDeque<Instant> = VecDeque::new();
         loop {
             if self.life(&spawn, &mut stop).await {
                 return Ended::Stopped;
             }
-            self.settle_everything();
             let now = Instant::now();
             rebuilds.retain(|at| now.saturating_duration_since(*at) < REBUILD_WINDOW);
-            let Some(delay) = REBUILD_DELAYS.get(rebuilds.len()).copied() else { return Ended::Exhausted };
+            let last = || REBUILD_DELAYS.last().filter(|_| matches!(self.of, Of::Link(_)));
+            let Some(delay) = REBUILD_DELAYS.get(rebuilds.len()).or_else(last).copied() else {
+                self.settle();
+                return Ended::Exhausted;
+            };
             rebuilds.push_back(now);
+            if let Of::Link(_) = self.of {
+                reporter(&self.env)(Report::Restarting("link", EndReason::Failed));
+            }
             self.env.events.rebuilding(rebuilds.len(), delay);
+            self.settle();
             if timeout(delay, stop.wait_for(|stop| *stop)).await.is_ok() {
                 return Ended::Stopped;
             }
         }
     }
 
-    /// Runs the tree once. Returns true if `stop` ended it, false if the root gave up or did not start.
+    /// Runs the tree once. Returns true if `stop` ended it, false if its supervisor gave up or did not start.
     async fn life<S: Spawn>(&self, spawn: &S, stop: &mut watch::Receiver<bool>) -> bool {
-        let report = reporter(&self.env);
-        let root = Supervisor { name: "gateway", max: ROOT_RESTARTS_MAX, window: ROOT_WINDOW, report };
-        let links = self.links.iter().map(|link| link_spec(link, spawn));
-        let seats = self.seats.iter().map(|seat| session_spec(seat, spawn));
-        let relay = self.relay.iter().map(|seat| relay_spec(seat, spawn));
-        let children = Children::new(links.chain(seats).chain(relay).collect());
-        let Ok((root, mut task)) = Supervisor::spawn(None, root, Arc::clone(&children)).await else { return false };
-        self.env.events.actor_started("gateway");
+        let (name, policy, specs) = match &self.of {
+            Of::Link(link) => ("link", Restart::of_link(), link_specs(link, spawn)),
+            Of::Session(seat) => ("gateway", Restart::of_session(), vec![session_spec(seat, spawn)]),
+            Of::Relay(seat) => ("gateway", Restart::of_session(), vec![relay_spec(seat, spawn)]),
+        };
+        let children = Children::new(specs);
+        let supervisor = Supervisor { name, policy, report: reporter(&self.env) };
+        let spawned = match &self.of {
+            Of::Link(_) => spawn.spawn(name, supervisor, Arc::clone(&children), None).await,
+            Of::Session(_) | Of::Relay(_) => spawn_under(supervisor, Arc::clone(&children), None).await,
+        };
+        let Ok((root, mut task)) = spawned else { return false };
+        self.env.events.actor_started(name);
         let told = tokio::select! {
             biased;
             _ = stop.wait_for(|stop| *stop) => true,
             _ = &mut task => false,
         };
         if !told {
-            // A root that gave up has already stopped its children; a root that failed could not.
+            // A supervisor that gave up has already stopped its children; one that failed could not.
             children.stop().await;
-            self.env.events.actor_down("gateway");
+            self.env.events.actor_down(name);
             return false;
         }
         // The machines stop first (a greeting answered now must not send a call), then the actors, children before parents.
-        for seat in &self.seats {
-            seat.client.actor.cast(session::Message::Stop);
-        }
-        if let Some(relay) = &self.relay {
-            relay.client.actor.cast(session::Message::Stop);
-        }
-        for link in &self.links {
-            link.addresses.bridge.cast(bridge::Message::Stop);
-            link.addresses.discovery.cast(discovery::Message::Stop);
-            link.addresses.push.cast(push::Message::Stop);
+        match &self.of {
+            Of::Session(seat) => drop(seat.client.actor.cast(session::Message::Stop)),
+            Of::Relay(seat) => drop(seat.client.actor.cast(session::Message::Stop)),
+            Of::Link(link) => {
+                link.addresses.bridge.cast(bridge::Message::Stop);
+                link.addresses.discovery.cast(discovery::Message::Stop);
+                link.addresses.push.cast(push::Message::Stop);
+            }
         }
         let _ = root.cast(Message::Stop);
-        // Each of the tree's two levels of supervisors has its own time limit to wait for its children.
+        // Longer than the supervisor itself waits for each of its children.
         if timeout(4 * JOIN_TIMEOUT, &mut task).await.is_err() {
             root.kill();
             task.abort();
@@ -412,19 +410,13 @@ impl Tree {
         true
     }
 
-    /// Ends what a tree that gave up leaves open: sent calls that may have run get their verdict, requests that did not become
-    /// calls are answered with an internal error, and held calls stay held for the next tree.
-    fn settle_everything(&self) {
-        for link in &self.links {
-            link.calls.close_epochs(Loss::Gateway);
-        }
-        for seat in &self.seats {
-            settle_session(seat);
-        }
-        let availability = Availability::Coming(Cause::Connecting);
-        for link in &self.links {
-            link.link.view.send_modify(|link| (link.availability, link.undecided) = (availability, true));
-            link.calls.decide(|ledger, now| ledger.set_availability(availability, now));
+    /// Ends what a tree that gave up leaves open. A link rests: its held calls are answered, and what was sent may have run. Of a
+    /// session, the requests that did not become calls are answered with an internal error.
+    fn settle(&self) {
+        match &self.of {
+            Of::Link(link) => link.rests(),
+            Of::Session(seat) => settle_session(seat),
+            Of::Relay(_) => {}
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::limits::{
     FINISHED_CALLS_MAX, HIDDEN_TOOLS_SHOWN_MAX, HOPELESS_LOOK, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW,
     READY_LOOK_EVERY, WAIT_READY_MAX,
 };
-use crate::link::{Calls, Link, LinkView, Links, Tools, Visible};
+use crate::link::{Calls, Link, LinkPicture, Links, Tools, Visible};
 use crate::protocol::dialect::Heartbeat;
 use crate::protocol::ids::{CallId, SessionId};
 use crate::protocol::mcp::{Audience, GatewayCall, GatewayTool, ToolResult};
@@ -195,7 +195,7 @@ impl GatewayTools {
 
     /// Returns what makes no progress in a connected editor: its main thread, its heartbeat or a call. `None` if all of them go
     /// on, or if no editor is connected.
-    fn still(&self, link: &LinkView) -> Option<Still> {
+    fn still(&self, link: &LinkPicture) -> Option<Still> {
         let running = self.calls.ledger(|ledger, now| {
             ledger.running().map(|(_, tool, since)| (tool, now.saturating_duration_since(since)))
         });
@@ -239,7 +239,7 @@ impl GatewayTools {
     }
 
     /// Returns what helps, as whole sentences. `None` if nothing is wrong.
-    fn next(&self, link: &LinkView, survey: Option<&Survey>, still: Option<&Still>) -> Option<String> {
+    fn next(&self, link: &LinkPicture, survey: Option<&Survey>, still: Option<&Still>) -> Option<String> {
         let profile = self.client.handshake().profile;
         let cause = match (link.availability, still) {
             (Availability::Open, Some(Still::Silent(_) | Still::MainThread(_))) => Cause::Stalled,
@@ -251,7 +251,7 @@ impl GatewayTools {
         Some(user_text::next(cause, &profile, survey.and_then(|survey| survey.project.as_deref())))
     }
 
-    fn problems(&self, link: &LinkView, survey: Option<&Survey>) -> Vec<String> {
+    fn problems(&self, link: &LinkPicture, survey: Option<&Survey>) -> Vec<String> {
         let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
         let catalogue = self.tools.visible(self.client.id).catalogue;
         // Several editors to choose from are no problem.
@@ -465,7 +465,7 @@ fn candidates(survey: &Survey) -> Vec<Value> {
     ports.chain(projects).chain(packages).collect()
 }
 
-fn standing(link: &LinkView, still: Option<&Still>) -> Standing {
+fn standing(link: &LinkPicture, still: Option<&Still>) -> Standing {
     Standing {
         tone: tone(link, still),
         is_ready: link.availability == Availability::Open,
@@ -475,7 +475,7 @@ fn standing(link: &LinkView, still: Option<&Still>) -> Standing {
 }
 
 /// Returns what the state of the editor means for a person who waits for a call.
-fn tone(link: &LinkView, still: Option<&Still>) -> Tone {
+fn tone(link: &LinkPicture, still: Option<&Still>) -> Tone {
     match (link.availability, still) {
         (Availability::Open, Some(Still::Call(..))) => Tone::Waiting,
         (Availability::Open, None) if link.state != "stalled" => Tone::Good,
@@ -486,7 +486,7 @@ fn tone(link: &LinkView, still: Option<&Still>) -> Tone {
 }
 
 /// Returns the headline of the status: whether the editor can be called, why not, and what happens to calls in the meantime.
-fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<&Still>) -> String {
+fn summary(link: &LinkPicture, survey: Option<&Survey>, held: usize, still: Option<&Still>) -> String {
     let met = link
         .foreign_peer
         .as_ref()

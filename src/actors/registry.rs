@@ -2,7 +2,7 @@
 //!
 //! *Owns* nothing that must survive: the published catalogue outlives this actor. *Receives* the link's ups and downs, hints and
 //! lists. *Sends* requests for a list to the bridge, and news of the published catalogue to the sessions. *Dies* only of our own
-//! bugs; a healthy connection is not affected.
+//! bugs, and the whole link with it.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::protocol::dialect::{EditorTool, ToolListing};
 use crate::protocol::ids::Epoch;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
-use crate::runtime::messages::registry::{ListIsOver, Message};
+use crate::runtime::messages::registry::Message;
 use crate::runtime::messages::session;
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
@@ -61,17 +61,6 @@ impl Actor for RegistryActor {
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
         self.addresses.registry.fill(me.clone());
-        // The link may have been lost while no registry actor ran: then a predecessor's list is no longer live.
-        let link_is_down = self.link.view.borrow().epoch.is_none();
-        if link_is_down {
-            self.tools.published.send_if_modified(|published| {
-                let live = published.source == Source::Live;
-                if live {
-                    published.source = Source::Stale;
-                }
-                live
-            });
-        }
         let published = self.tools.published.borrow().source;
         let (driver, _) = Driver::start(Registry { published, ..Registry::default() });
         let timers = Timers::new(me.clone(), Message::Timer);
@@ -88,11 +77,6 @@ impl Actor for RegistryActor {
         };
         if let Some(project) = known.or_else(named) {
             self.read_disk(state, project);
-        }
-        // A predecessor may have ended while the link was up.
-        let epoch = self.link.view.borrow().epoch;
-        if epoch.is_some() {
-            self.feed(state, &Event::LinkReady);
         }
         Ok(())
     }
@@ -111,13 +95,17 @@ impl Actor for RegistryActor {
             }
             Message::LinkLost => self.feed(state, &Event::LinkLost),
             Message::ChangeHinted(_permit) => self.feed(state, &Event::ChangeHinted),
-            Message::ListReceived(epoch, listing, over) => self.received(state, epoch, listing, over),
-            // Dropping `_over`, after the effects of the machine, frees the place of the list.
-            Message::ListFailed(epoch, why, _over) => {
+            // After the effects of the machine, the place of the list is free.
+            Message::ListReceived(epoch, listing) => {
+                let published = self.received(state, epoch, &listing);
+                self.link.list_is_over(epoch, published);
+            }
+            Message::ListFailed(epoch, why) => {
                 self.env.events.trouble_with("list_failed", &why);
                 if self.is_current(state, epoch) {
                     self.feed(state, &Event::ListFailed);
                 }
+                self.link.list_is_over(epoch, false);
             }
             Message::ProjectKnown(project) => self.project_known(state, project),
             Message::DiskRead(project, read) => self.disk_read(state, &project, read),
@@ -141,9 +129,10 @@ impl RegistryActor {
         known && self.link.wanted().may_be(target.project.as_deref())
     }
 
-    fn received(&self, state: &mut State, epoch: Epoch, listing: Arc<ToolListing>, over: ListIsOver) {
+    /// Publishes a list. Returns false if it is not of the editor that is wanted.
+    fn received(&self, state: &mut State, epoch: Epoch, listing: &ToolListing) -> bool {
         if !self.is_current(state, epoch) {
-            return;
+            return false;
         }
         self.env.events.tools_listed(listing.tools.len(), &listing.dropped);
         let known = Arc::clone(&self.tools.published.borrow().tools);
@@ -155,7 +144,7 @@ impl RegistryActor {
         }
         state.staged = Some(listing);
         self.feed(state, &Event::ListReceived { changed });
-        over.is_published();
+        true
     }
 
     fn project_known(&self, state: &mut State, project: Option<PathBuf>) {

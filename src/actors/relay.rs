@@ -134,7 +134,6 @@ impl Actor for RelayActor {
             | Message::LikelihoodChanged(_)
             | Message::RootsForgone
             | Message::LookedAround(..)
-            | Message::LinkGone
             | Message::EditorsChanged
             | Message::PackageToolCalled(..)
             | Message::CallsSettled

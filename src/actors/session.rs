@@ -179,7 +179,6 @@ impl Actor for SessionActor {
             Message::LikelihoodChanged(likelihood) => self.feed(state, &Event::LikelihoodChanged(likelihood)),
             Message::RootsForgone => self.feed(state, &Event::RootsAwaited(false)),
             Message::LookedAround(generation, survey) => self.looked_around(state, generation, survey),
-            Message::LinkGone => self.see_link(state),
             // The reader of the client's pipe has told the ledger already, and no hub serves this session.
             Message::Cancelled(_) | Message::Relay(_) => {}
             Message::EditorsChanged => self.editors_changed(state),
@@ -497,6 +496,7 @@ impl SessionActor {
         if let Some((_, before)) = brought {
             waited += before;
         }
+        let mut may_have_run = false;
         // To read a resource runs nothing twice that counts: such a request is handled like a new one.
         if let (AnswerForm::ToolResult, Some((true, _)), Some(origin)) =
             (&asked.form, brought, self.seat.client.origin_of(key))
@@ -504,11 +504,14 @@ impl SessionActor {
             // The call may be on record with the link to another project than the one that is meant now.
             let on_record = self.seat.links.of_record(&origin);
             let link = on_record.as_deref().unwrap_or(here);
-            if link.calls.resume(asked.clone(), (&call.name, &call.arguments), &origin, waited) == Resumed::Settled {
-                hold.pass(Holder::Ledger);
-                return;
+            match link.calls.resume(asked.clone(), (&call.name, &call.arguments), &origin, waited) {
+                Resumed::Settled => {
+                    hold.pass(Holder::Ledger);
+                    return;
+                }
+                Resumed::New => self.seat.client.brought_unsent(key),
+                Resumed::Again => may_have_run = true,
             }
-            self.seat.client.brought_unsent(key);
         }
         let refused =
             here.tools.refusal_at_once(&call.name, &call.arguments, key.session).filter(|_| turned_down.is_none());
@@ -527,10 +530,12 @@ impl SessionActor {
         };
         if unknown && refused.is_none() {
             let error = here.tools.published.borrow().catalogue.unknown_tool(&call.name, profile.audience);
-            self.seat.client.outbox.answer_error(key, &error);
+            self.seat.client.refuse(key, &error);
             return;
         }
-        if let Err(most) = self.has_room(call.arguments.get().len()) {
+        if let Err(most) = self.has_room(call.arguments.get().len())
+            && !may_have_run
+        {
             return self.refuse_for_bytes(here, asked, most);
         }
         let parallel = {
@@ -555,7 +560,7 @@ impl SessionActor {
         if asked.form == AnswerForm::ToolResult {
             self.seat.client.note_call(key, call);
         }
-        match here.calls.take_from_client(new, &hold, refused, id.as_json()) {
+        match here.calls.take_from_client(new, may_have_run, &hold, refused, id.as_json()) {
             TakenIn::Yes if here.place == Place::Nowhere => {
                 if let Some((cause, grounds)) = turned_down {
                     return here.calls.decide(|ledger, now| ledger.turn_down(call, cause, grounds, now));
@@ -565,6 +570,9 @@ impl SessionActor {
             }
             TakenIn::Yes => here.calls.tell_of_held(),
             TakenIn::Cancelled => {}
+            TakenIn::NoRoom if may_have_run => {
+                self.seat.client.refuse(key, &RpcError::internal(user_text::too_many_bytes(OPEN_CALLS_MAX_BYTES)));
+            }
             TakenIn::NoRoom => self.refuse_for_bytes(here, asked, OPEN_CALLS_MAX_BYTES),
         }
     }

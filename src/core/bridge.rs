@@ -17,8 +17,8 @@ pub trait Hands<C>: LedgerAccess {
     fn stepped(&mut self, before: State, out: &Outbox<Bridge>, event: Event);
     /// Carries out the settlements of the ledger.
     fn settle(&mut self, settlements: Vec<Settlement>);
-    /// Begins to connect to this target of the offer, which is given by its position. `patient`: it is dialled for a while if nobody
-    /// listens.
+    /// Begins to connect to this target of the offer, which is given by its position. `patient`: all targets are dialled for a while,
+    /// each in its turn, if nobody listens.
     ///
     /// # Errors
     /// The attempt could not begin.
@@ -103,7 +103,7 @@ impl<C> BridgeCore<C> {
     pub fn hear(&mut self, epoch: Epoch, event: Event, hands: &mut impl Hands<C>) -> bool {
         let is_current = self.epoch() == Some(epoch);
         if is_current {
-            if matches!(event, Event::ConnectFailed(_)) {
+            if matches!(event, Event::ConnectFailed { .. }) {
                 self.connection = None;
             }
             self.feed(event, hands);
@@ -151,7 +151,7 @@ impl<C> BridgeCore<C> {
         match effect {
             Effect::Dial { target, patient } => match hands.dial(target, patient) {
                 Ok(connection) => self.connection = Some(connection),
-                Err(failure) => return Some(Event::ConnectFailed(failure)),
+                Err(failure) => return Some(Event::ConnectFailed { target, failure, dialled: false }),
             },
             Effect::Hurry => {
                 if let Some(connection) = self.connection() {

@@ -1,10 +1,15 @@
-//! What is known about the editor at the other end of a connection, and about the times without a connection.
+//! What is known of a link: its state, the editor at its other end, and the times without a connection. The link's actors report
+//! facts; [`Picture::note`] is the only place where a fact changes the picture.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::fsm::cause::{Cause, Loss, Return};
+use crate::fsm::cause::{Availability, Cause, Loss, Return};
+use crate::limits::OUTAGES_MAX;
+use crate::protocol::dialect::{EditorState, Heartbeat};
+use crate::protocol::ids::Epoch;
 
 /// The editor process and the domain in it that a connection leads to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,4 +59,265 @@ pub struct Outage {
     pub cause: Option<Cause>,
     /// The time until the greeting on the next connection succeeded; `None` until then.
     pub back_after: Option<Duration>,
+}
+
+/// The picture of one link. `T`: what a target is, that is a port that may be connected to.
+#[derive(Debug, Clone)]
+pub struct Picture<T> {
+    /// The bridge machine's state, or [`RESTING`].
+    pub state: &'static str,
+    /// What callers may expect of the link.
+    pub availability: Availability,
+    /// Whether there is no evidence yet for or against an editor.
+    pub undecided: bool,
+    /// Since when the link has been in this state.
+    pub since: Instant,
+    /// The epoch of the greeted connection; `None` while there is none.
+    pub epoch: Option<Epoch>,
+    /// The target that the link is connected to, or was connected to last.
+    pub target: Option<T>,
+    /// The process and domain of that target's editor, as far as they are known.
+    pub editor: EditorIdentity,
+    /// The peer at the editor's port that did not answer as the editor; `None` once the editor is greeted, or nothing listens
+    /// there any more.
+    pub foreign_peer: Option<ForeignPeer>,
+    /// Number of connections that were greeted so far.
+    pub connections: u64,
+    /// The last heartbeat and when it arrived; only while an editor is connected that sends heartbeats.
+    pub heartbeat: Option<(Heartbeat, Instant)>,
+    /// The last outages (times without a connection, after a greeted one ended), oldest first; at most [`OUTAGES_MAX`].
+    pub outages: VecDeque<Outage>,
+}
+
+/// The state of a link whose actors failed too often, until they start again.
+pub const RESTING: &str = "resting";
+
+/// What a part of the link reports.
+#[derive(Debug)]
+pub enum Fact<T> {
+    /// The bridge machine's state, or what callers may expect, has changed.
+    Expected {
+        /// The machine's state.
+        state: &'static str,
+        /// What callers may expect.
+        availability: Availability,
+        /// Whether there is no evidence yet for or against an editor.
+        undecided: bool,
+    },
+    /// The link leads to no project.
+    LeadsNowhere {
+        /// What callers may expect.
+        availability: Availability,
+        /// Whether the project may still be found.
+        undecided: bool,
+    },
+    /// The link's actors failed too often, and start again later.
+    Rests,
+    /// An editor was greeted.
+    Greeted {
+        /// The connection.
+        epoch: Epoch,
+        /// What was connected to.
+        target: Option<T>,
+        /// The editor's process and domain.
+        editor: EditorIdentity,
+        /// What the editor's return shows of the time without it.
+        back: Return,
+    },
+    /// The greeted connection ended.
+    Lost(Loss),
+    /// The editor answered the question for its heartbeat.
+    Felt(Heartbeat),
+    /// The editor reported a new state.
+    Reported(EditorState),
+    /// Something else than the editor is at its port.
+    Foreign(ForeignPeer),
+    /// Nothing listens at this port any more.
+    NobodyAt(u16),
+    /// Another project is wanted, which changes what of the picture is shown.
+    ProjectMoved,
+}
+
+impl<T> Picture<T> {
+    /// The picture before the first survey.
+    pub fn new(now: Instant) -> Self {
+        Self {
+            state: "idle",
+            availability: Availability::Coming(Cause::Connecting),
+            undecided: true,
+            since: now,
+            epoch: None,
+            target: None,
+            editor: EditorIdentity::default(),
+            foreign_peer: None,
+            connections: 0,
+            heartbeat: None,
+            outages: VecDeque::new(),
+        }
+    }
+
+    /// Changes the picture by a fact. Returns whether those who watch it must look again.
+    pub fn note(&mut self, fact: Fact<T>, now: Instant) -> bool {
+        match fact {
+            Fact::Expected { state, availability, undecided } => self.expect(state, availability, undecided, now),
+            Fact::LeadsNowhere { availability, undecided } => {
+                (self.availability, self.undecided) = (availability, undecided);
+            }
+            Fact::Rests => self.expect(RESTING, Availability::Absent(Cause::Gateway), false, now),
+            Fact::Greeted { epoch, target, editor, back } => {
+                (self.epoch, self.target, self.editor) = (Some(epoch), target, editor);
+                self.foreign_peer = None;
+                self.connections += 1;
+                self.is_back(back, now);
+            }
+            Fact::Lost(loss) => {
+                let greeted = self.epoch.take().is_some();
+                // The first reason is kept.
+                if greeted {
+                    self.heartbeat = None;
+                    if self.outages.len() >= OUTAGES_MAX {
+                        self.outages.pop_front();
+                    }
+                    self.outages.push_back(Outage { at: now, loss, cause: None, back_after: None });
+                }
+                return greeted;
+            }
+            Fact::Felt(heartbeat) => {
+                self.heartbeat = Some((heartbeat, now));
+                // Only the status reads it, at its own time.
+                return false;
+            }
+            Fact::Reported(state) => {
+                let Some((heartbeat, _)) = &mut self.heartbeat else { return false };
+                return std::mem::replace(&mut heartbeat.state, state) != state;
+            }
+            Fact::Foreign(peer) => self.foreign_peer = Some(peer),
+            Fact::NobodyAt(port) => return self.foreign_peer.take_if(|peer| peer.port == port).is_some(),
+            Fact::ProjectMoved => {}
+        }
+        true
+    }
+
+    fn expect(&mut self, state: &'static str, availability: Availability, undecided: bool, now: Instant) {
+        (self.state, self.availability, self.undecided, self.since) = (state, availability, undecided, now);
+        let cause = availability.cause();
+        if let Some(outage) = self.outage() {
+            outage.cause = cause.or(outage.cause);
+        }
+    }
+
+    /// Ends the last outage, if it has not ended yet. What the editor's return shows (`back`) supplies a missing cause, and
+    /// replaces an assumed one that it contradicts.
+    fn is_back(&mut self, back: Return, now: Instant) {
+        let Some(outage) = self.outage() else { return };
+        outage.back_after = Some(now.saturating_duration_since(outage.at));
+        outage.cause = match (back, outage.cause) {
+            (Return::Reloaded, _) => Some(Cause::Reloading),
+            (Return::SameDomain, Some(Cause::Reloading | Cause::BridgeStopped)) => Some(Cause::Lost),
+            (Return::OtherProcess, Some(cause)) if cause.is_gone() => Some(cause),
+            (Return::OtherProcess, _) => Some(Cause::ProcessGone),
+            (Return::Unknown | Return::SameDomain, cause) => cause,
+        };
+    }
+
+    /// Returns the last outage; `None` if there was none, or if the editor is back.
+    fn outage(&mut self) -> Option<&mut Outage> {
+        self.outages.back_mut().filter(|outage| outage.back_after.is_none())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn greeted(epoch: u64, back: Return) -> Fact<u16> {
+        Fact::Greeted { epoch: Epoch(epoch), target: Some(7), editor: EditorIdentity::default(), back }
+    }
+
+    fn expected(state: &'static str, availability: Availability) -> Fact<u16> {
+        Fact::Expected { state, availability, undecided: false }
+    }
+
+    #[test]
+    fn only_a_greeted_connection_is_lost_and_its_first_reason_is_kept() {
+        let now = Instant::now();
+        let mut picture = Picture::new(now);
+        assert!(!picture.note(Fact::Lost(Loss::Reload), now), "none was greeted");
+        picture.note(greeted(1, Return::Unknown), now);
+        assert!(picture.note(Fact::Lost(Loss::Reload), now));
+        assert!(!picture.note(Fact::Lost(Loss::Gateway), now));
+        let losses: Vec<Loss> = picture.outages.iter().map(|outage| outage.loss).collect();
+        assert_eq!((losses, picture.epoch), (vec![Loss::Reload], None));
+    }
+
+    #[test]
+    fn what_is_found_out_while_an_editor_is_away_and_when_it_is_back_names_the_outages_cause() {
+        let away = |cause| Availability::Coming(cause);
+        for (meanwhile, back, named) in [
+            (None, Return::Unknown, None),
+            (Some(Cause::Reloading), Return::Unknown, Some(Cause::Reloading)),
+            (Some(Cause::Lost), Return::Reloaded, Some(Cause::Reloading)),
+            (Some(Cause::Reloading), Return::SameDomain, Some(Cause::Lost)),
+            (Some(Cause::Crashed), Return::OtherProcess, Some(Cause::Crashed)),
+            (Some(Cause::Lost), Return::OtherProcess, Some(Cause::ProcessGone)),
+        ] {
+            let now = Instant::now();
+            let mut picture = Picture::new(now);
+            picture.note(greeted(1, Return::Unknown), now);
+            picture.note(Fact::Lost(Loss::Disconnect), now);
+            if let Some(cause) = meanwhile {
+                picture.note(expected("backing_off", away(cause)), now);
+            }
+            picture.note(greeted(2, back), now + Duration::from_secs(3));
+            let outage = picture.outages.back().unwrap();
+            assert_eq!((outage.cause, outage.back_after), (named, Some(Duration::from_secs(3))), "{back:?}");
+            // What comes later belongs to no outage.
+            picture.note(expected("ready", Availability::Coming(Cause::Compiling)), now);
+            assert_eq!(picture.outages.back().unwrap().cause, named);
+        }
+    }
+
+    #[test]
+    fn a_link_that_rests_says_so_until_its_bridge_says_more() {
+        let now = Instant::now();
+        let mut picture = Picture::<u16>::new(now);
+        assert!(picture.note(Fact::Rests, now));
+        assert_eq!((picture.state, picture.availability), (RESTING, Availability::Absent(Cause::Gateway)));
+        picture.note(expected("idle", Availability::Coming(Cause::Connecting)), now);
+        assert_eq!((picture.state, picture.availability), ("idle", Availability::Coming(Cause::Connecting)));
+    }
+
+    #[test]
+    fn a_heartbeat_wakes_nobody_and_a_new_state_of_the_editor_does() {
+        let now = Instant::now();
+        let mut picture = Picture::<u16>::new(now);
+        let heartbeat = Heartbeat {
+            state: EditorState::Ready,
+            frame_age: Duration::ZERO,
+            focused: true,
+            importing: false,
+            compile_errors: false,
+            queued: 0,
+            running: 0,
+        };
+        assert!(!picture.note(Fact::Reported(EditorState::Ready), now), "no heartbeat was felt");
+        assert!(!picture.note(Fact::Felt(heartbeat), now));
+        assert!(!picture.note(Fact::Reported(EditorState::Ready), now), "nothing is new");
+        assert!(picture.note(Fact::Reported(EditorState::Compiling), now));
+    }
+
+    #[test]
+    fn a_foreign_peer_is_shown_until_its_port_is_free_or_the_editor_is_greeted() {
+        let now = Instant::now();
+        let peer = || Fact::Foreign(ForeignPeer { port: 7, what: None, owner: None, since: now, ours: false });
+        let mut picture = Picture::<u16>::new(now);
+        picture.note(peer(), now);
+        assert!(!picture.note(Fact::NobodyAt(8), now) && picture.foreign_peer.is_some());
+        assert!(picture.note(Fact::NobodyAt(7), now) && picture.foreign_peer.is_none());
+        picture.note(peer(), now);
+        picture.note(greeted(1, Return::Unknown), now);
+        assert_eq!(picture.foreign_peer, None);
+    }
 }

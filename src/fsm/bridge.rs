@@ -132,6 +132,11 @@ impl Bridge {
         }
     }
 
+    /// Whether targets are dialled again and again.
+    pub fn is_dialling_patiently(&self) -> bool {
+        matches!(self.at, Place::Dialing(absence, round) if absence.is_patient(round))
+    }
+
     /// Changes the state. No other function may do so, so that the stored data and statig's state stay consistent.
     fn go(&mut self, to: Place) -> Outcome<State> {
         self.at = to;
@@ -217,12 +222,13 @@ impl Charted for Bridge {
             Event::NothingOffered { cause: Cause::Unproven, evidence: nothing },
             Event::TargetGone,
             Event::ProjectChanged,
-            Event::Connected { checked: true },
-            Event::Connected { checked: false },
-            Event::ConnectFailed(ConnectFailure::Refused),
-            Event::ConnectFailed(ConnectFailure::WrongProject),
+            Event::Connected { target: 0, checked: true },
+            Event::Connected { target: 0, checked: false },
+            Event::ConnectFailed { target: 0, failure: ConnectFailure::Refused, dialled: true },
+            Event::ConnectFailed { target: 1, failure: ConnectFailure::WrongProject, dialled: true },
             Event::Greeted { heartbeat: false },
             Event::Greeted { heartbeat: true },
+            Event::StillRefused,
             Event::GreetingRefused,
             Event::Proven,
             Event::CallsWaiting,

@@ -77,6 +77,8 @@ pub enum Cause {
     Unrecorded,
     /// The client has not come back since the gateway that had sent its call ended. Only the client has the arguments.
     ClientAway,
+    /// The gateway's own parts for this editor failed again and again, and rest before they start again.
+    Gateway,
     /// More requests are open than the gateway keeps.
     Overload,
     /// The gateway is shutting down.

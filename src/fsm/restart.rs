@@ -1,10 +1,13 @@
-//! A supervisor's policy: a child that ends is restarted alone, and the rate of restarts is limited.
+//! A supervisor's policy: which children are started again when one ends, and how often.
+//!
+//! The strategies are those of OTP. One-for-one: the child that ended is started again, the others go on. One-for-all: the children
+//! are one failure unit. All of them are stopped, and all are started again.
 //!
 //! A supervisor shell feeds every end of a child, whatever the reason: a panic, an error from a handler, a kill, a stop that this
 //! supervisor did not order, and a failed start (which ractor does not report, so the shell does). All children counted here are
-//! meant to run until the shutdown, so each end is a bug of ours, and the child is restarted at once. If more than `max` children
-//! end within `window`, restarts do not help: the shell stops the children in reverse order, and reports the failure to the
-//! supervisor above, exactly once.
+//! meant to run until the shutdown, so each end is a bug of ours, and a successor starts at once. If more than `max` children
+//! end within `window`, restarts do not help: the shell stops the children in reverse order, and reports the failure to
+//! what is above it, exactly once.
 //!
 //! `stopping` is a separate state because children end in it too. Without it, an orderly shutdown would restart every child.
 //!
@@ -14,13 +17,24 @@
 use std::time::Duration;
 
 use super::{Charted, Machine, Outbox, Outcome, statig_machine};
-use crate::limits::{LEAF_RESTARTS_MAX, LEAF_WINDOW, ROOT_RESTARTS_MAX, ROOT_WINDOW};
+use crate::limits::{LINK_RESTARTS_MAX, LINK_WINDOW, ROOT_RESTARTS_MAX, ROOT_WINDOW};
+
+/// Which children are started again when one ends.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Strategy {
+    /// The one that ended.
+    OneForOne,
+    /// All: they are stopped first.
+    OneForAll,
+}
 
 /// The policy, and the ends that it remembers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Restart {
-    /// The number of ends within [`window`](Restart::window) that are answered with a restart. One end more is reported to the
-    /// supervisor above.
+    /// Which children are started again.
+    pub strategy: Strategy,
+    /// The number of ends within [`window`](Restart::window) that are answered with a restart. One end more is reported to what is
+    /// above this supervisor.
     pub max: usize,
     /// The length of the window. Ends exactly this far apart are both in it.
     pub window: Duration,
@@ -30,18 +44,18 @@ pub struct Restart {
 
 impl Restart {
     /// Returns a policy that has counted nothing yet.
-    pub fn new(max: usize, window: Duration) -> Self {
-        Self { max, window, deaths: Vec::new() }
+    pub fn new(strategy: Strategy, max: usize, window: Duration) -> Self {
+        Self { strategy, max, window, deaths: Vec::new() }
     }
 
-    /// Returns the policy for the actors under the link.
-    pub fn of_leaves() -> Self {
-        Self::new(LEAF_RESTARTS_MAX, LEAF_WINDOW)
+    /// Returns the policy for the actors of a link.
+    pub fn of_link() -> Self {
+        Self::new(Strategy::OneForAll, LINK_RESTARTS_MAX, LINK_WINDOW)
     }
 
-    /// Returns the policy for the children of the root.
-    pub fn of_root() -> Self {
-        Self::new(ROOT_RESTARTS_MAX, ROOT_WINDOW)
+    /// Returns the policy for the actor of a session.
+    pub fn of_session() -> Self {
+        Self::new(Strategy::OneForOne, ROOT_RESTARTS_MAX, ROOT_WINDOW)
     }
 
     /// Counts an end. Returns whether there are now more than `max` in the window.
@@ -113,7 +127,9 @@ pub enum Effect {
         /// The child.
         child: u8,
     },
-    /// Report the failure to the supervisor above.
+    /// Start all children, in their order.
+    StartChildren,
+    /// Report the failure to what is above this supervisor.
     Escalate {
         /// The child whose end exceeded the limit.
         child: u8,
@@ -148,7 +164,13 @@ impl Machine for Restart {
                     out.order(Effect::Escalate { child: *child });
                     return Outcome::Transition(State::Exhausted);
                 }
-                out.order(Effect::Restart { child: *child });
+                match self.strategy {
+                    Strategy::OneForOne => out.order(Effect::Restart { child: *child }),
+                    Strategy::OneForAll => {
+                        out.order(Effect::StopChildren);
+                        out.order(Effect::StartChildren);
+                    }
+                }
                 Outcome::Handled
             }
             (State::Counting, Event::StopRequested) => {
@@ -189,7 +211,9 @@ impl Charted for Restart {
     }
 
     fn starts() -> Vec<Self> {
-        vec![Self::new(2, Duration::from_secs(10))]
+        [Strategy::OneForOne, Strategy::OneForAll]
+            .map(|strategy| Self::new(strategy, 2, Duration::from_secs(10)))
+            .into()
     }
 }
 
@@ -197,7 +221,7 @@ impl Charted for Restart {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use super::{Strategy, *};
     use crate::fsm::Driver;
 
     fn ended(child: u8, secs: u64) -> Event {
@@ -205,12 +229,21 @@ mod tests {
     }
 
     fn supervisor() -> Driver<Restart> {
-        Driver::start(Restart::new(2, Duration::from_secs(10))).0
+        Driver::start(Restart::new(Strategy::OneForOne, 2, Duration::from_secs(10))).0
     }
 
     #[test]
     fn counting_child_ended_restarts_that_child_only() {
         assert_eq!(supervisor().feed(&ended(3, 0)).effects, [Effect::Restart { child: 3 }]);
+    }
+
+    #[test]
+    fn counting_child_ended_of_one_unit_stops_and_starts_all() {
+        let (mut it, _) = Driver::start(Restart::new(Strategy::OneForAll, 2, Duration::from_secs(10)));
+        for child in [3, 0] {
+            assert_eq!(it.feed(&ended(child, 0)).effects, [Effect::StopChildren, Effect::StartChildren]);
+        }
+        assert_eq!(it.feed(&ended(1, 1)).effects, [Effect::StopChildren, Effect::Escalate { child: 1 }]);
     }
 
     #[test]
@@ -262,7 +295,7 @@ mod tests {
 
     #[test]
     fn counting_child_ended_with_no_patience_escalates_at_once() {
-        let (mut it, _) = Driver::start(Restart::new(0, Duration::MAX));
+        let (mut it, _) = Driver::start(Restart::new(Strategy::OneForOne, 0, Duration::MAX));
         it.feed(&ended(0, 0));
         assert_eq!(it.state(), State::Exhausted);
     }
@@ -276,7 +309,7 @@ mod tests {
             let mut at = 0;
             let times: Vec<u64> = gaps.iter().map(|gap| { at += gap; at }).collect();
             let too_many = (0..times.len()).find(|&i| i >= max && times[i] - times[i - max] <= window);
-            let (mut it, _) = Driver::start(Restart::new(max, Duration::from_secs(window)));
+            let (mut it, _) = Driver::start(Restart::new(Strategy::OneForOne, max, Duration::from_secs(window)));
             let escalated: Vec<usize> = (0..times.len())
                 .filter(|&i| it.feed(&ended(0, times[i])).effects.contains(&Effect::Escalate { child: 0 }))
                 .collect();

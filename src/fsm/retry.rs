@@ -16,7 +16,7 @@ use std::time::Duration;
 use backoff::ExponentialBackoffBuilder;
 use backoff::backoff::Backoff;
 
-use super::bridge::{Event, Timer};
+use super::bridge::{ConnectFailure, Event, Timer};
 use crate::limits::{
     REDIAL_FIRST, REDIAL_MAX, RETRY_FIRST, RETRY_JITTER, RETRY_LIKELY_MAX, RETRY_UNLIKELY_MAX, USELESS_LINKS_FREE,
 };
@@ -88,6 +88,9 @@ impl Useless {
             Event::Connected { .. } => (self.open, self.dropped) = (true, false),
             Event::Elapsed(Timer::Liveness) | Event::ProjectChanged => *self = Self::default(),
             Event::Disconnected(_) | Event::GreetingRefused => self.dropped = true,
+            Event::ConnectFailed { failure: ConnectFailure::Vanished, .. } => {
+                self.in_a_row = self.in_a_row.saturating_add(1);
+            }
             _ => {}
         }
     }
@@ -127,7 +130,7 @@ mod tests {
     #[test]
     fn an_editor_that_takes_connections_for_nothing_is_dialled_ever_more_rarely_until_it_answers_a_call() {
         let end = Event::Disconnected(Disconnect::Eof);
-        let connected = Event::Connected { checked: true };
+        let connected = Event::Connected { target: 0, checked: true };
         let mut useless = Useless::default();
         let mut lost = |between: &[Event], used: Used| {
             for event in [connected].iter().chain(between).chain([&end]) {

@@ -15,7 +15,7 @@ fn limits_stand_in_the_order_that_the_design_needs() {
         assert!(TOOL_SCHEMA_MAX_BYTES < TOOLS_LIST_MAX_BYTES && TOOLS_LIST_MAX_BYTES < RESULT_INLINE_MAX_BYTES);
         assert!(CALLS_LISTED_MAX < FINISHED_CALLS_MAX);
         assert!(CLIENT_LINE_MAX_BYTES <= MAILBOX_BYTES_MAX);
-        assert!(ROOT_RESTARTS_MAX != LEAF_RESTARTS_MAX);
+        assert!(ROOT_RESTARTS_MAX != LINK_RESTARTS_MAX);
     }
     const {
         // The fake editor's bounds exceed ours, so that ours can be tested.

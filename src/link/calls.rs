@@ -156,13 +156,20 @@ impl Calls {
         }
     }
 
-    /// Adds a client's call to the ledger, unless the client has cancelled it. `refused`: why the policy forbids the call; `id`:
-    /// the client's id of the request, for the log.
-    pub fn take_from_client(&self, call: NewCall, hold: &Hold, refused: Option<Grounds>, id: &str) -> TakenIn {
+    /// Adds a client's call to the ledger, unless the client has cancelled it. `may_have_run`: whether an earlier gateway sent it;
+    /// `refused`: why the policy forbids the call; `id`: the client's id of the request, for the log.
+    pub fn take_from_client(
+        &self,
+        call: NewCall,
+        may_have_run: bool,
+        hold: &Hold,
+        refused: Option<Grounds>,
+        id: &str,
+    ) -> TakenIn {
         if !hold.is_open() {
             return TakenIn::Cancelled;
         }
-        if !self.take_in(call, refused, id) {
+        if !self.take_in(call, may_have_run, refused, id) {
             return TakenIn::NoRoom;
         }
         if hold.pass(Holder::Ledger) {
@@ -175,14 +182,14 @@ impl Calls {
 
     /// Adds a call to the ledger. If the call is `refused` or too large for the editor, it is answered at once. `asked_as`: the
     /// id of its request, for the log. Returns false, and adds nothing, if the open calls would have too many bytes.
-    fn take_in(&self, call: NewCall, refused: Option<Grounds>, asked_as: &str) -> bool {
+    fn take_in(&self, call: NewCall, may_have_run: bool, refused: Option<Grounds>, asked_as: &str) -> bool {
         let (id, asked_by, tool, trace) = (call.id, call.request.session, call.tool.clone(), call.trace.clone());
         let too_large = self.is_too_large(&call.arguments);
         let settlements = self.ledger(|ledger, now| {
             if !ledger.takes(call.arguments.get().len()) {
                 return None;
             }
-            let mut settlements = ledger.accept(call, now);
+            let mut settlements = if may_have_run { ledger.accept_again(call, now) } else { ledger.accept(call, now) };
             match refused {
                 Some(grounds) => settlements.extend(ledger.turn_down(id, Cause::Policy, grounds, now)),
                 None if too_large => settlements.extend(ledger.refuse(id, Cause::TooLarge, now)),
@@ -232,7 +239,7 @@ impl Calls {
             form: AnswerForm::ToolResult,
         };
         self.link.want_editor();
-        if !self.take_in(new, refused, "guest") {
+        if !self.take_in(new, false, refused, "guest") {
             self.answers.guests.take(request);
             return None;
         }

@@ -7,17 +7,19 @@ use super::parts::LinkParts;
 use crate::client::Sessions;
 use crate::core::editors::{Known, Presence};
 use crate::core::router::Running;
-use crate::fsm::cause::Availability;
+use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::registry::Source;
 use crate::protocol::mcp::Catalogue;
 use crate::runtime::messages::session::Message;
 
 impl LinkParts {
     /// Returns the editor of this link if it runs: it is connected, or it was connected and is expected to return, as during a
-    /// domain reload. `None` also if the connected editor's project is unknown.
+    /// domain reload. While the link rests, the failure is ours, and must not leave another editor as the only one. `None` also if
+    /// the connected editor's project is unknown.
     pub fn running(&self) -> Option<Running> {
         let view = self.link.view.borrow();
-        let returns = view.connections > 0 && matches!(view.availability, Availability::Coming(_));
+        let returns = view.connections > 0
+            && matches!(view.availability, Availability::Coming(_) | Availability::Absent(Cause::Gateway));
         let target = view.target.as_ref().filter(|_| view.epoch.is_some() || returns)?;
         Some(Running { project: target.project.clone()?, is_known: !target.source.is_named() })
     }
@@ -33,7 +35,7 @@ impl LinkParts {
     /// Returns the project that this link leads to, and whether its editor is there. `None` if the link leads to no project.
     pub fn known(&self) -> Option<Known> {
         let editor = match self.link.view.borrow().availability {
-            Availability::Open | Availability::Coming(_) => Presence::Open,
+            Availability::Open | Availability::Coming(_) | Availability::Absent(Cause::Gateway) => Presence::Open,
             Availability::Absent(cause) => Presence::Away(cause),
         };
         self.leads_to().map(|project| Known { project: project.to_path_buf(), editor })

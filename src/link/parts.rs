@@ -9,9 +9,13 @@ use super::project::Project;
 use super::state::Link;
 use super::tools::Tools;
 use crate::client::{Attached, Sessions};
+use crate::core::link::Fact;
+use crate::fsm::cause::{Availability, Cause, Loss};
+use crate::fsm::session::Likelihood;
 use crate::protocol::ids::LinkId;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
+use crate::runtime::messages::session;
 
 /// The parts of one link that outlive its actors. Main holds them; each actor gets the parts that it needs.
 #[derive(Debug)]
@@ -61,5 +65,28 @@ impl LinkParts {
             place.clone(),
         ));
         Arc::new(Self { id, place, env, addresses, attached, link, tools, calls, project })
+    }
+
+    /// Lets the connection go, because its actors have ended: claimed calls may have run, and the tool list is not live any more.
+    pub fn let_go(&self, loss: Loss) {
+        self.calls.close_epochs(loss);
+        self.link.set_exchange(None);
+        self.tools.link_ended();
+    }
+
+    /// Lets the link rest, because its actors failed too often: held calls are answered, and everybody is told.
+    pub fn rests(&self) {
+        self.let_go(Loss::Gateway);
+        let (cause, undecided) = (Cause::Gateway, false);
+        let availability = Availability::Absent(cause);
+        self.link.view.tell(Fact::Rests);
+        self.env.events.availability_changed(availability);
+        self.calls.decide(|ledger, now| {
+            let mut settlements = ledger.set_availability(availability, now);
+            settlements.extend(ledger.refuse_held(cause, now));
+            settlements
+        });
+        let likelihood = Likelihood::of_link(availability, undecided);
+        self.attached.tell(|| session::Message::LikelihoodChanged(likelihood));
     }
 }

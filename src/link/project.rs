@@ -12,6 +12,7 @@ use super::state::Link;
 use super::tools::Tools;
 use super::whereabouts::Whereabouts;
 use crate::config::Config;
+use crate::core::link::Fact;
 use crate::limits::hub::LEFT_CALLS_PAUSES;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::enter;
@@ -187,7 +188,7 @@ impl Project {
         self.calls.settle(settlements);
         if news {
             self.addresses.bridge.cast(bridge::Message::ProjectMoved);
-            self.link.view.send_modify(|_| ());
+            self.link.view.tell(Fact::ProjectMoved);
         }
         learned
     }

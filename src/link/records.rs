@@ -8,16 +8,14 @@ use serde_json::value::RawValue;
 
 use super::calls::Calls;
 use crate::client::Client;
-use crate::core::call_records::{Known, Left, Origin, SentCall};
+use crate::core::call_records::fate::{Adopter, Facts, Fate, Takeover, fate};
+use crate::core::call_records::{Origin, SentCall};
 use crate::core::calls::{HeldCall, RecoveredCall, Terms};
 use crate::core::requests::Asked;
 use crate::core::user_text;
-use crate::fsm::call::Verdict;
-use crate::fsm::cause::Loss;
-use crate::limits::hub::CALL_RECORD_MAX_AGE;
 use crate::protocol::dialect::Recovery;
-use crate::protocol::ids::{CallId, SessionId};
-use crate::protocol::mcp::{self, ClientInfo, ProtocolVersion, ToolResult};
+use crate::protocol::ids::{CallId, RequestKey, SessionId};
+use crate::protocol::mcp::{self, ClientInfo, ClientProfile, ProtocolVersion, ToolResult};
 use crate::protocol::policy::Grounds;
 use crate::storage::call_files::Unrecorded;
 use crate::storage::gateway_calls;
@@ -25,8 +23,11 @@ use crate::storage::gateway_calls;
 /// What became of a request that an earlier gateway had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resumed {
-    /// No byte of a call for it was written, or the call may be sent again: the request is handled like a new one.
+    /// No byte of a call for it was written: the request is handled like a new one.
     New,
+    /// A call for it may have run, and may be sent again: the request is handled like a new one, but whoever refuses it must not deny
+    /// that it may have run.
+    Again,
     /// The request is answered, or will be when the outcome of its call is known.
     Settled,
 }
@@ -148,40 +149,24 @@ impl Calls {
         let open = left.iter().filter(|left| left.result.is_none()).count();
         self.env.events.calls_left(left.len(), open);
         self.answers.left_by_others(left.iter().filter(|left| !left.told).map(|left| &left.sent));
-        for left in left {
-            if left.result.is_some() {
-                self.keep_result(&left);
-            } else {
-                self.recover(left.sent, true);
-            }
-        }
+        left.into_iter().for_each(|left| self.take_over(left.takeover(), true));
         others_live
     }
 
-    /// Keeps the result of a call that an earlier gateway sent, for a client that asks for it by the call's id.
-    pub fn keep_result(&self, left: &Left) {
-        #[derive(serde::Deserialize)]
-        struct Shape {
-            #[serde(default, rename = "isError")]
-            is_error: bool,
+    /// Takes over a call that an earlier gateway sent. `of_another_gateway`: whether editors knew that gateway by another name.
+    pub fn take_over(&self, call: Takeover, of_another_gateway: bool) {
+        match call {
+            Takeover::Keep(sent, result, verdict) => {
+                self.ledger(|ledger, now| {
+                    ledger.keep_found((sent.call, &sent.tool), verdict, result.get().into(), now);
+                });
+            }
+            Takeover::Seek(sent) => {
+                let recovered = self.recovered(sent, of_another_gateway);
+                self.link.want_editor();
+                self.decide(|ledger, now| ledger.recover(recovered, now));
+            }
         }
-        let Some(result) = left.result.as_deref().map(RawValue::get) else { return };
-        let is_error = serde_json::from_str::<Shape>(result).is_ok_and(|shape| shape.is_error);
-        let verdict = match (left.unknown, is_error) {
-            (true, _) => Verdict::OutcomeUnknown(Loss::HubEnded),
-            (false, true) => Verdict::ToolError,
-            (false, false) => Verdict::Ok,
-        };
-        let (call, tool) = (left.sent.call, &left.sent.tool);
-        self.ledger(|ledger, now| ledger.keep_found((call, tool), verdict, result.into(), now));
-    }
-
-    /// Takes over a call that an earlier gateway sent and did not answer: its outcome is looked for, or is unknown.
-    /// `of_another_gateway`: whether editors knew that gateway by another name.
-    pub fn recover(&self, sent: SentCall, of_another_gateway: bool) {
-        let recovered = self.recovered(sent, of_another_gateway);
-        self.link.want_editor();
-        self.decide(|ledger, now| ledger.recover(recovered, now));
     }
 
     fn recovered(&self, sent: SentCall, of_another_gateway: bool) -> RecoveredCall {
@@ -198,7 +183,7 @@ impl Calls {
         }
     }
 
-    /// Decides what becomes of a session's request that an earlier gateway had, and whose client has `waited` so long. A request
+    /// Carries out what becomes of a session's request that an earlier gateway had, and whose client has `waited` so long. A request
     /// that is not settled is handled like a new one.
     pub fn resume(
         &self,
@@ -208,55 +193,73 @@ impl Calls {
         waited: Duration,
     ) -> Resumed {
         let Some(client) = self.attached.get(asked.key.session) else { return Resumed::Settled };
-        let unknown = |call: Option<CallId>| {
-            let result = ToolResult::error(user_text::lost_with_the_hub(tool, call));
-            client.outbox.answer(asked.key, &mcp::tool_result(&result, &asked.profile))
+        let records = self.env.records.as_ref().or(self.env.former.get());
+        let fate = |adopter| {
+            fate(Facts {
+                known: records.and_then(|records| records.known(origin)),
+                was_sent: true,
+                are_lost: records.is_none() || client.has_lost_records(),
+                is_damaged: records.is_some_and(|records| records.is_damaged),
+                waited,
+                is_ending: client.is_ending(),
+                adopter,
+            })
         };
-        let Some(records) = self.env.records.as_ref().or(self.env.former.get()) else {
-            unknown(None);
-            return Resumed::Settled;
-        };
-        match records.known(origin) {
-            // After that time its answer may have been deleted: the process of its session stood still.
-            None if client.has_lost_records() || records.is_damaged || waited >= CALL_RECORD_MAX_AGE => {
-                unknown(None);
-                Resumed::Settled
+        // A session that serves itself has taken over nothing yet.
+        let mut next = fate(if self.env.records.is_some() { Adopter::Owner } else { Adopter::Reader });
+        if let Fate::Adopt { sent, seek } = next {
+            let call = sent.call;
+            if self.adopt(sent, seek, (asked.key, asked.profile, waited), arguments) {
+                return Resumed::Settled;
             }
-            None => Resumed::New,
-            // At the end nothing is sent any more, and to be refused would say that nothing was.
-            Some(Known::Repeatable(_)) if !client.is_ending() => Resumed::New,
-            Some(Known::Answered(result) | Known::Repeatable(result)) => {
-                client.outbox.answer(asked.key, &mcp::with_text(result.get(), user_text::TAKEN_OVER));
-                Resumed::Settled
-            }
-            Some(Known::Sent(sent)) => {
-                let by = (asked.key, asked.profile, waited);
-                let arguments = Arc::from(arguments.to_owned());
-                // A session that serves itself has taken over nothing yet. It asks the editor's journal too.
-                let recovered = (self.env.records.is_none() && sent.journal.is_some())
-                    .then(|| self.recovered(sent.clone(), true))
-                    .inspect(|_| self.link.want_editor());
-                let (taken_over, adopted) = self.ledger(|ledger, now| {
-                    let taken_over = recovered.map(|call| ledger.recover(call, now)).unwrap_or_default();
-                    (taken_over, ledger.adopt(sent.call, by, &arguments, now))
-                });
-                self.settle(taken_over);
-                if let Some(settlements) = adopted {
-                    self.settle(settlements);
-                    return Resumed::Settled;
-                }
-                if sent.repeatable && !client.is_ending() {
-                    return Resumed::New;
-                }
-                // Its answer may have been recorded meanwhile.
-                match records.known(origin) {
-                    Some(Known::Answered(result) | Known::Repeatable(result)) => {
-                        client.outbox.answer(asked.key, &mcp::with_text(result.get(), user_text::TAKEN_OVER))
-                    }
-                    _ => unknown(Some(sent.call)),
-                };
-                Resumed::Settled
-            }
+            // Its answer may have been recorded meanwhile.
+            next = fate(Adopter::Lacks(call));
         }
+        let call = match next {
+            Fate::New => return Resumed::New,
+            Fate::Again => return Resumed::Again,
+            Fate::Answered(result) => {
+                client.outbox.answer(asked.key, &mcp::with_text(result.get(), user_text::TAKEN_OVER));
+                return Resumed::Settled;
+            }
+            Fate::Adopt { sent, .. } => Some(sent.call),
+            Fate::Unknown(call) => call,
+        };
+        let result = ToolResult::error(user_text::lost_with_the_hub(tool, call));
+        let result = mcp::tool_result(&result, &asked.profile);
+        if let (None, Some(records)) = (call, &self.env.records) {
+            let sent = SentCall {
+                origin: origin.clone(),
+                call: self.env.next_call_id(),
+                tool: tool.into(),
+                project: None,
+                journal: None,
+                repeatable: false,
+                client: (client.handshake().name, asked.profile.version.label().to_owned()),
+            };
+            records.unknown(sent, &result);
+        }
+        client.outbox.answer(asked.key, &result);
+        Resumed::Settled
+    }
+
+    /// Gives a call to the client that came back for it, if the ledger has it open. `seek`: adds it to the ledger before.
+    fn adopt(
+        &self,
+        sent: SentCall,
+        seek: bool,
+        by: (RequestKey, ClientProfile, Duration),
+        arguments: &RawValue,
+    ) -> bool {
+        let (call, arguments) = (sent.call, Arc::from(arguments.to_owned()));
+        let recovered = seek.then(|| self.recovered(sent, true)).inspect(|_| self.link.want_editor());
+        let (taken_over, adopted) = self.ledger(|ledger, now| {
+            let taken_over = recovered.map(|call| ledger.recover(call, now)).unwrap_or_default();
+            (taken_over, ledger.adopt(call, by, &arguments, now))
+        });
+        self.settle(taken_over);
+        let is_adopted = adopted.is_some();
+        self.settle(adopted.unwrap_or_default());
+        is_adopted
     }
 }

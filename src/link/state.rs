@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
 
 use super::exchange::SharedExchange;
 use super::ledger::SharedLedger;
-use super::view::LinkView;
+use super::picture::{LinkPicture, SharedPicture};
 use crate::core::calls::Wanted;
+use crate::core::link::Fact;
 use crate::fsm::cause::{Availability, Cause, Loss};
 use crate::net::Listener;
 use crate::protocol::dialect::{self, Dialect, Secret};
@@ -23,7 +25,7 @@ use crate::survey::{Survey, Target};
 /// The state of one link; see the module's documentation.
 pub struct Link {
     /// The connection, and what callers may expect of it.
-    pub view: watch::Sender<LinkView>,
+    pub view: SharedPicture,
     /// The last survey.
     pub survey: watch::Sender<Option<Arc<Survey>>>,
     /// The permit of the link's only connection: taken before a dial, released with the socket.
@@ -54,7 +56,7 @@ impl Link {
     /// Creates a link before its first survey.
     pub fn new(env: Arc<Environment>, addresses: Arc<Addresses>, ledger: Arc<SharedLedger>) -> Self {
         Self {
-            view: watch::Sender::new(LinkView::new()),
+            view: SharedPicture::new(),
             survey: watch::Sender::new(None),
             connection: Arc::new(Semaphore::new(1)),
             identity_read: Arc::new(Semaphore::new(1)),
@@ -132,14 +134,10 @@ impl Link {
 
     /// Records that the greeted connection has ended, and why. Does nothing if there is none: the first caller's reason is kept.
     pub fn lost(&self, loss: Loss) {
-        let mut ended = None;
-        self.view.send_modify(|link| {
-            ended = link.epoch.take();
-            if ended.is_some() {
-                link.lost(loss);
-            }
-        });
-        if let Some(epoch) = ended {
+        let epoch = self.view.borrow().epoch;
+        if self.view.tell(Fact::Lost(loss))
+            && let Some(epoch) = epoch
+        {
             self.env.events.link_down(epoch, loss);
         }
     }
@@ -152,6 +150,16 @@ impl Link {
     /// Sets the exchange of the connection that is up.
     pub fn set_exchange(&self, exchange: Option<Arc<SharedExchange>>) {
         *enter(&self.exchange) = exchange;
+    }
+
+    /// Frees the place of this connection's tool list at the editor. `published`: the tools of calls can be looked up in the list.
+    pub fn list_is_over(&self, epoch: Epoch, published: bool) {
+        let Some(exchange) = self.exchange().filter(|exchange| exchange.lock().epoch() == epoch) else { return };
+        let events = exchange.lock().list_is_over(published, Instant::now());
+        for event in events {
+            self.addresses.bridge.cast(bridge::Message::Heard(epoch, event, None));
+        }
+        exchange.wake();
     }
 
     // ---- for the wanted project ----
@@ -180,7 +188,7 @@ impl Link {
     }
 
     /// Returns the view with respect to the wanted project: if the connected editor belongs to another project, it is hidden.
-    pub fn view_now(&self) -> LinkView {
+    pub fn view_now(&self) -> LinkPicture {
         let link = self.view.borrow().clone();
         let wanted = self.wanted();
         let is_wanted = link.target.as_ref().is_none_or(|target| wanted.is(target.project.as_deref()));
@@ -192,6 +200,6 @@ impl Link {
             known if wanted != Wanted::Asked && known != Availability::Open => known,
             _ => Availability::Coming(Cause::ProjectUnsettled),
         };
-        LinkView { availability, target: None, foreign_peer: None, heartbeat: None, ..link }
+        LinkPicture { availability, target: None, foreign_peer: None, heartbeat: None, ..link }
     }
 }

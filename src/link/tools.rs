@@ -100,6 +100,17 @@ impl Tools {
 
     // ---- what is published ----
 
+    /// Says that the published list is not live any more: the actors of the link have ended.
+    pub fn link_ended(&self) {
+        self.published.send_if_modified(|published| {
+            let live = published.source == Source::Live;
+            if live {
+                published.source = Source::Stale;
+            }
+            live
+        });
+    }
+
     /// Remembers the editor's last tool list as it was read.
     pub fn keep_listing(&self, listing: Arc<ToolListing>) {
         *enter(&self.listing) = Some(listing);

@@ -121,6 +121,12 @@ impl Host for RealHost {
         path.symlink_metadata().and_then(|meta| meta.modified()).ok()
     }
 
+    #[cfg(target_os = "linux")]
+    fn port_owner(&self, port: u16) -> Option<Owner> {
+        owner(sockets::Proc::default().listener(port, None)?)
+    }
+
+    #[cfg(not(target_os = "linux"))]
     fn port_owner(&self, port: u16) -> Option<Owner> {
         let all = listeners::get_all().ok()?;
         // More than one socket may listen on a port. A connect to 127.0.0.1 reaches the socket with the most exact address, and
@@ -141,16 +147,12 @@ impl Host for RealHost {
 
     #[cfg(target_os = "linux")]
     fn port_owner_near(&self, port: u16, expected: u32) -> Option<Owner> {
-        if !sockets::listens(expected, port) {
-            return self.port_owner(port);
-        }
-        let name = std::fs::read_to_string(format!("/proc/{expected}/comm")).unwrap_or_default();
-        Some(Owner { pid: expected, name: name.trim_end().to_owned(), command_line: processes::command_line(expected) })
+        owner(sockets::Proc::default().listener(port, Some(expected))?)
     }
 
     #[cfg(target_os = "linux")]
     fn ports_of(&self, pid: u32, ports: RangeInclusive<u16>) -> Vec<u16> {
-        sockets::listens_among(pid, ports)
+        sockets::Proc::default().listens_among(pid, &ports)
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -275,8 +277,14 @@ pub(crate) fn is_held(system: System, error: &io::Error) -> bool {
     is_in_use(system, error) || system == System::Windows && error.raw_os_error() == Some(5)
 }
 
+#[cfg(target_os = "linux")]
+fn owner(pid: u32) -> Option<Owner> {
+    Some(Owner { pid, name: sockets::name_of(pid), command_line: processes::command_line(pid) })
+}
+
 /// Whether the socket accepts TCP connections. The check is needed because the system's table also lists both ends of each
 /// connection.
+#[cfg(not(target_os = "linux"))]
 fn is_listening(listener: &listeners::Listener) -> bool {
     listener.protocol == listeners::Protocol::TCP && listener.state == listeners::SocketState::Listen
 }

@@ -1,5 +1,5 @@
-//! A supervisor that restarts each failed child alone (one-for-one), and gives up after too many restarts (its intensity). The
-//! shell around [`fsm::restart`](crate::fsm::restart).
+//! A supervisor that starts failed children again, by a strategy of OTP, and gives up after too many restarts (its intensity).
+//! The shell around [`fsm::restart`](crate::fsm::restart).
 //!
 //! ractor has links and death notices, but no restart strategies; this module adds them. The supervisor waits for the end of a
 //! dead child, and of every task that the child spawned, before it starts a successor: ractor sends the notice before it drops
@@ -7,8 +7,8 @@
 //! for which ractor sends no notice, counts like any other. A supervisor that gives up stops its children in reverse order before
 //! it ends.
 //!
-//! *Owns* its children's handles. *Receives* their ends. *Dies* with an error when the intensity is exceeded, so that the
-//! supervisor above counts one death.
+//! *Owns* its children's handles. *Receives* their ends. *Dies* with an error when the intensity is exceeded. What waits for it
+//! decides how to go on.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -108,20 +108,15 @@ pub struct ChildSpec {
     /// Empties the slot of an ended incarnation and ends what the incarnation was working on, such as its requests. Called after
     /// its end and before a successor starts.
     pub settle: Box<dyn Fn() + Send + Sync>,
-    /// The child's own children, if it is a supervisor.
-    pub children: Option<Arc<Children>>,
 }
 
 impl ChildSpec {
-    /// Removes what is left of an ended incarnation: its tasks, and its children if it was a supervisor that failed before it
-    /// could stop them. Returns false if some of its tasks did not end in time.
-    fn clear_away(&self) -> BoxFuture<'_, bool> {
-        Box::pin(async move {
-            if let Some(children) = &self.children {
-                children.stop().await;
-            }
-            self.tasks.end().await
-        })
+    /// Removes what is left of an incarnation whose actor has ended. Returns false if a part of it did not end in time.
+    async fn clear_away(&self, task: JoinHandle<()>) -> bool {
+        // Called first: what the actor was working on must end now, however long its tasks take to end.
+        (self.settle)();
+        let joined = join(task).await;
+        self.tasks.end().await && joined
     }
 }
 
@@ -167,18 +162,23 @@ impl Children {
         self.running().iter().position(found).and_then(|index| u8::try_from(index).ok())
     }
 
-    /// Stops the running children in reverse order: each gets [`JOIN_TIMEOUT`] to end, then its tasks are ended.
-    pub async fn stop(&self) {
-        for index in (0..u8::try_from(self.specs.len()).unwrap_or(u8::MAX)).rev() {
+    fn indexes(&self) -> std::ops::Range<u8> {
+        0..u8::try_from(self.specs.len()).unwrap_or(u8::MAX)
+    }
+
+    /// Stops the running children in reverse order: each gets [`JOIN_TIMEOUT`] to end, then its tasks are ended. Returns false if a
+    /// part of them did not end in time.
+    pub async fn stop(&self) -> bool {
+        let mut all = true;
+        for index in self.indexes().rev() {
             let (Some(started), Some(spec)) = (self.take(index), self.spec(index)) else { continue };
             let orderly = started.cell.stop_and_wait(Some("stopped".to_owned()), Some(JOIN_TIMEOUT)).await;
             if orderly.is_err() {
                 started.cell.kill();
             }
-            join(started.task).await;
-            (spec.settle)();
-            spec.clear_away().await;
+            all &= spec.clear_away(started.task).await;
         }
+        all
     }
 }
 
@@ -197,10 +197,8 @@ pub enum Report {
 pub struct Supervisor {
     /// The supervisor's name in logs and reports.
     pub name: &'static str,
-    /// Restarts allowed within `window`.
-    pub max: usize,
-    /// The time over which `max` counts.
-    pub window: std::time::Duration,
+    /// Which children it starts again, and how often.
+    pub policy: Restart,
     /// Called for every start, restart and escalation.
     pub report: Arc<dyn Fn(Report) + Send + Sync>,
 }
@@ -220,62 +218,82 @@ pub struct SupervisorState {
 }
 
 impl Supervisor {
-    async fn start_child(
-        &self,
-        me: &ActorCell,
-        state: &mut SupervisorState,
-        index: u8,
-    ) -> Result<(), ActorProcessingErr> {
-        let children = Arc::clone(&state.children);
-        let Some(spec) = children.spec(index) else { return Ok(()) };
-        loop {
-            match (spec.start)(me.clone()).await {
-                Ok(started) => {
-                    (self.report)(Report::Started(spec.name));
-                    children.put(index, started);
-                    return Ok(());
-                }
-                Err(why) => {
-                    tracing::error!(event = "actor_start_failed", actor = spec.name, reason = %why);
-                    (spec.settle)();
-                    spec.clear_away().await;
-                    if !self.ended(state, index, EndReason::StartFailed).await? {
-                        return Ok(());
-                    }
-                }
+    /// Starts a child. Returns false if it did not start.
+    async fn start(&self, me: &ActorCell, state: &SupervisorState, index: u8) -> bool {
+        let Some(spec) = state.children.spec(index) else { return true };
+        match (spec.start)(me.clone()).await {
+            Ok(started) => {
+                (self.report)(Report::Started(spec.name));
+                state.children.put(index, started);
+                true
+            }
+            Err(why) => {
+                tracing::error!(event = "actor_start_failed", actor = spec.name, reason = %why);
+                (spec.settle)();
+                spec.tasks.end().await;
+                false
             }
         }
     }
 
-    /// Counts the end of a child. Returns true if the child must be started again, false if the supervisor is stopping, and an
-    /// error if there were too many ends: then all children are stopped.
+    /// Starts all children in their order. Returns the one that did not start.
+    async fn start_all(&self, me: &ActorCell, state: &SupervisorState) -> Option<u8> {
+        for index in state.children.indexes() {
+            if !self.start(me, state, index).await {
+                return Some(index);
+            }
+        }
+        None
+    }
+
+    /// Counts the end of a child that is gone, and carries out what follows. A successor that does not start counts as another end.
+    ///
+    /// # Errors
+    /// There were too many ends. All children are stopped.
     async fn ended(
         &self,
+        me: &ActorCell,
         state: &mut SupervisorState,
         child: u8,
         reason: EndReason,
-    ) -> Result<bool, ActorProcessingErr> {
-        let at = state.began.elapsed();
-        let name = state.children.name(child);
-        for effect in state.policy.feed(&Event::ChildEnded { child, at, reason }).effects {
-            match effect {
-                Effect::Restart { .. } => {
-                    (self.report)(Report::Restarting(name, reason));
-                    return Ok(true);
-                }
-                Effect::Escalate { .. } => {
-                    (self.report)(Report::Escalated(self.name));
-                    state.children.stop().await;
-                    return Err(format!(
-                        "{}: {name} ended more than {} times within {:?}",
-                        self.name, self.max, self.window
-                    )
-                    .into());
-                }
-                Effect::StopChildren => state.children.stop().await,
+    ) -> Result<(), ActorProcessingErr> {
+        let mut end = Some((child, reason));
+        while let Some((child, reason)) = end.take() {
+            let (name, at) = (state.children.name(child), state.began.elapsed());
+            for effect in state.policy.feed(&Event::ChildEnded { child, at, reason }).effects {
+                let failed = match effect {
+                    Effect::Restart { .. } => {
+                        (self.report)(Report::Restarting(name, reason));
+                        (!self.start(me, state, child).await).then_some(child)
+                    }
+                    Effect::StartChildren => {
+                        (self.report)(Report::Restarting(name, reason));
+                        self.start_all(me, state).await
+                    }
+                    Effect::StopChildren => {
+                        if !state.children.stop().await {
+                            return Err(self.stuck("a part of another child"));
+                        }
+                        None
+                    }
+                    Effect::Escalate { .. } => {
+                        (self.report)(Report::Escalated(self.name));
+                        let Restart { max, window, .. } = self.policy;
+                        return Err(
+                            format!("{}: {name} ended more than {max} times within {window:?}", self.name).into()
+                        );
+                    }
+                };
+                end = failed.map(|child| (child, EndReason::StartFailed));
             }
         }
-        Ok(false)
+        Ok(())
+    }
+
+    /// Nothing is started beside the remains of what did not end.
+    fn stuck(&self, what: &str) -> ActorProcessingErr {
+        (self.report)(Report::Escalated(self.name));
+        format!("{}: {what} did not end", self.name).into()
     }
 
     async fn child_ended(
@@ -287,20 +305,13 @@ impl Supervisor {
     ) -> Result<(), ActorProcessingErr> {
         let children = Arc::clone(&state.children);
         let Some(index) = children.position(who) else { return Ok(()) };
-        if let (Some(started), Some(spec)) = (children.take(index), children.spec(index)) {
-            // Called first: what the child was working on must end now, however long its tasks take to end.
-            (spec.settle)();
-            let joined = join(started.task).await;
-            if !(spec.clear_away().await && joined) {
-                (self.report)(Report::Escalated(self.name));
-                children.stop().await;
-                return Err(format!("{}: the remains of {} did not fall", self.name, spec.name).into());
-            }
+        if let (Some(started), Some(spec)) = (children.take(index), children.spec(index))
+            && !spec.clear_away(started.task).await
+        {
+            children.stop().await;
+            return Err(self.stuck(spec.name));
         }
-        if self.ended(state, index, reason).await? {
-            self.start_child(me, state, index).await?;
-        }
-        Ok(())
+        self.ended(me, state, index, reason).await
     }
 }
 
@@ -324,15 +335,16 @@ impl Actor for Supervisor {
         _me: ActorRef<Message>,
         children: Arc<Children>,
     ) -> Result<SupervisorState, ActorProcessingErr> {
-        let (policy, _) = Driver::start(Restart::new(self.max, self.window));
+        let (policy, _) = Driver::start(self.policy.clone());
         Ok(SupervisorState { children, policy, began: Instant::now() })
     }
 
     async fn post_start(&self, me: ActorRef<Message>, state: &mut SupervisorState) -> Result<(), ActorProcessingErr> {
-        for index in 0..u8::try_from(state.children.specs.len()).unwrap_or(u8::MAX) {
-            self.start_child(&me.get_cell(), state, index).await?;
+        let me = me.get_cell();
+        match self.start_all(&me, state).await {
+            Some(child) => self.ended(&me, state, child, EndReason::StartFailed).await,
+            None => Ok(()),
         }
-        Ok(())
     }
 
     async fn handle(

@@ -130,12 +130,17 @@ impl CallFile {
             }
             inner.append(&late)?;
         }
+        drop(inner);
+        this.is_damaged |= is_damaged;
+        if this.is_damaged {
+            // The damage is not seen in the new file. Under its former names it would prove that what is missing was never sent.
+            this.former.clear();
+        }
         if !this.former.is_empty() {
+            let mut inner = this.lock();
             let head = this.head().line(inner.number())?;
             inner.append(&head)?;
         }
-        drop(inner);
-        this.is_damaged |= is_damaged;
         Ok(this)
     }
 
@@ -307,6 +312,17 @@ impl CallFile {
             let _ =
                 inner.add(&self.head(), Record::Answered { call, result, runs_on, unknown, at: Some(seconds_now()) });
             inner.records.make_room(LATE_RESULTS_MAX_BYTES);
+        }
+    }
+
+    /// Records that the client of a request is about to be told that the outcome of its call is unknown, although no call is on
+    /// record: a successor that has these records whole must not take it for a request of which nothing was sent.
+    pub fn unknown(&self, sent: SentCall, result: &str) {
+        let call = sent.call;
+        let mut inner = self.lock();
+        if !inner.is_frozen && inner.add(&self.head(), Record::Sent(sent)).is_ok() {
+            drop(inner);
+            self.answered(call, result, (false, true));
         }
     }
 

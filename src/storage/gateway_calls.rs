@@ -10,8 +10,9 @@ use std::time::{Duration, SystemTime};
 
 use super::call_files::CallFile;
 use crate::core::call_records::Left;
+use crate::core::call_records::fate::{SetFacts, SetFate, fate_of_set};
 use crate::limits::LEFTOVERS_AT_ONCE;
-use crate::limits::hub::{CALL_RECORDS_READ_MAX_BYTES, LEFT_CALLS_MAX_AGE, OWN_RECORDS_RENEWED_MAX};
+use crate::limits::hub::{LEFT_CALLS_MAX_AGE, OWN_RECORDS_RENEWED_MAX};
 use crate::platform::host::{Host as _, RealHost, make_private_folder};
 use crate::platform::lock_file::{self, Placed};
 
@@ -84,8 +85,7 @@ fn remove(records: &Path) {
 }
 
 /// Moves what gateways that do not live any more left of calls to this project's editor into `own`, and returns it, and whether
-/// other gateways live. Takes the calls of this `client` only: the clients of others are told by their own next
-/// gateway, and only they know the ids. Looks at most into [`LEFTOVERS_AT_ONCE`] files.
+/// other gateways live. Takes the calls of this `client` only. Looks at most into [`LEFTOVERS_AT_ONCE`] files.
 pub fn take_over(state: &Path, own: &CallFile, project: &Path, client: Option<&str>) -> (Vec<Left>, bool) {
     let files = RealHost.list(&folder_of(state)).unwrap_or_default();
     let mut records: Vec<(PathBuf, SystemTime)> =
@@ -95,26 +95,31 @@ pub fn take_over(state: &Path, own: &CallFile, project: &Path, client: Option<&s
     records.sort();
     let (mut taken, mut others_live) = (Vec::new(), false);
     for (path, changed) in records.into_iter().take(LEFTOVERS_AT_ONCE) {
-        let Some(_lock) = lock_dead(&path) else {
-            others_live = true;
-            continue;
+        let lock = lock_dead(&path);
+        let seen = SetFacts {
+            is_free: lock.is_some(),
+            age: RealHost.now().duration_since(changed).unwrap_or_default(),
+            bytes: path.symlink_metadata().map_or(0, |meta| meta.len()),
+            is_copy: false,
         };
-        let age = RealHost.now().duration_since(changed).unwrap_or_default();
-        let is_large = |meta: fs::Metadata| meta.len() > CALL_RECORDS_READ_MAX_BYTES as u64;
-        if age > LEFT_CALLS_MAX_AGE || path.symlink_metadata().is_ok_and(is_large) {
-            remove(&path);
-            continue;
+        match fate_of_set(seen) {
+            SetFate::Lives => {
+                others_live = true;
+                continue;
+            }
+            SetFate::Removed => {
+                remove(&path);
+                continue;
+            }
+            SetFate::Stays => continue,
+            SetFate::TakenOver => {}
         }
         let Ok(file) = CallFile::reopen(&path) else { continue };
-        if file.is_copy {
-            // Of a restored or copied folder. The process that wrote the records has another file, and may live.
+        if fate_of_set(SetFacts { is_copy: file.is_copy, ..seen }) != SetFate::TakenOver {
             continue;
         }
         file.tidy(Duration::ZERO, LEFT_CALLS_MAX_AGE);
-        let is_wanted = |left: &Left| {
-            left.sent.project.as_deref() == Some(project) && client.is_none_or(|client| left.sent.client.0 == client)
-        };
-        for left in file.left().into_iter().filter(is_wanted) {
+        for left in file.left().into_iter().filter(|left| left.is_for(project, client)) {
             // What cannot be written to this gateway's own records stays where it is.
             if own.take_in(&left).is_ok() {
                 file.forget(left.sent.call);

@@ -71,8 +71,8 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
                 package_version: survey.facts.package_version.clone(),
             });
         } else {
-            // Looking up the owner of a port goes through all processes, so it is done only if there is no port that may be
-            // connected to.
+            // To look up who listens may take a look at all processes (`docs/benchmarks.md`), so it is done only if there is no port
+            // that may be connected to.
             let owner = if survey.targets.is_empty() { host.port_owner(port) } else { None };
             let why = if abroad.is_some() {
                 "UNITY_HOST names another machine"

@@ -13,7 +13,7 @@ use super::several::Several;
 use crate::actors::gateway::Spawn;
 use crate::actors::parts::Parts;
 use crate::client::{Arrival, Client};
-use crate::core::call_records::{Left, SentCall};
+use crate::core::call_records::SentCall;
 use crate::core::shutdown::ShutdownReason;
 use crate::limits::hub::{CALL_RECORD_MAX_AGE, HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_IDLE_MAX, HUB_STRANGERS_MAX};
 use crate::limits::{ACCEPT_PAUSE, DRAIN_MAX, RUNNING_MAX, SESSIONS_MAX};
@@ -86,20 +86,17 @@ pub async fn ask_to_retire(socket: &Path, session: String) -> io::Result<()> {
     timeout(2 * HUB_ATTACH_MAX, asked).await?
 }
 
-/// Takes over the calls that an earlier hub sent and did not answer. Done before any client comes.
+/// Takes over the calls that an earlier hub left. Done before any client comes.
 pub fn recover(parts: &Parts) {
     let Some(records) = &parts.env.records else { return };
-    let (open, ended): (Vec<Left>, Vec<Left>) = records.left().into_iter().partition(|left| left.result.is_none());
-    for left in ended {
-        link_of(parts, &left.sent).calls.keep_result(&left);
+    let left = records.left();
+    let open = left.iter().filter(|left| left.result.is_none()).count();
+    if open > 0 {
+        parts.env.events.hub_recovering(open);
     }
-    if open.is_empty() {
-        return;
-    }
-    parts.env.events.hub_recovering(open.len());
-    for Left { sent, .. } in open {
+    for left in left {
         // A hub has its predecessor's name, unless that may still live.
-        link_of(parts, &sent).calls.recover(sent, records.is_copy);
+        link_of(parts, &left.sent).calls.take_over(left.takeover(), records.is_copy);
     }
 }
 

@@ -11,9 +11,8 @@ use crate::actors::gateway::{Spawn, Tree};
 use crate::actors::parts::Parts;
 use crate::fsm::cause::Loss;
 use crate::limits::FLUSH_MAX;
-use crate::link::{LinkParts, Place, editors_changed};
+use crate::link::{LinkParts, Place};
 use crate::protocol::ids::LinkId;
-use crate::runtime::messages::session;
 
 /// Starts a tree for each link to a project that is opened. At the end, stops all trees.
 pub(super) async fn serve<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch::Receiver<bool>) {
@@ -44,8 +43,7 @@ pub(super) async fn serve<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch:
     }
 }
 
-/// Runs one link until the gateway ends or the link fails too often. Then closes the link and moves each of its sessions to the
-/// session's link that leads to no project.
+/// Runs one link until the gateway ends.
 async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, stopping: watch::Receiver<bool>) {
     let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&link.calls).run_deadlines());
     tokio::select! {
@@ -54,13 +52,7 @@ async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, stopp
         () = link.report_changes(&parts.sessions) => {}
     }
     link.calls.close_epochs(Loss::Shutdown);
-    let sessions = link.attached.all();
     parts.links.close(link.id);
-    for client in sessions {
-        client.move_to(client.nowhere());
-        client.actor.cast(session::Message::LinkGone);
-    }
-    editors_changed(&parts.sessions);
     let _ = timeout(FLUSH_MAX, link.calls.audit.written()).await;
     deadlines.abort();
 }

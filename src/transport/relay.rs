@@ -9,7 +9,8 @@ use super::ending;
 use super::run::Pumps;
 use crate::actors::gateway::{Spawn, Tree};
 use crate::actors::relay::RelaySeat;
-use crate::core::call_records::{Known, Origin};
+use crate::core::call_records::Origin;
+use crate::core::call_records::fate::{Adopter, Facts, Fate, fate};
 use crate::core::relayed::Relayed;
 use crate::core::requests::Holder;
 use crate::core::shutdown::ShutdownReason;
@@ -105,19 +106,30 @@ async fn end(seat: &RelaySeat, why: ShutdownReason) {
     for request in open {
         let origin = Origin { session: seat.name.as_str().into(), number: request.hold.key().number };
         let known = records.as_ref().and_then(|records| records.known(&origin));
-        let may_be_sent = request.sent && records.as_ref().is_none_or(|records| records.is_damaged);
-        match known.filter(|_| request.tool().is_some()) {
-            Some(Known::Answered(result) | Known::Repeatable(result)) => {
+        let fate = fate(Facts {
+            known: known.filter(|_| request.tool().is_some()),
+            was_sent: request.sent,
+            are_lost: records.is_none(),
+            is_damaged: records.as_ref().is_some_and(|records| records.is_damaged),
+            waited: request.since.elapsed(),
+            is_ending: true,
+            adopter: Adopter::Reader,
+        });
+        let call = match fate {
+            Fate::Answered(result) => {
                 client.outbox.answer(request.hold.key(), &mcp::with_text(result.get(), user_text::TAKEN_OVER));
+                continue;
             }
-            Some(Known::Sent(sent)) => {
-                seat.answer_here(&request, |tool| user_text::hub_left(tool, Some(sent.call)), user_text::HUB_LEFT);
+            Fate::New => {
+                seat.answer_here(&request, user_text::not_sent_at_the_end, user_text::SHUT_DOWN);
+                continue;
             }
-            None if may_be_sent => {
-                seat.answer_here(&request, |tool| user_text::hub_left(tool, None), user_text::HUB_LEFT);
-            }
-            None => seat.answer_here(&request, user_text::not_sent_at_the_end, user_text::SHUT_DOWN),
-        }
+            // No ledger is left that could have it, and nothing is sent again.
+            Fate::Adopt { sent, .. } => Some(sent.call),
+            Fate::Again => None,
+            Fate::Unknown(call) => call,
+        };
+        seat.answer_here(&request, |tool| user_text::hub_left(tool, call), user_text::HUB_LEFT);
     }
     ending::answer_all(client, why).await;
 }

@@ -31,8 +31,14 @@ pub async fn run<S: Spawn>(
     parts.links.serve_one();
     let ((stop, stopping), (last, ends)) = (watch::channel(false), watch::channel(false));
     let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&parts.calls).run_deadlines());
-    let serving = parts.env.health.spawn("links", links::serve(Arc::clone(parts), spawn.clone(), ends));
-    let mut tree = tokio::spawn(Tree::of_stdio(parts).run(spawn, stopping));
+    let serving = parts.env.health.spawn("links", links::serve(Arc::clone(parts), spawn.clone(), ends.clone()));
+    let only = (!parts.client.is_routed()).then(|| {
+        let (tree, spawn) = (Tree::of_link(Arc::clone(parts.links.first())), spawn.clone());
+        parts.env.health.spawn("link_tree", async move {
+            let _ = tree.run(spawn, ends).await;
+        })
+    });
+    let mut tree = tokio::spawn(Tree::of_session(parts.seat(&parts.client)).run(spawn, stopping));
     let mut tree_runs = true;
     let Pumps { mut input, mut output } = pumps;
     let why = tokio::select! {
@@ -79,10 +85,11 @@ pub async fn run<S: Spawn>(
     let kept = parts.links.all();
     last.send_replace(true);
     let _ = serving.await;
-    if tree_runs {
-        // Answers the requests that were read in the meantime.
-        answer_all(parts, why).await;
+    if let Some(only) = only {
+        let _ = only.await;
     }
+    // Answers the requests that were read in the meantime.
+    answer_all(parts, why).await;
     if !parts.client.outbox.is_flushed() {
         parts.env.events.stdout_not_read(parts.client.outbox.counts().queued);
     }

@@ -149,7 +149,8 @@ impl Stage {
             port: row.port,
             dialect: row.dialect,
             package_version: row.version.parse().unwrap(),
-            push: true,
+            // No released version of uLoopMCP has a push channel.
+            push: row.dialect == FakeDialect::Holdfast,
             project: Some(project.to_path_buf()),
             machine: Some(machine),
             pid: Some(pid),

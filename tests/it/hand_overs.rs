@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::support::{Gateway, PORT, Setup, UNKNOWN, connected, editor, gateway, unity};
+use holdfast::config::{Config, PortSource};
 use holdfast::net::Net as _;
 use holdfast_fake_unity::FakeUnityConfig;
 use serde_json::json;
@@ -91,6 +92,62 @@ async fn an_editor_that_listens_again_is_reached_within_40_ms_however_long_a_ref
             let late = began.elapsed() - silence;
             assert!(late <= Duration::from_millis(40), "{slow} {silence:?}: {late:?}");
         }
+    }
+}
+
+/// Of the ports that are offered, the editor listens at one. The pauses are those of one port.
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_may_listen_at_several_ports_is_reached_within_40_ms_too() {
+    for (slow, own) in [(false, 0), (false, 1), (false, 2), (true, 1)] {
+        let ports = (0..if slow { 2 } else { 3 }).map(|nth| (PORT + nth, PortSource::Flag)).collect();
+        let setup = Setup { config: Config { ports, seed: Some(7), ..Config::default() }, ..Setup::default() };
+        let config = FakeUnityConfig { probe_time: Duration::ZERO, port: PORT + own, ..editor() };
+        let unity = unity(&setup.net, config).await;
+        let mut gateway = gateway(setup);
+        gateway.client.open().await;
+        gateway.ready().await;
+        if slow {
+            gateway.net.refuse_slowly();
+        }
+        sleep(Duration::from_millis(100)).await;
+        for silence in [200, 713, 1_000, 1_531, 3_007, 10_000].map(Duration::from_millis) {
+            let began = Instant::now();
+            unity.reload(silence).await.unwrap();
+            let id = gateway.client.call("echo", json!({"n": 1})).await;
+            assert!(!gateway.client.text(&id).await.1);
+            let late = began.elapsed() - silence;
+            assert!(late <= Duration::from_millis(40), "{slow} {own} {silence:?}: {late:?}");
+        }
+    }
+}
+
+/// A disk may take seconds to answer. What is dialled by then does not wait for it.
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_listens_again_is_reached_while_the_files_are_still_looked_at() {
+    let setup = Setup::default();
+    let config = FakeUnityConfig { probe_time: Duration::ZERO, ..editor() };
+    let unity = unity(&setup.net, config).await;
+    let mut gateway = gateway(setup);
+    gateway.client.open().await;
+    gateway.ready().await;
+    sleep(Duration::from_millis(100)).await;
+    for look in [1_500, 2_500].map(Duration::from_millis) {
+        let silence = Duration::from_secs(3);
+        let began = Instant::now();
+        let host = Arc::clone(&gateway.host);
+        let slow = tokio::spawn(async move {
+            sleep(Duration::from_millis(500)).await;
+            host.slow(look);
+            sleep(Duration::from_millis(2_400)).await;
+            host.slow(Duration::ZERO);
+        });
+        unity.reload(silence).await.unwrap();
+        let id = gateway.client.call("echo", json!({"n": 1})).await;
+        assert!(!gateway.client.text(&id).await.1);
+        let late = began.elapsed() - silence;
+        assert!(late <= Duration::from_millis(40), "{look:?}: {late:?}");
+        slow.await.unwrap();
+        sleep(Duration::from_secs(6)).await;
     }
 }
 

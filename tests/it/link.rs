@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::support::{PORT, Setup, editor, gateway, unity};
@@ -83,6 +85,32 @@ async fn a_listener_that_only_flashes_bars_nobody() {
         it.client.ok("get-logs", serde_json::json!({})).await;
         assert!(asked.elapsed() < Duration::from_secs(2), "{round}: {:?}", asked.elapsed());
     }
+    it.close().await;
+}
+
+/// Only refusal keeps the short interval: what accepts and is gone is dialled ever more rarely.
+#[tokio::test(start_paused = true)]
+async fn a_listener_that_vanishes_again_and_again_sees_few_connections() {
+    let (_folder, mut it, unity) = of_project(old_package(), Duration::from_millis(3)).await;
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    unity.reload(Duration::from_secs(60)).await.unwrap();
+    let seen = Arc::new(AtomicU64::new(0));
+    let (net, counted) = (Arc::clone(&it.net), Arc::clone(&seen));
+    let vanishing = tokio::spawn(async move {
+        loop {
+            let listener = net.bind(PORT).await.unwrap();
+            listener.accept().await.unwrap();
+            counted.fetch_add(1, Ordering::Relaxed);
+            drop(listener);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    let id = it.client.call("get-logs", serde_json::json!({})).await;
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let seen = seen.load(Ordering::Relaxed);
+    assert!((5..=20).contains(&seen), "{seen}");
+    vanishing.abort();
+    it.client.answer(&id).await;
     it.close().await;
 }
 

@@ -176,7 +176,7 @@ async fn the_end_of_a_part_is_counted_and_takes_no_count_with_it() {
             scrape.is("holdfast_actor_up", &[("actor", part)], 1.0);
         }
         scrape.is("holdfast_tool_calls_total", &[("verdict", "ok")], 2.0);
-        let lost = if name == "bridge" { 1.0 } else { 0.0 };
+        let lost = if name == "session" { 0.0 } else { 1.0 };
         scrape.is("holdfast_unity_disconnects_total", &[("reason", "gateway")], lost);
         scrape.is("holdfast_supervisor_escalations_total", &[], 0.0);
         gateway.close().await;

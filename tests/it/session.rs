@@ -65,7 +65,7 @@ async fn before_the_handshake_only_a_ping_is_served() {
 #[tokio::test(start_paused = true)]
 async fn a_first_session_that_starts_late_still_answers_the_handshake() {
     let setup = Setup::default();
-    setup.sabotage.slow("link", limits::SESSION_ABSENCE_MAX * 3);
+    setup.sabotage.late("session", limits::SESSION_ABSENCE_MAX * 3);
     let mut gateway = gateway(setup);
     let began = Instant::now();
     gateway.client.open().await;

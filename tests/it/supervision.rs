@@ -1,5 +1,5 @@
-//! What the supervision tree promises when a part of it fails: the session continues, no request is answered twice or
-//! falsely, siblings are not affected, and a failure that cannot be fixed ends the parent too.
+//! What the supervision trees promise when a part fails: the session continues, and no request is answered twice or falsely. The
+//! actors of a link start again together; a link that fails too often rests; only a session that fails too often ends.
 //!
 //! Failures are caused on purpose through the `Spawn` seam: the product's own actors fail in a chosen hook.
 
@@ -20,6 +20,11 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 const LEAVES: [&str; 5] = ["discovery", "bridge", "push", "registry", "session"];
+
+/// Whether an actor ends with this one, because both belong to the link.
+fn falls_with(one: &str, other: &str) -> bool {
+    one == other || one != "session" && other != "session"
+}
 
 /// Sends an actor a message that is always allowed and changes nothing.
 fn nudge(parts: &Parts, name: &str) -> bool {
@@ -121,14 +126,14 @@ async fn cell(name: &'static str, hook: Hook, fault: Fault) {
 
     assert_eq!(restarts(&gateway, name), ends, "{what}: restarts");
     for (leaf, id) in LEAVES.iter().zip(ids) {
+        assert_eq!(gateway.sabotage.id(leaf) != id, falls_with(name, leaf), "{what}: {leaf}");
         if *leaf != name {
-            assert_eq!(gateway.sabotage.id(leaf), id, "{what}: {leaf} did not go on");
-            assert_eq!(restarts(&gateway, leaf), 0, "{what}: {leaf}");
+            assert_eq!(restarts(&gateway, leaf), 0, "{what}: {leaf} did not fail");
         }
     }
-    assert_eq!(restarts(&gateway, "link"), 0, "{what}: the link did not notice");
+    assert_eq!(restarts(&gateway, "link"), 0, "{what}: the link's supervisor goes on");
 
-    if name == "bridge" {
+    if name != "session" {
         let (text, error) = gateway.client.text(&running).await;
         assert!(error && text.starts_with("Outcome unknown: a part of holdfast failed"), "{what}: {text}");
     } else {
@@ -203,8 +208,8 @@ async fn a_supervisor_that_fails_itself_leaves_nothing_behind() {
         let (text, error) = gateway.client.text(&running).await;
         assert!(error && text.starts_with("Outcome unknown: a part of holdfast failed"), "{fault:?}: {text}");
         let (text, error) = gateway.client.text(&held).await;
-        assert!(!error, "{fault:?}: {text}");
-        assert_eq!(unity.runs("held"), 1, "{fault:?}");
+        assert!(error && text.starts_with("Not executed: holdfast's own parts"), "{fault:?}: {text}");
+        assert_eq!(unity.runs("held"), 0, "{fault:?}");
         // The fake editor notices the end of a connection only when its call ends.
         unity.release();
         until("one connection is left", || unity.stats().connections == 1).await;
@@ -276,8 +281,9 @@ async fn a_hundred_kills_of_each_actor_leave_a_whole_session_and_nothing_else() 
             ids.sort();
             ids.dedup();
             assert_eq!(ids.len(), 101, "{name}: every incarnation is a new one");
-            for leaf in LEAVES.iter().filter(|leaf| *leaf != name) {
-                assert_eq!(gateway.sabotage.lives(leaf).len(), 1, "{name}: {leaf} did not go on");
+            for leaf in LEAVES {
+                let lives = if falls_with(name, leaf) { 101 } else { 1 };
+                assert_eq!(gateway.sabotage.lives(leaf).len(), lives, "{name}: {leaf}");
             }
             assert!(tasks() <= first.unwrap_or_default() + 1, "{name}: {} tasks, {first:?} after one kill", tasks());
             let mailboxes = &gateway.parts.addresses.mailboxes;
@@ -286,7 +292,7 @@ async fn a_hundred_kills_of_each_actor_leave_a_whole_session_and_nothing_else() 
                 (0, 0, 0),
                 "{name}: permits"
             );
-            let dials = if *name == "bridge" { 101 } else { 1 };
+            let dials = if *name == "session" { 1 } else { 101 };
             assert_eq!(unity.stats().accepts, dials, "{name}: dials");
             assert_eq!(unity.stats().connections, 1, "{name}: connections");
             let connection = gateway.parts.link.connection.clone();
@@ -298,62 +304,91 @@ async fn a_hundred_kills_of_each_actor_leave_a_whole_session_and_nothing_else() 
     }
 }
 
+/// Kills an actor of the link until the link rests.
+async fn exhaust_link(gateway: &Gateway, name: &'static str) {
+    let (rests, lives) = (restarts(gateway, "link"), gateway.sabotage.lives(name).len());
+    for kill in 0..6 {
+        alive(gateway, name, lives + kill).await;
+        gateway.sabotage.cell(name).kill();
+    }
+    // After five ends the actors are started again at once. The sixth one within the window ends that.
+    until("the link rests", || restarts(gateway, "link") > rests).await;
+}
+
 #[tokio::test(start_paused = true)]
-async fn too_many_ends_of_leaves_restart_the_link_and_the_push_port_survives() {
+async fn a_link_that_fails_too_often_rests_1_5_30_and_30_seconds_and_says_so_and_the_session_goes_on() {
     let (mut gateway, unity) = connected().await;
-    let port = gateway.parts.link.push_port();
-    let session = gateway.sabotage.id("session");
-    for kill in 1..=6 {
-        gateway.sabotage.cell("discovery").kill();
-        alive(&gateway, "discovery", kill + 1).await;
-        gateway.client.ping().await;
+    let (port, session) = (gateway.parts.link.push_port(), gateway.sabotage.id("session"));
+    for (rest, name) in [1_u64, 5, 30, 30, 30].into_iter().zip(LEAVES.iter().cycle()) {
+        let name = if *name == "session" { "bridge" } else { name };
+        let kills = gateway.sabotage.lives(name).len() + 5;
+        exhaust_link(&gateway, name).await;
+        let began = Instant::now();
+        let held = gateway.client.call("count", json!({"key": "never"})).await;
+        let status = gateway.client.ok("holdfast_status", json!({})).await;
+        assert!(status.contains("\"resting\"") && status.contains("\"gateway\""), "{name}: {status}");
+        if rest > 1 {
+            let (text, error) = gateway.client.text(&held).await;
+            assert!(error && text.starts_with("Not executed: holdfast's own parts"), "{name}: {text}");
+            assert!(began.elapsed() < Duration::from_secs(2), "{name}: answered after {:?}", began.elapsed());
+            assert!(gateway.client.tools().await.contains(&"echo".to_owned()), "{name}: the tools are known");
+        }
+        alive(&gateway, name, kills + 1).await;
+        let (took, rest) = (began.elapsed(), Duration::from_secs(rest));
+        assert!(took + Duration::from_millis(50) > rest && took < rest + Duration::from_secs(2), "{name}: {took:?}");
+        gateway.ready().await;
+        until("the push listener", || gateway.parts.link.push_port().is_some()).await;
+        assert_eq!(gateway.parts.link.push_port(), port);
+        assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"));
+        sleep(Duration::from_secs(31)).await;
     }
-    // After five ends the child is started again in its place; the sixth one within the window also ends the link.
-    assert_eq!(gateway.sabotage.lives("link").len(), 2);
-    assert_eq!(restarts(&gateway, "link"), 1);
-    assert_eq!(restarts(&gateway, "discovery"), 5);
-    for leaf in ["registry", "bridge"] {
-        alive(&gateway, leaf, 2).await;
-    }
-    gateway.ready().await;
-    until("the push listener", || gateway.parts.link.push_port().is_some()).await;
-    assert_eq!(gateway.parts.link.push_port(), port);
     assert_eq!(gateway.sabotage.id("session"), session);
-    assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"));
+    assert!(unity.runs("never") <= 1, "only the first rest is short enough to wait for");
     assert_eq!(unity.stats().connections, 1);
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
-/// Kills the session until the root gives up.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_held_when_its_link_begins_to_rest_is_answered_at_once() {
+    let (mut gateway, unity) = connected().await;
+    let running = gateway.client.call("hold", json!({})).await;
+    until("the call runs", || unity.stats().running == 1).await;
+    let held = gateway.client.call("count", json!({"key": "held"})).await;
+    gateway.client.ping().await;
+    unity.modal(true);
+    exhaust_link(&gateway, "push").await;
+    let (text, error) = gateway.client.text(&running).await;
+    assert!(error && text.starts_with("Outcome unknown: a part of holdfast failed"), "{text}");
+    let (text, error) = gateway.client.text(&held).await;
+    assert!(error && text.starts_with("Not executed: holdfast's own parts"), "{text}");
+    assert_eq!(unity.runs("held"), 0);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
+}
+
+/// Kills the session until its supervisor gives up.
 async fn exhaust_root(gateway: &Gateway) {
-    for _ in 0..4 {
-        let lives = gateway.sabotage.lives("session").len();
+    let lives = gateway.sabotage.lives("session").len();
+    for kill in 0..4 {
+        alive(gateway, "session", lives + kill).await;
         gateway.sabotage.cell("session").kill();
-        until("its end is seen", || {
-            gateway.sabotage.lives("session").len() > lives
-                || gateway.sabotage.cell("registry").get_status() == ActorStatus::Stopped
-        })
-        .await;
     }
+    until("its end is seen", || gateway.parts.client.actor.get().is_none()).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_root_gives_up_main_rebuilds_after_1_5_and_30_seconds_and_then_ends() {
+async fn a_session_that_fails_too_often_is_built_again_after_1_5_and_30_seconds_and_then_ends() {
     let (mut gateway, unity) = connected().await;
+    let (epoch, link) = (gateway.parts.link.view.borrow().epoch, gateway.sabotage.id("link"));
     for (round, delay) in [1_u64, 5, 30].into_iter().enumerate() {
         let running = gateway.client.call("hold", json!({})).await;
         until("the call runs", || unity.stats().running == 1).await;
         let held = gateway.client.call("count", json!({"key": "held"})).await;
         gateway.client.ping().await;
-        let links = gateway.sabotage.lives("link").len();
-        let before = gateway.parts.link.next_epoch();
 
         exhaust_root(&gateway).await;
-        let down = Instant::now();
-        let (text, error) = gateway.client.text(&running).await;
-        assert!(error && text.contains("a part of holdfast failed"), "round {round}: {text}");
+        let (down, lives) = (Instant::now(), gateway.sabotage.lives("session").len());
         gateway.client.ping().await;
-        // No actor runs: a request that arrives now waits at most two seconds.
+        // No session actor runs: a request that arrives now waits at most two seconds.
         let list = gateway.client.request("tools/list", json!({})).await;
         let later = gateway.client.request("tools/list", json!({})).await;
         for id in [&list, &later] {
@@ -362,19 +397,22 @@ async fn when_the_root_gives_up_main_rebuilds_after_1_5_and_30_seconds_and_then_
             assert_eq!(answer.value.get("result").is_some(), delay < 2, "round {round}: {}", answer.value);
         }
         gateway.client.ping().await;
-        until("the tree", || gateway.sabotage.lives("link").len() > links).await;
+        // The link and its calls go on.
+        assert!(gateway.client.answered(&running).is_none() && gateway.client.answered(&held).is_none());
+        unity.release();
+        for (id, answer) in [(&running, "Released"), (&held, "held")] {
+            let (text, error) = gateway.client.text(id).await;
+            assert!(!error && text.contains(answer), "round {round}: {text}");
+        }
+        until("the tree", || gateway.sabotage.lives("session").len() > lives).await;
         let took = down.elapsed();
         let delay = Duration::from_secs(delay);
         assert!(
             took + Duration::from_millis(5) >= delay && took < delay + Duration::from_millis(2200),
-            "round {round}: rebuilt after {took:?}"
+            "round {round}: built again after {took:?}"
         );
-        let (text, error) = gateway.client.text(&held).await;
-        assert!(!error, "round {round}: what was held is sent by the next tree: {text}");
         gateway.ready().await;
-        assert!(gateway.parts.link.view.borrow().epoch > Some(before));
-        unity.release();
-        until("the editor is free", || unity.stats().running == 0).await;
+        assert_eq!((gateway.parts.link.view.borrow().epoch, gateway.sabotage.id("link")), (epoch, link));
         assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"));
     }
     let running = gateway.client.call("hold", json!({})).await;
@@ -385,7 +423,7 @@ async fn when_the_root_gives_up_main_rebuilds_after_1_5_and_30_seconds_and_then_
     let why = within("the end", &mut gateway.end).await.unwrap();
     assert_eq!(why, ShutdownReason::Exhausted);
     let (text, error) = gateway.client.text(&running).await;
-    assert!(error && text.contains("a part of holdfast failed"), "{text}");
+    assert!(error && text.starts_with("Outcome unknown"), "{text}");
     let (text, error) = gateway.client.text(&held).await;
     assert!(error && text.starts_with("Not executed"), "{text}");
     assert_eq!((unity.runs("held"), unity.runs("never")), (3, 0));
@@ -396,9 +434,8 @@ async fn when_the_root_gives_up_main_rebuilds_after_1_5_and_30_seconds_and_then_
 async fn rebuilds_long_ago_do_not_count() {
     let (mut gateway, _unity) = connected().await;
     for _ in 0..6 {
-        let links = gateway.sabotage.lives("link").len();
         exhaust_root(&gateway).await;
-        until("the tree", || gateway.sabotage.lives("link").len() > links).await;
+        until("the tree", || gateway.parts.client.actor.get().is_some()).await;
         gateway.ready().await;
         assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"));
         sleep(Duration::from_secs(301)).await;
@@ -464,28 +501,6 @@ async fn a_list_that_is_lost_with_the_registry_blocks_no_call_and_lies_about_no_
     }
 }
 
-/// The editor accepts one message at a time: even if the registry ends, the next message waits for the answer.
-#[tokio::test(start_paused = true)]
-async fn a_registry_that_ends_while_its_list_is_on_the_wire_does_not_free_the_editors_place() {
-    let (mut gateway, unity) = connected().await;
-    unity.modal(true);
-    let requests = unity.stats().requests;
-    assert!(nudge(&gateway.parts, "registry"));
-    until("the list is on the wire", || unity.stats().requests > requests).await;
-    let sent = gateway.net.sent();
-    gateway.sabotage.cell("registry").kill();
-    alive(&gateway, "registry", 2).await;
-    let call = gateway.client.call("count", json!({"key": "once"})).await;
-    sleep(Duration::from_secs(1)).await;
-    assert_eq!(gateway.net.sent(), sent, "something was sent behind an unanswered list");
-    assert!(gateway.client.answered(&call).is_none());
-    unity.modal(false);
-    let (text, error) = gateway.client.text(&call).await;
-    assert!(!error, "{text}");
-    assert_eq!(unity.runs("once"), 1);
-    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
-}
-
 /// Two actors that end at the same time are both restarted, in whichever order the supervisor receives their ends.
 #[tokio::test(start_paused = true)]
 async fn actors_that_end_together_are_all_restarted() {
@@ -499,8 +514,9 @@ async fn actors_that_end_together_are_all_restarted() {
         gateway.sabotage.cell(b).kill();
         gateway.client.ping().await;
         let list = gateway.client.request("tools/list", json!({})).await;
-        alive(&gateway, a, 2).await;
-        alive(&gateway, b, 2).await;
+        for leaf in [a, b] {
+            until(&format!("{leaf} lives again"), || gateway.sabotage.lives(leaf).len() > 1).await;
+        }
         unity.release();
         gateway.client.answer(&call).await;
         gateway.client.answer(&list).await;
@@ -508,7 +524,9 @@ async fn actors_that_end_together_are_all_restarted() {
         let began = Instant::now();
         assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"), "{a} and {b}");
         assert!(began.elapsed() < Duration::from_secs(5), "{a} and {b}: {:?}", began.elapsed());
-        assert_eq!((restarts(&gateway, a), restarts(&gateway, b)), (1, 1), "{a} and {b}");
+        let ends = restarts(&gateway, a) + restarts(&gateway, b);
+        // Of two actors of a link, the second end may be part of what the first one causes.
+        assert!(ends == 2 || ends == 1 && falls_with(a, b), "{a} and {b}: {ends} ends");
         assert_eq!(gateway.close().await, ShutdownReason::InputEnded, "{a} and {b}");
     }
 }

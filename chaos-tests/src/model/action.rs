@@ -11,6 +11,17 @@ use super::world::{Bridge, Editor, Stage, World};
 /// The largest number of questions for outcomes that may be open at once: enough to ask again while the first is unanswered.
 const QUESTIONS_MAX: usize = 2;
 
+/// What happens to the records of a hub when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Harm {
+    /// Nothing.
+    None,
+    /// The line with this number cannot be read any more.
+    Line(u8),
+    /// They are gone.
+    Lost,
+}
+
 /// One event of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
@@ -126,8 +137,12 @@ pub enum Action {
     TakeDown,
     /// No part of the gateway is left; open calls get their verdicts.
     Finish,
-    /// The hub is killed, and its successor starts.
-    HubCrashes,
+    /// The hub is killed or has made way, and its successor starts.
+    HubEnds(Harm),
+    /// The hub makes way: it gives back what it has not sent, and takes nothing new.
+    HubLeaves,
+    /// The process of the session stands still for longer than answers are kept.
+    StandStill,
     /// The session brings a request to the successor.
     Bring(u8),
     /// The session reads the hub's next answer.
@@ -164,7 +179,13 @@ pub fn describe(world: &World, action: Action) -> String {
         Action::TellStop => return "the bridge is told to stop".to_owned(),
         Action::TakeDown => return "the tree is taken down".to_owned(),
         Action::Finish => return "what is left is settled".to_owned(),
-        Action::HubCrashes => return "the hub is killed, and another one starts".to_owned(),
+        Action::HubEnds(Harm::None) => return "the hub is killed, and another one starts".to_owned(),
+        Action::HubEnds(Harm::Line(line)) => {
+            return format!("the hub is killed, and line {line} of its records damaged");
+        }
+        Action::HubEnds(Harm::Lost) => return "the hub is killed, and its records are lost".to_owned(),
+        Action::HubLeaves => return "the hub makes way".to_owned(),
+        Action::StandStill => return "the session stands still for long".to_owned(),
         Action::Bring(call) => return format!("the session brings {} to the hub", name(call)),
         Action::Deliver => return "the session reads an answer of the hub".to_owned(),
         Action::NoPermit(index) => (index, "waited too long for the permit"),
@@ -248,6 +269,7 @@ pub fn cost(world: &World, action: Action) -> u8 {
         | Action::Bring(_)
         | Action::Deliver => true,
         Action::Elapse => world.due || world.ledger.looks(),
+        Action::HubEnds(harm) => world.leaving && harm == Harm::None,
         Action::Refuse(_) => !healthy,
         Action::WriteNothing(index) | Action::Tear(index) | Action::Break(index) => dying(index),
         Action::Fire(timer) => match timer {
@@ -275,7 +297,8 @@ pub fn cost(world: &World, action: Action) -> u8 {
         | Action::LoseList(_)
         | Action::RegistryCrashes
         | Action::BridgeCrashes
-        | Action::HubCrashes => false,
+        | Action::HubLeaves
+        | Action::StandStill => false,
     };
     u8::from(!free)
 }
@@ -290,13 +313,18 @@ fn is_loss(action: Action) -> bool {
             | Action::Keep(_)
             | Action::Reload
             | Action::Crash
-            | Action::HubCrashes
+            | Action::HubEnds(_)
+            | Action::HubLeaves
+            | Action::StandStill
     )
 }
 
 /// Adds to `out` every action that can happen in this state and that the budget of faults allows.
 pub fn possible(world: &World, setting: &Setting, out: &mut Vec<Action>) {
     if world.stage == Stage::Ended {
+        if !world.on_the_way.is_empty() {
+            out.push(Action::Deliver);
+        }
         return;
     }
     let first = out.len();
@@ -508,18 +536,35 @@ fn editor(world: &World, out: &mut Vec<Action>) {
 
 fn hub(world: &World, setting: &Setting, out: &mut Vec<Action>) {
     if setting.hub {
-        out.push(Action::HubCrashes);
+        out.push(Action::HubEnds(Harm::None));
+    }
+    if let Some(records) = world.records.as_ref().filter(|_| setting.harm) {
+        let lines = u8::try_from(records.lines()).unwrap_or(u8::MAX);
+        out.extend((0..lines).map(|line| Action::HubEnds(Harm::Line(line))));
+        if lines > 0 {
+            out.push(Action::HubEnds(Harm::Lost));
+        }
+        if !world.leaving && world.stage == Stage::Running {
+            out.push(Action::HubLeaves);
+        }
+        if world.away & !world.stale != 0 {
+            out.push(Action::StandStill);
+        }
     }
     if !world.on_the_way.is_empty() {
         out.push(Action::Deliver);
     }
-    out.extend((0u8..).take(setting.calls.len()).filter(|call| world.is_away(*call)).map(Action::Bring));
+    if !world.leaving {
+        out.extend((0u8..).take(setting.calls.len()).filter(|call| world.is_away(*call)).map(Action::Bring));
+    }
 }
 
 fn end(world: &World, setting: &Setting, out: &mut Vec<Action>) {
     match world.stage {
-        Stage::Running if setting.stop => out.push(Action::Drain),
+        Stage::Running if setting.stop && !world.leaving => out.push(Action::Drain),
         Stage::Running | Stage::Ended => {}
+        // The session of a hub brings what it has before the hub ends.
+        Stage::Draining if world.away != 0 => {}
         Stage::Draining => out.push(Action::TellStop),
         Stage::Told => out.push(Action::TakeDown),
         Stage::Falling if world.lines.is_empty() => out.push(Action::Finish),

@@ -1,32 +1,42 @@
 //! A hub that is killed and replaced: the real records of sent calls, the answers on their way to the sessions, and the requests
 //! that the sessions bring to the successor.
 //!
-//! What the gateway's shell does with the records is done here in the same order (`src/transport/hub.rs`, `src/link/records.rs`).
-//! A record that is cut off by the kill is one that was not made.
+//! What becomes of each record and request is decided by the gateway's own functions (`core::call_records`). A record that is cut off
+//! by the kill is one that was not made.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 
-use holdfast::core::call_records::{CallRecords, Known, Origin, Record, SentCall};
+use holdfast::core::call_records::fate::{Adopter, Facts, Fate, Takeover, fate};
+use holdfast::core::call_records::{CallRecords, Origin, Record, SentCall};
+use holdfast::limits::hub::CALL_RECORD_MAX_AGE;
 use holdfast::protocol::dialect::JournalKey;
 use serde_json::value::RawValue;
 
+use super::action::Harm;
 use super::bridge;
 use super::seam::{self, Seam};
 use super::setting::{Broken, Kind};
 use super::step::Step;
-use super::world::{Stage, Word, World, Wrong};
+use super::world::{Bridge, Stage, Word, World, Wrong};
 
-/// The real records.
+/// The real records, and what a hub and its session know of them.
 #[derive(Debug, Clone, Default)]
 pub struct Records {
     records: Arc<CallRecords>,
     digest: u64,
+    /// Whether this hub found a line that it could not read.
+    is_damaged: bool,
+    /// Whether they do not name those of the hub to which the session was attached last before this one.
+    are_lost: bool,
+    /// Whether the session has come to this hub.
+    attached: bool,
 }
 
 impl Hash for Records {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.digest.hash(hasher);
+        (self.digest, self.is_damaged, self.are_lost, self.attached).hash(hasher);
     }
 }
 
@@ -34,26 +44,87 @@ fn origin(call: u8) -> Origin {
     Origin { session: "s".into(), number: call.into() }
 }
 
+fn sent(call: u8) -> SentCall {
+    SentCall {
+        origin: origin(call),
+        call: seam::id(call),
+        tool: "t".into(),
+        project: None,
+        journal: None,
+        repeatable: false,
+        client: Default::default(),
+    }
+}
+
 impl Records {
     fn apply(&mut self, record: Record) {
-        let records = Arc::make_mut(&mut self.records);
-        records.apply(record, 0);
+        self.change(|records| records.apply(record, 0));
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut CallRecords)) {
+        change(Arc::make_mut(&mut self.records));
+        let records = &self.records;
         let mut hasher = DefaultHasher::new();
         records.lines().for_each(|line| serde_json::to_string(&line).unwrap_or_default().hash(&mut hasher));
         self.digest = hasher.finish();
     }
 
+    /// Whether this call is on record, and its result is not.
+    pub fn is_open(&self, call: u8) -> bool {
+        self.records.is_sent(seam::id(call))
+    }
+
+    /// Returns the number of lines that may be damaged.
+    pub fn lines(&self) -> usize {
+        self.records.lines().count()
+    }
+
+    /// Another hub takes the records over, after this happened to them.
+    fn pass_on(&mut self, harm: Harm) {
+        let lines: Vec<Record> = match harm {
+            Harm::None => self.records.lines().collect(),
+            Harm::Line(damaged) => {
+                let whole = self.records.lines().enumerate().filter(|(line, _)| *line != usize::from(damaged));
+                whole.map(|(_, line)| line).collect()
+            }
+            Harm::Lost => Vec::new(),
+        };
+        self.change(|records| {
+            *records = CallRecords::default();
+            lines.into_iter().for_each(|line| records.apply(line, 0));
+        });
+        self.is_damaged = matches!(harm, Harm::Line(_));
+        // Records that are new or damaged name no former ones.
+        self.are_lost = harm != Harm::None || self.are_lost && !self.attached;
+        self.attached = false;
+    }
+
+    /// What was answered, and was not brought for so long, is deleted.
+    pub fn expire(&mut self) {
+        let most = CALL_RECORD_MAX_AGE.as_secs();
+        self.change(|records| {
+            records.expire(0, most, most);
+        });
+    }
+
+    /// The session has come to this hub.
+    pub fn attach(&mut self) {
+        self.attached = true;
+    }
+
     /// Records that a call is about to be sent.
     pub fn sent(&mut self, call: u8, kind: Kind, key: Option<JournalKey>) {
         self.apply(Record::Sent(SentCall {
-            origin: origin(call),
-            call: seam::id(call),
-            tool: "t".into(),
-            project: None,
             journal: key.filter(|_| kind == Kind::Journaled),
             repeatable: kind == Kind::Repeatable,
-            client: Default::default(),
+            ..sent(call)
         }));
+    }
+
+    /// Records that the client is told of an unknown outcome, although no call is on record.
+    fn unknown(&mut self, call: u8) {
+        self.apply(Record::Sent(sent(call)));
+        self.answered(call, Word::MayHaveRun);
     }
 
     /// Deletes the record of a call of which no byte was written, or whose client wants no answer.
@@ -68,15 +139,15 @@ impl Records {
         if self.records.is_sent(seam::id(call))
             && let Ok(result) = RawValue::from_string((word as u8).to_string())
         {
-            let unknown = word == Word::MayHaveRun;
-            self.apply(Record::Answered { call: seam::id(call), result, runs_on: false, unknown, at: None });
+            let (runs_on, unknown) = (word == Word::Runs, word == Word::MayHaveRun);
+            self.apply(Record::Answered { call: seam::id(call), result, runs_on, unknown, at: None });
         }
     }
 }
 
 /// Returns the word that a record has as its result.
 fn word(result: &RawValue) -> Word {
-    let all = [Word::Answered, Word::Refused, Word::NotExecuted, Word::MayHaveRun, Word::Cancelled];
+    let all = [Word::Answered, Word::Refused, Word::NotExecuted, Word::MayHaveRun, Word::Runs, Word::Cancelled];
     all.into_iter().find(|word| result.get() == (*word as u8).to_string()).unwrap_or(Word::MayHaveRun)
 }
 
@@ -118,8 +189,9 @@ impl World {
 }
 
 impl Step<'_> {
-    /// The hub is killed, and its successor starts with the records.
-    pub(super) fn hub_crashes(&mut self) {
+    /// The hub ends or is killed, and its successor starts with the records. A session that ends has no successor: it reads the
+    /// records itself.
+    pub(super) fn hub_ends(&mut self, harm: Harm) {
         let broken = self.setting.broken;
         self.forget_messages();
         while !self.world.lines.is_empty() {
@@ -129,50 +201,131 @@ impl Step<'_> {
         world.away = (0..8).filter(|call| *call < 3 && world.awaited(*call)).map(|call| 1 << call).sum();
         world.on_the_way.clear();
         world.ledger = Seam::default();
-        (world.linked, world.hope, world.due) = (None, false, false);
+        (world.linked, world.hope, world.due, world.leaving) = (None, false, false, false);
         (world.discovery_asked, world.registry_asks) = (false, false);
+        if harm != Harm::None {
+            // What is damaged or lost may be forgotten.
+            (world.ghost.handed, world.ghost.late) = (0, 0);
+        }
+        world.records(|records| {
+            let before = records.are_lost && !records.attached;
+            records.pass_on(harm);
+            if matches!(broken, Broken::DamageUnseen | Broken::DamageForgotten) {
+                records.are_lost = before;
+                records.is_damaged &= broken == Broken::DamageForgotten;
+            }
+        });
         if broken == Broken::SecondHub {
             world.records = Some(Records::default());
         }
+        if world.stage >= Stage::Draining {
+            return self.ends_without_a_hub();
+        }
         bridge::begin(world, self.setting);
         let left = world.records.as_ref().map(|records| records.records.left()).unwrap_or_default();
-        let unanswered = left.into_iter().filter(|left| left.result.is_none()).map(|left| left.sent);
-        for sent in unanswered.collect::<Vec<SentCall>>() {
-            if broken == Broken::SendsRecordedAgain {
-                self.world.records(|records| records.dropped(seam::number(sent.call)));
-                continue;
+        for left in left {
+            match left.takeover() {
+                Takeover::Keep(sent, result, verdict) => self.world.ledger.keep_found(&sent, verdict, result.get()),
+                Takeover::Seek(sent) if broken == Broken::SendsRecordedAgain => {
+                    self.world.records(|records| records.dropped(seam::number(sent.call)));
+                }
+                Takeover::Seek(sent) => {
+                    let said = self.world.ledger.recover(&sent);
+                    self.world.settle_all(self.setting, said);
+                }
             }
-            let said = self.world.ledger.recover(&sent);
-            self.world.settle_all(self.setting, said);
         }
+        let world = &mut *self.world;
+        if (0..3).any(|call| world.ghost.late & (1 << call) != 0 && !world.ledger.has_result(call)) {
+            world.mark(Wrong::Forgotten);
+        }
+    }
+
+    /// Decides what becomes of a request that the session has sent to an earlier hub.
+    fn fate(&self, call: u8, adopter: Adopter) -> Fate {
+        let World { records, stale, stage, .. } = &*self.world;
+        let records = records.as_ref();
+        let is_old = stale & (1 << call) != 0 && self.setting.broken != Broken::OldIsNew;
+        fate(Facts {
+            known: records.and_then(|records| records.records.known(&origin(call))),
+            was_sent: true,
+            are_lost: records.is_some_and(|records| records.are_lost),
+            is_damaged: records.is_some_and(|records| records.is_damaged),
+            waited: if is_old { CALL_RECORD_MAX_AGE } else { Duration::ZERO },
+            is_ending: *stage > Stage::Running,
+            adopter,
+        })
     }
 
     /// The session brings a request to the successor.
     pub(super) fn bring(&mut self, call: u8) {
         self.world.away &= !(1 << call);
-        let known = |world: &World| world.records.as_ref().and_then(|records| records.records.known(&origin(call)));
-        match known(self.world) {
-            None => self.accept(call),
-            Some(Known::Repeatable(_)) if self.world.stage == Stage::Running => self.accept(call),
-            Some(Known::Answered(result) | Known::Repeatable(result)) => {
-                self.world.on_the_way.push((call, word(&result)));
+        self.world.records(Records::attach);
+        let mut next = self.fate(call, Adopter::Owner);
+        if let Fate::Adopt { .. } = next {
+            if let Some(said) = self.world.ledger.adopt(call) {
+                return self.world.settle_all(self.setting, said);
             }
-            Some(Known::Sent(sent)) => match self.world.ledger.adopt(call) {
-                Some(said) => self.world.settle_all(self.setting, said),
-                None if sent.repeatable => self.accept(call),
-                None => self.world.on_the_way.push((call, Word::MayHaveRun)),
-            },
+            next = self.fate(call, Adopter::Lacks(seam::id(call)));
         }
+        let word = match next {
+            Fate::New => return self.accept(call, false),
+            Fate::Again => return self.accept(call, self.setting.broken != Broken::AgainIsNew),
+            Fate::Answered(result) => word(&result),
+            Fate::Adopt { .. } | Fate::Unknown(Some(_)) => Word::MayHaveRun,
+            Fate::Unknown(None) => {
+                if self.setting.broken != Broken::UnknownUnrecorded {
+                    self.world.records(|records| records.unknown(call));
+                }
+                Word::MayHaveRun
+            }
+        };
+        self.world.on_the_way.push((call, word));
+    }
+
+    /// The session ends when its hub has gone, and says what is on record of each request.
+    fn ends_without_a_hub(&mut self) {
+        let away: Vec<u8> = (0..3).filter(|call| self.world.is_away(*call)).collect();
+        for call in away {
+            let word = match self.fate(call, Adopter::Reader) {
+                Fate::New => Word::NotExecuted,
+                Fate::Answered(result) => word(&result),
+                Fate::Again | Fate::Adopt { .. } | Fate::Unknown(_) => Word::MayHaveRun,
+            };
+            self.tell(call, word);
+        }
+        let world = &mut *self.world;
+        (world.away, world.bridge, world.stage) = (0, Bridge::Settled, Stage::Ended);
+    }
+
+    /// The hub makes way: it gives back what it has not sent, and takes nothing new.
+    pub(super) fn hub_leaves(&mut self) {
+        self.world.leaving = true;
+        for call in self.world.ledger.release_held() {
+            self.world.away |= 1 << call;
+        }
+    }
+
+    /// The process of the session stands still, for longer than its answers are kept.
+    pub(super) fn stands_still(&mut self) {
+        let world = &mut *self.world;
+        world.stale |= world.away;
+        world.ghost.handed &= !world.stale;
+        world.records(Records::expire);
+    }
+
+    fn tell(&mut self, call: u8, word: Word) {
+        let ghost = &mut self.world.ghost;
+        if matches!(word, Word::MayHaveRun | Word::Runs) && ghost.handed & (1 << call) != 0 {
+            self.world.mark(Wrong::Forgotten);
+        }
+        self.world.hears(call, word);
     }
 
     /// The session reads the next answer, and passes it on to its client.
     pub(super) fn deliver(&mut self) {
         let (call, word) = self.world.on_the_way.remove(0);
-        let ghost = &mut self.world.ghost;
-        if word == Word::MayHaveRun && ghost.handed & (1 << call) != 0 {
-            self.world.mark(Wrong::Forgotten);
-        }
-        self.world.hears(call, word);
+        self.tell(call, word);
         self.world.records(|records| records.apply(Record::Delivered(origin(call))));
     }
 }

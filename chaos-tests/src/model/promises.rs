@@ -37,7 +37,7 @@ pub const EPOCH_FENCE: &str = "a frame of an old connection never completes a ca
 pub const WINDOW: &str = "never more with the editor than its bridge takes";
 /// If the journal knows the outcome of a call, the gateway asks for it instead of giving the call up.
 pub const JOURNAL_ASKED: &str = "what the journal knows is never unknown";
-/// The answer of an editor that a hub has given out outlives that hub.
+/// The answer of an editor that a hub has given out outlives that hub, and so does a late result that the hub had.
 pub const ANSWER_KEPT: &str = "an answer that a hub gave out is never unknown";
 /// The bridge's machine has a decision for every event that it receives.
 pub const NO_SURPRISE: &str = "the machine is never surprised";
@@ -94,6 +94,8 @@ impl Model for Setting {
             records: self.hub.then(Records::default),
             on_the_way: Vec::new(),
             away: 0,
+            stale: 0,
+            leaving: false,
             ghost: Ghost::default(),
         };
         bridge::begin(&mut world, self);
@@ -143,7 +145,10 @@ impl Model for Setting {
             Property::always(JOURNAL_ASKED, |_, world: &World| !world.is_wrong(Wrong::Guessed)),
             Property::always(ANSWER_KEPT, |_, world: &World| !world.is_wrong(Wrong::Forgotten)),
             Property::always(NO_SURPRISE, |_, world: &World| !world.is_wrong(Wrong::Surprise)),
-            Property::always(SETTLED_AT_END, |_, world: &World| world.stage != Stage::Ended || !world.waits()),
+            Property::always(SETTLED_AT_END, |_, world: &World| {
+                // The session of a hub still reads what is on its way.
+                world.stage != Stage::Ended || !world.on_the_way.is_empty() || !world.waits()
+            }),
             Property::sometimes("an answer arrives", |_, world: &World| {
                 world.ghost.words.contains(&Some(Word::Answered))
             }),

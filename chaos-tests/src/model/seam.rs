@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use holdfast::core::call_records::SentCall;
-use holdfast::core::calls::{Ledger, LedgerAccess, NewCall, RecoveredCall, Settlement, Terms};
+use holdfast::core::calls::{Ledger, LedgerAccess, Lookup, NewCall, RecoveredCall, Settlement, Terms};
 use holdfast::fsm::call::Verdict;
 use holdfast::fsm::cause::Loss;
 use holdfast::limits::PATIENCE_MARGIN;
@@ -137,7 +137,7 @@ impl Seam {
     }
 
     /// Accepts a call of the client. A lower rank means a shorter patience.
-    pub fn accept(&mut self, call: u8, rank: u8) -> Vec<Said> {
+    pub fn accept(&mut self, call: u8, rank: u8, may_have_run: bool) -> Vec<Said> {
         let new = NewCall {
             id: id(call),
             request: request(call),
@@ -152,7 +152,10 @@ impl Seam {
             profile: ProtocolVersion::LATEST.into(),
             form: AnswerForm::ToolResult,
         };
-        said(self.change(|ledger| ledger.accept(new, now())))
+        said(self.change(|ledger| match may_have_run {
+            true => ledger.accept_again(new, now()),
+            false => ledger.accept(new, now()),
+        }))
     }
 
     /// Cancels a call for the client.
@@ -172,6 +175,22 @@ impl Seam {
             of_another_gateway: false,
         };
         said(self.change(|ledger| ledger.recover(call, now())))
+    }
+
+    /// Keeps the result that an earlier hub had of a call.
+    pub fn keep_found(&mut self, sent: &SentCall, verdict: Verdict, result: &str) {
+        self.change(|ledger| ledger.keep_found((sent.call, &sent.tool), verdict, result.into(), now()));
+    }
+
+    /// Whether a client that asks for this call by its id gets a result.
+    pub fn has_result(&mut self, call: u8) -> bool {
+        self.change(|ledger| matches!(ledger.look_up(id(call), now()), Lookup::Kept(_)))
+    }
+
+    /// Takes the held calls out of the ledger, for another hub. Returns them.
+    pub fn release_held(&mut self) -> Vec<u8> {
+        let released = self.change(|ledger| ledger.release_held_of(SessionId::STDIO));
+        released.into_iter().filter_map(|request| u8::try_from(request.number).ok()).collect()
     }
 
     /// Gives a call of an earlier hub to the client that came back for it. `None` if it is not open.

@@ -81,6 +81,18 @@ pub enum Broken {
     /// Two hubs run at once: the one that takes the other's sessions over has read the records when it started, before anything
     /// was sent.
     SecondHub,
+    /// A hub does not see that a line of its predecessor's records cannot be read.
+    DamageUnseen,
+    /// A hub whose predecessor's records were damaged names them as former ones all the same, so its own successor takes them for whole.
+    DamageForgotten,
+    /// A hub takes what its session brings late for something that was never sent.
+    OldIsNew,
+    /// A hub says that an outcome is unknown because the records were damaged or lost, and does not record that.
+    UnknownUnrecorded,
+    /// A hub takes a repeatable call that its predecessor sent for a new one.
+    AgainIsNew,
+    /// A hub does not record a late result.
+    LateUnrecorded,
 }
 
 /// What one run of the model checker tries.
@@ -104,6 +116,8 @@ pub struct Setting {
     pub rests: bool,
     /// Whether the gateway is a hub, which keeps records and may be killed at any time.
     pub hub: bool,
+    /// Whether the records of a hub may be damaged or lost, its session may stand still, and the hub may make way.
+    pub harm: bool,
     /// The detail that is wrong on purpose.
     pub broken: Broken,
 }

@@ -9,6 +9,7 @@ use holdfast::protocol::dialect::{Activity, LeaveReason, Met, Refusal};
 
 use super::action::{Action, cost};
 use super::bridge;
+use super::hub::Records;
 use super::journal::{Sending, Status};
 use super::line::{Frame, Line, Message, Task};
 use super::seam::{self, said};
@@ -146,15 +147,18 @@ impl Step<'_> {
                     line.woken = true;
                 }
             }
-            Action::NoPermit(line) => self.end_with(line, Event::ConnectFailed(ConnectFailure::PermitHeld)),
-            Action::Refuse(line) => self.end_with(line, Event::ConnectFailed(ConnectFailure::Refused)),
+            Action::NoPermit(line) => self
+                .end_with(line, Event::ConnectFailed { target: 0, failure: ConnectFailure::PermitHeld, dialled: true }),
+            Action::Refuse(line) => {
+                self.end_with(line, Event::ConnectFailed { target: 0, failure: ConnectFailure::Refused, dialled: true })
+            }
             Action::Connect(line) => {
                 let process = self.world.journal.process;
                 self.line(line).open = true;
                 self.line(line).process = process;
                 let epoch = self.line(line).epoch();
                 self.world.ledger.open_epoch(epoch);
-                self.world.tell(epoch, Event::Connected { checked: true });
+                self.world.tell(epoch, Event::Connected { target: 0, checked: true });
             }
             Action::Take(line) => self.take(line),
             Action::Claim(line) => self.claim(line, false),
@@ -235,7 +239,9 @@ impl Step<'_> {
                 self.world.stage = Stage::Ended;
                 self.close_all();
             }
-            Action::HubCrashes => self.hub_crashes(),
+            Action::HubEnds(harm) => self.hub_ends(harm),
+            Action::HubLeaves => self.hub_leaves(),
+            Action::StandStill => self.stands_still(),
             Action::Bring(call) => self.bring(call),
             Action::Deliver => self.deliver(),
             Action::EditorTakes(_)
@@ -261,12 +267,18 @@ impl Step<'_> {
 
     fn call(&mut self, call: u8) {
         self.world.ghost.accepted |= 1 << call;
-        self.accept(call);
+        if self.world.leaving {
+            // The session keeps it for the successor.
+            self.world.away |= 1 << call;
+            return;
+        }
+        self.world.records(Records::attach);
+        self.accept(call, false);
     }
 
-    /// The gateway gets a call of the client, the first time or from the predecessor of a hub.
-    pub(super) fn accept(&mut self, call: u8) {
-        let said = self.world.ledger.accept(call, call);
+    /// The gateway gets a call of the client, the first time or from the predecessor of a hub, which may have sent it.
+    pub(super) fn accept(&mut self, call: u8, may_have_run: bool) {
+        let said = self.world.ledger.accept(call, call, may_have_run);
         self.world.settle_all(self.setting, said);
         if !self.broken(Broken::WakeUpLost) {
             self.world.wake();

@@ -102,7 +102,7 @@ pub enum Wrong {
     Guessed = 16,
     /// A call was claimed after the editor's announcement that it quits was read.
     AfterGoodbye = 32,
-    /// The outcome of a call was told as unknown after a hub had the answer and gave it out.
+    /// The outcome of a call was told as unknown after a hub had the answer and gave it out, or a hub's late result is gone.
     Forgotten = 64,
 }
 
@@ -115,8 +115,10 @@ pub enum Word {
     Refused,
     /// The call did not run.
     NotExecuted,
-    /// The call may have run, or is still running.
+    /// The call may have run.
     MayHaveRun,
+    /// The call is still running.
+    Runs,
     /// The client cancelled the call.
     Cancelled,
 }
@@ -127,7 +129,8 @@ impl From<Verdict> for Word {
             Verdict::Ok => Self::Answered,
             Verdict::ToolError => Self::Refused,
             Verdict::NotExecuted(_) => Self::NotExecuted,
-            Verdict::OutcomeUnknown(_) | Verdict::StillRunning => Self::MayHaveRun,
+            Verdict::OutcomeUnknown(_) => Self::MayHaveRun,
+            Verdict::StillRunning => Self::Runs,
             Verdict::Cancelled => Self::Cancelled,
         }
     }
@@ -149,6 +152,8 @@ pub struct Ghost {
     pub accepted: u8,
     /// The calls whose answer a hub gave out, as bits.
     pub handed: u8,
+    /// The calls whose late result a hub had, as bits.
+    pub late: u8,
     /// Every connection up to this epoch has ended.
     pub over: u64,
     /// A bridge's machine has received the order to stop.
@@ -206,6 +211,10 @@ pub struct World {
     pub on_the_way: Vec<(u8, Word)>,
     /// The calls that the session must bring to the successor of its hub, as bits.
     pub away: u8,
+    /// The calls among them whose session stood still for longer than their answers are kept, as bits.
+    pub stale: u8,
+    /// The hub makes way for another one.
+    pub leaving: bool,
     /// Facts that the promises need and that no part of the gateway knows.
     pub ghost: Ghost,
 }
@@ -306,6 +315,13 @@ impl World {
                 }
                 Said::KeepLate(call) if broken == Broken::LateAnswerDelivered => {
                     self.ghost.answers[usize::from(call)] += 1;
+                }
+                // The client of a cancelled call wants no result.
+                Said::KeepLate(call) if self.records.as_ref().is_some_and(|records| records.is_open(call)) => {
+                    if broken != Broken::LateUnrecorded {
+                        self.records(|records| records.answered(call, Word::Answered));
+                    }
+                    self.ghost.late |= 1 << call;
                 }
                 Said::KeepLate(_) => {}
                 Said::HeldAgain => self.wake(),

@@ -72,7 +72,7 @@ impl Spawn for Saboteur {
         name: &'static str,
         actor: A,
         arguments: A::Arguments,
-        supervisor: ActorCell,
+        supervisor: Option<ActorCell>,
     ) -> Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr> {
         self.with.spawn(name, actor, arguments, supervisor).await
     }

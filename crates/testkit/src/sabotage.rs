@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use holdfast::actors::gateway::Spawn;
+use holdfast::actors::gateway::{Spawn, spawn_under};
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 use tokio::task::JoinHandle;
 
@@ -43,6 +43,7 @@ struct Plans {
     faults: BTreeMap<(&'static str, Hook), VecDeque<Fault>>,
     lives: BTreeMap<&'static str, Vec<ActorCell>>,
     slow: BTreeMap<&'static str, Duration>,
+    late: BTreeMap<&'static str, Duration>,
     stuck: Vec<&'static str>,
 }
 
@@ -70,7 +71,12 @@ impl Sabotage {
         self.plans().faults.clear();
     }
 
-    /// Delays every later start of the actor `name` by this time.
+    /// Makes every later start of the actor `name` begin so much later.
+    pub fn late(&self, name: &'static str, delay: Duration) {
+        self.plans().late.insert(name, delay);
+    }
+
+    /// Delays the end of every later start of the actor `name` by this time.
     pub fn slow(&self, name: &'static str, delay: Duration) {
         self.plans().slow.insert(name, delay);
     }
@@ -117,10 +123,14 @@ impl Spawn for Sabotage {
         name: &'static str,
         actor: A,
         arguments: A::Arguments,
-        supervisor: ActorCell,
+        supervisor: Option<ActorCell>,
     ) -> Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr> {
+        let late = self.plans().late.get(name).copied();
+        if let Some(delay) = late {
+            tokio::time::sleep(delay).await;
+        }
         let saboteur = Saboteur { inner: actor, name, plan: self.clone() };
-        let spawned = Saboteur::spawn_linked(None, saboteur, arguments, supervisor).await?;
+        let spawned = spawn_under(saboteur, arguments, supervisor).await?;
         self.plans().lives.entry(name).or_default().push(spawned.0.get_cell());
         let delay = self.plans().slow.get(name).copied();
         if let Some(delay) = delay {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::Line;
-use crate::core::link::ForeignPeer;
+use crate::core::link::{Fact, ForeignPeer};
 use crate::limits::{OWNER_LOOKUP_MAX, SILENCE_NAMED_AFTER};
 use crate::platform::host::Owner;
 use crate::protocol::dialect::foreign_peer;
@@ -30,11 +30,7 @@ impl Line {
 
     /// Stops showing a foreign peer for the port, because no program listens there any more.
     pub(super) fn nobody_is_there(&self) {
-        let port = self.target.port;
-        self.with
-            .link
-            .view
-            .send_if_modified(|link| link.foreign_peer.take_if(|foreign_peer| foreign_peer.port == port).is_some());
+        self.with.link.view.tell(Fact::NobodyAt(self.target.port));
     }
 
     /// Shows the peer, and which process it is, if it does not answer the greeting within [`SILENCE_NAMED_AFTER`]. Never returns.
@@ -64,8 +60,7 @@ impl Line {
         });
         let what = known.or(what);
         let owner = owner.map(|owner| format!("{} (pid {})", clean(&owner.name), owner.pid));
-        self.with.link.view.send_modify(|link| {
-            link.foreign_peer = Some(ForeignPeer { port, what, owner, since: Instant::now(), ours });
-        });
+        let peer = ForeignPeer { port, what, owner, since: Instant::now(), ours };
+        self.with.link.view.tell(Fact::Foreign(peer));
     }
 }

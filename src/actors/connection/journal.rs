@@ -5,6 +5,7 @@ use tokio::time::Instant;
 use super::Line;
 use super::writing::Wire;
 use crate::core::exchange::{After, Order, Outcome, Question, outcome};
+use crate::core::link::Fact;
 use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
 use crate::protocol::dialect::{BadOutcomes, JournalKey, JournalOutcome, Order as WireOrder, Refusal, Reply};
@@ -117,11 +118,7 @@ impl Line {
             self.with.calls.ledger(|ledger, now| ledger.felt(self.epoch, heartbeat, now));
             self.exchange().has_calls(heartbeat.running > 0 || heartbeat.queued > 0);
             self.shared.wake();
-            // Only the status reads it, so no watcher is woken.
-            self.with.link.view.send_if_modified(|link| {
-                link.heartbeat = Some((heartbeat, Instant::now()));
-                false
-            });
+            self.with.link.view.tell(Fact::Felt(heartbeat));
         }
     }
 

@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use tokio::time::Instant;
-
 use super::Line;
 use super::writing::Wire;
 use crate::fsm::bridge::Disconnect;
 use crate::protocol::dialect::{ListStep, Order as WireOrder, Reply, ToolListing};
-use crate::runtime::messages::bridge;
-use crate::runtime::messages::registry::{self, ListIsOver};
+use crate::runtime::messages::registry;
 
 impl Line {
     pub(super) async fn send_list(&self, wire: &mut Wire, step: usize) -> Result<(), Disconnect> {
@@ -25,7 +22,7 @@ impl Line {
                 wire.send(self, number, &frame, None).await
             }
             Err(_) => {
-                self.over().is_published();
+                self.with.link.list_is_over(self.epoch, true);
                 Ok(())
             }
         }
@@ -42,23 +39,12 @@ impl Line {
                 self.shared.wake();
             }
             ListStep::Failed(why) => {
-                self.with.addresses.registry.cast(registry::Message::ListFailed(self.epoch, why, self.over()));
+                self.with.addresses.registry.cast(registry::Message::ListFailed(self.epoch, why));
             }
         }
     }
 
     fn list_is(&self, listing: Arc<ToolListing>) {
-        self.with.addresses.registry.cast(registry::Message::ListReceived(self.epoch, listing, self.over()));
-    }
-
-    fn over(&self) -> ListIsOver {
-        let (shared, bridge, epoch) = (Arc::clone(&self.shared), self.bridge.clone(), self.epoch);
-        ListIsOver::new(move |published| {
-            let events = shared.lock().list_is_over(published, Instant::now());
-            for event in events {
-                let _ = bridge.cast(bridge::Message::Heard(epoch, event, None));
-            }
-            shared.wake();
-        })
+        self.with.addresses.registry.cast(registry::Message::ListReceived(self.epoch, listing));
     }
 }

@@ -6,6 +6,7 @@ use tokio::io::{AsyncReadExt as _, ReadHalf};
 use super::Line;
 use super::call::refused;
 use crate::core::exchange::{Answers, Meant};
+use crate::core::link::Fact;
 use crate::fsm::bridge::Disconnect;
 use crate::limits::LIVENESS_EVERY;
 use crate::net::BoxStream;
@@ -98,10 +99,7 @@ impl Line {
                 self.tell_unasked(event).await;
             }
             Inbound::Event(EditorEvent::State(state)) => {
-                self.with.link.view.send_if_modified(|link| {
-                    let Some((heartbeat, _)) = &mut link.heartbeat else { return false };
-                    std::mem::replace(&mut heartbeat.state, state) != state
-                });
+                self.with.link.view.tell(Fact::Reported(state));
             }
             Inbound::Event(EditorEvent::Settled) => self.want_outcomes(),
             Inbound::Progress(progress) => self.with.calls.decide(|ledger, now| ledger.progressed(progress, now)),

@@ -15,10 +15,11 @@ use super::{NewRequest, SessionActor, State};
 use crate::client::Client;
 use crate::config::Config;
 use crate::core::editors::Scope;
+use crate::core::link::Fact;
 use crate::core::requests::Asked;
 use crate::core::router::{self, Route};
 use crate::core::user_text;
-use crate::fsm::cause::{self, Cause};
+use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::routing::{self, Effect, Event};
 use crate::fsm::session::{self, Likelihood};
 use crate::limits::{OPEN_CALLS_MAX_BYTES, ROOTS_WAIT, SESSION_CALLS_MAX_BYTES, SURVEY_MAX, SURVEYS_HANGING_MAX};
@@ -174,10 +175,9 @@ impl SessionActor {
     /// on this link are refused.
     fn nowhere(&self, survey: Survey, shown: Shown) -> Way {
         let link = self.seat.links.nowhere_of(&self.seat.client);
-        let availability = cause::Availability::Absent(survey.cause());
-        let is_settling = shown.is_settling;
+        let (availability, undecided) = (Availability::Absent(survey.cause()), shown.is_settling);
         link.link.survey.send_replace(Some(Arc::new(survey)));
-        link.link.view.send_modify(|link| (link.availability, link.undecided) = (availability, is_settling));
+        link.link.view.tell(Fact::LeadsNowhere { availability, undecided });
         link.calls.decide(|ledger, now| ledger.set_availability(availability, now));
         let changed = Self::publish(&link, shown);
         Way::Nowhere { link, changed }
@@ -359,9 +359,9 @@ impl SessionActor {
     /// Returns the session's link that leads to no project, as one of which it is not known yet where the session goes.
     fn unsettled(&self) -> Arc<LinkParts> {
         let link = self.seat.links.nowhere_of(&self.seat.client);
-        let availability = cause::Availability::Coming(Cause::ProjectUnsettled);
+        let (availability, undecided) = (Availability::Coming(Cause::ProjectUnsettled), true);
         link.link.survey.send_replace(None);
-        link.link.view.send_modify(|link| (link.availability, link.undecided) = (availability, true));
+        link.link.view.tell(Fact::LeadsNowhere { availability, undecided });
         link
     }
 

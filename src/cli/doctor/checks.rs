@@ -23,7 +23,7 @@ use crate::fsm::bridge::ConnectFailure;
 use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::registry::Source;
 use crate::limits::{DOCTOR_WAIT, FRAME_OLD, LIVENESS_EVERY, LOCK_FILE_OLD, READY_LOOK_EVERY};
-use crate::link::LinkView;
+use crate::link::LinkPicture;
 use crate::platform::host::{Host as _, Liveness, RealHost, System};
 use crate::protocol::dialect;
 use crate::protocol::dialect::unspoken::Unspoken;
@@ -357,11 +357,11 @@ async fn greet(config: &Config) -> (bool, Finding, Option<ToolList>) {
     let here = one_shot.parts.link();
     let view = &here.link.view;
     // Only our own package says in a heartbeat how the main thread is.
-    let sends_heartbeats = |link: &LinkView| {
+    let sends_heartbeats = |link: &LinkPicture| {
         let target = link.target.as_ref().filter(|_| link.availability == Availability::Open);
         target.is_some_and(|target| dialect::HOLDFAST.iter().any(|own| own.name() == target.dialect.name()))
     };
-    let is_seen = |link: &LinkView| link.heartbeat.is_some() || !sends_heartbeats(link);
+    let is_seen = |link: &LinkPicture| link.heartbeat.is_some() || !sends_heartbeats(link);
     let seen = async {
         while !is_seen(&view.borrow()) {
             sleep(READY_LOOK_EVERY).await;

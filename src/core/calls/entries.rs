@@ -5,6 +5,7 @@
 //! Both update the indexes, so no operation can forget to.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{Hash, Hasher};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::{Deref, DerefMut};
 
@@ -129,6 +130,18 @@ pub(super) struct Entries {
     index: Index,
     /// Since when there has been no sign that the editor comes back. `None`: calls are held for their full time.
     absent_since: Option<Instant>,
+}
+
+/// As for the [`Ledger`](super::Ledger).
+impl Hash for Entries {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        // Only the order of the entries counts, not their numbers. The indexes follow from the entries.
+        let Self { slots, next: _, index: _, absent_since } = self;
+        (slots.len(), absent_since).hash(hasher);
+        for Slot { place: _, entry, keys: _ } in slots {
+            entry.hash(hasher);
+        }
+    }
 }
 
 impl Entries {

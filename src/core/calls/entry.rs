@@ -1,5 +1,6 @@
 //! An open call in the ledger.
 
+use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,6 +62,53 @@ pub(super) struct Entry {
     pub(super) taken_over: bool,
     /// Whether the call was sent under the name of another gateway.
     pub(super) of_another_gateway: bool,
+}
+
+/// As for the [`Ledger`](super::Ledger).
+impl Hash for Entry {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let Self {
+            id,
+            request,
+            // Nothing is decided by it.
+            tool: _,
+            // In the model they follow from the id. Whether they are known is `unknown_arguments`, whether they are dropped `settled`.
+            arguments: _,
+            machine,
+            reserved,
+            epoch,
+            recovery,
+            accepted,
+            sent,
+            lost,
+            patience,
+            running_max,
+            // They are for the answer.
+            profile: _,
+            form: _,
+            trace: _,
+            requester: _,
+            // Its times rise without an end. The model's calls have none.
+            progress: _,
+            // For words, the log and metrics.
+            waits_for: _,
+            sending: _,
+            parallel,
+            project,
+            withheld,
+            // They choose words.
+            refused: _,
+            unrun: _,
+            settled,
+            unknown_arguments,
+            // It chooses words.
+            taken_over: _,
+            of_another_gateway,
+        } = self;
+        (id, request, machine, reserved, epoch, recovery, project, withheld).hash(hasher);
+        (accepted, sent, lost, patience, running_max).hash(hasher);
+        (parallel, settled, unknown_arguments, of_another_gateway).hash(hasher);
+    }
 }
 
 impl Entry {

@@ -76,6 +76,13 @@ impl Ledger {
 
     /// Accepts a call and holds it, or refuses it if the gateway is ending. The caller bounds the number of calls.
     pub fn accept(&mut self, call: NewCall, now: Instant) -> Vec<Settlement> {
+        let id = call.id;
+        self.hold(call, now);
+        if self.draining { self.refuse(id, Cause::ShuttingDown, now) } else { Vec::new() }
+    }
+
+    /// Adds a call, and holds it.
+    fn hold(&mut self, call: NewCall, now: Instant) {
         self.moved = true;
         let (mut machine, _) = Driver::start(Call::default());
         machine.feed(&Event::Queued);
@@ -113,7 +120,6 @@ impl Ledger {
         };
         entry.waits_for = self.hold_cause(&entry);
         self.entries.push(entry);
-        if self.draining { self.refuse(call.id, Cause::ShuttingDown, now) } else { Vec::new() }
     }
 
     /// Whether an unanswered request is a call of this ledger.
@@ -142,8 +148,7 @@ impl Ledger {
     /// Refuses held calls once the gateway ends, since nothing is sent any more.
     fn refuse_held_at_the_end(&mut self, now: Instant, out: &mut Vec<Settlement>) {
         if self.draining {
-            let held = |entry: &Entry| (entry.state() == State::Held).then_some(Event::Refused(Cause::ShuttingDown));
-            out.extend(self.feed_all(now, held));
+            out.extend(self.refuse_held(Cause::ShuttingDown, now));
         }
     }
 

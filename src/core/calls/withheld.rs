@@ -1,5 +1,7 @@
 //! An answer that is withheld because a domain reload may follow it.
 
+use std::hash::{Hash, Hasher};
+
 use tokio::time::Instant;
 
 use crate::protocol::dialect::EditorAnswer;
@@ -13,9 +15,11 @@ pub(super) struct Withheld {
     pub(super) reloading: bool,
 }
 
-impl Withheld {
-    /// Whether the reload is visible, which decides how long the answer is withheld.
-    pub(super) fn is_reloading(&self) -> bool {
-        self.reloading
+/// As for the [`Ledger`](super::Ledger).
+impl Hash for Withheld {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        // What the tool said decides nothing.
+        let Self { answer: EditorAnswer { is_error, body: _ }, since, reloading } = self;
+        (is_error, since, reloading).hash(hasher);
     }
 }

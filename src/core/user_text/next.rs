@@ -151,6 +151,12 @@ pub fn next(cause: Cause, to: &ClientProfile, project: Option<&Path>) -> String 
             "Ask the user to make room on the disk, or to let that file be written; the same call works then."
         }
         (Cause::Unrecorded, Person) => "Make room on the disk, or let that file be written, then try again.",
+        (Cause::Gateway, Agent) => {
+            "Make the same call again in half a minute. If this comes again, ask the user to report it: `holdfast report`."
+        }
+        (Cause::Gateway, Person) => {
+            "Try again in half a minute. If this comes again, please report it: `holdfast report`."
+        }
         (Cause::ClientAway, Agent) => "Make the same call again if it is still wanted.",
         (Cause::Overload, Agent) => "Wait for some of them to be answered, then make the same call again.",
         (Cause::ShuttingDown, Agent) => "Call again in a new session.",

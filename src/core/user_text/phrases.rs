@@ -30,6 +30,7 @@ pub fn cause(cause: Cause) -> String {
         Cause::Busy => "another call is running",
         Cause::Stalled => "Unity is not answering",
         Cause::Listing => "Unity's tool list is being fetched",
+        Cause::Gateway => "holdfast's own parts for this editor failed again and again, and rest",
         Cause::ClientAway => "its client has not come back since the hub ended",
         // No call waits for these causes, and no editor is away because of them, so they need no phrase.
         Cause::UnknownTool

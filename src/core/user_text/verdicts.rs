@@ -129,6 +129,11 @@ fn happened(answer: &Answer, cause: Cause) -> String {
         Cause::Policy => grounds("a policy rule forbids it"),
         Cause::Audit => grounds("the audit log cannot be written"),
         Cause::Unrecorded => grounds("the hub cannot record what it sends"),
+        Cause::Gateway => {
+            "holdfast's own parts for this editor failed again and again, and rest before they start again (a bug of \
+                           holdfast; Unity has no part in it)"
+                .into()
+        }
         Cause::ClientAway => "the hub that had the call ended, and the client did not come back for it".into(),
         Cause::Overload => "too many requests are open".into(),
         Cause::ShuttingDown => "holdfast is shutting down".into(),

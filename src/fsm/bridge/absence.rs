@@ -57,6 +57,8 @@ pub(super) struct Round {
     /// The target that is dialled or greeted, given by its position in the offer.
     pub(super) target: u8,
     targets: u8,
+    /// Whether a target that was dialled gave another answer than a refusal.
+    answered: bool,
     /// Why a target was refused as the wrong one.
     refusal: Option<Cause>,
     /// How those targets failed that may be the right editor, which is away only for a moment.
@@ -68,7 +70,7 @@ pub(super) struct Round {
 enum Unreached {
     /// No target failed in this way.
     No,
-    /// Nothing listened.
+    /// Nothing listened, or not any more.
     Absent,
     /// A program accepted the connection but did not answer.
     Silent,
@@ -78,12 +80,7 @@ impl Round {
     /// Starts a round. An offer without targets is treated like one whose targets nobody listens on.
     pub(super) fn new(targets: u8) -> Self {
         let unreached = if targets == 0 { Unreached::Absent } else { Unreached::No };
-        Self { target: 0, targets, refusal: None, unreached }
-    }
-
-    /// Whether it has one target.
-    pub(super) fn is_of_one(self) -> bool {
-        self.targets == 1
+        Self { target: 0, targets, answered: false, refusal: None, unreached }
     }
 
     /// Whether every target was tried.
@@ -91,14 +88,26 @@ impl Round {
         self.target >= self.targets
     }
 
-    /// Records that the target gave no usable connection, and goes to the next one.
-    pub(super) fn failed(mut self, failure: ConnectFailure) -> Self {
+    /// Records that a patient dial has come to this target. It leaves a target only if that one refuses.
+    pub(super) fn turned_to(mut self, target: u8) -> Self {
+        if target != self.target {
+            self.unreached = self.unreached.max(Unreached::Absent);
+        }
+        self.target = target;
+        self
+    }
+
+    /// Records that the target gave no usable connection, and goes to the next one. `dialled`: that was found now.
+    pub(super) fn failed(mut self, failure: ConnectFailure, dialled: bool) -> Self {
+        self.answered |= dialled && failure != ConnectFailure::Refused;
         match failure {
             ConnectFailure::WrongProject => self.refused(Cause::WrongProject),
             ConnectFailure::Unproven => self.refused(Cause::Unproven),
             ConnectFailure::WrongPeer => self.refused(Cause::WrongPeer),
             ConnectFailure::NoDescriptors => self.refused(Cause::NoDescriptors),
-            ConnectFailure::Refused => self.unreached = self.unreached.max(Unreached::Absent),
+            ConnectFailure::Refused | ConnectFailure::Vanished => {
+                self.unreached = self.unreached.max(Unreached::Absent);
+            }
             ConnectFailure::TimedOut => self.unreached = Unreached::Silent,
             ConnectFailure::PermitHeld => {}
         }
@@ -151,9 +160,10 @@ impl Absence {
         }
     }
 
-    /// Whether the only target is dialled again and again, because the editor may listen at any moment.
+    /// Whether the targets are dialled again and again, because the editor may listen at any moment. Only refusal allows that: what
+    /// answers and is of no use is dialled ever more rarely.
     pub(super) fn is_patient(self, round: Round) -> bool {
-        self.likely() && round.is_of_one()
+        self.likely() && !round.answered
     }
 
     pub(super) fn likely(self) -> bool {

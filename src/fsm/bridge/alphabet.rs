@@ -99,6 +99,8 @@ pub struct Evidence {
 pub enum ConnectFailure {
     /// Nothing listens on the port.
     Refused,
+    /// It accepted the connection, and was gone before it was known whose it is.
+    Vanished,
     /// The connection was not made in time.
     TimedOut,
     /// The port belongs to the editor of another project.
@@ -118,7 +120,7 @@ impl ConnectFailure {
     pub fn is_somebody_else(self) -> bool {
         match self {
             Self::WrongProject | Self::Unproven | Self::WrongPeer => true,
-            Self::Refused | Self::TimedOut | Self::PermitHeld | Self::NoDescriptors => false,
+            Self::Refused | Self::Vanished | Self::TimedOut | Self::PermitHeld | Self::NoDescriptors => false,
         }
     }
 }
@@ -160,11 +162,22 @@ pub enum Event {
     ProjectChanged,
     /// The connection was made, and the peer may be called.
     Connected {
+        /// The index of the target in the offer: a patient dial goes through all of them.
+        target: u8,
         /// Whether the port was checked to be this project's editor's. False if the only ground is that the user named the port.
         checked: bool,
     },
     /// The connect failed.
-    ConnectFailed(ConnectFailure),
+    ConnectFailed {
+        /// The index of the target in the offer.
+        target: u8,
+        /// Why.
+        failure: ConnectFailure,
+        /// Whether it was dialled now. False if its failure is known from a moment ago.
+        dialled: bool,
+    },
+    /// All targets of a patient dial refused for a while. It goes on.
+    StillRefused,
     /// The greeting was answered in the way of a bridge of this dialect.
     Greeted {
         /// Whether the bridge answers heartbeat questions off its main thread.
@@ -211,7 +224,8 @@ pub enum Effect {
     Dial {
         /// The index of the target in the offer.
         target: u8,
-        /// Whether to dial again and again for a while if nobody listens: the editor may listen at any moment.
+        /// Whether to dial again and again for a while if nobody listens, this target and the others in their turn: the editor may
+        /// listen at any moment.
         patient: bool,
     },
     /// End a patient dial that was only refused so far.

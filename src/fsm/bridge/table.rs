@@ -142,23 +142,45 @@ impl Machine for Bridge {
             }
 
             // ---- dialing ----
-            (Place::Dialing(absence, round), Event::Connected { checked }) => {
+            (Place::Dialing(absence, round), Event::Connected { target, checked }) => {
                 let patience = if checked { GREETING_TIMEOUT } else { GREETING_TIMEOUT_ASSUMED };
                 out.order(Effect::Arm(Timer::Greeting, patience));
                 out.order(Effect::Greet);
-                let greeting = Place::Greeting(*absence, *round);
+                let greeting = Place::Greeting(*absence, round.turned_to(target));
                 self.go(greeting)
             }
-            (Place::Dialing(absence, round), Event::ConnectFailed(failure @ ConnectFailure::Refused))
-                if absence.is_patient(*round) =>
-            {
-                // It was dialled for a while. Meanwhile, the files may name another port, or no editor any more.
-                let absence = absence.after(round.failed(failure));
+            (
+                Place::Dialing(absence, round),
+                Event::ConnectFailed { failure: failure @ ConnectFailure::Refused, .. },
+            ) if absence.is_patient(*round) => {
+                // There is news: the files may name another port, or no editor any more.
+                let absence = absence.after(round.failed(failure, true));
                 self.go(Place::Seeking(absence))
             }
-            (Place::Dialing(absence, round), Event::ConnectFailed(failure)) => {
-                let (absence, round) = (*absence, round.failed(failure));
+            (Place::Dialing(absence, round), Event::ConnectFailed { target, failure, dialled }) => {
+                let (absence, round) = (*absence, round.turned_to(target).failed(failure, dialled));
                 self.dial(absence, round)
+            }
+            (Place::Dialing(absence, round), Event::StillRefused) => {
+                *absence = absence.after(round.failed(ConnectFailure::Refused, true));
+                // Meanwhile, the files may name another port, or no editor any more. The dial does not wait for that.
+                out.order(if absence.is_patient(*round) { Effect::AskTargets } else { Effect::Hurry });
+                Outcome::Handled
+            }
+            (Place::Dialing(absence, round), Event::TargetsOffered { evidence, .. }) if absence.is_patient(*round) => {
+                absence.found(evidence, out);
+                if !absence.is_patient(*round) {
+                    out.order(Effect::Hurry);
+                }
+                Outcome::Handled
+            }
+            (Place::Dialing(absence, round), Event::NothingOffered { cause, evidence })
+                if absence.is_patient(*round) =>
+            {
+                out.order(Effect::HangUp(Loss::Disconnect));
+                absence.found_nothing(cause, evidence, out);
+                let absence = *absence;
+                self.go(Place::BackingOff(absence))
             }
             (Place::Dialing(..), Event::TargetsOffered { .. } | Event::NothingOffered { .. }) => {
                 out.ignore("the dial under way decides first")
@@ -176,24 +198,24 @@ impl Machine for Bridge {
             }
             (Place::Greeting(absence, round), Event::GreetingRefused | Event::Disconnected(Disconnect::Protocol)) => {
                 out.order(Effect::HangUp(Loss::Protocol));
-                let (absence, round) = (*absence, round.failed(ConnectFailure::WrongPeer));
+                let (absence, round) = (*absence, round.failed(ConnectFailure::WrongPeer, true));
                 self.dial(absence, round)
             }
             (Place::Greeting(absence, round), Event::Disconnected(Disconnect::Eof | Disconnect::Reset)) => {
                 out.order(Effect::HangUp(Loss::Disconnect));
                 let absence = Absence { greeting_dropped: true, ..*absence };
-                let round = round.failed(ConnectFailure::Refused);
+                let round = round.failed(ConnectFailure::Vanished, true);
                 self.dial(absence, round)
             }
             (Place::Greeting(absence, round), Event::Elapsed(Timer::Greeting)) => {
                 out.order(Effect::HangUp(Loss::Silence));
                 let absence = Absence { cause: Cause::Stalled, ..*absence };
-                let round = round.failed(ConnectFailure::TimedOut);
+                let round = round.failed(ConnectFailure::TimedOut, true);
                 self.dial(absence, round)
             }
             (Place::Greeting(absence, round), Event::EditorVanished) => {
                 out.order(Effect::HangUp(Loss::Disconnect));
-                let (absence, round) = (*absence, round.failed(ConnectFailure::Refused));
+                let (absence, round) = (*absence, round.failed(ConnectFailure::Vanished, true));
                 self.dial(absence, round)
             }
             (Place::Greeting(..), Event::LeavingAnnounced(_)) => {
@@ -401,7 +423,8 @@ impl Machine for Bridge {
             (
                 Place::Stopped,
                 Event::Connected { .. }
-                | Event::ConnectFailed(_)
+                | Event::ConnectFailed { .. }
+                | Event::StillRefused
                 | Event::Greeted { .. }
                 | Event::GreetingRefused
                 | Event::Proven
@@ -421,7 +444,8 @@ impl Machine for Bridge {
                 | Event::StopRequested
                 | Event::Elapsed(_)
                 | Event::Connected { .. }
-                | Event::ConnectFailed(_)
+                | Event::ConnectFailed { .. }
+                | Event::StillRefused
                 | Event::Greeted { .. }
                 | Event::GreetingRefused
                 | Event::Proven
@@ -443,7 +467,8 @@ impl Machine for Bridge {
                 | Event::TargetsOffered { .. }
                 | Event::NothingOffered { .. }
                 | Event::Connected { .. }
-                | Event::ConnectFailed(_)
+                | Event::ConnectFailed { .. }
+                | Event::StillRefused
                 | Event::Greeted { .. }
                 | Event::GreetingRefused
                 | Event::NewsArrived
@@ -452,7 +477,11 @@ impl Machine for Bridge {
             )
             | (
                 Place::Draining,
-                Event::Connected { .. } | Event::ConnectFailed(_) | Event::Greeted { .. } | Event::GreetingRefused,
+                Event::Connected { .. }
+                | Event::ConnectFailed { .. }
+                | Event::StillRefused
+                | Event::Greeted { .. }
+                | Event::GreetingRefused,
             ) => Outcome::Super,
         }
     }
@@ -501,7 +530,8 @@ impl Machine for Bridge {
                 | Event::HintReceived(_)
                 | Event::CallsWaiting
                 | Event::Connected { .. }
-                | Event::ConnectFailed(_)
+                | Event::ConnectFailed { .. }
+                | Event::StillRefused
                 | Event::Greeted { .. }
                 | Event::GreetingRefused,
             )

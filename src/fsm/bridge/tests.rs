@@ -8,9 +8,11 @@ const ALIVE: Evidence =
     Evidence { editor: Sign::Alive, activity: None, announces: Some(true), unpackaged: false, port_named: false };
 const DEAD: Evidence =
     Evidence { editor: Sign::Dead, activity: None, announces: Some(true), unpackaged: false, port_named: false };
-const CHECKED: Event = Event::Connected { checked: true };
-const REFUSED: Event = Event::ConnectFailed(ConnectFailure::Refused);
-const WRONG_PROJECT: Event = Event::ConnectFailed(ConnectFailure::WrongProject);
+const CHECKED: Event = Event::Connected { target: 0, checked: true };
+const REFUSED: Event = Event::ConnectFailed { target: 0, failure: ConnectFailure::Refused, dialled: true };
+const WRONG_PROJECT: Event = Event::ConnectFailed { target: 0, failure: ConnectFailure::WrongProject, dialled: true };
+/// The second target.
+const REFUSED_NEXT: Event = Event::ConnectFailed { target: 1, failure: ConnectFailure::Refused, dialled: true };
 const EOF: Event = Event::Disconnected(Disconnect::Eof);
 const GREETED: Event = Event::Greeted { heartbeat: false };
 
@@ -66,16 +68,16 @@ fn seeking_elapsed_asks_again() {
 fn dialing_connect_failed_yields_to_the_next_target() {
     let mut it = new(&[Event::Wanted, offered(2, NOTHING)]);
     assert_eq!(it.feed(&REFUSED).effects, [Effect::Dial { target: 1, patient: false }]);
-    it.feed(&REFUSED);
+    it.feed(&REFUSED_NEXT);
     assert_eq!((it.state(), availability(&it)), (State::BackingOff, Availability::Absent(Cause::NotRunning)));
 }
 
 #[test]
 fn greeting_refused_yields_to_the_next_target_and_names_the_wrong_peer_in_the_end() {
-    let mut it = new(&[Event::Wanted, offered(2, NOTHING), Event::Connected { checked: false }]);
+    let mut it = new(&[Event::Wanted, offered(2, NOTHING), Event::Connected { target: 0, checked: false }]);
     let out = it.feed(&Event::GreetingRefused);
     assert_eq!(out.effects.last(), Some(&Effect::Dial { target: 1, patient: false }));
-    it.feed(&REFUSED);
+    it.feed(&REFUSED_NEXT);
     assert_eq!(availability(&it), Availability::Absent(Cause::WrongPeer));
 }
 
@@ -83,14 +85,14 @@ fn greeting_refused_yields_to_the_next_target_and_names_the_wrong_peer_in_the_en
 fn greeting_entered_waits_long_only_for_a_checked_port() {
     for (checked, span) in [(true, GREETING_TIMEOUT), (false, GREETING_TIMEOUT_ASSUMED)] {
         let mut it = new(&[Event::Wanted, offered(2, NOTHING)]);
-        let out = it.feed(&Event::Connected { checked });
+        let out = it.feed(&Event::Connected { target: 0, checked });
         assert!(out.effects.contains(&Effect::Arm(Timer::Greeting, span)), "{out:?}");
     }
 }
 
 #[test]
 fn greeting_elapsed_yields_to_the_next_target() {
-    let mut it = new(&[Event::Wanted, offered(2, NOTHING), Event::Connected { checked: false }]);
+    let mut it = new(&[Event::Wanted, offered(2, NOTHING), Event::Connected { target: 0, checked: false }]);
     let out = it.feed(&Event::Elapsed(Timer::Greeting));
     assert_eq!(out.effects.last(), Some(&Effect::Dial { target: 1, patient: false }));
 }
@@ -98,7 +100,8 @@ fn greeting_elapsed_yields_to_the_next_target() {
 /// Two projects are open: our editor is reloading, and the editor of the other project listens on the fallback port.
 #[test]
 fn dialing_connect_failed_at_somebody_elses_port_does_not_hide_that_ours_is_away_for_a_moment() {
-    let lost = [EOF, offered(2, ALIVE), REFUSED, WRONG_PROJECT];
+    let wrong = Event::ConnectFailed { target: 1, failure: ConnectFailure::WrongProject, dialled: true };
+    let lost = [EOF, offered(2, ALIVE), wrong];
     let it = fed(steady(2), &lost);
     assert_eq!((it.state(), availability(&it)), (State::BackingOff, Availability::Coming(Cause::Lost)));
 }
@@ -106,8 +109,13 @@ fn dialing_connect_failed_at_somebody_elses_port_does_not_hide_that_ours_is_away
 /// A web server listens on an outdated port from the environment, while the project's own editor is starting.
 #[test]
 fn greeting_refused_by_a_stranger_does_not_hide_that_our_editor_lives() {
-    let it =
-        new(&[Event::Wanted, offered(2, ALIVE), Event::Connected { checked: false }, Event::GreetingRefused, REFUSED]);
+    let it = new(&[
+        Event::Wanted,
+        offered(2, ALIVE),
+        Event::Connected { target: 0, checked: false },
+        Event::GreetingRefused,
+        REFUSED_NEXT,
+    ]);
     assert_eq!(availability(&it), Availability::Coming(Cause::BridgeDown));
 }
 
@@ -135,15 +143,15 @@ fn seeking_targets_offered_after_ambiguity_waits_for_the_dial() {
 #[test]
 fn backing_off_retries_fast_only_while_an_editor_is_likely() {
     for (evidence, likely) in [(NOTHING, false), (ALIVE, true)] {
-        let mut it = new(&[Event::Wanted, offered(2, evidence), REFUSED]);
-        let out = it.feed(&REFUSED);
+        let mut it = new(&[Event::Wanted, offered(2, evidence), WRONG_PROJECT]);
+        let out = it.feed(&REFUSED_NEXT);
         assert_eq!(out.effects, [Effect::Retry { attempt: 1, likely }]);
     }
 }
 
 #[test]
-fn dialing_the_only_target_of_a_likely_editor_is_patient_until_there_is_news() {
-    for (count, evidence, patient) in [(1, NOTHING, false), (2, ALIVE, false), (1, ALIVE, true)] {
+fn dialing_a_likely_editor_is_patient_until_there_is_news() {
+    for (count, evidence, patient) in [(1, NOTHING, false), (2, NOTHING, false), (1, ALIVE, true), (2, ALIVE, true)] {
         let mut it = new(&[Event::Wanted]);
         let out = it.feed(&offered(count, evidence)).effects;
         assert!(out.contains(&Effect::Dial { target: 0, patient }), "{out:?}");
@@ -152,6 +160,40 @@ fn dialing_the_only_target_of_a_likely_editor_is_patient_until_there_is_news() {
     }
     let mut it = new(&[Event::Wanted, offered(1, ALIVE)]);
     assert!(it.feed(&REFUSED).effects.contains(&Effect::AskTargets), "the files may name another port");
+    assert_eq!(availability(&it), Availability::Coming(Cause::BridgeDown));
+}
+
+#[test]
+fn dialing_patiently_goes_on_while_the_files_are_looked_at_until_they_say_otherwise() {
+    let mut it = new(&[Event::Wanted, offered(2, ALIVE)]);
+    assert_eq!(it.feed(&Event::StillRefused).effects, [Effect::AskTargets]);
+    assert_eq!((it.state(), availability(&it)), (State::Dialing, Availability::Coming(Cause::BridgeDown)));
+    assert!(it.feed(&offered(2, ALIVE)).effects.is_empty());
+    assert_eq!(it.feed(&offered(2, DEAD)).effects, [Effect::Hurry], "an editor that was never met has ended");
+    let mut it = new(&[Event::Wanted, offered(2, ALIVE)]);
+    let out = it.feed(&Event::NothingOffered { cause: Cause::NotRunning, evidence: DEAD }).effects;
+    assert_eq!(out, [Effect::HangUp(Loss::Disconnect), Effect::Retry { attempt: 1, likely: false }]);
+    let mut it = fed(steady(1), &[EOF, offered(1, NOTHING), Event::Elapsed(Timer::Hope)]);
+    assert_eq!(it.feed(&Event::StillRefused).effects, [Effect::Hurry], "it was lost long ago");
+}
+
+#[test]
+fn dialing_only_refusal_keeps_a_round_patient() {
+    let failed = |target, failure, dialled| Event::ConnectFailed { target, failure, dialled };
+    for failure in [ConnectFailure::WrongProject, ConnectFailure::TimedOut, ConnectFailure::Vanished] {
+        let mut it = new(&[Event::Wanted, offered(3, ALIVE)]);
+        let out = it.feed(&failed(1, failure, true)).effects;
+        assert_eq!(out, [Effect::Dial { target: 2, patient: false }], "{failure:?}");
+        let out = it.feed(&failed(2, ConnectFailure::Refused, true)).effects;
+        assert_eq!(out, [Effect::Retry { attempt: 1, likely: true }], "{failure:?}");
+    }
+    // Somebody else's port, as is known from a moment ago, does not slow down the others.
+    let mut it = new(&[Event::Wanted, offered(2, ALIVE)]);
+    let out = it.feed(&failed(0, ConnectFailure::WrongProject, false)).effects;
+    assert_eq!(out, [Effect::Dial { target: 1, patient: true }]);
+    assert_eq!(it.feed(&Event::Connected { target: 1, checked: true }).effects.last(), Some(&Effect::Greet));
+    let out = it.feed(&EOF).effects;
+    assert_eq!(out.last(), Some(&Effect::Retry { attempt: 1, likely: true }), "what was greeted for nothing");
     assert_eq!(availability(&it), Availability::Coming(Cause::BridgeDown));
 }
 
@@ -349,7 +391,7 @@ fn seeking_offered_with_a_dead_pid_ends_the_holding_soon() {
 /// Another program has taken the port of an editor that crashed.
 #[test]
 fn a_stranger_at_the_port_of_a_dead_editor_is_no_reason_to_hope_anew() {
-    let unproven = Event::ConnectFailed(ConnectFailure::Unproven);
+    let unproven = Event::ConnectFailed { target: 0, failure: ConnectFailure::Unproven, dialled: true };
     let mut it = fed(steady(1), &[EOF, offered(1, DEAD), unproven, Event::Elapsed(Timer::Retry)]);
     for _ in 0..3 {
         let out = it.feed(&offered(1, DEAD)).effects;
@@ -529,7 +571,8 @@ fn up_project_changed_waits_for_what_was_sent_and_sends_nothing_more() {
 /// The shell checks the process of the connected target; the process of another target may be dead.
 #[test]
 fn parting_keeps_the_target_that_it_is_connected_to() {
-    let it = new(&[Event::Wanted, offered(2, ALIVE), REFUSED, CHECKED, GREETED, Event::Proven, Event::ProjectChanged]);
+    let connected = Event::Connected { target: 1, checked: true };
+    let it = new(&[Event::Wanted, offered(2, ALIVE), connected, GREETED, Event::Proven, Event::ProjectChanged]);
     assert_eq!((it.state(), it.machine().target()), (State::Parting, 1));
 }
 

@@ -81,15 +81,15 @@ macro_rules! charted {
 
 charted! {
     bridge::Bridge, [Stopped], |_| false, [
-        "backing_off: ConnectFailed", "backing_off: Connected", "backing_off: Greeted",
-        "backing_off: GreetingRefused", "dialing: Greeted", "dialing: GreetingRefused", "draining: ConnectFailed",
-        "draining: Connected", "draining: Greeted", "draining: GreetingRefused", "greeting: ConnectFailed",
-        "greeting: Connected", "idle: ConnectFailed", "idle: Connected", "idle: Greeted", "idle: GreetingRefused",
-        "leaving: ConnectFailed", "leaving: Connected", "leaving: Greeted", "leaving: GreetingRefused",
-        "parting: ConnectFailed", "parting: Connected", "parting: Greeted", "parting: GreetingRefused",
-        "ready: ConnectFailed", "ready: Connected", "ready: Greeted", "ready: GreetingRefused",
-        "seeking: ConnectFailed", "seeking: Connected", "seeking: Greeted", "seeking: GreetingRefused",
-        "stalled: ConnectFailed", "stalled: Connected", "stalled: Greeted", "stalled: GreetingRefused",
+        "backing_off: ConnectFailed", "backing_off: StillRefused", "backing_off: Connected", "backing_off: Greeted",
+        "backing_off: GreetingRefused", "dialing: Greeted", "dialing: GreetingRefused", "draining: ConnectFailed", "draining: StillRefused",
+        "draining: Connected", "draining: Greeted", "draining: GreetingRefused", "greeting: ConnectFailed", "greeting: StillRefused",
+        "greeting: Connected", "idle: ConnectFailed", "idle: StillRefused", "idle: Connected", "idle: Greeted", "idle: GreetingRefused",
+        "leaving: ConnectFailed", "leaving: StillRefused", "leaving: Connected", "leaving: Greeted", "leaving: GreetingRefused",
+        "parting: ConnectFailed", "parting: StillRefused", "parting: Connected", "parting: Greeted", "parting: GreetingRefused",
+        "ready: ConnectFailed", "ready: StillRefused", "ready: Connected", "ready: Greeted", "ready: GreetingRefused",
+        "seeking: ConnectFailed", "seeking: StillRefused", "seeking: Connected", "seeking: Greeted", "seeking: GreetingRefused",
+        "stalled: ConnectFailed", "stalled: StillRefused", "stalled: Connected", "stalled: Greeted", "stalled: GreetingRefused",
     ];
     call::Call, [Answered, Uncertain], |_| false, [
         "abandoned: ClaimRevoked", "abandoned: Claimed", "abandoned: Queued", "abandoned: Refused",

@@ -255,7 +255,7 @@ fn a_request_that_was_cancelled_before_the_ledger_had_it_becomes_no_call() {
     let id = RequestId::from_number(1);
     let hold = parts.client.outbox.open(&id, mcp::Method::CallTool, None).unwrap();
     cancel(&parts, &id);
-    let taken = parts.calls.take_from_client(new_call(&parts, hold.key()), &hold, None, "1");
+    let taken = parts.calls.take_from_client(new_call(&parts, hold.key()), false, &hold, None, "1");
     assert_eq!(taken, TakenIn::Cancelled);
     assert_eq!(parts.calls.ledger(|ledger, _| ledger.open_records().count()), 0);
 }
@@ -276,7 +276,7 @@ fn a_cancel_that_races_with_the_taking_in_of_its_call_leaves_no_call_that_could_
             start.wait();
             // A delay that varies, so that each order of the two occurs.
             (0..number % 50).for_each(|_| std::hint::spin_loop());
-            parts.calls.take_from_client(new, &hold, None, "1");
+            parts.calls.take_from_client(new, false, &hold, None, "1");
         });
         assert_eq!(parts.calls.ledger(|ledger, _| ledger.counts()), (0, 0), "round {number}");
         assert!(parts.client.outbox.requests_with_call().is_empty() && !hold.is_open());

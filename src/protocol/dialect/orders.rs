@@ -110,7 +110,7 @@ pub enum Order<'a> {
 }
 
 /// How the outcome of a call can be learned if its connection ends before its reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Recovery {
     /// The outcome cannot be learned.
     None,

@@ -75,8 +75,6 @@ pub enum Message {
     RootsForgone,
     /// The survey of where the client works has ended. The number is the generation in which it began.
     LookedAround(u64, Arc<Survey>),
-    /// The session's link was removed.
-    LinkGone,
     /// The client cancelled a request, which is closed already.
     Cancelled(RequestKey),
     /// What became of the connection to the hub, for a session that a hub serves.

@@ -184,6 +184,25 @@ fn a_copy_has_another_name_and_is_not_believed_to_know_all() {
     assert_eq!(first.owned(), Ok(()));
 }
 
+/// A damaged line is not seen in the file that is written anew. Whoever comes after that must not take it for whole.
+#[test]
+fn what_was_damaged_is_no_proof_to_a_later_successor_either() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.jsonl");
+    let first = open(&path, "one".to_owned()).unwrap();
+    first.sent(sent(1)).unwrap();
+    first.sent(sent(2)).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen("\"sent\"", "\"s?nt\"", 1)).unwrap();
+    let second = open(&path, "two".to_owned()).unwrap();
+    assert!(second.is_damaged && told(&second, 1) == "not sent" && told(&second, 2) == "sent");
+    // Its session is told that the outcome is unknown, and the hub is killed before the answer is delivered.
+    second.unknown(sent(1), "[0]");
+    let third = open(&path, "three".to_owned()).unwrap();
+    assert!(!third.is_damaged && third.has_those_of(&second.name) && !third.has_those_of(&first.name));
+    assert_eq!((told(&third, 1).as_str(), told(&third, 2).as_str()), ("[0]", "sent"));
+}
+
 #[test]
 fn records_without_names_are_those_of_the_gateway_that_they_name() {
     let folder = tempfile::tempdir().unwrap();

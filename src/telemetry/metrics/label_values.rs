@@ -77,6 +77,8 @@ label! {
         Ok,
         /// No process listens on the port.
         Refused,
+        /// The process that accepted was gone before it was known whose it is.
+        Vanished,
         /// The connection was not established in time.
         TimedOut,
         /// The port belongs to another project's editor.
@@ -254,6 +256,7 @@ impl Wait {
             | Cause::Audit
             | Cause::Unrecorded
             | Cause::ClientAway
+            | Cause::Gateway
             | Cause::ShuttingDown => Self::Connect,
         }
     }
@@ -305,6 +308,7 @@ impl From<bridge::ConnectFailure> for DialResult {
     fn from(failure: bridge::ConnectFailure) -> Self {
         match failure {
             bridge::ConnectFailure::Refused => Self::Refused,
+            bridge::ConnectFailure::Vanished => Self::Vanished,
             bridge::ConnectFailure::TimedOut => Self::TimedOut,
             bridge::ConnectFailure::WrongProject => Self::WrongProject,
             bridge::ConnectFailure::Unproven => Self::Unproven,

@@ -229,7 +229,7 @@ metrics! {
         "Messages from outside that an actor has not finished handling; other messages cannot pile up";
     Escalations: Counter, Count, "supervisor_escalations_total", Each(&[("supervisor", labels::supervisors)]),
         "Times that a supervisor gave up because its children ended too often";
-    TreeRebuilds: Counter, Count, "tree_rebuilds_total", Plain, "Times that the whole tree of actors was rebuilt after its supervisor gave up";
+    TreeRebuilds: Counter, Count, "tree_rebuilds_total", Plain, "Times that the actors of a link or a session were built again after their supervisor gave up";
     Invariants: Counter, Count, "invariant_violations_total", Each(&[("invariant", labels::invariants)]),
         "Promises that holdfast saw itself break: a bug of holdfast. Should stay 0";
 

@@ -112,8 +112,13 @@ fn a_hub_shows_its_sessions_and_its_successor_shows_the_start_and_the_calls_that
     let id = client.call("count", &json!({"key": "held", "hold": true}));
     until("the call runs", || room.runs("held") == 1);
     let name = first.name(&room);
+    // The session would start a successor itself, without metrics.
+    #[cfg(unix)]
+    client.signal(nix::sys::signal::Signal::SIGSTOP);
     first.kill();
     let second = Hub::start(&room);
+    #[cfg(unix)]
+    client.signal(nix::sys::signal::Signal::SIGCONT);
     assert!(name.is_string() && second.name(&room) == name, "{name}");
     second.shows(&[
         "holdfast_hub_starts 2",

@@ -13,7 +13,10 @@ use std::time::Duration;
 
 use holdfast::actors::parts::Parts;
 use holdfast::config::Config;
+use holdfast::core::link::RESTING;
 use holdfast::core::shutdown::ShutdownReason;
+use holdfast::fsm::cause::Availability;
+use holdfast::link::LinkParts;
 use holdfast::platform::host::{Liveness, Owner};
 use holdfast::protocol::hub::SessionRules;
 use holdfast::transport::several::{Session, Several};
@@ -30,6 +33,18 @@ use crate::support::{self, PATIENT, UNKNOWN, editor, file_uri, until, within};
 const PROJECTS: [(&str, u16); 3] = [("Castle", 8701), ("Forest", 8702), ("Harbour", 8703)];
 /// Number of the gateway's own tools in a session that may use several editors.
 const OWN: usize = 5;
+
+/// Kills the bridge of a link until the link rests.
+async fn until_it_rests(link: &LinkParts) {
+    until("the link rests", || {
+        let rests = link.link.view.borrow().state == RESTING;
+        if let Some(actor) = link.addresses.bridge.get().filter(|_| !rests) {
+            actor.kill();
+        }
+        rests
+    })
+    .await;
+}
 
 /// A gateway for several clients.
 struct Stage {
@@ -317,7 +332,7 @@ async fn calls_that_wait_for_their_link_have_a_bound_of_their_bytes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_fails_too_often_ends_alone_and_so_does_a_link() {
+async fn a_session_that_fails_too_often_ends_alone_and_a_link_rests_alone() {
     let stage = Stage::new();
     let editors = [stage.editor(0).await, stage.editor(1).await];
     let mut bad = stage.named(0).await;
@@ -337,17 +352,12 @@ async fn a_session_that_fails_too_often_ends_alone_and_so_does_a_link() {
     bad.client.ended().await;
     bad.client.check();
     assert!(!good.count("still").await.1);
-    // Kills the bridge of the first link again and again, until that link is replaced.
     let link = stage.parts.links.of(&good.session.client);
-    while stage.parts.links.all().iter().any(|open| open.id == link.id) {
-        if let Some(actor) = link.addresses.bridge.get() {
-            actor.kill();
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until_it_rests(&link).await;
     assert!(!far.count("untouched").await.1);
+    until("it is back", || link.link.view.borrow().availability == Availability::Open).await;
     let (text, error) = good.count("again").await;
-    assert!(!error, "its session goes on with a new one: {text}");
+    assert!(!error, "{text}");
     assert_eq!((editors[0].runs("again"), editors[1].runs("untouched")), (1, 1));
     for caller in [good, far] {
         assert_eq!(caller.close().await, ShutdownReason::InputEnded);

@@ -46,7 +46,7 @@ fn after_the_healing(history: &History, is_it: impl Fn(&Event) -> bool) -> Optio
     None
 }
 
-/// Returns for how much of the time since the end of all faults the gateway had no actors, because its supervision tree was
+/// Returns for how much of the time since the end of all faults the gateway lacked actors, because a supervision tree was
 /// waiting to be rebuilt.
 pub fn rebuilding(history: &History) -> Duration {
     let mut healed = None;
@@ -58,7 +58,8 @@ pub fn rebuilding(history: &History) -> Duration {
                 let pause = field(line, "after_ms")
                     .and_then(|ms| ms.parse().ok())
                     .map_or(Duration::ZERO, Duration::from_millis);
-                ends = entry.at + pause;
+                // Each link and each session is a tree of its own.
+                ends = ends.max(entry.at + pause);
             }
             Event::FrameIn(..) if healed.is_some() => break,
             _ => {}
@@ -70,9 +71,9 @@ pub fn rebuilding(history: &History) -> Duration {
 /// The longest time until the editor is reached after all faults have ended and a pending rebuild of the tree is done: two
 /// seconds for a connection attempt that began before (its packets were lost silently), and the delay after it.
 const REACHED: Duration = Duration::from_millis(2500);
-/// The longest time from the end of all faults to the first successful answer: the longest pause before a rebuild of the tree
-/// (after two rebuilds in a run), a tool list that is requested again after 5 s, and the calls before it.
-const COMEBACK: Duration = Duration::from_secs(20);
+/// The longest time from the end of all faults, and of a pending rebuild of a tree, to the first successful answer: a tool list that
+/// is requested again after 5 s, and the calls before it.
+const COMEBACK: Duration = Duration::from_secs(15);
 
 /// Returns for how long after all faults had ended the gateway treated the editor itself as a foreign peer, whose port it does
 /// not dial for a while. This happens only with uMCP: its reader takes the parts of a divided line for separate messages, and
@@ -106,7 +107,9 @@ pub(super) fn recovery(run: &Run<'_>, shared: bool) -> Verdict {
             Event::Healed => healed = true,
             Event::Recovered(after) => {
                 recovered = Some(at);
-                verdict.look(*after <= COMEBACK, || format!("served again only {after:?} after the healing"));
+                verdict.look(*after <= COMEBACK + rebuilding(run.history), || {
+                    format!("served again only {after:?} after the healing")
+                });
             }
             _ => {}
         }

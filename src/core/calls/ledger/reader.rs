@@ -9,7 +9,6 @@ use tokio::time::Instant;
 use super::Ledger;
 use crate::core::calls::entry::Entry;
 use crate::core::calls::types::{Keep, Late, Lookup, Record, Sending, Surprises};
-use crate::core::calls::withheld::Withheld;
 use crate::fsm::call::State;
 use crate::limits::OPEN_CALLS_MAX_BYTES;
 use crate::protocol::ids::{CallId, Epoch, SessionId};
@@ -20,19 +19,40 @@ impl std::fmt::Debug for Ledger {
     }
 }
 
-/// For the model checker, which must tell ledgers apart. The hash covers the state on which decisions about the open calls
-/// depend. In the model, a call's arguments, version and limits follow from its id, and no decision depends on the records of
-/// ended calls. `served` is left out: it matters only with several sessions.
+/// For the model checker, which must tell ledgers apart: the state on which decisions about the open calls depend. A field that is
+/// left out has its reason beside it.
 impl Hash for Ledger {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        for entry in self.entries.iter() {
-            let Entry { id, machine, reserved, epoch, sent, lost, withheld, settled, project, .. } = entry;
-            let withheld = withheld.as_ref().map(Withheld::is_reloading);
-            (id, machine, reserved, epoch, sent, lost, withheld, settled, project).hash(hasher);
-        }
-        (self.entries.len(), &self.open_epochs, &self.wanted, self.availability, self.hindered, self.absent_since)
-            .hash(hasher);
-        self.draining.hash(hasher);
+        let Self {
+            entries,
+            // Nothing is decided by the records of ended calls, but whether a call that an earlier gateway left is known. In the model
+            // only a new ledger, which has none, takes such calls over.
+            finished: _,
+            open_epochs,
+            // It chooses words, and when progress is reported. The model's calls have no progress.
+            awaits_list: _,
+            wanted,
+            // For the caller, who tells others of a change.
+            wanted_moved: _,
+            availability,
+            hindered,
+            absent_since,
+            // It chooses words.
+            no_reload: _,
+            draining,
+            // For the caller, who sets its timer.
+            armed: _,
+            // They are counts for metrics.
+            surprises: _,
+            recovered,
+            // It decides between the calls of several sessions. The model has one.
+            served: _,
+            // For the caller, who tells others of a change.
+            moved: _,
+            // It chooses words.
+            heartbeat: _,
+        } = self;
+        (entries, open_epochs, wanted, availability, hindered, absent_since, draining, recovered).hash(hasher);
     }
 }
 

@@ -41,19 +41,33 @@ impl Ledger {
             form: AnswerForm::ToolResult,
         };
         // At the end of the gateway too: it may have run, so it is not refused like a call that comes too late.
-        let draining = std::mem::take(&mut self.draining);
-        let mut out = self.accept(new, now);
-        self.draining = draining;
-        let Some(index) = self.position(id) else { return out };
+        self.hold(new, now);
+        let Some(index) = self.position(id) else { return Vec::new() };
         let recoverable = recovery != Recovery::None;
         if let Some(mut entry) = self.entries.get_mut(index) {
             (entry.recovery, entry.project) = (recovery, project);
             (entry.sent, entry.lost) = (Some(now), Some(now));
             (entry.unknown_arguments, entry.of_another_gateway) = (true, of_another_gateway);
         }
-        self.feed(index, &Event::Claimed { recoverable, repeatable: false }, None, now, &mut out);
-        self.feed(index, &Event::EpochClosed(Loss::HubEnded), None, now, &mut out);
+        let out = self.lost_before(index, recoverable, false, now);
         self.entries.remove_ended();
+        out
+    }
+
+    /// Accepts a call that an earlier gateway sent, and that may be sent again. If it is not, its outcome is unknown.
+    pub fn accept_again(&mut self, call: NewCall, now: Instant) -> Vec<Settlement> {
+        let id = call.id;
+        self.hold(call, now);
+        let mut out = self.position(id).map_or_else(Vec::new, |index| self.lost_before(index, false, true, now));
+        self.refuse_held_at_the_end(now, &mut out);
+        out
+    }
+
+    /// Lets a held call count as sent on a connection that was lost with an earlier gateway.
+    fn lost_before(&mut self, index: usize, recoverable: bool, repeatable: bool, now: Instant) -> Vec<Settlement> {
+        let mut out = Vec::new();
+        self.feed(index, &Event::Claimed { recoverable, repeatable }, None, now, &mut out);
+        self.feed(index, &Event::EpochClosed(Loss::HubEnded), None, now, &mut out);
         out
     }
 

@@ -16,6 +16,11 @@ impl Ledger {
         self.feed_all(now, |entry| held(entry).then_some(Event::Refused(cause)))
     }
 
+    /// Refuses the held calls of all sessions.
+    pub fn refuse_held(&mut self, cause: Cause, now: Instant) -> Vec<Settlement> {
+        self.feed_all(now, |entry| (entry.state() == State::Held).then_some(Event::Refused(cause)))
+    }
+
     /// Removes a session's held calls without a trace, because another gateway answers their requests. Returns the requests.
     pub fn release_held_of(&mut self, session: SessionId) -> Vec<RequestKey> {
         let held = |entry: &&Entry| entry.request.session == session && entry.state() == State::Held;

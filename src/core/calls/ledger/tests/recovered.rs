@@ -115,3 +115,19 @@ fn a_call_whose_client_never_comes_back_ends_by_itself() {
     book.ledger.recover(recovered(2, Recovery::Journal(key("b"))), book.now);
     assert_eq!(told(&book.wait(RECOVERY_MAX)), ["outcome_unknown:hub_ended"]);
 }
+
+/// A repeatable call that an earlier gateway sent is sent again. If that is not possible, it is not denied that it may have run.
+#[test]
+fn a_call_that_is_sent_again_may_have_run_before() {
+    let again = |book: &mut Book| {
+        let (id, request) = (CallId::from_random([1; 16]), RequestKey::new(SessionId(7), 1));
+        book.ledger.accept_again(new_call(id, request), book.now)
+    };
+    let mut book = Book::connected();
+    assert!(again(&mut book).is_empty());
+    assert_eq!(book.ledger.reserve(FIRST).map(|held| held.nth), Some(2));
+    assert_eq!(told(&book.ledger.drain(book.now)), ["outcome_unknown:hub_ended"]);
+    let mut book = Book::connected();
+    book.ledger.drain(book.now);
+    assert_eq!(told(&again(&mut book)), ["outcome_unknown:hub_ended"]);
+}
