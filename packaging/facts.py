@@ -25,6 +25,7 @@ TOOLS = {
     "holdfast_wait_ready": "Wait until the Unity Editor takes calls",
     "holdfast_result": "The late result of a call",
     "holdfast_calls": "The recent calls and how each ended",
+    "holdfast_editors": "The editors that the session may use, and those that are closed",
 }
 
 

@@ -12,10 +12,10 @@ use tokio::sync::oneshot;
 
 use crate::client::Attached;
 use crate::config::file::PROJECT_FILE;
+use crate::core::user_text;
 use crate::fsm::Driver;
 use crate::fsm::cause::Cause;
 use crate::fsm::discovery::{Discovery, Effect, Event, Finding, Timer};
-use crate::limits::SURVEY_MAX;
 use crate::link::{Link, Project, Tools};
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
@@ -27,14 +27,6 @@ use crate::survey::{self, Survey};
 
 /// The name, in `Health`, of the problem that a survey hangs.
 const HANGS: &str = "survey";
-
-fn survey_hangs() -> String {
-    format!(
-        "Looking for the project and its editor has not ended after {} s: a file or folder of it does not open, most likely on a disk \
-         or share that does not answer. Let it answer: holdfast then looks again by itself. Or start it for another folder.",
-        SURVEY_MAX.as_secs()
-    )
-}
 
 /// The actor.
 pub struct DiscoveryActor {
@@ -179,7 +171,7 @@ impl DiscoveryActor {
             }
             Effect::GiveUp => {
                 state.nth += 1;
-                self.env.health.set_problem(HANGS, Some(survey_hangs()));
+                self.env.health.set_problem(HANGS, Some(user_text::survey_hangs()));
                 self.tools.disk_was_read();
             }
             Effect::ForgoRoots => {
@@ -205,6 +197,10 @@ impl DiscoveryActor {
     fn start_survey(&self, state: &mut State) {
         state.nth += 1;
         let nth = state.nth;
+        if let Some((survey, generation)) = self.project.take_foretold() {
+            let _ = state.me.cast(Message::Surveyed(nth, generation, survey));
+            return;
+        }
         let (env, project, me) = (Arc::clone(&self.env), Arc::clone(&self.project), state.me.clone());
         self.tasks.spawn(async move {
             let (roots, generation) = project.roots();

@@ -13,8 +13,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::gateway_tools::GatewayTools;
 use super::parts::Parts;
+use super::seat::Seat;
 use crate::core::user_text;
 use crate::limits::{FLUSH_MAX, RUN_RECORD_BUSY_EVERY, RUN_RECORD_EVERY, RUN_RECORD_MAX_BYTES, RUN_RECORD_SPACING};
 use crate::runtime::environment::Environment;
@@ -36,13 +36,13 @@ struct Keeper {
 
 impl RunRecord {
     /// Starts the task that writes this gateway's record. Does nothing if there is no state folder.
-    pub fn keep(seen: &GatewayTools) -> Self {
-        let Some(folder) = seen.env.config.state_dir.as_ref().map(|state| state.join(instance_record::FOLDER)) else {
+    pub fn keep(seat: Seat) -> Self {
+        let Some(folder) = seat.env.config.state_dir.as_ref().map(|state| state.join(instance_record::FOLDER)) else {
             return Self { keeper: None };
         };
         let path = locked_record::path_in(&folder);
         let (stop, stopped) = oneshot::channel();
-        let task = seen.env.health.spawn("run_record", renew(seen.clone(), path, stopped));
+        let task = Arc::clone(&seat.env).health.spawn("run_record", renew(seat, path, stopped));
         Self { keeper: Some(Keeper { task, stop }) }
     }
 
@@ -168,20 +168,23 @@ fn opened_sessions(parts: &Parts) -> usize {
     parts.sessions.local().iter().filter(|client| client.handshake().opened).count()
 }
 
-async fn renew(seen: GatewayTools, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
-    let mut link = seen.link.view.subscribe();
+async fn renew(seat: Seat, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
+    let mut seen = seat.tools();
     let mut transitions = seen.env.events.transitions();
-    // When the session opens, the editor is wanted, which changes the link's view: so it is enough to check after each change.
+    // When the session opens, its machine moves: so it is enough to check after each transition.
     while !seen.client.handshake().opened {
         tokio::select! {
             biased;
             _ = &mut stopped => return,
-            changed = link.changed() => if changed.is_err() { return },
+            changed = transitions.changed() => if changed.is_err() { return },
         }
     }
     let (mut reaped, mut renewed) = (false, Renewed::new());
     let Some(record) = claimed(&seen.env, &path, &mut stopped, &mut renewed).await else { return };
     loop {
+        // The session may be on another link than before.
+        seen = seat.tools();
+        let mut link = seen.link.view.subscribe();
         let snapshot = seen.snapshot().to_string();
         let written = record.write(&seen.env.host, snapshot.into_bytes()).await;
         renewed.note(&seen.env, &written);

@@ -20,8 +20,8 @@ use crate::protocol::ids::SessionId;
 use crate::runtime::environment::Environment;
 use crate::runtime::supervisor::Tasks;
 
-/// The parts of one gateway, held by main. `Deref` gives the parts of the first link, which is the link of the session over stdin
-/// and stdout.
+/// The parts of one gateway, held by main. `Deref` gives the parts of the first link. If the session over stdin and stdout has one
+/// editor only ([`Config::is_for_one_editor`]), that is its link. Otherwise it leads to no project.
 #[derive(Debug)]
 pub struct Parts {
     /// All links.
@@ -62,6 +62,11 @@ impl Parts {
     /// gateway's environment itself.
     pub fn env_of(&self, session: SessionId) -> Arc<Environment> {
         if session == SessionId::STDIO { Arc::clone(&self.env) } else { self.env.of_session(session) }
+    }
+
+    /// Returns the link that the client over stdin and stdout is on now.
+    pub fn link(&self) -> Arc<LinkParts> {
+        self.links.of(&self.client)
     }
 
     /// Returns the gateway tools for the client over stdin and stdout.

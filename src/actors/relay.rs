@@ -133,11 +133,11 @@ impl Actor for RelayActor {
             | Message::DiskRead
             | Message::LikelihoodChanged(_)
             | Message::RootsForgone
-            | Message::RootsOverdue(_)
             | Message::LookedAround(..)
             | Message::EditorsChanged
             | Message::PackageToolCalled(..)
             | Message::CallsSettled
+            | Message::RoutingTimer(_)
             | Message::Timer(_) => {}
         }
         Ok(())

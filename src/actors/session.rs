@@ -10,9 +10,8 @@ mod heading;
 mod offers;
 mod routing;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -28,6 +27,7 @@ use crate::core::user_text;
 use crate::fsm::Driver;
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
+use crate::fsm::routing::{Event as RoutingEvent, Routing, Timer as RoutingTimer};
 use crate::fsm::session::{Effect, Event, Kind, Likelihood, Session, Timer};
 use crate::limits::OPEN_CALLS_MAX_BYTES;
 use crate::link::{LinkParts, Place, Resumed, TakenIn};
@@ -37,12 +37,12 @@ use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::mcp::request::{Filter, List};
 use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{
-    self, AnswerForm, CallTool, ClientInfo, ClientProfile, GatewayTool, Initialize, NamedRoots, Notification,
-    OfferRequest, ProtocolVersion, Request,
+    self, AnswerForm, CallTool, ClientInfo, ClientProfile, GatewayTool, Initialize, Notification, OfferRequest,
+    ProtocolVersion, Request,
 };
 use crate::protocol::policy::Grounds;
 use crate::runtime::messages::session::{Delivered, Message};
-use crate::runtime::outbox::{ROOTS_LIST, SERVER};
+use crate::runtime::outbox::SERVER;
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
 use crate::survey::Survey;
@@ -72,10 +72,13 @@ pub struct State {
     unrouted: Vec<NewRequest>,
     /// Requests for resources and prompts that wait for the same.
     unrouted_offers: Vec<NewRequest<OfferRequest>>,
-    /// Whether a survey of where the client works is running.
-    looking: bool,
-    /// The result of the last such survey.
+    /// Decides when it is known where the session goes. Fed only if the session is routed.
+    routing: Driver<Routing>,
+    routing_timers: Timers<RoutingTimer, Message>,
+    /// The result of the last survey of where the client works.
     survey: Option<Arc<Survey>>,
+    /// The number of surveys that did not end in time and whose threads have not ended.
+    hanging: Arc<AtomicU8>,
     /// The subscription that the machine is deciding on.
     listen: Option<(RequestKey, Filter)>,
     /// The list result as last rendered, with the profile and the catalogue that it was made for.
@@ -121,6 +124,8 @@ impl Actor for SessionActor {
         });
         self.seat.env.events.machine_started(driver.machine(), driver.state());
         let timers = Timers::new(me.clone(), Message::Timer);
+        let (routing, _) = Driver::start(Routing::default());
+        let routing_timers = Timers::new(me.clone(), Message::RoutingTimer);
         Ok(State {
             driver,
             me,
@@ -131,8 +136,10 @@ impl Actor for SessionActor {
             offer: None,
             unrouted: Vec::new(),
             unrouted_offers: Vec::new(),
-            looking: false,
+            routing,
+            routing_timers,
             survey: None,
+            hanging: Arc::default(),
             listen: None,
             rendered: None,
             heading: None,
@@ -147,7 +154,7 @@ impl Actor for SessionActor {
         }
         if self.seat.client.meant(|meant| meant.awaited) {
             // A predecessor asked for the roots, and the answer may have been lost with it.
-            self.await_roots(state);
+            self.route(state, &RoutingEvent::RootsAsked);
         }
         Ok(())
     }
@@ -161,7 +168,9 @@ impl Actor for SessionActor {
         match message {
             Message::Delivered(message, _permit) => self.delivered(state, message),
             // The message may come from a link that the session has left, so the state of the current link is read.
-            Message::CataloguePublished(_) | Message::DiskRead | Message::LikelihoodChanged(_) if self.is_routed() => {
+            Message::CataloguePublished(_) | Message::DiskRead | Message::LikelihoodChanged(_)
+                if self.seat.client.is_routed() =>
+            {
                 self.see_link(state);
             }
             Message::CataloguePublished(source) => self.feed(state, &Event::CataloguePublished(source)),
@@ -169,7 +178,6 @@ impl Actor for SessionActor {
             Message::DiskRead => self.feed(state, &Event::DiskRead),
             Message::LikelihoodChanged(likelihood) => self.feed(state, &Event::LikelihoodChanged(likelihood)),
             Message::RootsForgone => self.feed(state, &Event::RootsAwaited(false)),
-            Message::RootsOverdue(generation) => self.roots_overdue(state, generation),
             Message::LookedAround(generation, survey) => self.looked_around(state, generation, survey),
             // The reader of the client's pipe has told the ledger already, and no hub serves this session.
             Message::Cancelled(_) | Message::Relay(_) => {}
@@ -179,11 +187,19 @@ impl Actor for SessionActor {
                 package_tools::run(&self.seat.tools_on(&there), &self.tasks, asked, tool, &arguments);
             }
             Message::InputEnded(_permit) => self.feed(state, &Event::InputEnded),
-            Message::Stop => self.feed(state, &Event::StopRequested),
+            Message::Stop => {
+                self.route(state, &RoutingEvent::StopRequested);
+                self.feed(state, &Event::StopRequested);
+            }
             Message::CallsSettled => self.feed(state, &Event::CallsSettled),
             Message::Timer(timer) => {
                 if state.timers.fired(timer) {
                     self.feed(state, &Event::Elapsed(timer));
+                }
+            }
+            Message::RoutingTimer(timer) => {
+                if state.routing_timers.fired(timer) {
+                    self.route(state, &RoutingEvent::Elapsed(timer));
                 }
             }
         }
@@ -291,12 +307,13 @@ impl SessionActor {
         let version = ProtocolVersion::negotiate(&requested);
         let profile = self.seat.client.config.profile_of(version, &client.name);
         let kind = self.opened(client, profile, roots);
-        if self.is_routed() {
-            self.seat.client.meant(|meant| meant.opened(roots));
-            if self.seat.client.meant(|meant| meant.awaited) {
-                // The client is asked for its roots after it sends `initialized`. The wait must also end if it never sends that.
-                self.await_roots(state);
-            }
+        if self.seat.client.is_routed() {
+            let awaited = self.seat.client.meant(|meant| {
+                meant.opened(roots);
+                meant.awaited
+            });
+            // The client is asked for its roots after it sends `initialized`. The wait must also end if it never sends that.
+            self.route(state, &RoutingEvent::Opened { roots: awaited });
         }
         state.opening = Some((key, mcp::initialize_result(version, &SERVER, self.instructions(), !is_post)));
         self.feed(state, &Event::Opened(kind));
@@ -306,7 +323,7 @@ impl SessionActor {
     fn instructions(&self) -> &'static str {
         let here = self.seat.link();
         let is_found = here.link.survey_now().is_some_and(|survey| survey.project.is_some());
-        let is_meant = self.is_routed() && self.seat.client.meant(|meant| meant.named.is_some());
+        let is_meant = self.seat.client.is_routed() && self.seat.client.meant(|meant| meant.named.is_some());
         mcp::instructions(is_found || is_meant || self.seat.client.config.is_for_a_project())
     }
 
@@ -315,47 +332,6 @@ impl SessionActor {
             Notification::Initialized | Notification::RootsListChanged => self.ask_roots(state),
             // The stdin reader has already cancelled the call: a cancel overtakes the messages that wait for this actor.
             Notification::Cancelled { .. } | Notification::Other => {}
-        }
-    }
-
-    /// Asks for the client's roots, which hint at where the project is. Does nothing if the user named a project, or if the
-    /// client has no roots.
-    fn ask_roots(&self, state: &mut State) {
-        let is_named = match self.is_routed() {
-            true => self.seat.client.meant(|meant| meant.named.is_some()),
-            false => self.seat.env.config.project.is_some(),
-        };
-        if self.seat.client.handshake().roots && !is_named {
-            let line = mcp::roots_list_request(&self.seat.client.next_roots_request());
-            self.seat.client.outbox.notify(ROOTS_LIST, line, false);
-            if self.is_routed() {
-                self.await_roots(state);
-            } else {
-                self.seat.link().project.roots_asked();
-            }
-            self.feed(state, &Event::RootsAwaited(true));
-        }
-    }
-
-    fn response(&self, state: &mut State, id: Option<&RequestId>, result: Option<&RawValue>) {
-        // The answer to an earlier request is out of date: the answer to the newest request is still to come.
-        if id != Some(&self.seat.client.last_roots_request()) {
-            return;
-        }
-        let roots: Option<Vec<PathBuf>> = result.map(|result| {
-            // A URI has `/` on Windows too; collecting the parts makes a path with the system's separators.
-            let NamedRoots { folders, others } = mcp::parse_roots(result);
-            self.seat.client.with_handshake(|client| client.other_roots = others.into());
-            folders.iter().map(|root| Path::new(root).components().collect()).collect()
-        });
-        if self.is_routed() {
-            self.seat.client.meant(|meant| meant.told(roots));
-            self.find_way(state);
-            return;
-        }
-        // If the roots changed, a first list keeps waiting for the editor that the new roots lead to, or until its time is up.
-        if !self.seat.link().project.roots_told(roots) {
-            self.feed(state, &Event::RootsAwaited(false));
         }
     }
 
@@ -379,7 +355,7 @@ impl SessionActor {
                 }
             }
             Effect::WantEditor => {
-                if self.is_routed() {
+                if self.seat.client.is_routed() {
                     self.find_way(state);
                 }
                 self.seat.link().link.want_editor();
@@ -387,7 +363,11 @@ impl SessionActor {
             Effect::AnswerLists => self.answer_lists(state),
             Effect::AcceptCall => {
                 if let Some(new) = state.call.take() {
-                    if self.is_routed() { self.accept_routed(state, new) } else { self.accept(&self.seat.link(), new) }
+                    if self.seat.client.is_routed() {
+                        self.accept_routed(state, new);
+                    } else {
+                        self.accept(&self.seat.link(), new);
+                    }
                 }
                 if let Some(new) = state.offer.take() {
                     self.accept_offer(state, new);
@@ -501,7 +481,8 @@ impl SessionActor {
     fn accept_or_refuse(&self, here: &LinkParts, new: NewRequest, turned_down: Option<(Cause, Grounds)>) {
         let NewRequest { asked, hold, id, requester, call, since } = new;
         let Asked { key, profile, .. } = asked;
-        let own = GatewayTool::from_name(&call.name).filter(|tool| self.is_routed() || *tool != GatewayTool::Editors);
+        let own = GatewayTool::from_name(&call.name)
+            .filter(|tool| self.seat.client.is_routed() || *tool != GatewayTool::Editors);
         if let Some(tool) = own {
             self.seat.tools_on(here).run(&self.tasks, asked, tool, &call.arguments);
             return;

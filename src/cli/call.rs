@@ -156,8 +156,10 @@ async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
     let progress: Option<&mut dyn FnMut(&str)> = if std::io::stderr().is_terminal() { Some(&mut report) } else { None };
     let answered = one_shot.call(&arguments.tool, &json, progress).await;
     // The ledger's record of the call. An unknown tool and a gateway tool leave no record.
-    let record =
-        one_shot.parts.calls.ledger(|ledger, _| ledger.records().next().map(|record| (record.verdict, record.unrun)));
+    let links = one_shot.parts.links.all();
+    let record = links.iter().find_map(|link| {
+        link.calls.ledger(|ledger, _| ledger.records().next().map(|record| (record.verdict, record.unrun)))
+    });
     let (verdict, refused_there) = record.unwrap_or_default();
     let exit = match answered {
         Ok(Ok(result)) => tell(arguments, &result, verdict, refused_there),

@@ -98,7 +98,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
             relay::Outcome::Ended(why) => why,
             relay::Outcome::Embed => {
                 keep_records(&parts);
-                let record = RunRecord::keep(&parts.gateway_tools());
+                let record = RunRecord::keep(parts.seat(&parts.client));
                 let exporter = Exporter::start(&parts);
                 let companions = Companions::start(&parts);
                 let why = run::run(&parts, spawn, pumps, quitting).await;

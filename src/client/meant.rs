@@ -1,6 +1,7 @@
 //! What the client of a routed session has said about where it works. The value outlives the session's actor.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -23,6 +24,8 @@ pub struct Meant {
     pub roots: Option<Vec<PathBuf>>,
     /// Counts the client's statements about its roots. A survey carries the generation that it was made with.
     pub generation: u64,
+    /// Shortest time between two surveys while no project is found.
+    pub look_every: Duration,
     /// The projects that the last survey found, with the survey's generation and the time of its result.
     found: Option<(u64, Vec<PathBuf>, Instant)>,
     /// All projects that surveys of one generation found. A later survey may name fewer, because only one editor runs then.
@@ -32,7 +35,12 @@ pub struct Meant {
 impl Meant {
     /// Creates the value of a session with this configuration.
     pub fn of(config: &Config) -> Self {
-        Self { named: config.project.clone(), working_dir: config.working_dir.clone(), ..Self::default() }
+        Self {
+            named: config.project.clone(),
+            working_dir: config.working_dir.clone(),
+            look_every: ROUTE_LOOK_EVERY,
+            ..Self::default()
+        }
     }
 
     /// Creates the value of a session whose project is known.
@@ -45,11 +53,16 @@ impl Meant {
     pub fn told(&mut self, roots: Option<Vec<PathBuf>>) {
         self.awaited = false;
         self.generation += 1;
-        match roots {
-            Some(roots) => self.roots = Some(roots).filter(|roots| !roots.is_empty()),
+        let known = match roots {
+            Some(roots) => Some(roots).filter(|roots| !roots.is_empty()),
             // An empty list: the client has roots, but they are not known. `None` would mean that it has no roots.
-            None => self.roots = Some(self.roots.take().unwrap_or_default()),
+            None => Some(self.roots.clone().unwrap_or_default()),
+        };
+        if known != self.roots {
+            // What was found with other roots says nothing any more.
+            self.found = None;
         }
+        self.roots = known;
     }
 
     /// Records that the client opens its session. `roots`: whether it can be asked for its roots.
@@ -69,6 +82,15 @@ impl Meant {
                 projects.iter().filter(|project| !self.seen.1.contains(project)).cloned().collect();
             self.seen.1.extend(fresh);
             self.found = Some((generation, projects, Instant::now()));
+        }
+    }
+
+    /// Records that a survey of this generation found nothing: what an earlier one found stays, which may be out of sight for a
+    /// moment.
+    pub fn found_nothing(&mut self, generation: u64) {
+        match &mut self.found {
+            Some((found_with, _, at)) if *found_with == generation => *at = Instant::now(),
+            _ => self.found(generation, Vec::new()),
         }
     }
 
@@ -93,15 +115,17 @@ impl Meant {
 
     /// Returns the input of the router, and whether a survey is needed first. It is needed if the session has a named project,
     /// roots or a working directory, and no survey was made in this generation, or the last one did not find exactly one project
-    /// and is [`ROUTE_LOOK_EVERY`] old.
+    /// and is old: [`ROUTE_LOOK_EVERY`], or for none that was found what [`look_every`](Self::look_every) says.
     pub fn question(&self) -> (Named, Roots, bool) {
         if let Some(project) = self.named.as_ref().filter(|_| self.is_settled) {
             return (Named::Project(project.clone()), Roots::None, false);
         }
         let found = self.found.as_ref().filter(|(generation, ..)| *generation == self.generation);
-        let says_something =
-            self.named.is_some() || !self.awaited && (self.roots.is_some() || self.working_dir.is_some());
-        let stale = found.is_none_or(|(_, projects, at)| projects.len() != 1 && at.elapsed() >= ROUTE_LOOK_EVERY);
+        let stale = found.is_none_or(|(_, projects, at)| match projects.len() {
+            0 => at.elapsed() >= self.look_every,
+            1 => false,
+            _ => at.elapsed() >= ROUTE_LOOK_EVERY,
+        });
         let found = found.map(|(_, projects, _)| projects.clone());
         let named = match (&self.named, found.as_deref()) {
             (None, _) => Named::None,
@@ -116,6 +140,11 @@ impl Meant {
             (Some(_), None) => Roots::Awaited,
             (Some(_), Some(found)) => Roots::Hold(found),
         };
-        (named, roots, says_something && stale)
+        (named, roots, self.says_something() && stale)
+    }
+
+    /// Whether the client has said something that a survey could find a project with.
+    pub fn says_something(&self) -> bool {
+        self.named.is_some() || !self.awaited && (self.roots.is_some() || self.working_dir.is_some())
     }
 }

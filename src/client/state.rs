@@ -136,7 +136,11 @@ impl Client {
     /// Creates a client that has sent nothing yet. It is on the link `nowhere` until an editor is found for it.
     pub fn new(id: SessionId, nowhere: LinkId, arrival: Arrival, events: Events) -> Self {
         let Arrival { config, name, open, records_lost, project, hang_up } = arrival;
-        let meant = project.map_or_else(|| Meant::of(&config), Meant::settled);
+        let mut meant = project.map_or_else(|| Meant::of(&config), Meant::settled);
+        if id == SessionId::STDIO {
+            // Whoever has only one client can look for it as often as it asks.
+            meant.look_every = Duration::ZERO;
+        }
         Self {
             id,
             actor: Slot::default(),
@@ -227,6 +231,11 @@ impl Client {
     /// Over a hub's connection, the session numbers its requests itself.
     fn number_of(&self, request: RequestKey) -> Option<u64> {
         if self.is_over_a_hub() { self.outbox.number_of(request) } else { Some(request.number) }
+    }
+
+    /// Whether the router decides which editor this session means. Otherwise its one link follows it.
+    pub fn is_routed(&self) -> bool {
+        self.id != SessionId::STDIO || !self.config.is_for_one_editor()
     }
 
     /// Whether the client is the session of another process, which speaks the hub's protocol.

@@ -104,10 +104,10 @@ pub enum Fact<T> {
         /// Whether there is no evidence yet for or against an editor.
         undecided: bool,
     },
-    /// The link leads to no project, for this reason. `undecided`: the project may still be found.
+    /// The link leads to no project.
     LeadsNowhere {
-        /// Why.
-        cause: Cause,
+        /// What callers may expect.
+        availability: Availability,
         /// Whether the project may still be found.
         undecided: bool,
     },
@@ -160,8 +160,8 @@ impl<T> Picture<T> {
     pub fn note(&mut self, fact: Fact<T>, now: Instant) -> bool {
         match fact {
             Fact::Expected { state, availability, undecided } => self.expect(state, availability, undecided, now),
-            Fact::LeadsNowhere { cause, undecided } => {
-                (self.availability, self.undecided) = (Availability::Absent(cause), undecided);
+            Fact::LeadsNowhere { availability, undecided } => {
+                (self.availability, self.undecided) = (availability, undecided);
             }
             Fact::Rests => self.expect(RESTING, Availability::Absent(Cause::Gateway), false, now),
             Fact::Greeted { epoch, target, editor, back } => {

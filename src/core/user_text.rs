@@ -24,7 +24,9 @@ pub use self::verdicts::{reloaded, still_reloading, verdict};
 use crate::core::link::ForeignPeer;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
-use crate::limits::{CANDIDATES_NAMED_MAX, LINKS_MAX, OPEN_REQUESTS_MAX, SILENCE_NAMED_AFTER, SUBSCRIPTIONS_MAX};
+use crate::limits::{
+    CANDIDATES_NAMED_MAX, LINKS_MAX, OPEN_REQUESTS_MAX, SILENCE_NAMED_AFTER, SUBSCRIPTIONS_MAX, SURVEY_MAX,
+};
 use crate::protocol::dialect::{AnswerBody, EditorAnswer};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{Audience, ClientTraits};
@@ -241,6 +243,15 @@ pub const NOT_SPILLED: &str = "Unity answered, so the tool ran; but its answer i
 /// The text for a session whose project is known, if no more links can be opened.
 pub fn too_many_links() -> String {
     format!("holdfast is connected to {LINKS_MAX} editors and takes no more: end sessions for other projects first.")
+}
+
+/// The problem while a survey does not end.
+pub fn survey_hangs() -> String {
+    format!(
+        "Looking for the project and its editor has not ended after {} s: a file or folder of it does not open, most likely on a disk \
+         or share that does not answer. Let it answer: holdfast then looks again by itself. Or start it for another folder.",
+        SURVEY_MAX.as_secs()
+    )
 }
 
 /// The text in place of a large result that is kept back because its client does not read and other clients wait behind it.

@@ -20,6 +20,7 @@ pub mod push;
 pub mod registry;
 pub mod restart;
 pub mod retry;
+pub mod routing;
 pub mod session;
 
 use std::fmt::Debug;

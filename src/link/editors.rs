@@ -9,7 +9,6 @@ use crate::core::editors::{Known, Presence};
 use crate::core::router::Running;
 use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::registry::Source;
-use crate::protocol::ids::SessionId;
 use crate::protocol::mcp::Catalogue;
 use crate::runtime::messages::session::Message;
 
@@ -108,7 +107,7 @@ impl LinkParts {
 /// Tells every session that may use several editors that something changed among them.
 pub fn editors_changed(sessions: &Sessions) {
     for client in sessions.all() {
-        if client.id != SessionId::STDIO {
+        if client.is_routed() {
             client.actor.cast(Message::EditorsChanged);
         }
     }

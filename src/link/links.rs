@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tokio::sync::watch;
@@ -31,6 +31,8 @@ pub struct Links {
     first: Arc<LinkParts>,
     open: RwLock<BTreeMap<LinkId, Arc<LinkParts>>>,
     last: AtomicU32,
+    /// Whether the only session is the one over stdin and stdout.
+    is_for_one: AtomicBool,
     opened: watch::Sender<()>,
     /// The last union of several editors' tools: most sessions that use several use the same.
     union: Mutex<Option<(Vec<Member>, Arc<Catalogue>)>>,
@@ -40,9 +42,11 @@ pub struct Links {
 }
 
 impl Links {
-    /// Creates the links at the start: only the link of the session over stdin and stdout.
+    /// Creates the links at the start: only the first link of the session over stdin and stdout. It leads to no project if that
+    /// session may use several editors.
     pub fn with_first(env: Arc<Environment>, sessions: Arc<Sessions>) -> Self {
-        let first = LinkParts::new(Arc::clone(&env), &sessions, LinkId::FIRST, Place::Roots);
+        let place = if env.config.is_for_one_editor() { Place::Roots } else { Place::Nowhere };
+        let first = LinkParts::new(Arc::clone(&env), &sessions, LinkId::FIRST, place);
         let open = RwLock::new([(first.id, Arc::clone(&first))].into());
         Self {
             env,
@@ -50,6 +54,7 @@ impl Links {
             first,
             open,
             last: AtomicU32::new(0),
+            is_for_one: AtomicBool::new(false),
             opened: watch::Sender::default(),
             union: Mutex::default(),
             former: Mutex::default(),
@@ -61,7 +66,13 @@ impl Links {
         &self.sessions
     }
 
-    /// Returns the link of the session over stdin and stdout.
+    /// Records that the only session is the one over stdin and stdout. What is logged and counted of the first link to a project
+    /// then names no link: there mostly is no other.
+    pub fn serve_one(&self) {
+        self.is_for_one.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the first link of the session over stdin and stdout.
     pub fn first(&self) -> &Arc<LinkParts> {
         &self.first
     }
@@ -110,7 +121,8 @@ impl Links {
 
     fn add(&self, open: &mut BTreeMap<LinkId, Arc<LinkParts>>, place: Place) -> Arc<LinkParts> {
         let id = LinkId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
-        let env = self.env.of_link(id, place.project());
+        let is_only = self.is_for_one.load(Ordering::Relaxed) && !open.values().any(|link| link.leads_to().is_some());
+        let env = if is_only { Arc::clone(&self.env) } else { self.env.of_link(id, place.project()) };
         let link = LinkParts::new(env, &self.sessions, id, place);
         open.insert(id, Arc::clone(&link));
         link

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 /// Where a link leads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// To the project that the configuration or the client's roots name. Only the link of the session over stdin and stdout does.
+    /// To the project that the configuration or the client's roots name. Only the link of a session over stdin and stdout does that
+    /// has one editor whatever runs.
     Roots,
     /// To the editor of this project, as long as the link exists.
     Project(PathBuf),

@@ -30,6 +30,8 @@ pub struct Project {
     calls: Arc<Calls>,
     place: Place,
     whereabouts: Mutex<Whereabouts>,
+    /// A survey of this project that was made before the link was opened, and led to it.
+    foretold: Mutex<Option<Arc<Survey>>>,
 }
 
 impl Project {
@@ -45,7 +47,16 @@ impl Project {
         // Before the first survey of a link's own project, its rules for tools are not known, so no call may be sent.
         let whereabouts = Whereabouts { unseen: matches!(place, Place::Project(_)), ..Whereabouts::default() };
         calls.decide(|ledger, now| ledger.want(whereabouts.wanted(), now).1);
-        Self { env, addresses, link, tools, calls, place, whereabouts: Mutex::new(whereabouts) }
+        Self {
+            env,
+            addresses,
+            link,
+            tools,
+            calls,
+            place,
+            whereabouts: Mutex::new(whereabouts),
+            foretold: Mutex::default(),
+        }
     }
 
     /// Returns the configuration that surveys for this link use.
@@ -62,6 +73,17 @@ impl Project {
     /// Whether the project is named, by the configuration or by this link's own place. Then the client's roots are not needed.
     pub fn is_named(&self) -> bool {
         matches!(self.place, Place::Project(_)) || self.env.config.project.is_some()
+    }
+
+    /// Gives the link its first survey: a session has just made it, and that led here.
+    pub fn foretell(&self, survey: Arc<Survey>) {
+        *enter(&self.foretold) = Some(survey);
+    }
+
+    /// Returns the survey that was made before the link was opened, once, with the generation of the roots.
+    pub fn take_foretold(&self) -> Option<(Arc<Survey>, u64)> {
+        let survey = enter(&self.foretold).take()?;
+        Some((survey, enter(&self.whereabouts).generation))
     }
 
     /// Returns the client's roots, and their generation: how often they changed.

@@ -112,6 +112,12 @@ impl Survey {
         Self { facts, rules: ProjectRules { policy, ..ProjectRules::default() }, failed: true, ..Self::nothing() }
     }
 
+    /// Returns the survey that stands for one that did not end in time.
+    pub fn hung() -> Self {
+        let facts = ProjectFacts { problems: vec![user_text::survey_hangs()], ..ProjectFacts::default() };
+        Self { facts, ..Self::nothing() }
+    }
+
     /// Returns the cause for which no port may be connected to. Only for a survey without targets.
     pub fn cause(&self) -> Cause {
         if !self.ambiguous.is_empty() || !self.packages.is_empty() {

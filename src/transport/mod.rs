@@ -2,6 +2,7 @@
 
 mod ending;
 pub mod hub;
+mod links;
 pub mod posts;
 pub mod relay;
 pub mod run;

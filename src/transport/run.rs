@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-use super::{ending, stdin_reader};
+use super::{ending, links, stdin_reader};
 use crate::actors::gateway::{Ended, Spawn, Tree};
 use crate::actors::parts::Parts;
 use crate::client::Client;
@@ -28,17 +28,17 @@ pub async fn run<S: Spawn>(
     pumps: Pumps,
     mut quit: mpsc::Receiver<ShutdownReason>,
 ) -> ShutdownReason {
-    let (stop, stopping) = watch::channel(false);
+    parts.links.serve_one();
+    let ((stop, stopping), (last, ends)) = (watch::channel(false), watch::channel(false));
     let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&parts.calls).run_deadlines());
-    let mut tree = tokio::spawn(Tree::of_session(parts.seat(&parts.client)).run(spawn.clone(), stopping));
-    // Ends after the session.
-    let (last, ending) = watch::channel(false);
-    let link = parts.env.health.spawn("link_tree", {
-        let tree = Tree::of_link(Arc::clone(parts.links.first()));
-        async move {
-            let _ = tree.run(spawn, ending).await;
-        }
+    let serving = parts.env.health.spawn("links", links::serve(Arc::clone(parts), spawn.clone(), ends.clone()));
+    let only = (!parts.client.is_routed()).then(|| {
+        let (tree, spawn) = (Tree::of_link(Arc::clone(parts.links.first())), spawn.clone());
+        parts.env.health.spawn("link_tree", async move {
+            let _ = tree.run(spawn, ends).await;
+        })
     });
+    let mut tree = tokio::spawn(Tree::of_session(parts.seat(&parts.client)).run(spawn, stopping));
     let mut tree_runs = true;
     let Pumps { mut input, mut output } = pumps;
     let why = tokio::select! {
@@ -57,7 +57,9 @@ pub async fn run<S: Spawn>(
         }
     };
     parts.env.events.ending(why);
-    parts.calls.begin_draining();
+    for link in parts.links.all() {
+        link.calls.begin_draining();
+    }
     let permit = timeout(FLUSH_MAX, parts.client.mailbox.permit(0)).await.ok().flatten();
     parts.client.actor.cast(session::Message::InputEnded(permit));
     if why != ShutdownReason::ClientGone {
@@ -65,7 +67,12 @@ pub async fn run<S: Spawn>(
         // at which it answers waiting `tools/list` requests: a client may write to a pipe and close it at once. That takes a
         // short time, because no handler waits.
         let _ = timeout(FLUSH_MAX, parts.client.mailbox.idle()).await;
-        let _ = timeout(DRAIN_MAX, parts.calls.shared.settled()).await;
+        let settled = async {
+            for link in parts.links.all() {
+                link.calls.shared.settled().await;
+            }
+        };
+        let _ = timeout(DRAIN_MAX, settled).await;
     }
     parts.client.actor.cast(session::Message::CallsSettled);
     // Done before waiting for the tree's end: that may take seconds if an actor is stuck, and clients kill a server that ends
@@ -75,14 +82,23 @@ pub async fn run<S: Spawn>(
     if tree_runs {
         let _ = tree.await;
     }
+    let kept = parts.links.all();
     last.send_replace(true);
-    let _ = link.await;
+    let _ = serving.await;
+    if let Some(only) = only {
+        let _ = only.await;
+    }
     // Answers the requests that were read in the meantime.
     answer_all(parts, why).await;
     if !parts.client.outbox.is_flushed() {
         parts.env.events.stdout_not_read(parts.client.outbox.counts().queued);
     }
-    let _ = timeout(FLUSH_MAX, parts.calls.audit.written()).await;
+    let written = async {
+        for link in kept {
+            link.calls.audit.written().await;
+        }
+    };
+    let _ = timeout(FLUSH_MAX, written).await;
     for task in [deadlines, input, output] {
         task.abort();
     }
@@ -92,7 +108,9 @@ pub async fn run<S: Spawn>(
 /// Gives every sent call its verdict (without an answer it may have run) and answers all open requests. No call is sent after
 /// this.
 async fn answer_all(parts: &Parts, why: ShutdownReason) {
-    parts.calls.close_epochs(Loss::Shutdown);
+    for link in parts.links.all() {
+        link.calls.close_epochs(Loss::Shutdown);
+    }
     ending::answer_all(&parts.client, why).await;
 }
 

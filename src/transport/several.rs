@@ -4,7 +4,6 @@
 //! Each session and each link has its own supervision tree ([`Tree`]): a tree that fails too often ends alone. When a session
 //! ends, the calls that it sent go on, and their results are kept.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::ending::{self, Stop};
+use super::links;
 use super::posts::Posts;
 use super::run::Pumps;
 use crate::actors::gateway::{Spawn, Tree};
@@ -21,11 +21,8 @@ use crate::actors::parts::Parts;
 use crate::client::{Arrival, Client, TooManySessions};
 use crate::core::calls::Keep;
 use crate::core::shutdown::ShutdownReason;
-use crate::fsm::cause::Loss;
 use crate::limits::http::POSTS_MAX;
 use crate::limits::{FLUSH_MAX, FLUSH_READING_MAX};
-use crate::link::{LinkParts, Place};
-use crate::protocol::ids::LinkId;
 use crate::runtime::enter;
 
 /// A gateway for several clients; see the module's documentation.
@@ -55,7 +52,7 @@ impl<S: Spawn> Several<S> {
     /// Starts a gateway that waits for clients.
     pub fn start(parts: Arc<Parts>, spawn: S) -> Self {
         let (stop, last) = (watch::Sender::new(None), watch::Sender::new(false));
-        let links = tend_links(Arc::clone(&parts), spawn.clone(), last.subscribe());
+        let links = links::serve(Arc::clone(&parts), spawn.clone(), last.subscribe());
         let links = parts.env.health.spawn("links", links);
         let posts = Arc::new(Semaphore::new(POSTS_MAX));
         Self { parts, spawn, stop, last, links: Mutex::new(Some(links)), posts, sessions: Mutex::default() }
@@ -233,47 +230,4 @@ async fn leave(parts: &Parts, client: &Client, patience: Duration) {
     }
     let _ = timeout(patience, client.outbox.calls_answered()).await;
     client.outbox.flushed_while_it_reads(FLUSH_MAX, FLUSH_READING_MAX).await;
-}
-
-/// Starts a tree for each link to a project that is opened. At the end, stops all trees.
-async fn tend_links<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch::Receiver<bool>) {
-    let mut openings = parts.links.openings();
-    let mut tended: BTreeMap<LinkId, (watch::Sender<bool>, JoinHandle<()>)> = BTreeMap::new();
-    loop {
-        openings.mark_unchanged();
-        tended.retain(|_, (_, tending)| !tending.is_finished());
-        for link in parts.links.all() {
-            if matches!(link.place, Place::Project(_)) && !tended.contains_key(&link.id) {
-                let (stop, stopping) = watch::channel(false);
-                let id = link.id;
-                let tending = tend(Arc::clone(&parts), link, spawn.clone(), stopping);
-                tended.insert(id, (stop, parts.env.health.spawn("link_tree", tending)));
-            }
-        }
-        tokio::select! {
-            biased;
-            _ = end.wait_for(|end| *end) => break,
-            opened = openings.changed() => if opened.is_err() { break },
-        }
-    }
-    for (stop, _) in tended.values() {
-        stop.send_replace(true);
-    }
-    for (_, tending) in tended.into_values() {
-        let _ = tending.await;
-    }
-}
-
-/// Runs one link until the gateway ends.
-async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, stopping: watch::Receiver<bool>) {
-    let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&link.calls).run_deadlines());
-    tokio::select! {
-        biased;
-        _ = Tree::of_link(Arc::clone(&link)).run(spawn, stopping) => {}
-        () = link.report_changes(&parts.sessions) => {}
-    }
-    link.calls.close_epochs(Loss::Shutdown);
-    parts.links.close(link.id);
-    let _ = timeout(FLUSH_MAX, link.calls.audit.written()).await;
-    deadlines.abort();
 }

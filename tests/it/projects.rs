@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holdfast::config::Config;
-use holdfast::limits::{ROOTS_WAIT, TOOLS_WAIT};
+use holdfast::limits::{ROOTS_WAIT, SURVEY_MAX, TOOLS_WAIT};
 use holdfast::platform::host::{Liveness, Owner};
 use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, Machine};
 use serde_json::{Value, json};
@@ -39,6 +39,11 @@ impl Stage {
     /// Starts a gateway in this project's folder, or in no particular folder if it is `None`.
     fn started_in(project: Option<&str>) -> Self {
         Self::with(|folder| Config { working_dir: project.map(|name| folder.join(name)), ..Config::default() })
+    }
+
+    /// Starts a gateway in no particular folder. It shows metrics, and therefore has one editor only.
+    fn with_one_editor() -> Self {
+        Self::with(|_| Config { metrics: Some(([127, 0, 0, 1], 0).into()), ..Config::default() })
     }
 
     fn with(config: impl FnOnce(&Path) -> Config) -> Self {
@@ -117,6 +122,12 @@ impl Stage {
         self.gateway.client.text(&id).await
     }
 
+    /// Waits until the session may use the editors of both projects.
+    async fn both_run(&self) {
+        let links = &self.gateway.parts.links;
+        until("both editors", || links.all().iter().filter(|link| link.running().is_some()).count() == 2).await;
+    }
+
     async fn status(&mut self) -> Value {
         serde_json::from_str(&self.gateway.client.ok("holdfast_status", json!({})).await).unwrap()
     }
@@ -148,7 +159,13 @@ fn text(path: &Path) -> &str {
 
 #[tokio::test(start_paused = true)]
 async fn roots_that_change_lead_the_next_call_to_the_other_project() {
-    let mut stage = Stage::started_in(None);
+    for one_editor in [false, true] {
+        roots_change(if one_editor { Stage::with_one_editor() } else { Stage::started_in(None) }, one_editor).await;
+    }
+}
+
+/// `one_editor`: the session has one connection, which follows it.
+async fn roots_change(mut stage: Stage, one_editor: bool) {
     let castle = stage.editor_of("Castle", CASTLE).await;
     let other = stage.editor_of("Other", OTHER).await;
     stage.open().await;
@@ -180,7 +197,8 @@ async fn roots_that_change_lead_the_next_call_to_the_other_project() {
     stage.is_ready_at("Castle", CASTLE).await;
     // The end of a process does not explain the loss: both editors still run.
     let status = stage.status().await;
-    assert_eq!(status["editor"]["last_loss"]["why"], "project_changed", "{status:#}");
+    let expected = if one_editor { json!("project_changed") } else { Value::Null };
+    assert_eq!(status["editor"]["last_loss"]["why"], expected, "{status:#}");
     assert!(!status.to_string().contains("process_gone"), "{status:#}");
     stage.gateway.close().await;
 }
@@ -272,7 +290,7 @@ fn text_of(stage: &Stage, name: &str) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn roots_that_fit_two_projects_hold_back_and_name_them() {
-    let mut stage = Stage::started_in(None);
+    let mut stage = Stage::with_one_editor();
     let castle = stage.editor_of("Castle", CASTLE).await;
     let other = stage.editor_of("Other", OTHER).await;
     stage.open().await;
@@ -294,7 +312,7 @@ async fn roots_that_fit_two_projects_hold_back_and_name_them() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_sent_is_answered_before_the_former_editor_is_left() {
-    let mut stage = Stage::started_in(None);
+    let mut stage = Stage::with_one_editor();
     let castle = stage.editor_of("Castle", CASTLE).await;
     let other = stage.editor_of("Other", OTHER).await;
     stage.open().await;
@@ -322,8 +340,60 @@ async fn what_was_sent_is_answered_before_the_former_editor_is_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_former_editor_is_left_once_nobody_waits_for_what_was_sent() {
+async fn of_roots_that_fit_two_projects_a_call_names_one() {
     let mut stage = Stage::started_in(None);
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    let other = stage.editor_of("Other", OTHER).await;
+    stage.open().await;
+    stage.answer_roots(&["Castle"]).await;
+    stage.gateway.ready().await;
+    stage.change_roots(&["Castle", "Other"]).await;
+    stage.both_run().await;
+    let (text, error) = stage.count("which").await;
+    assert!(error && text.contains("holdfast_editor") && text.contains("`Castle` or `Other`"), "{text}");
+    assert_eq!((castle.runs("which"), other.runs("which")), (0, 0));
+    for name in ["Castle", "Other"] {
+        stage.gateway.client.ok("count", json!({"key": name, "holdfast_editor": name})).await;
+    }
+    assert_eq!((castle.runs("Castle"), castle.runs("Other")), (1, 0));
+    assert_eq!((other.runs("Castle"), other.runs("Other")), (0, 1));
+    let editors = stage.gateway.client.ok("holdfast_editors", json!({})).await;
+    assert!(["Castle", "Other"].iter().all(|name| editors.contains(&text_of(&stage, name))), "{editors}");
+    stage.change_roots(&["Other"]).await;
+    stage.count("this").await;
+    assert_eq!((castle.runs("this"), other.runs("this")), (0, 1));
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_sent_is_answered_and_holds_up_no_call_for_the_next_project() {
+    let mut stage = Stage::started_in(None);
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    let other = stage.editor_of("Other", OTHER).await;
+    stage.open().await;
+    stage.answer_roots(&["Castle"]).await;
+    stage.gateway.ready().await;
+    let running = stage.gateway.client.call("hold", json!({})).await;
+    until("it runs", || castle.stats().running == 1).await;
+    let held = stage.gateway.client.call("count", json!({"key": "of the former"})).await;
+    stage.change_roots(&["Other"]).await;
+    let (text, error) = stage.count("of the next").await;
+    assert!(!error, "{text}");
+    // This call arrived while the roots named the other project, and was not sent yet.
+    let (text, error) = stage.gateway.client.text(&held).await;
+    assert!(error && text.starts_with("Not executed") && text.contains("another project"), "{text}");
+    stage.is_ready_at("Other", OTHER).await;
+    castle.release();
+    let (text, error) = stage.gateway.client.text(&running).await;
+    assert!(!error, "{text}");
+    assert_eq!((castle.runs("of the next"), other.runs("of the next")), (0, 1));
+    assert_eq!((castle.runs("of the former"), other.runs("of the former")), (0, 0));
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_former_editor_is_left_once_nobody_waits_for_what_was_sent() {
+    let mut stage = Stage::with_one_editor();
     let castle = stage.editor_of("Castle", CASTLE).await;
     let other = stage.editor_of("Other", OTHER).await;
     stage.open().await;
@@ -601,6 +671,21 @@ async fn a_project_that_is_out_of_sight_for_a_moment_is_still_the_one() {
         assert!(stage.gateway.client.tools().await.contains(&"count".to_owned()), "named: {named}");
         stage.gateway.close().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_disk_that_does_not_answer_is_told_as_that_and_tried_again() {
+    let mut stage = Stage::started_in(Some("Castle"));
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    stage.gateway.host.slow(2 * SURVEY_MAX);
+    stage.gateway.client.open_as(PATIENT, "2025-06-18", json!({})).await;
+    let (text, error) = stage.count("hanging").await;
+    assert!(error && text.contains("on a disk or share that does not answer"), "{text}");
+    stage.gateway.host.slow(Duration::ZERO);
+    stage.gateway.ready().await;
+    stage.count("answering").await;
+    assert_eq!((castle.runs("hanging"), castle.runs("answering")), (0, 1));
+    stage.gateway.close().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,14 +13,17 @@ mod several;
 pub mod shrink;
 pub mod speech;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use holdfast::actors::parts::Parts;
 use holdfast::config::{Config, PortSource};
+use holdfast::link::LinkParts;
 use holdfast::platform::host::Liveness;
 use holdfast::protocol::dialect::{self, Dialects};
+use holdfast::protocol::ids::LinkId;
 use holdfast::transport::run::{self, Pumps};
 use holdfast_fake_unity::FakeDialect;
 use holdfast_testkit::checker::{PIPE, SLACK};
@@ -197,17 +200,21 @@ async fn gateway(
     let (stdout, from_gateway) = tokio::io::duplex(PIPE);
     let pumps = Pumps::over(&parts, stdin, stdout);
     let (client, reading) = Client::new(Arc::clone(&plan), Place::alone(), recorder.clone(), to_gateway, from_gateway);
-    let sampler = tokio::spawn(sample(Arc::clone(&parts), recorder.clone()));
+    let links = Arc::<Mutex<SeenLinks>>::default();
+    let sampler = tokio::spawn(sample(Arc::clone(&parts), Arc::clone(&links), recorder.clone()));
     let (_quit, quitting) = mpsc::channel(1);
     let running = {
         let (parts, recorder) = (Arc::clone(&parts), recorder.clone());
         async move {
             let why = run::run(&parts, saboteur, pumps, quitting).await;
             recorder.record(Event::Ended(why.into()));
-            let (held, flying) = parts.calls.ledger(|ledger, _| ledger.counts());
+            let links = see_links(&links, &parts);
+            let (held, flying) = calls(&links);
             let counts = parts.client.outbox.counts();
             recorder.record(Event::Left(Sizes { open: counts.open, queued: counts.queued, held, flying, edge: 0 }));
-            recorder.record(Event::PermitsLeft(parts.link.connection.available_permits()));
+            for link in links {
+                recorder.record(Event::PermitsLeft(link.link.connection.available_permits()));
+            }
         }
     };
     let ((), ()) = tokio::join!(running, client.run(phase.subscribe()));
@@ -218,19 +225,37 @@ async fn gateway(
     let _ = phase.subscribe().wait_for(|phase| *phase == Phase::Counted).await;
 }
 
-async fn sample(parts: Arc<Parts>, recorder: Recorder) {
+/// Each link of a gateway, also if it was closed.
+type SeenLinks = BTreeMap<LinkId, Arc<LinkParts>>;
+
+/// Returns all links that were seen so far.
+fn see_links(seen: &Mutex<SeenLinks>, parts: &Parts) -> Vec<Arc<LinkParts>> {
+    let mut seen = seen.lock().expect("no holder panics");
+    seen.extend(parts.links.all().into_iter().map(|link| (link.id, link)));
+    seen.values().cloned().collect()
+}
+
+/// Returns the numbers of held calls and of sent calls.
+fn calls(links: &[Arc<LinkParts>]) -> (usize, usize) {
+    let counts = links.iter().map(|link| link.calls.ledger(|ledger, _| ledger.counts()));
+    counts.fold((0, 0), |(held, flying), (more_held, more_flying)| (held + more_held, flying + more_flying))
+}
+
+async fn sample(parts: Arc<Parts>, links: Arc<Mutex<SeenLinks>>, recorder: Recorder) {
     let mut last = Sizes::default();
     let mut named = "";
     loop {
         tokio::time::sleep(SAMPLE_EVERY).await;
-        let cause = parts.link.view.borrow().availability.cause().map_or("", Into::into);
+        let links = see_links(&links, &parts);
+        let cause = parts.link().link.view.borrow().availability.cause().map_or("", Into::into);
         if std::mem::replace(&mut named, cause) != cause {
             recorder.record(Event::Named(cause));
         }
         let counts = parts.client.outbox.counts();
-        let (held, flying) = parts.calls.ledger(|ledger, _| ledger.counts());
-        let mailboxes = &parts.addresses.mailboxes;
-        let edge = parts.client.mailbox.used().max(mailboxes.bridge.used()).max(mailboxes.push.used());
+        let (held, flying) = calls(&links);
+        let mailboxes = links.iter().map(|link| &link.addresses.mailboxes);
+        let used = mailboxes.map(|mailboxes| mailboxes.bridge.used().max(mailboxes.push.used()));
+        let edge = used.max().unwrap_or_default().max(parts.client.mailbox.used());
         let sizes = Sizes { open: counts.open, queued: counts.queued, held, flying, edge };
         if sizes != last {
             last = sizes;

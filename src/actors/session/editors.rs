@@ -13,6 +13,7 @@ use crate::core::router::{Named, Roots, Route};
 use crate::core::user_text;
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
+use crate::fsm::routing::Event;
 use crate::limits::EDITORS_SOUGHT_MAX;
 use crate::link::{LinkParts, Place};
 use crate::protocol::mcp::editor_argument::is_taken;
@@ -34,10 +35,11 @@ impl SessionActor {
     /// Connects to the editors that are the session's choice and that no link leads to: those of several projects in the client's
     /// roots, since no other session may have done so; without roots, those whose links failed. Only a request or a survey leads
     /// here: a link that fails too often must not be opened again by its own end.
-    pub(super) fn seek(&self, named: &Named, roots: &Roots) {
+    pub(super) fn seek(&self) {
+        let (named, roots, _) = self.seat.client.meant(|meant| meant.question());
         let sought = match (named, roots) {
             (Named::None, Roots::None) => self.seat.links.lost(),
-            (Named::None, Roots::Hold(found)) if found.len() > 1 => found.clone(),
+            (Named::None, Roots::Hold(found)) if found.len() > 1 => found,
             _ => return,
         };
         for project in sought.iter().take(EDITORS_SOUGHT_MAX) {
@@ -113,18 +115,22 @@ impl SessionActor {
 
     /// Follows a change among the editors, if the session depends on more than one of them.
     pub(super) fn editors_changed(&self, state: &mut State) {
-        let (named, roots, _) = self.seat.client.meant(|meant| meant.question());
+        let (_, roots, _) = self.seat.client.meant(|meant| meant.question());
         let depends = matches!(&roots, Roots::None) || matches!(&roots, Roots::Hold(found) if found.len() > 1);
         let is_named = self.seat.client.meant(|meant| meant.named.is_some());
-        // A session with one project hears of its editor from its link. A survey that is running ends with a choice too.
-        if depends && !is_named && !state.looking && self.seat.client.handshake().opened {
-            self.follow(state, &named, &roots);
+        // A session with one project hears of its editor from its link.
+        if depends && !is_named && self.seat.client.handshake().opened {
+            self.route(state, &Event::EditorsChanged);
         }
     }
 
     /// Returns the list of tools for the client.
     pub(super) fn list_result(&self, catalogue: &Catalogue, profile: &ClientProfile) -> String {
-        if self.is_routed() { catalogue.routed_list_result(profile) } else { catalogue.list_result(profile) }
+        if self.seat.client.is_routed() {
+            catalogue.routed_list_result(profile)
+        } else {
+            catalogue.list_result(profile)
+        }
     }
 
     /// Sends a call where it belongs: to the editor that it names, otherwise where the router leads.

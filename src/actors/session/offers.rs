@@ -30,7 +30,7 @@ type Named = (Option<String>, Arc<LinkParts>);
 impl SessionActor {
     /// Answers a request for resources or prompts, or keeps it until the session's link is known.
     pub(super) fn accept_offer(&self, state: &mut State, new: NewRequest<OfferRequest>) {
-        if self.is_routed() {
+        if self.seat.client.is_routed() {
             state.unrouted_offers.push(NewRequest { since: Some(Instant::now()), ..new });
             self.find_way(state);
         } else {

@@ -1,11 +1,13 @@
 //! Decides which link a session is on, if there are several: looks for projects where the session's client works, asks the
-//! router, and moves the session. The session over stdin and stdout is not routed: its link follows it.
+//! router, and moves the session. [`fsm::routing`](crate::fsm::routing) decides when. A session with one editor only is not routed: its
+//! link follows it ([`Client::is_routed`]).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tokio::time::{Instant, sleep, timeout};
+use serde_json::value::RawValue;
+use tokio::time::{Instant, timeout};
 
 use super::editors::Shown;
 use super::heading::Heading;
@@ -15,15 +17,18 @@ use crate::config::Config;
 use crate::core::editors::Scope;
 use crate::core::link::Fact;
 use crate::core::requests::Asked;
-use crate::core::router::{self, Named, Roots, Route};
+use crate::core::router::{self, Route};
 use crate::core::user_text;
 use crate::fsm::cause::{Availability, Cause};
-use crate::fsm::session::{Event, Likelihood};
-use crate::limits::{OPEN_CALLS_MAX_BYTES, ROOTS_WAIT, SESSION_CALLS_MAX_BYTES, SURVEY_MAX};
+use crate::fsm::routing::{self, Effect, Event};
+use crate::fsm::session::{self, Likelihood};
+use crate::limits::{OPEN_CALLS_MAX_BYTES, ROOTS_WAIT, SESSION_CALLS_MAX_BYTES, SURVEY_MAX, SURVEYS_HANGING_MAX};
 use crate::link::{LinkParts, Place};
 use crate::protocol::ids::SessionId;
-use crate::protocol::mcp::{ClientInfo, ToolResult};
+use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::mcp::{self, ClientInfo, GatewayCall, GatewayTool, NamedRoots, ToolResult, take_editor};
 use crate::runtime::messages::session::Message;
+use crate::runtime::outbox::ROOTS_LIST;
 use crate::survey::{self, Survey};
 use crate::telemetry::metrics::labels::TOO_MANY_REQUESTS;
 
@@ -36,52 +41,79 @@ enum Way {
 }
 
 impl SessionActor {
-    /// Whether the router decides which link this session is on.
-    pub(super) fn is_routed(&self) -> bool {
-        self.seat.client.id != SessionId::STDIO
-    }
-
-    /// Marks the client's roots as awaited, and limits the wait to [`ROOTS_WAIT`].
-    pub(super) fn await_roots(&self, state: &State) {
-        let generation = self.seat.client.meant(|meant| {
-            meant.awaited = true;
-            meant.generation
-        });
-        let me = state.me.clone();
-        self.tasks.spawn(async move {
-            sleep(ROOTS_WAIT).await;
-            let _ = me.cast(Message::RootsOverdue(generation));
-        });
-    }
-
-    /// Gives up waiting for roots that did not arrive in time. Does nothing if they arrived, or were asked for again since.
-    pub(super) fn roots_overdue(&self, state: &mut State, generation: u64) {
-        let overdue = self.seat.client.meant(|meant| {
-            let overdue = meant.awaited && meant.generation == generation;
-            if overdue {
-                meant.told(None);
+    /// Feeds an event to the machine that decides when it is known where the session goes, and carries out what it orders.
+    pub(super) fn route(&self, state: &mut State, event: &Event) {
+        let out = state.routing.feed(event);
+        self.seat.env.events.tell_step(&out, event);
+        // Done last: it feeds the machine again, and this transition ends before the next one.
+        let reconsiders = out.effects.contains(&Effect::Reconsider);
+        for effect in out.effects {
+            match effect {
+                Effect::Look => self.look_around(state),
+                Effect::Seek => self.seek(),
+                Effect::Follow => self.follow(state),
+                Effect::Reconsider => {}
+                Effect::ForgoRoots => self.seat.client.meant(|meant| meant.told(None)),
+                Effect::Arm(timer, delay) => state.routing_timers.arm(timer, delay),
+                Effect::Disarm(timer) => state.routing_timers.disarm(timer),
             }
-            overdue
-        });
-        if overdue {
+        }
+        if reconsiders {
             self.find_way(state);
         }
     }
 
-    /// Moves the session to the link that the client's requests belong to. Returns false if that is not known yet: waiting
-    /// requests keep waiting. Starts a survey if the last one is out of date.
-    pub(super) fn find_way(&self, state: &mut State) -> bool {
-        let (named, roots, look) = self.seat.client.meant(|meant| meant.question());
-        if look || state.looking {
-            self.look_around(state);
-            return false;
+    /// Asks for the client's roots, which hint at where the project is. Does nothing if the user named a project, or if the
+    /// client has no roots.
+    pub(super) fn ask_roots(&self, state: &mut State) {
+        let is_named = match self.seat.client.is_routed() {
+            true => self.seat.client.meant(|meant| meant.named.is_some()),
+            false => self.seat.env.config.project.is_some(),
+        };
+        if self.seat.client.handshake().roots && !is_named {
+            let line = mcp::roots_list_request(&self.seat.client.next_roots_request());
+            self.seat.client.outbox.notify(ROOTS_LIST, line, false);
+            if self.seat.client.is_routed() {
+                self.seat.client.meant(|meant| meant.awaited = true);
+                self.route(state, &Event::RootsAsked);
+            } else {
+                self.seat.link().project.roots_asked();
+            }
+            self.feed(state, &session::Event::RootsAwaited(true));
         }
-        self.seek(&named, &roots);
-        self.follow(state, &named, &roots)
     }
 
-    /// Moves the session to where the router leads. Returns false if that is not known yet.
-    pub(super) fn follow(&self, state: &mut State, named: &Named, roots: &Roots) -> bool {
+    pub(super) fn response(&self, state: &mut State, id: Option<&RequestId>, result: Option<&RawValue>) {
+        // The answer to an earlier request is out of date: the answer to the newest request is still to come.
+        if id != Some(&self.seat.client.last_roots_request()) {
+            return;
+        }
+        let roots: Option<Vec<PathBuf>> = result.map(|result| {
+            // A URI has `/` on Windows too; collecting the parts makes a path with the system's separators.
+            let NamedRoots { folders, others } = mcp::parse_roots(result);
+            self.seat.client.with_handshake(|client| client.other_roots = others.into());
+            folders.iter().map(|root| Path::new(root).components().collect()).collect()
+        });
+        if self.seat.client.is_routed() {
+            self.seat.client.meant(|meant| meant.told(roots));
+            return self.route(state, &Event::RootsTold);
+        }
+        // If the roots changed, a first list keeps waiting for the editor that the new roots lead to, or until its time is up.
+        if !self.seat.link().project.roots_told(roots) {
+            self.feed(state, &session::Event::RootsAwaited(false));
+        }
+    }
+
+    /// Moves the session to the link that the client's requests belong to, as soon as that is known. Waiting requests go with it.
+    pub(super) fn find_way(&self, state: &mut State) {
+        let look = self.seat.client.meant(|meant| meant.question().2);
+        self.route(state, &Event::Requested { look });
+    }
+
+    /// Moves the session to where the router leads.
+    fn follow(&self, state: &mut State) {
+        let (named, roots, _) = self.seat.client.meant(|meant| meant.question());
+        let (named, roots) = (&named, &roots);
         let route = router::route(named, roots, &self.seat.links.running());
         let scope = self.seat.client.meant(|meant| Scope::of(named, roots, meant.seen()));
         let heading = Heading { route, scope };
@@ -89,9 +121,17 @@ impl SessionActor {
             state.union = None;
         }
         let way = match &heading.route {
-            Route::Wait => return false,
+            // Nothing was looked for yet with what the client says now.
+            Route::Wait => return,
             Route::To(project) => match self.seat.links.to(project) {
-                Ok(link) => Way::To(link),
+                Ok(link) => {
+                    if let Some(survey) = state.survey.take_if(|survey| survey.project.as_ref() == Some(project))
+                        && !link.link.is_wanted()
+                    {
+                        link.project.foretell(survey);
+                    }
+                    Way::To(link)
+                }
                 Err(_) => {
                     let mut survey = Survey::nothing();
                     survey.facts.problems.push(user_text::too_many_links());
@@ -115,18 +155,30 @@ impl SessionActor {
             }
         };
         state.heading = Some(heading.clone());
+        self.route(state, &Event::Routed(self.way_of(&heading.route)));
         self.go(state, &way, &heading);
-        true
+    }
+
+    /// Returns what the machine must know of a route.
+    fn way_of(&self, route: &Route) -> routing::Way {
+        match route {
+            Route::To(_) => routing::Way::One,
+            Route::Among(choice) if choice.len() > 1 => routing::Way::Several,
+            Route::Among(_) | Route::Nobody(_) | Route::Wait => {
+                let says_something = self.seat.client.meant(|meant| meant.says_something());
+                routing::Way::Nowhere { can_change: says_something && !self.seat.client.id.is_post() }
+            }
+        }
     }
 
     /// Returns the session's link that leads to no project, after it got these tools. `survey` gives the reason, with which calls
     /// on this link are refused.
     fn nowhere(&self, survey: Survey, shown: Shown) -> Way {
         let link = self.seat.links.nowhere_of(&self.seat.client);
-        let (cause, undecided) = (survey.cause(), shown.is_settling);
+        let (availability, undecided) = (Availability::Absent(survey.cause()), shown.is_settling);
         link.link.survey.send_replace(Some(Arc::new(survey)));
-        link.link.view.tell(Fact::LeadsNowhere { cause, undecided });
-        link.calls.decide(|ledger, now| ledger.set_availability(Availability::Absent(cause), now));
+        link.link.view.tell(Fact::LeadsNowhere { availability, undecided });
+        link.calls.decide(|ledger, now| ledger.set_availability(availability, now));
         let changed = Self::publish(&link, shown);
         Way::Nowhere { link, changed }
     }
@@ -153,14 +205,14 @@ impl SessionActor {
             }
             way.link.want_editor();
             self.see_link(state);
-            self.feed(state, &Event::CatalogueChanged);
+            self.feed(state, &session::Event::CatalogueChanged);
         } else if way.place == Place::Nowhere {
             self.see_link(state);
             if changed {
-                self.feed(state, &Event::CatalogueChanged);
+                self.feed(state, &session::Event::CatalogueChanged);
             }
         }
-        self.feed(state, &Event::RootsAwaited(false));
+        self.feed(state, &session::Event::RootsAwaited(false));
         for new in self.take_unrouted(state) {
             self.dispatch(heading, new);
         }
@@ -177,20 +229,17 @@ impl SessionActor {
             let view = here.link.view.borrow();
             Likelihood::of_link(view.availability, view.undecided)
         };
-        self.feed(state, &Event::CataloguePublished(published.source));
-        self.feed(state, &Event::LikelihoodChanged(likelihood));
+        self.feed(state, &session::Event::CataloguePublished(published.source));
+        self.feed(state, &session::Event::LikelihoodChanged(likelihood));
         if published.disk_read || here.place == Place::Nowhere {
-            self.feed(state, &Event::DiskRead);
+            self.feed(state, &session::Event::DiskRead);
         }
     }
 
-    /// Starts a survey for the projects that the client means, unless one is running.
+    /// Starts a survey for the projects that the client means.
     fn look_around(&self, state: &mut State) {
-        if std::mem::replace(&mut state.looking, true) {
-            return;
-        }
-        self.feed(state, &Event::RootsAwaited(true));
-        let (env, me) = (Arc::clone(&self.seat.env), state.me.clone());
+        self.feed(state, &session::Event::RootsAwaited(true));
+        let (env, me, hanging) = (Arc::clone(&self.seat.env), state.me.clone(), Arc::clone(&state.hanging));
         let (generation, roots, former, config) = self.seat.client.meant(|meant| {
             let roots = meant.roots.clone().unwrap_or_default();
             let config = Config {
@@ -201,32 +250,51 @@ impl SessionActor {
             };
             (meant.generation, roots, meant.former(), config)
         });
+        if hanging.load(Ordering::Relaxed) >= SURVEYS_HANGING_MAX {
+            let _ = me.cast(Message::LookedAround(generation, Arc::new(Survey::hung())));
+            return;
+        }
         self.tasks.spawn(async move {
             let host = Arc::clone(&env.host);
             let look = move || survey::survey(&*host, &config, &roots, former.as_deref());
-            let looked = timeout(SURVEY_MAX, crate::platform::host::run(&*env.host, look)).await;
-            let survey = looked.ok().flatten().unwrap_or_else(Survey::failed);
+            let mut looking = std::pin::pin!(crate::platform::host::run(&*env.host, look));
+            let looked = timeout(SURVEY_MAX, &mut looking).await;
+            let (hangs, survey) = match looked {
+                Ok(survey) => (false, survey.unwrap_or_else(Survey::failed)),
+                Err(_) => (true, Survey::hung()),
+            };
             let _ = me.cast(Message::LookedAround(generation, Arc::new(survey)));
+            if hangs {
+                // Nothing can end the thread of this survey.
+                hanging.fetch_add(1, Ordering::Relaxed);
+                let _ = looking.await;
+                hanging.fetch_sub(1, Ordering::Relaxed);
+            }
         });
     }
 
     /// Takes the result of the survey that [`look_around`](Self::look_around) started.
     pub(super) fn looked_around(&self, state: &mut State, generation: u64, survey: Arc<Survey>) {
-        state.looking = false;
-        let found = survey.project.iter().chain(&survey.ambiguous).cloned().collect();
-        let found = self.with_returning(found);
-        self.seat.client.meant(|meant| meant.found(generation, found));
+        let found = survey.project.is_some() || !survey.ambiguous.is_empty();
+        if !found {
+            self.seat.client.meant(|meant| meant.found_nothing(generation));
+        } else {
+            let projects = survey.project.iter().chain(&survey.ambiguous).cloned().collect();
+            let projects = self.with_returning(projects);
+            self.seat.client.meant(|meant| meant.found(generation, projects));
+        }
         state.survey = Some(survey);
-        self.find_way(state);
+        let current = self.seat.client.meant(|meant| meant.generation == generation);
+        self.route(state, &Event::LookedAround { current, found });
     }
 
     /// Checks whether a call with this many bytes of arguments may be accepted in addition to the open and waiting calls of this
-    /// session and of all sessions. For the session over stdin and stdout only the link's ledger checks this.
+    /// session and of all sessions. For a session with one link only that link's ledger checks this.
     ///
     /// # Errors
     /// The limit in bytes that the call would exceed.
     pub(super) fn has_room(&self, bytes: usize) -> Result<(), usize> {
-        if !self.is_routed() {
+        if !self.seat.client.is_routed() {
             return Ok(());
         }
         let unrouted = |client: &Client| client.unrouted_bytes.load(Ordering::Relaxed);
@@ -237,7 +305,10 @@ impl SessionActor {
             all += link.attached.all().iter().map(|client| unrouted(client)).sum::<usize>();
         }
         let within = |sum, most| if sum <= most { Ok(()) } else { Err(most) };
-        within(own, SESSION_CALLS_MAX_BYTES).and(within(all, OPEN_CALLS_MAX_BYTES))
+        // The session over stdin and stdout is the only one.
+        let own_most =
+            if self.seat.client.id == SessionId::STDIO { OPEN_CALLS_MAX_BYTES } else { SESSION_CALLS_MAX_BYTES };
+        within(own, own_most).and(within(all, OPEN_CALLS_MAX_BYTES))
     }
 
     /// Refuses a call that would exceed `most` bytes of open arguments.
@@ -250,11 +321,14 @@ impl SessionActor {
     pub(super) fn requester(&self) -> Option<Arc<ClientInfo>> {
         let client = self.seat.client.handshake();
         let requester = || Arc::new(ClientInfo { name: client.name, version: client.release, ..ClientInfo::default() });
-        self.is_routed().then(requester)
+        (self.seat.client.id != SessionId::STDIO).then(requester)
     }
 
     /// Accepts a call on the session's link, or keeps it until the link is known.
     pub(super) fn accept_routed(&self, state: &mut State, new: NewRequest) {
+        if let Some((link, tool)) = self.answers_meanwhile(&new) {
+            return self.seat.tools_on(&link).run(&self.tasks, new.asked, tool, &new.call.arguments);
+        }
         let bytes = new.call.arguments.get().len();
         // A call that may have run is not refused for room: the refusal would say that nothing was sent.
         let may_have_run = self.seat.client.brought(new.asked.key).is_some_and(|(sent, _)| sent);
@@ -264,6 +338,31 @@ impl SessionActor {
         self.seat.client.unrouted_bytes.fetch_add(bytes, Ordering::Relaxed);
         state.unrouted.push(NewRequest { since: Some(Instant::now()), ..new });
         self.find_way(state);
+    }
+
+    /// Returns the gateway tool of a call that is answered at once while the client's roots are awaited, and the link that it tells
+    /// of: what is going on must be seen then too.
+    fn answers_meanwhile(&self, new: &NewRequest) -> Option<(Arc<LinkParts>, GatewayTool)> {
+        let tool = GatewayTool::from_name(&new.call.name)?;
+        if !self.seat.client.meant(|meant| meant.awaited) || take_editor(&new.call.arguments).is_some() {
+            return None;
+        }
+        match tool.parse_arguments(&new.call.arguments) {
+            Ok(GatewayCall::Calls { .. }) => Some((self.seat.link(), tool)),
+            Ok(GatewayCall::Status) => Some((self.unsettled(), tool)),
+            // A longer wait sees the project.
+            Ok(GatewayCall::WaitReady { timeout: Some(most) }) if most < ROOTS_WAIT => Some((self.unsettled(), tool)),
+            _ => None,
+        }
+    }
+
+    /// Returns the session's link that leads to no project, as one of which it is not known yet where the session goes.
+    fn unsettled(&self) -> Arc<LinkParts> {
+        let link = self.seat.links.nowhere_of(&self.seat.client);
+        let (availability, undecided) = (Availability::Coming(Cause::ProjectUnsettled), true);
+        link.link.survey.send_replace(None);
+        link.link.view.tell(Fact::LeadsNowhere { availability, undecided });
+        link
     }
 
     /// Removes and returns the calls that wait until their link is known.

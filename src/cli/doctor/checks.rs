@@ -354,7 +354,8 @@ async fn greet(config: &Config) -> (bool, Finding, Option<ToolList>) {
     };
     let wait = format!(r#"{{"timeout_seconds":{}}}"#, DOCTOR_WAIT.as_secs());
     let _ = one_shot.call("holdfast_wait_ready", &wait, None).await;
-    let view = &one_shot.parts.link.view;
+    let here = one_shot.parts.link();
+    let view = &here.link.view;
     // Only our own package says in a heartbeat how the main thread is.
     let sends_heartbeats = |link: &LinkPicture| {
         let target = link.target.as_ref().filter(|_| link.availability == Availability::Open);
@@ -371,7 +372,7 @@ async fn greet(config: &Config) -> (bool, Finding, Option<ToolList>) {
     if link.availability == Availability::Open {
         let _ = one_shot.request("tools/list", "{}", &mut |_| {}).await;
     }
-    let published = one_shot.parts.tools.published.borrow().clone();
+    let published = here.tools.published.borrow().clone();
     let tools = (published.source == Source::Live).then_some(published.tools);
     one_shot.close().await;
     let port = link.target.as_ref().map(|target| format!(" on port {}", target.port)).unwrap_or_default();

@@ -1,7 +1,9 @@
 use std::path::Path;
 
 use super::*;
-use crate::fsm::{Outcome, attachment, bridge, call, discovery, push, registry, restart, session, statig_machine};
+use crate::fsm::{
+    Outcome, attachment, bridge, call, discovery, push, registry, restart, routing, session, statig_machine,
+};
 
 /// Checks what must hold for every machine, and what its author declares about it. Returns the problems.
 ///
@@ -120,6 +122,7 @@ charted! {
     discovery::Discovery, [Stopped], |_| false, [
         "idle: FilesChanged", "idle: Surveyed", "offering: Surveyed", "stuck: Surveyed", "watching: Surveyed",
     ];
+    routing::Routing, [Stopped], |_| false, ["awaiting_roots: Routed"];
     session::Session, [Closed], |order| *order == session::Effect::RefuseDraining, [
         "awaiting_open: Elapsed(ToolsWait)", "awaiting_open: Elapsed(Drain)", "waiting_for_tools: Elapsed(Drain)",
         "serving: Elapsed(ToolsWait)", "serving: Elapsed(Drain)", "draining: Elapsed(ToolsWait)",

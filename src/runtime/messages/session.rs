@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::core::requests::{Asked, Hold};
 use crate::fsm::registry::Source;
+use crate::fsm::routing;
 use crate::fsm::session::{Likelihood, Timer};
 use crate::protocol::dialect::PackageTool;
 use crate::protocol::ids::{LinkId, RequestKey};
@@ -72,8 +73,6 @@ pub enum Message {
     LikelihoodChanged(Likelihood),
     /// The client did not name its roots in time.
     RootsForgone,
-    /// A routed session has waited long enough for its client's roots. The number is the generation in which it began to wait.
-    RootsOverdue(u64),
     /// The survey of where the client works has ended. The number is the generation in which it began.
     LookedAround(u64, Arc<Survey>),
     /// The client cancelled a request, which is closed already.
@@ -92,4 +91,6 @@ pub enum Message {
     CallsSettled,
     /// A timer may be due.
     Timer(Timer),
+    /// A timer of routing may be due.
+    RoutingTimer(routing::Timer),
 }

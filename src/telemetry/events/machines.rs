@@ -20,6 +20,24 @@ impl Events {
 
     /// A machine handled an event in this state.
     pub fn stepped<M: Machine>(&self, out: &Outbox<M>, state: M::State, event: &M::Event) {
+        self.tell_step(out, event);
+        for (from, to) in &out.transitions {
+            let (from, to): (&'static str, &'static str) = ((*from).into(), (*to).into());
+            if from != to && !self.1.is_post {
+                self.metrics().count(Id::FsmTransitions, [M::NAME, from, to]);
+                let lasted = self.1.flight.moved(M::NAME, from, to, chart::name(event), self.now());
+                if let Some(lasted) = lasted {
+                    self.metrics().record(Id::FsmDwell, [M::NAME, from], lasted.as_secs_f64());
+                }
+            }
+        }
+        if out.unexpected {
+            self.metrics().count(Id::FsmUnexpected, [M::NAME, state.into()]);
+        }
+    }
+
+    /// Logs what a machine did with an event. Routing has a log only: what it decides is seen in the session and in the links.
+    pub fn tell_step<M: Machine>(&self, out: &Outbox<M>, event: &M::Event) {
         for (from, to) in &out.transitions {
             let (from, to): (&'static str, &'static str) = ((*from).into(), (*to).into());
             if from != to && !self.1.is_post {
@@ -31,16 +49,10 @@ impl Events {
                     from,
                     to
                 );
-                self.metrics().count(Id::FsmTransitions, [M::NAME, from, to]);
-                let lasted = self.1.flight.moved(M::NAME, from, to, chart::name(event), self.now());
-                if let Some(lasted) = lasted {
-                    self.metrics().record(Id::FsmDwell, [M::NAME, from], lasted.as_secs_f64());
-                }
             }
         }
         if out.unexpected {
             tracing::warn!(event = "unexpected_event", link = self.link(), session = self.session(), machine = M::NAME, what = %clean(&format!("{event:?}")));
-            self.metrics().count(Id::FsmUnexpected, [M::NAME, state.into()]);
         }
     }
 

@@ -33,6 +33,7 @@ mod restart;
 #[cfg(target_os = "linux")]
 mod results;
 mod secrets;
+mod several;
 #[cfg(unix)]
 mod stdio;
 mod storms;

@@ -117,8 +117,9 @@ impl Gateway {
     /// Waits until the link is up and the live list is published.
     pub async fn ready(&self) {
         until("a live list", || {
-            self.parts.link.view.borrow().availability == Availability::Open
-                && self.parts.tools.published.borrow().source == holdfast::fsm::registry::Source::Live
+            let link = self.parts.link();
+            link.link.view.borrow().availability == Availability::Open
+                && link.tools.published.borrow().source == holdfast::fsm::registry::Source::Live
         })
         .await;
     }

@@ -1,0 +1,58 @@
+//! Serves the links to projects: each has its own supervision tree ([`Tree`]), so that one that fails too often ends alone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::actors::gateway::{Spawn, Tree};
+use crate::actors::parts::Parts;
+use crate::fsm::cause::Loss;
+use crate::limits::FLUSH_MAX;
+use crate::link::{LinkParts, Place};
+use crate::protocol::ids::LinkId;
+
+/// Starts a tree for each link to a project that is opened. At the end, stops all trees.
+pub(super) async fn serve<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch::Receiver<bool>) {
+    let mut openings = parts.links.openings();
+    let mut tended: BTreeMap<LinkId, (watch::Sender<bool>, JoinHandle<()>)> = BTreeMap::new();
+    loop {
+        openings.mark_unchanged();
+        tended.retain(|_, (_, tending)| !tending.is_finished());
+        for link in parts.links.all() {
+            if matches!(link.place, Place::Project(_)) && !tended.contains_key(&link.id) {
+                let (stop, stopping) = watch::channel(false);
+                let id = link.id;
+                let tending = tend(Arc::clone(&parts), link, spawn.clone(), stopping);
+                tended.insert(id, (stop, parts.env.health.spawn("link_tree", tending)));
+            }
+        }
+        tokio::select! {
+            biased;
+            _ = end.wait_for(|end| *end) => break,
+            opened = openings.changed() => if opened.is_err() { break },
+        }
+    }
+    for (stop, _) in tended.values() {
+        stop.send_replace(true);
+    }
+    for (_, tending) in tended.into_values() {
+        let _ = tending.await;
+    }
+}
+
+/// Runs one link until the gateway ends.
+async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, stopping: watch::Receiver<bool>) {
+    let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&link.calls).run_deadlines());
+    tokio::select! {
+        biased;
+        _ = Tree::of_link(Arc::clone(&link)).run(spawn, stopping) => {}
+        () = link.report_changes(&parts.sessions) => {}
+    }
+    link.calls.close_epochs(Loss::Shutdown);
+    parts.links.close(link.id);
+    let _ = timeout(FLUSH_MAX, link.calls.audit.written()).await;
+    deadlines.abort();
+}
