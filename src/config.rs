@@ -111,10 +111,9 @@ impl Config {
         self.project.is_some() || self.starts_in_project
     }
 
-    /// Whether a process with this configuration serves its client over stdin and stdout with one editor only: a port that the user
-    /// named is that of one editor, and what metrics, a logger and the HTTP API show is one editor.
-    pub fn is_for_one_editor(&self) -> bool {
-        !self.ports.is_empty() || self.metrics.is_some() || self.logger.is_some() || self.documented_hop.is_some()
+    /// Whether editors are offered a push listener: one of the protocols has that.
+    pub fn is_pushed(&self) -> bool {
+        self.push && self.dialects.iter().any(|dialect| dialect.properties().push)
     }
 
     /// Returns what a session with this configuration brings to the hub.

@@ -29,10 +29,10 @@ pub const REQUEST_ID_MAX_BYTES: usize = 1024;
 pub const OPEN_REQUESTS_MAX: usize = 256;
 /// Open sessions of one process. A person runs a few; if each has [`OPEN_REQUESTS_MAX`], there are 16 Ki open requests.
 pub const SESSIONS_MAX: usize = 64;
-/// Links of one process that lead to a project: more editors than a machine can run.
+/// Links of one process that lead to an editor: more editors than a machine can run.
 pub const LINKS_MAX: usize = 16;
-/// Editors that are connected for one session whose roots hold several projects, or that none of its links leads to any more: half
-/// of all links, so that one client with a large folder leaves room for others. Those that run come first.
+/// Editors that are connected for one session whose roots hold several projects: half of all links, so that one client with a
+/// large folder leaves room for others. Those that run come first.
 pub const EDITORS_SOUGHT_MAX: usize = LINKS_MAX / 2;
 /// Catalogues of closed editors that `holdfast_editors` reads, the newest first. Each file is read whole.
 pub const CATALOGUES_READ_MAX: usize = 32;
@@ -191,6 +191,8 @@ pub const DECODER_BUFFER_KEPT_BYTES: usize = 64 * 1024;
 pub const DECODER_GROWTH: usize = 8;
 /// Longest line on the push socket; real ones stay below 1 KiB.
 pub const PUSH_LINE_MAX_BYTES: usize = 64 * 1024;
+/// How long a greeting waits for the push listener, whose port it names. To bind a port of this machine takes microseconds.
+pub const PUSH_BIND_MAX: Duration = Duration::from_millis(100);
 /// Push sockets open at once: one editor has one, and its reload may leave another one open.
 pub const PUSH_CONNECTIONS_MAX: usize = 8;
 /// Push messages accepted per second from all sockets; more are counted and dropped (they are only hints).
@@ -509,36 +511,6 @@ pub const SERVED_LINGER: Duration = Duration::from_millis(500);
 /// How long a server that ends waits for the answers that its clients still read, and for connections that linger.
 pub const SERVED_END_MAX: Duration = Duration::from_secs(1);
 
-// ---- Metrics -------------------------------------------------------------------------------------------------------
-
-/// Tools with their own series: an editor may list thousands, and each costs a series for every verdict.
-pub const METRIC_TOOLS_MAX: usize = 23;
-/// Combinations of label values that one metric may add while the gateway runs.
-pub const LATE_SERIES_MAX: usize = 16;
-/// Series of one gateway without those of a hub's editors, whatever its peers do: few enough for a Prometheus server that scrapes
-/// many gateways.
-pub const SERIES_MAX: usize = 1500;
-/// Transitions kept of each machine: about ten seconds of a dial loop, which makes some thirty a second, or a day of quiet work.
-/// Older states are kept second by second, for two minutes, in another form.
-pub const FLIGHT_RECORD_MAX: usize = 256;
-/// How far back the status page and the run record show the machines: a reload and what led to it fit on one screen.
-pub const PICTURE_WINDOW: Duration = Duration::from_secs(120);
-/// Transitions of each machine shown on the page and in the record: a screenful.
-pub const PICTURE_STEPS_MAX: usize = 20;
-/// Open calls shown on the page and in the record, and likewise ended calls: a screenful.
-pub const PICTURE_CALLS_MAX: usize = 20;
-/// Transitions of one machine in one log line.
-pub const FLIGHT_LINE_STEPS: usize = 32;
-/// Open connections to the exporter: one scraper, one browser, and some spare ones. Further ones are refused and may retry.
-pub const SCRAPERS_MAX: usize = 8;
-/// How often the exporter sorts recorded sizes into buckets, and compares the clocks.
-pub const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(1);
-/// If the wall clock and the monotonic clock differ by this much within [`METRICS_UPKEEP_EVERY`], the wall clock has jumped: more
-/// than any correction of a running clock.
-pub const CLOCK_JUMP_MIN: Duration = Duration::from_secs(2);
-/// Longest label made of a project's folder name.
-pub const PROJECT_LABEL_MAX_BYTES: usize = 64;
-
 // ---- Files ---------------------------------------------------------------------------------------------------------
 
 /// Largest settings or instance file that is read from a project.
@@ -593,6 +565,8 @@ pub mod demo;
 pub mod http;
 pub mod hub;
 pub mod logs;
+mod metrics;
+pub use metrics::*;
 pub mod resources;
 mod results;
 pub use results::*;

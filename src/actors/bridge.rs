@@ -23,7 +23,6 @@ use crate::fsm::Outbox;
 use crate::fsm::bridge::{self as machine, Bridge, ConnectFailure, Effect, Event, Timer};
 use crate::fsm::cause::{Loss, Return};
 use crate::fsm::retry::{self, Useless};
-use crate::fsm::session as session_machine;
 use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, RETRY_UNLIKELY_MAX};
 use crate::platform::host::Liveness;
 use crate::protocol::dialect::Recovery;
@@ -366,8 +365,7 @@ impl BridgeActor {
         if let Some(settlements) = changed {
             self.with.env.events.availability_changed(availability);
             self.with.calls.settle(settlements);
-            let likelihood = session_machine::Likelihood::of_link(availability, undecided);
-            self.with.attached.tell(|| session::Message::LikelihoodChanged(likelihood));
+            self.with.attached.tell(|| session::Message::LinkChanged);
         }
     }
 }

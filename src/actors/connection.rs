@@ -114,7 +114,7 @@ pub fn open(
         expected: target.expected.clone(),
         client_name: with.attached.name_for_editor(with.env.config.client_name.as_deref()),
         editor_port: target.port,
-        push_endpoint: with.link.push_port().map(|port| format!("127.0.0.1:{port}")),
+        push_endpoint: None,
         push_token: with.link.push_token.clone(),
     };
     let mut line = Line {
@@ -195,6 +195,7 @@ impl Line {
         if let Err(failure) = self.read_identity().await {
             return self.failed(failure, "the project's files name another editor");
         }
+        self.hello.push_endpoint = self.with.link.push_port_soon().await.map(|port| format!("127.0.0.1:{port}"));
         self.with.calls.ledger(|ledger, _| ledger.open_epoch_of(self.epoch, self.target.project.clone()));
         self.tell(Event::Connected { target: self.nth, checked: identity == Identity::Checked });
         let drop = tokio::select! {

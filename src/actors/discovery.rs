@@ -1,6 +1,6 @@
 //! The discovery actor: the shell around [`fsm::discovery`](crate::fsm::discovery).
 //!
-//! *Owns* the last survey and the file watch. *Receives* the bridge's request for targets, the client's roots, and file changes.
+//! *Owns* the last survey and the file watch. *Receives* the bridge's request for targets, and file changes.
 //! *Sends* offers to the bridge and the project to the registry. *Dies* only of our own bugs.
 
 use std::collections::BTreeSet;
@@ -10,7 +10,6 @@ use std::sync::Arc;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;
 
-use crate::client::Attached;
 use crate::config::file::PROJECT_FILE;
 use crate::core::user_text;
 use crate::fsm::Driver;
@@ -20,7 +19,7 @@ use crate::link::{Link, Project, Tools};
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
 use crate::runtime::messages::discovery::Message;
-use crate::runtime::messages::{bridge, registry, session};
+use crate::runtime::messages::{bridge, registry};
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
 use crate::survey::{self, Survey};
@@ -40,8 +39,6 @@ pub struct DiscoveryActor {
     pub tools: Arc<Tools>,
     /// The project that is wanted.
     pub project: Arc<Project>,
-    /// The sessions on the link.
-    pub attached: Attached,
     /// The tasks of this actor.
     pub tasks: Tasks,
 }
@@ -73,13 +70,6 @@ impl Actor for DiscoveryActor {
         Ok(State { driver, timers, me, survey: None, nth: 0, watching: false, watch: None })
     }
 
-    async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        if self.project.awaits_roots() {
-            self.feed(state, &Event::RootsAsked);
-        }
-        Ok(())
-    }
-
     async fn handle(
         &self,
         _me: ActorRef<Message>,
@@ -88,11 +78,8 @@ impl Actor for DiscoveryActor {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Wanted => self.feed(state, &Event::Wanted),
-            Message::RootsAsked => self.feed(state, &Event::RootsAsked),
-            Message::RootsKept => self.feed(state, &Event::RootsKept),
-            Message::RootsHinted => self.feed(state, &Event::RootsHinted),
             Message::FilesChanged => self.feed(state, &Event::FilesChanged),
-            Message::Surveyed(nth, generation, survey) if nth == state.nth => self.surveyed(state, generation, survey),
+            Message::Surveyed(nth, survey) if nth == state.nth => self.surveyed(state, survey),
             Message::Surveyed(..) => self.feed(state, &Event::HangingEnded),
             Message::Timer(timer) => {
                 if state.timers.fired(timer) {
@@ -106,11 +93,9 @@ impl Actor for DiscoveryActor {
 }
 
 impl DiscoveryActor {
-    fn surveyed(&self, state: &mut State, generation: u64, survey: Arc<Survey>) {
+    fn surveyed(&self, state: &mut State, survey: Arc<Survey>) {
         self.env.health.set_problem(HANGS, None);
-        if !self.project.surveyed(&survey, generation) {
-            return self.feed(state, &Event::Surveyed(Finding::Outdated));
-        }
+        self.project.surveyed(&survey);
         let before = state.survey.replace(Arc::clone(&survey));
         if before.as_ref().map(|before| &before.facts.problems) != Some(&survey.facts.problems) {
             for problem in &survey.facts.problems {
@@ -118,7 +103,7 @@ impl DiscoveryActor {
             }
         }
         if !survey.failed {
-            self.addresses.registry.cast(registry::Message::ProjectKnown(self.project.found_with(generation)));
+            self.addresses.registry.cast(registry::Message::ProjectKnown(self.project.found()));
         }
         if state.watching {
             self.aim_watch(state);
@@ -174,10 +159,6 @@ impl DiscoveryActor {
                 self.env.health.set_problem(HANGS, Some(user_text::survey_hangs()));
                 self.tools.disk_was_read();
             }
-            Effect::ForgoRoots => {
-                self.project.roots_told(None);
-                self.attached.tell(|| session::Message::RootsForgone);
-            }
             Effect::Arm(timer, delay) => state.timers.arm(*timer, *delay),
             Effect::Disarm(timer) => state.timers.disarm(*timer),
             Effect::ShortenWait => {
@@ -197,22 +178,20 @@ impl DiscoveryActor {
     fn start_survey(&self, state: &mut State) {
         state.nth += 1;
         let nth = state.nth;
-        if let Some((survey, generation)) = self.project.take_foretold() {
-            let _ = state.me.cast(Message::Surveyed(nth, generation, survey));
+        if let Some(survey) = self.project.take_foretold() {
+            let _ = state.me.cast(Message::Surveyed(nth, survey));
             return;
         }
         let (env, project, me) = (Arc::clone(&self.env), Arc::clone(&self.project), state.me.clone());
         self.tasks.spawn(async move {
-            let (roots, generation) = project.roots();
-            let former = project.found_with(generation);
             let looked = {
                 let env = Arc::clone(&env);
-                move || survey::survey(&*env.host, &project.config(), &roots, former.as_deref())
+                move || survey::survey(&*env.host, &project.config(), &[], project.found().as_deref())
             };
             // A survey that panics counts as failed: without a result discovery would wait for ever. The session goes on, and the
             // status reports the failure.
             let survey = crate::platform::host::run(&*env.host, looked).await.unwrap_or_else(Survey::failed);
-            let _ = me.cast(Message::Surveyed(nth, generation, Arc::new(survey)));
+            let _ = me.cast(Message::Surveyed(nth, Arc::new(survey)));
         });
     }
 

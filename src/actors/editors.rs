@@ -81,7 +81,7 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
                 "ready": view.availability == Availability::Open,
                 "why": view.availability.cause().map(<&str>::from),
                 "clients": link.attached.all().iter().filter(|client| !client.id.is_post()).count() + choices.iter().filter(|choice| choice.contains(&project)).count(),
-                "own": *route == Route::To(project.clone()),
+                "own": route.leads_to(&project),
                 "may_use": scope.holds(&project),
             });
             (name, told)

@@ -1,6 +1,5 @@
 //! The parts of one gateway that outlive its actors, and the constructors of the actors from them.
 
-use std::ops::Deref;
 use std::sync::Arc;
 
 use super::bridge::BridgeActor;
@@ -20,24 +19,17 @@ use crate::protocol::ids::SessionId;
 use crate::runtime::environment::Environment;
 use crate::runtime::supervisor::Tasks;
 
-/// The parts of one gateway, held by main. `Deref` gives the parts of the first link. If the session over stdin and stdout has one
-/// editor only ([`Config::is_for_one_editor`]), that is its link. Otherwise it leads to no project.
+/// The parts of one gateway, held by main.
 #[derive(Debug)]
 pub struct Parts {
+    /// The environment.
+    pub env: Arc<Environment>,
     /// All links.
     pub links: Arc<Links>,
     /// All sessions.
     pub sessions: Arc<Sessions>,
     /// The client over stdin and stdout.
     pub client: Arc<Client>,
-}
-
-impl Deref for Parts {
-    type Target = LinkParts;
-
-    fn deref(&self) -> &LinkParts {
-        self.links.first()
-    }
 }
 
 impl Parts {
@@ -49,8 +41,8 @@ impl Parts {
     /// Creates all parts of a gateway with this environment, before any actor starts.
     pub fn of(env: Arc<Environment>) -> Arc<Self> {
         let (sessions, client) = Sessions::with_stdio(Arc::clone(&env.config), env.events.clone());
-        let links = Arc::new(Links::with_first(env, Arc::clone(&sessions)));
-        Arc::new(Self { links, sessions, client })
+        let links = Arc::new(Links::with_first(Arc::clone(&env), Arc::clone(&sessions)));
+        Arc::new(Self { env, links, sessions, client })
     }
 
     /// Returns the seat of a client's session: what the session's actor works with.
@@ -83,7 +75,6 @@ pub(super) fn discovery(of: &Arc<LinkParts>, tasks: Tasks) -> DiscoveryActor {
         link: Arc::clone(&of.link),
         tools: Arc::clone(&of.tools),
         project: Arc::clone(&of.project),
-        attached: of.attached.clone(),
         tasks,
     }
 }

@@ -64,7 +64,7 @@ impl Actor for PushActor {
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        if self.env.config.push && self.env.config.dialects.iter().any(|dialect| dialect.properties().push) {
+        if self.env.config.is_pushed() {
             self.feed(state, &Event::Wanted);
         }
         Ok(())

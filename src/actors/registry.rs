@@ -218,7 +218,7 @@ impl RegistryActor {
         self.tools.show(source, staged.as_deref());
         let catalogue = Arc::clone(&self.tools.published.borrow().catalogue);
         self.env.events.tools_published(catalogue.entries().iter().map(|entry| entry.name.as_str()));
-        self.attached.tell(|| session::Message::CataloguePublished(source));
+        self.attached.tell(|| session::Message::LinkChanged);
     }
 
     fn read_disk(&self, state: &mut State, project: PathBuf) {

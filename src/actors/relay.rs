@@ -128,13 +128,11 @@ impl Actor for RelayActor {
             }
             Message::Stop => self.feed(state, &Event::StopRequested),
             // Of links, sessions and surveys in this process, which a relayed session does not use.
-            Message::CataloguePublished(_)
+            Message::LinkChanged
             | Message::CatalogueChanged
-            | Message::DiskRead
-            | Message::LikelihoodChanged(_)
-            | Message::RootsForgone
             | Message::LookedAround(..)
             | Message::EditorsChanged
+            | Message::EditorWanted
             | Message::PackageToolCalled(..)
             | Message::CallsSettled
             | Message::RoutingTimer(_)

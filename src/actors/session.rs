@@ -72,7 +72,7 @@ pub struct State {
     unrouted: Vec<NewRequest>,
     /// Requests for resources and prompts that wait for the same.
     unrouted_offers: Vec<NewRequest<OfferRequest>>,
-    /// Decides when it is known where the session goes. Fed only if the session is routed.
+    /// Decides when it is known where the session goes.
     routing: Driver<Routing>,
     routing_timers: Timers<RoutingTimer, Message>,
     /// The result of the last survey of where the client works.
@@ -83,7 +83,7 @@ pub struct State {
     listen: Option<(RequestKey, Filter)>,
     /// The list result as last rendered, with the profile and the catalogue that it was made for.
     rendered: Option<(ClientProfile, Arc<mcp::Catalogue>, String)>,
-    /// Where the session's requests go, as last found out; `None` if it is not routed, or not yet.
+    /// Where the session's requests go, as last found out; `None` before that.
     heading: Option<Heading>,
     /// The union of several editors' tools as last made, with what it was made of.
     union: Option<(Vec<mcp::Member>, Arc<mcp::Catalogue>)>,
@@ -168,20 +168,13 @@ impl Actor for SessionActor {
         match message {
             Message::Delivered(message, _permit) => self.delivered(state, message),
             // The message may come from a link that the session has left, so the state of the current link is read.
-            Message::CataloguePublished(_) | Message::DiskRead | Message::LikelihoodChanged(_)
-                if self.seat.client.is_routed() =>
-            {
-                self.see_link(state);
-            }
-            Message::CataloguePublished(source) => self.feed(state, &Event::CataloguePublished(source)),
+            Message::LinkChanged => self.see_link(state),
             Message::CatalogueChanged => self.feed(state, &Event::CatalogueChanged),
-            Message::DiskRead => self.feed(state, &Event::DiskRead),
-            Message::LikelihoodChanged(likelihood) => self.feed(state, &Event::LikelihoodChanged(likelihood)),
-            Message::RootsForgone => self.feed(state, &Event::RootsAwaited(false)),
             Message::LookedAround(generation, survey) => self.looked_around(state, generation, survey),
             // The reader of the client's pipe has told the ledger already, and no hub serves this session.
             Message::Cancelled(_) | Message::Relay(_) => {}
             Message::EditorsChanged => self.editors_changed(state),
+            Message::EditorWanted => self.find_way(state),
             Message::PackageToolCalled(link, asked, tool, arguments) => {
                 let there = self.seat.links.get(link).unwrap_or_else(|| self.seat.link());
                 package_tools::run(&self.seat.tools_on(&there), &self.tasks, asked, tool, &arguments);
@@ -307,14 +300,12 @@ impl SessionActor {
         let version = ProtocolVersion::negotiate(&requested);
         let profile = self.seat.client.config.profile_of(version, &client.name);
         let kind = self.opened(client, profile, roots);
-        if self.seat.client.is_routed() {
-            let awaited = self.seat.client.meant(|meant| {
-                meant.opened(roots);
-                meant.awaited
-            });
-            // The client is asked for its roots after it sends `initialized`. The wait must also end if it never sends that.
-            self.route(state, &RoutingEvent::Opened { roots: awaited });
-        }
+        let awaited = self.seat.client.meant(|meant| {
+            meant.opened(roots);
+            meant.awaited
+        });
+        // The client is asked for its roots after it sends `initialized`. The wait must also end if it never sends that.
+        self.route(state, &RoutingEvent::Opened { roots: awaited });
         state.opening = Some((key, mcp::initialize_result(version, &SERVER, self.instructions(), !is_post)));
         self.feed(state, &Event::Opened(kind));
     }
@@ -323,7 +314,7 @@ impl SessionActor {
     fn instructions(&self) -> &'static str {
         let here = self.seat.link();
         let is_found = here.link.survey_now().is_some_and(|survey| survey.project.is_some());
-        let is_meant = self.seat.client.is_routed() && self.seat.client.meant(|meant| meant.named.is_some());
+        let is_meant = self.seat.client.meant(|meant| meant.named.is_some());
         mcp::instructions(is_found || is_meant || self.seat.client.config.is_for_a_project())
     }
 
@@ -355,19 +346,13 @@ impl SessionActor {
                 }
             }
             Effect::WantEditor => {
-                if self.seat.client.is_routed() {
-                    self.find_way(state);
-                }
+                self.find_way(state);
                 self.seat.link().link.want_editor();
             }
             Effect::AnswerLists => self.answer_lists(state),
             Effect::AcceptCall => {
                 if let Some(new) = state.call.take() {
-                    if self.seat.client.is_routed() {
-                        self.accept_routed(state, new);
-                    } else {
-                        self.accept(&self.seat.link(), new);
-                    }
+                    self.accept_routed(state, new);
                 }
                 if let Some(new) = state.offer.take() {
                     self.accept_offer(state, new);
@@ -452,7 +437,7 @@ impl SessionActor {
                 if let Some(shown) = profile.client.tools_max.filter(|most| catalogue.listed() > *most) {
                     self.seat.env.events.tools_beyond(profile.client.name, catalogue.listed(), shown);
                 }
-                (profile, Arc::clone(&catalogue), self.list_result(&catalogue, &profile))
+                (profile, Arc::clone(&catalogue), catalogue.list_result(&profile))
             });
             self.seat.client.outbox.answer(key, &rendered.2);
             state.rendered = Some(rendered);
@@ -481,9 +466,7 @@ impl SessionActor {
     fn accept_or_refuse(&self, here: &LinkParts, new: NewRequest, turned_down: Option<(Cause, Grounds)>) {
         let NewRequest { asked, hold, id, requester, call, since } = new;
         let Asked { key, profile, .. } = asked;
-        let own = GatewayTool::from_name(&call.name)
-            .filter(|tool| self.seat.client.is_routed() || *tool != GatewayTool::Editors);
-        if let Some(tool) = own {
+        if let Some(tool) = GatewayTool::from_name(&call.name) {
             self.seat.tools_on(here).run(&self.tasks, asked, tool, &call.arguments);
             return;
         }
@@ -532,11 +515,6 @@ impl SessionActor {
             let error = here.tools.published.borrow().catalogue.unknown_tool(&call.name, profile.audience);
             self.seat.client.refuse(key, &error);
             return;
-        }
-        if let Err(most) = self.has_room(call.arguments.get().len())
-            && !may_have_run
-        {
-            return self.refuse_for_bytes(here, asked, most);
         }
         let parallel = {
             let published = here.tools.published.borrow();

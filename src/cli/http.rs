@@ -207,7 +207,7 @@ impl<S: Spawn> Served<S> {
         let mut opened = Vec::new();
         for project in running {
             // With too many links some of these editors are not reached.
-            if let Ok(link) = links.to(&project) {
+            if let Ok(link) = links.to_project(&project) {
                 link.link.want_editor();
                 opened.push(link);
             }

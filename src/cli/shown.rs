@@ -2,33 +2,57 @@
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::actors::instance_keeper::hub_snapshots;
 use crate::actors::parts::Parts;
 use crate::core::calls::Lookup;
 use crate::core::logbook::Logbook;
-use crate::fsm::cause::Availability;
+use crate::fsm::cause::{Availability, Cause};
+use crate::limits::SURVEY_MAX;
+use crate::link::{LinkParts, Place};
 use crate::net::Net;
 use crate::platform::host::Host;
 use crate::protocol::dialect::Companion;
 use crate::protocol::ids::CallId;
 use crate::runtime::addresses::Mailboxes;
 use crate::runtime::mailbox::Mailbox;
+use crate::runtime::messages::session;
 use crate::services::Gateway;
 use crate::services::metrics::Shown;
 use crate::services::unity_mcp::{Answer, Call, Documented};
-use crate::survey::Survey;
 use crate::telemetry::events::{Events, HubSample, Sample};
 use crate::telemetry::metrics::labels::{Instance, Part};
+
+impl Parts {
+    /// Waits until this holds of the link that the session over stdin and stdout is on.
+    async fn until(&self, holds: impl Fn(&LinkParts) -> bool + Send) {
+        let mut moves = self.client.moves();
+        loop {
+            moves.mark_unchanged();
+            let link = self.link();
+            let (mut view, mut survey) = (link.link.view.subscribe(), link.link.survey.subscribe());
+            if holds(&link) {
+                return;
+            }
+            let changed = tokio::select! {
+                changed = moves.changed() => changed,
+                changed = view.changed() => changed,
+                changed = survey.changed() => changed,
+            };
+            if changed.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
+}
 
 impl Gateway for Parts {
     fn net(&self) -> &Arc<dyn Net> {
@@ -77,8 +101,12 @@ impl Shown for Parts {
         self.env.began
     }
 
-    fn survey(&self) -> watch::Receiver<Option<Arc<Survey>>> {
-        self.link.survey.subscribe()
+    fn project(&self) -> Option<PathBuf> {
+        self.link().project.found()
+    }
+
+    async fn project_other_than(&self, known: Option<&Path>) {
+        self.until(|link| link.project.found().as_deref() != known).await;
     }
 
     fn sample(&self) -> Sample {
@@ -160,24 +188,25 @@ impl Documented for Parts {
     }
 
     async fn is_spoken(&self, companion: Companion, wanted: bool) {
-        let (mut link, mut survey) = (self.link.view.subscribe(), self.link.survey.subscribe());
-        while self.link.dialect().companions().contains(&companion) != wanted {
-            let moved = tokio::select! {
-                moved = link.changed() => moved,
-                moved = survey.changed() => moved,
-            };
-            if moved.is_err() {
-                return std::future::pending().await;
-            }
-        }
+        self.until(|link| link.link.dialect().companions().contains(&companion) == wanted).await;
     }
 
     fn set_problem(&self, companion: Companion, what: Option<String>) {
         self.env.health.set_problem(companion.into(), what);
     }
 
-    fn call(self: &Arc<Self>, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<Call> {
-        let guest = self.calls.take_from_guest(tool, arguments, patience)?;
+    async fn call(self: &Arc<Self>, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<Call> {
+        if self.link().place == Place::Nowhere {
+            self.client.actor.cast(session::Message::EditorWanted);
+            let found = self.until(|link| link.place != Place::Nowhere);
+            let _ = timeout(SURVEY_MAX, found).await;
+        }
+        let link = self.link();
+        let guest = link.calls.take_from_guest(tool, arguments, patience)?;
+        if link.place == Place::Nowhere {
+            let cause = link.link.view.borrow().availability.cause().unwrap_or(Cause::ProjectUnknown);
+            link.calls.decide(|ledger, now| ledger.refuse(guest.id, cause, now));
+        }
         let answer = async {
             let answer = guest.answer.await.ok()?;
             Some(Answer { verdict: answer.verdict, result: answer.result })
@@ -186,11 +215,12 @@ impl Documented for Parts {
     }
 
     fn is_held(&self, id: CallId) -> bool {
-        self.calls.ledger(|ledger, _| ledger.record(id).map(|record| record.state)) == Some("held")
+        let state = |link: &LinkParts| link.calls.ledger(|ledger, _| ledger.record(id).map(|record| record.state));
+        self.links.of_call(id).and_then(|link| state(&link)) == Some("held")
     }
 
     fn look_up(&self, id: CallId) -> Lookup {
-        self.calls.look_up(id)
+        self.links.of_call(id).map_or(Lookup::Unknown, |link| link.calls.look_up(id))
     }
 
     fn new_id(&self) -> CallId {
@@ -198,6 +228,6 @@ impl Documented for Parts {
     }
 
     fn logbook<T>(&self, operation: impl FnOnce(&mut Logbook) -> T) -> T {
-        self.calls.answers.logbook(operation)
+        self.link().calls.answers.logbook(operation)
     }
 }

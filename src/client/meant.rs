@@ -1,4 +1,4 @@
-//! What the client of a routed session has said about where it works. The value outlives the session's actor.
+//! What the client of a session has said about where it works. The value outlives the session's actor.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,6 +16,8 @@ pub struct Meant {
     pub named: Option<PathBuf>,
     /// Whether `named` is the project itself, which needs no survey and never changes.
     is_settled: bool,
+    /// Whether the user named the editor's port: the session uses that editor, whatever its project is.
+    at_port: bool,
     /// The directory that the client was started in. The client's roots come before it.
     pub working_dir: Option<PathBuf>,
     /// Whether the client's answer about its roots is awaited. The client may not have been asked yet.
@@ -38,6 +40,7 @@ impl Meant {
         Self {
             named: config.project.clone(),
             working_dir: config.working_dir.clone(),
+            at_port: !config.ports.is_empty(),
             look_every: ROUTE_LOOK_EVERY,
             ..Self::default()
         }
@@ -122,12 +125,16 @@ impl Meant {
         }
         let found = self.found.as_ref().filter(|(generation, ..)| *generation == self.generation);
         let stale = found.is_none_or(|(_, projects, at)| match projects.len() {
+            // The port is used meanwhile.
+            0 if self.at_port => at.elapsed() >= ROUTE_LOOK_EVERY,
             0 => at.elapsed() >= self.look_every,
             1 => false,
             _ => at.elapsed() >= ROUTE_LOOK_EVERY,
         });
         let found = found.map(|(_, projects, _)| projects.clone());
         let named = match (&self.named, found.as_deref()) {
+            (_, Some([project])) if self.at_port => Named::Port(Some(project.clone())),
+            _ if self.at_port => Named::Port(None),
             (None, _) => Named::None,
             (Some(_), Some([project])) => Named::Project(project.clone()),
             (Some(_), _) => Named::Missing,

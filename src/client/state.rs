@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::meant::Meant;
 use crate::config::Config;
@@ -128,7 +128,7 @@ pub struct Client {
     calls: Mutex<Vec<(RequestKey, CallId)>>,
     origins: Mutex<Origins>,
     nowhere: LinkId,
-    link: AtomicU32,
+    link: watch::Sender<LinkId>,
     is_ending: AtomicBool,
 }
 
@@ -170,7 +170,7 @@ impl Client {
             calls: Mutex::default(),
             origins: Mutex::new(Origins::new(name, open)),
             nowhere,
-            link: AtomicU32::new(nowhere.0),
+            link: watch::Sender::new(nowhere),
             is_ending: AtomicBool::new(false),
         }
     }
@@ -231,11 +231,6 @@ impl Client {
     /// Over a hub's connection, the session numbers its requests itself.
     fn number_of(&self, request: RequestKey) -> Option<u64> {
         if self.is_over_a_hub() { self.outbox.number_of(request) } else { Some(request.number) }
-    }
-
-    /// Whether the router decides which editor this session means. Otherwise its one link follows it.
-    pub fn is_routed(&self) -> bool {
-        self.id != SessionId::STDIO || !self.config.is_for_one_editor()
     }
 
     /// Whether the client is the session of another process, which speaks the hub's protocol.
@@ -322,7 +317,7 @@ impl Client {
 
     /// Returns the link that the session is on, to which new calls go.
     pub fn link(&self) -> LinkId {
-        LinkId(self.link.load(Ordering::Acquire))
+        *self.link.borrow()
     }
 
     /// Returns the link that the session is on while no editor is found for it.
@@ -335,9 +330,14 @@ impl Client {
         operation(&mut enter(&self.meant))
     }
 
+    /// Returns a receiver that is notified whenever the session moves to another link.
+    pub fn moves(&self) -> watch::Receiver<LinkId> {
+        self.link.subscribe()
+    }
+
     /// Moves the session to another link.
-    pub fn move_to(&self, LinkId(link): LinkId) {
-        self.link.store(link, Ordering::Release);
+    pub fn move_to(&self, link: LinkId) {
+        self.link.send_replace(link);
     }
 
     /// What is known from the client's handshake.

@@ -49,6 +49,7 @@ impl Scope {
     pub fn of(named: &Named, roots: &Roots, seen: &[PathBuf]) -> Self {
         match (named, roots) {
             (Named::Project(project), _) => Self::Only(vec![project.clone()]),
+            (Named::Port(project), _) => Self::Only(project.iter().cloned().collect()),
             (Named::Missing, _) | (Named::None, Roots::Awaited) => Self::Only(Vec::new()),
             (Named::None, Roots::Hold(found)) => {
                 let others = seen.iter().filter(|project| !found.contains(project));
@@ -194,10 +195,10 @@ pub fn choose(route: &Route, scope: &Scope, known: &[Known], said: &[String]) ->
     let Some((name, known)) = meant else {
         return match route {
             Route::Among(_) => Choice::Refused(Refusal::Unnamed { editors: open() }),
-            Route::To(_) | Route::Wait | Route::Nobody(_) => Choice::Routed,
+            Route::To(_) | Route::Port(_) | Route::Wait | Route::Nobody(_) => Choice::Routed,
         };
     };
-    if *route == Route::To(known.project.clone()) {
+    if route.leads_to(&known.project) {
         Choice::Routed
     } else if let Presence::Away(cause) = known.editor {
         Choice::Refused(Refusal::Away { cause, name: name.clone(), project: known.project.clone(), editors: open() })

@@ -2,7 +2,7 @@
 //! fit, each call must name one of them; if the session gave no sign that it means an editor that runs, the session gets the list
 //! of candidates.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The project that a session was started for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -13,6 +13,8 @@ pub enum Named {
     Project(PathBuf),
     /// The session was started for a project that does not exist (yet).
     Missing,
+    /// The user named the editor's port. The project is known if exactly one was found.
+    Port(Option<PathBuf>),
 }
 
 /// What a client's roots say.
@@ -40,6 +42,8 @@ pub struct Running {
 pub enum Route {
     /// To the editor of this project.
     To(PathBuf),
+    /// To the editor at the port that the user named, with the project that it is meant to have open, if that is known.
+    Port(Option<PathBuf>),
     /// To the editor that each request names, out of the running editors of these projects.
     Among(Vec<PathBuf>),
     /// The project is not known yet.
@@ -48,7 +52,15 @@ pub enum Route {
     Nobody(Vec<PathBuf>),
 }
 
-/// Picks the editor's project: the project that the session was started for; otherwise the only project in its roots; otherwise,
+impl Route {
+    /// Whether requests that name no editor go to the editor of this project.
+    pub fn leads_to(&self, project: &Path) -> bool {
+        matches!(self, Self::To(to) | Self::Port(Some(to)) if to == project)
+    }
+}
+
+/// Picks the editor's project: that at the port which the user named, whatever it is; otherwise the project that the session was
+/// started for; otherwise the only project in its roots; otherwise,
 /// if the session names no project and has no roots, the project of the only editor that runs, provided that its identity is
 /// known.
 ///
@@ -60,6 +72,9 @@ pub fn route(named: &Named, roots: &Roots, running: &[Running]) -> Route {
     projects.dedup();
     match (named, roots) {
         (Named::Project(project), _) => Route::To(project.clone()),
+        // The client's roots may still say which project that editor should have.
+        (Named::Port(_), Roots::Awaited) => Route::Wait,
+        (Named::Port(project), _) => Route::Port(project.clone()),
         // Also if the roots contain another project: the session was started for a certain project.
         (Named::Missing, _) => Route::Nobody(projects),
         (Named::None, Roots::Awaited) => Route::Wait,
@@ -94,7 +109,14 @@ mod tests {
 
     /// Every combination of inputs, with two projects that may run and a third one that the session may mean.
     fn inputs() -> Vec<(Named, Roots, Vec<Running>)> {
-        let named = [Named::None, Named::Project(path("a")), Named::Project(path("c")), Named::Missing];
+        let named = [
+            Named::None,
+            Named::Project(path("a")),
+            Named::Project(path("c")),
+            Named::Missing,
+            Named::Port(None),
+            Named::Port(Some(path("c"))),
+        ];
         let hold = |names: &[&str]| Roots::Hold(names.iter().copied().map(path).collect());
         let roots = [
             Roots::None,
@@ -123,7 +145,7 @@ mod tests {
     #[test]
     fn whatever_is_said_and_runs_nobody_guesses() {
         let inputs = inputs();
-        assert_eq!(inputs.len(), 4 * 8 * 9);
+        assert_eq!(inputs.len(), 6 * 8 * 9);
         for (named, roots, running) in inputs {
             let given = format!("{named:?} {roots:?} {running:?}");
             let runs: Vec<&PathBuf> = running.iter().map(|editor| &editor.project).collect();
@@ -135,7 +157,12 @@ mod tests {
                     let by_itself = named == Named::None && roots == Roots::None && alone;
                     assert!(by_name || by_roots || by_itself, "{given}");
                 }
-                Route::Wait => assert!(named == Named::None && roots == Roots::Awaited, "{given}"),
+                Route::Port(project) => {
+                    assert_eq!((named, roots == Roots::Awaited), (Named::Port(project), false), "{given}")
+                }
+                Route::Wait => {
+                    assert!(matches!(named, Named::None | Named::Port(_)) && roots == Roots::Awaited, "{given}");
+                }
                 Route::Among(choice) => {
                     assert_eq!(named, Named::None, "{given}: it was started for a project");
                     let fits = |project: &&PathBuf| match &roots {
@@ -171,6 +198,7 @@ mod tests {
     #[test]
     fn the_order_is_name_roots_and_the_only_editor() {
         let (named, roots) = (Named::Project(path("a")), Roots::Hold(vec![path("b")]));
+        let at_port = Named::Port(Some(path("a")));
         let (one, both) = ([editor("c", true)], [editor("c", true), editor("d", true)]);
         let rows = [
             (&named, &roots, one.as_slice(), Route::To(path("a"))),
@@ -187,6 +215,8 @@ mod tests {
             (&Named::Missing, &Roots::None, &both, Route::Nobody(vec![path("c"), path("d")])),
             (&Named::None, &Roots::Hold(Vec::new()), &both, Route::Nobody(vec![path("c"), path("d")])),
             (&Named::None, &Roots::None, &[], Route::Nobody(Vec::new())),
+            (&at_port, &roots, &both, Route::Port(Some(path("a")))),
+            (&at_port, &Roots::Awaited, &one, Route::Wait),
         ];
         for (named, roots, running, expected) in rows {
             assert_eq!(route(named, roots, running), expected, "{named:?} {roots:?} {running:?}");

@@ -1,7 +1,7 @@
 //! Discovery: decides when to look for the editor, and what the bridge may connect to.
 //!
-//! The shell feeds four facts: the bridge asks for targets (`Wanted`), the client's roots arrived (`RootsHinted`), a watched file
-//! changed (`FilesChanged`), and a survey is done (`Surveyed`). A survey looks at the configured port, instance and status files,
+//! The shell feeds three facts: the bridge asks for targets (`Wanted`), a watched file changed (`FilesChanged`), and a survey is done
+//! (`Surveyed`). A survey looks at the configured port, instance and status files,
 //! the folders above the working directory, process ids, and owners of ports. Discovery decides when to survey and what to report
 //! to the bridge: targets that may be called, or why there are none. It never guesses. If nothing proves a candidate, or if two
 //! editors fit equally well, none is called, and `holdfast status` lists them for a person.
@@ -23,7 +23,7 @@
 use std::time::Duration;
 
 use super::{Charted, Machine, Outbox, Outcome, statig_machine};
-use crate::limits::{ROOTS_WAIT, SURVEY_AGAIN, SURVEY_MAX, SURVEYS_HANGING_MAX};
+use crate::limits::{SURVEY_AGAIN, SURVEY_MAX, SURVEYS_HANGING_MAX};
 
 /// Why a survey is made.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
@@ -31,7 +31,7 @@ pub enum Cause {
     /// The bridge asked for targets.
     #[default]
     Asked,
-    /// A file or the client's roots changed, a survey hung, or its result was outdated.
+    /// A file changed, or a survey hung.
     News,
 }
 
@@ -52,8 +52,6 @@ pub struct Discovery {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Timer {
-    /// The longest wait for the client's roots is over.
-    Roots,
     /// In `scanning`: the survey takes too long.
     Survey,
     /// In `stuck`: survey again.
@@ -102,8 +100,6 @@ pub enum Finding {
     Ambiguous,
     /// There is no trace of an editor.
     Nothing,
-    /// The result is outdated, because the client named other roots during the survey.
-    Outdated,
 }
 
 /// Why there is no target.
@@ -123,12 +119,6 @@ pub enum WhyNothing {
 pub enum Event {
     /// The bridge asks for targets.
     Wanted,
-    /// The client was asked for its roots.
-    RootsAsked,
-    /// The client named the same roots that are already known, or none.
-    RootsKept,
-    /// The client named its roots.
-    RootsHinted,
     /// A watched file changed.
     FilesChanged,
     /// The survey is done.
@@ -160,8 +150,6 @@ pub enum Effect {
     ShortenWait,
     /// Stop watching files.
     Unwatch,
-    /// The client does not answer with its roots: continue with the known ones.
-    ForgoRoots,
     /// Start a timer.
     Arm(Timer, Duration),
     /// Stop a timer.
@@ -177,12 +165,9 @@ impl Discovery {
     /// Handles events whose effect is the same in every state.
     fn anywhere(&mut self, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match event {
-            Event::RootsAsked => out.order(Effect::Arm(Timer::Roots, ROOTS_WAIT)),
-            Event::RootsKept => out.order(Effect::Disarm(Timer::Roots)),
-            Event::Elapsed(Timer::Roots) => out.order(Effect::ForgoRoots),
             Event::HangingEnded => self.hanging = self.hanging.saturating_sub(1),
-            Event::Elapsed(Timer::Survey | Timer::Again) => return out.ignore("a timer of a state that was left"),
-            Event::Wanted | Event::RootsHinted | Event::FilesChanged | Event::Surveyed(_) | Event::StopRequested => {
+            Event::Elapsed(_) => return out.ignore("a timer of a state that was left"),
+            Event::Wanted | Event::FilesChanged | Event::Surveyed(_) | Event::StopRequested => {
                 return Outcome::Super;
             }
         }
@@ -194,7 +179,7 @@ impl Discovery {
             Finding::Callable { count: 1.. } => None,
             Finding::OnlyUnproven => Some(WhyNothing::OnlyUnproven),
             Finding::Ambiguous => Some(WhyNothing::Ambiguous),
-            Finding::Nothing | Finding::Outdated | Finding::Callable { count: 0 } => Some(WhyNothing::Nothing),
+            Finding::Nothing | Finding::Callable { count: 0 } => Some(WhyNothing::Nothing),
         };
         out.order(why.map_or(Effect::Offer, Effect::OfferNothing));
         if why.is_none() && self.cause == Cause::News {
@@ -235,10 +220,7 @@ impl Machine for Discovery {
                     out.order(Effect::Watch);
                     self.scan(Cause::Asked)
                 }
-                Event::RootsHinted => out.ignore("the first survey will read the roots"),
-                Event::RootsAsked | Event::RootsKept | Event::HangingEnded | Event::Elapsed(_) => {
-                    self.anywhere(event, out)
-                }
+                Event::HangingEnded | Event::Elapsed(_) => self.anywhere(event, out),
                 Event::FilesChanged | Event::Surveyed(_) => Outcome::Super,
                 Event::StopRequested => Outcome::Transition(State::Stopped),
             },
@@ -250,16 +232,10 @@ impl Machine for Discovery {
                     self.again = Some(Cause::Asked);
                     Outcome::Handled
                 }
-                Event::RootsHinted | Event::FilesChanged if self.again.is_some() => {
-                    out.ignore("one more survey is remembered already")
-                }
-                Event::RootsHinted | Event::FilesChanged => {
+                Event::FilesChanged if self.again.is_some() => out.ignore("one more survey is remembered already"),
+                Event::FilesChanged => {
                     self.again = Some(Cause::News);
                     Outcome::Handled
-                }
-                Event::Surveyed(Finding::Outdated) => {
-                    self.again = None;
-                    self.scan(Cause::News)
                 }
                 Event::Surveyed(finding) => self.tell(*finding, out),
                 Event::Elapsed(Timer::Survey) => {
@@ -269,9 +245,7 @@ impl Machine for Discovery {
                     out.order(Effect::GiveUp);
                     Outcome::Transition(State::Stuck)
                 }
-                Event::RootsAsked | Event::RootsKept | Event::HangingEnded | Event::Elapsed(_) => {
-                    self.anywhere(event, out)
-                }
+                Event::HangingEnded | Event::Elapsed(_) => self.anywhere(event, out),
                 Event::StopRequested => Outcome::Transition(State::Stopped),
             },
             State::Stuck => match event {
@@ -279,23 +253,18 @@ impl Machine for Discovery {
                     out.order(Effect::OfferAgain);
                     Outcome::Handled
                 }
-                Event::RootsHinted if self.hanging < SURVEYS_HANGING_MAX => self.scan(Cause::News),
-                Event::RootsHinted => out.ignore("as many surveys hang as may"),
                 Event::FilesChanged => out.ignore("the next survey will see it"),
                 Event::HangingEnded => {
                     self.hanging = self.hanging.saturating_sub(1);
                     self.scan(Cause::News)
                 }
                 Event::Elapsed(Timer::Again) => self.scan(Cause::News),
-                Event::RootsAsked | Event::RootsKept | Event::Elapsed(_) => self.anywhere(event, out),
+                Event::Elapsed(_) => self.anywhere(event, out),
                 Event::Surveyed(_) => Outcome::Super,
                 Event::StopRequested => Outcome::Transition(State::Stopped),
             },
             State::Offering | State::Watching => match event {
                 Event::Wanted
-                | Event::RootsAsked
-                | Event::RootsKept
-                | Event::RootsHinted
                 | Event::FilesChanged
                 | Event::Surveyed(_)
                 | Event::HangingEnded
@@ -303,12 +272,7 @@ impl Machine for Discovery {
                 | Event::StopRequested => Outcome::Super,
             },
             State::Stopped => match event {
-                Event::Wanted
-                | Event::RootsAsked
-                | Event::RootsKept
-                | Event::RootsHinted
-                | Event::FilesChanged
-                | Event::Elapsed(_) => out.ignore("it was stopped for good"),
+                Event::Wanted | Event::FilesChanged | Event::Elapsed(_) => out.ignore("it was stopped for good"),
                 Event::Surveyed(_) | Event::HangingEnded => out.ignore("nobody is left to be told"),
                 Event::StopRequested => out.ignore("already stopped"),
             },
@@ -319,11 +283,9 @@ impl Machine for Discovery {
         match (group, event) {
             (Group::Surveyed, Event::Wanted) => self.scan(Cause::Asked),
             // Surveys even while a target is offered: the port or the editor's activity may have changed.
-            (Group::Surveyed, Event::RootsHinted | Event::FilesChanged) => self.scan(Cause::News),
+            (Group::Surveyed, Event::FilesChanged) => self.scan(Cause::News),
             (Group::Surveyed, Event::StopRequested) => Outcome::Transition(State::Stopped),
-            (Group::Surveyed, Event::RootsAsked | Event::RootsKept | Event::HangingEnded | Event::Elapsed(_)) => {
-                self.anywhere(event, out)
-            }
+            (Group::Surveyed, Event::HangingEnded | Event::Elapsed(_)) => self.anywhere(event, out),
             // The result of a survey although none was running: a bug of the shell.
             (Group::Surveyed, Event::Surveyed(_)) | (Group::Root, _) => Outcome::Super,
         }
@@ -337,7 +299,6 @@ impl Machine for Discovery {
             }
             State::Stuck if self.hanging < SURVEYS_HANGING_MAX => out.order(Effect::Arm(Timer::Again, SURVEY_AGAIN)),
             State::Stopped => {
-                out.order(Effect::Disarm(Timer::Roots));
                 if self.watching {
                     out.order(Effect::Unwatch);
                 }
@@ -361,18 +322,13 @@ impl Charted for Discovery {
     fn specimens() -> Vec<Event> {
         vec![
             Event::Wanted,
-            Event::RootsAsked,
-            Event::RootsKept,
-            Event::RootsHinted,
             Event::FilesChanged,
             Event::Surveyed(Finding::Callable { count: 0 }),
             Event::Surveyed(Finding::Callable { count: 1 }),
             Event::Surveyed(Finding::OnlyUnproven),
             Event::Surveyed(Finding::Ambiguous),
             Event::Surveyed(Finding::Nothing),
-            Event::Surveyed(Finding::Outdated),
             Event::HangingEnded,
-            Event::Elapsed(Timer::Roots),
             Event::Elapsed(Timer::Survey),
             Event::Elapsed(Timer::Again),
             Event::StopRequested,
@@ -429,7 +385,7 @@ mod tests {
     #[test]
     fn scanning_files_changed_in_a_burst_leads_to_one_more_survey_and_holds_no_answer_back() {
         let mut it = after(Discovery::default(), &[Event::Wanted]);
-        for event in [Event::FilesChanged, Event::RootsHinted, Event::FilesChanged] {
+        for event in [Event::FilesChanged, Event::FilesChanged] {
             assert!(orders(&mut it, &event).is_empty());
         }
         assert_eq!(orders(&mut it, &NOTHING), [Effect::OfferNothing(WhyNothing::Nothing), Effect::Survey]);
@@ -485,28 +441,9 @@ mod tests {
                 assert!(it.feed(&Event::Elapsed(Timer::Again)).effects.contains(&Effect::Survey));
             }
         }
-        assert!(it.feed(&Event::RootsHinted).effects.is_empty());
+        assert!(it.feed(&Event::FilesChanged).effects.is_empty());
         assert_eq!(it.feed(&Event::Wanted).effects, [Effect::OfferAgain]);
         assert!(it.feed(&Event::HangingEnded).effects.contains(&Effect::Survey));
         assert_eq!((it.machine().hanging, it.state()), (SURVEYS_HANGING_MAX - 1, State::Scanning));
-    }
-
-    #[test]
-    fn roots_that_are_not_told_are_forgone_wherever_discovery_stands() {
-        let stuck = [Event::Wanted, Event::Elapsed(Timer::Survey)];
-        let offering = [Event::Wanted, FOUND];
-        for before in [&[][..], &[Event::Wanted], &stuck, &offering] {
-            let mut it = after(Discovery::default(), before);
-            assert_eq!(it.feed(&Event::RootsAsked).effects, [Effect::Arm(Timer::Roots, ROOTS_WAIT)]);
-            assert_eq!(it.feed(&Event::Elapsed(Timer::Roots)).effects, [Effect::ForgoRoots]);
-            assert_eq!(it.feed(&Event::RootsKept).effects, [Effect::Disarm(Timer::Roots)]);
-        }
-    }
-
-    #[test]
-    fn scanning_outdated_looks_again_and_offers_nothing() {
-        let mut it = after(Discovery::default(), &[Event::Wanted]);
-        let out = it.feed(&Event::Surveyed(Finding::Outdated)).effects;
-        assert!(out.contains(&Effect::Survey) && !out.contains(&Effect::Offer), "{out:?}");
     }
 }

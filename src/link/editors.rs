@@ -24,14 +24,6 @@ impl LinkParts {
         Some(Running { project: target.project.clone()?, is_known: !target.source.is_named() })
     }
 
-    /// Returns the editor of this link, which was just closed, if the editor ran until then.
-    pub(super) fn ran_until_now(&self) -> Option<Running> {
-        let view = self.link.view.borrow();
-        let target = view.target.as_ref().filter(|_| view.connections > 0)?;
-        let is_away = matches!(view.availability, Availability::Absent(_));
-        Some(Running { project: target.project.clone()?, is_known: !target.source.is_named() }).filter(|_| !is_away)
-    }
-
     /// Returns the project that this link leads to, and whether its editor is there. `None` if the link leads to no project.
     pub fn known(&self) -> Option<Known> {
         let editor = match self.link.view.borrow().availability {
@@ -104,11 +96,9 @@ impl LinkParts {
     }
 }
 
-/// Tells every session that may use several editors that something changed among them.
+/// Tells every session that something changed among the editors.
 pub fn editors_changed(sessions: &Sessions) {
     for client in sessions.all() {
-        if client.is_routed() {
-            client.actor.cast(Message::EditorsChanged);
-        }
+        client.actor.cast(Message::EditorsChanged);
     }
 }

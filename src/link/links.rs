@@ -1,7 +1,7 @@
 //! The links of this process, by the project that each leads to.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -11,7 +11,7 @@ use super::parts::LinkParts;
 use super::place::Place;
 use crate::client::{Client, Sessions};
 use crate::core::call_records::{self, Origin};
-use crate::core::editors::{Known, Presence};
+use crate::core::editors::Known;
 use crate::core::router::Running;
 use crate::limits::LINKS_MAX;
 use crate::protocol::ids::{CallId, LinkId, RequestKey};
@@ -36,17 +36,15 @@ pub struct Links {
     opened: watch::Sender<()>,
     /// The last union of several editors' tools: most sessions that use several use the same.
     union: Mutex<Option<(Vec<Member>, Arc<Catalogue>)>>,
-    /// Projects whose links were closed, the last one at the end; at most [`LINKS_MAX`]. They stay known, so that the name of an
-    /// editor does not come to mean another one. With each, its editor if that ran.
-    former: Mutex<Vec<(PathBuf, Option<Running>)>>,
+    /// Links that were closed because no session is there any more, the last one at the end; at most [`LINKS_MAX`]. The results of
+    /// their calls stay known.
+    closed: Mutex<Vec<Arc<LinkParts>>>,
 }
 
 impl Links {
-    /// Creates the links at the start: only the first link of the session over stdin and stdout. It leads to no project if that
-    /// session may use several editors.
+    /// Creates the links at the start: only the link of the session over stdin and stdout that leads to no editor.
     pub fn with_first(env: Arc<Environment>, sessions: Arc<Sessions>) -> Self {
-        let place = if env.config.is_for_one_editor() { Place::Roots } else { Place::Nowhere };
-        let first = LinkParts::new(Arc::clone(&env), &sessions, LinkId::FIRST, place);
+        let first = LinkParts::new(Arc::clone(&env), &sessions, LinkId::FIRST, Place::Nowhere);
         let open = RwLock::new([(first.id, Arc::clone(&first))].into());
         Self {
             env,
@@ -57,7 +55,7 @@ impl Links {
             is_for_one: AtomicBool::new(false),
             opened: watch::Sender::default(),
             union: Mutex::default(),
-            former: Mutex::default(),
+            closed: Mutex::default(),
         }
     }
 
@@ -66,13 +64,18 @@ impl Links {
         &self.sessions
     }
 
-    /// Records that the only session is the one over stdin and stdout. What is logged and counted of the first link to a project
-    /// then names no link: there mostly is no other.
+    /// Records that the only session is the one over stdin and stdout. What is logged and counted of its only link to an editor then
+    /// names no link. And a link that this session has left is closed.
     pub fn serve_one(&self) {
         self.is_for_one.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the first link of the session over stdin and stdout.
+    /// Whether the only session is the one over stdin and stdout.
+    pub fn is_for_one(&self) -> bool {
+        self.is_for_one.load(Ordering::Relaxed)
+    }
+
+    /// Returns the link of the session over stdin and stdout that leads to no editor.
     pub fn first(&self) -> &Arc<LinkParts> {
         &self.first
     }
@@ -82,46 +85,55 @@ impl Links {
         self.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// Returns the link that a session is on. If that was closed, the session's link that leads to no project.
+    /// Returns the link that a session is on. If that was closed, the session's link that leads to no editor.
     pub fn of(&self, client: &Client) -> Arc<LinkParts> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         let link = open.get(&client.link()).or_else(|| open.get(&client.nowhere()));
         Arc::clone(link.unwrap_or(&self.first))
     }
 
-    /// Returns the session's link that leads to no project, on which the session is while no editor is found for it.
+    /// Returns the session's link that leads to no editor, on which the session is while none is found for it.
     pub fn nowhere_of(&self, client: &Client) -> Arc<LinkParts> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(open.get(&client.nowhere()).unwrap_or(&self.first))
     }
 
-    /// Returns the link to this project's editor. Opens it if there is none.
+    /// Returns the link that leads to this place. Opens it if there is none.
     ///
     /// # Errors
-    /// `LINKS_MAX` links to projects are open.
-    pub fn to(&self, project: &Path) -> Result<Arc<LinkParts>, TooManyLinks> {
+    /// `LINKS_MAX` links to editors are open.
+    pub fn to(&self, place: Place) -> Result<Arc<LinkParts>, TooManyLinks> {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
-        let leads = |link: &&Arc<LinkParts>| matches!(&link.place, Place::Project(to) if to == project);
-        if let Some(link) = open.values().find(leads) {
+        if let Some(link) = open.values().find(|link| link.place == place) {
+            link.left.send_replace(false);
             return Ok(Arc::clone(link));
         }
-        if open.values().filter(|link| matches!(link.place, Place::Project(_))).count() >= LINKS_MAX {
+        if open.values().filter(|link| link.place != Place::Nowhere).count() >= LINKS_MAX {
             return Err(TooManyLinks);
         }
-        let link = self.add(&mut open, Place::Project(project.to_path_buf()));
+        let link = self.add(&mut open, place);
         drop(open);
         self.opened.send_replace(());
         Ok(link)
     }
 
-    /// Opens a link that leads to no project, for a new session.
+    /// Returns the link to this project's editor. Opens it if there is none.
+    ///
+    /// # Errors
+    /// `LINKS_MAX` links to editors are open.
+    pub fn to_project(&self, project: &Path) -> Result<Arc<LinkParts>, TooManyLinks> {
+        self.to(Place::Project(project.to_path_buf()))
+    }
+
+    /// Opens a link that leads to no editor, for a new session.
     pub fn nowhere(&self) -> Arc<LinkParts> {
         self.add(&mut self.open.write().unwrap_or_else(PoisonError::into_inner), Place::Nowhere)
     }
 
     fn add(&self, open: &mut BTreeMap<LinkId, Arc<LinkParts>>, place: Place) -> Arc<LinkParts> {
         let id = LinkId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
-        let is_only = self.is_for_one.load(Ordering::Relaxed) && !open.values().any(|link| link.leads_to().is_some());
+        let is_used = |link: &Arc<LinkParts>| link.place != Place::Nowhere && !*link.left.borrow();
+        let is_only = self.is_for_one() && !open.values().any(is_used);
         let env = if is_only { Arc::clone(&self.env) } else { self.env.of_link(id, place.project()) };
         let link = LinkParts::new(env, &self.sessions, id, place);
         open.insert(id, Arc::clone(&link));
@@ -129,53 +141,39 @@ impl Links {
     }
 
     /// Removes a link. A session that is still on it must be moved; until then [`of`](Self::of) returns the session's link that
-    /// leads to no project.
+    /// leads to no editor.
     pub fn close(&self, link: LinkId) {
-        let closed = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&link);
-        if let Some(project) = closed.as_ref().and_then(|link| link.leads_to()) {
-            let running = closed.as_ref().and_then(|link| link.ran_until_now());
-            let mut former = enter(&self.former);
-            former.retain(|(known, _)| known != project);
-            former.push((project.to_path_buf(), running));
-            let surplus = former.len().saturating_sub(LINKS_MAX);
-            former.drain(..surplus);
-        }
+        self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&link);
     }
 
-    /// Returns the projects that this process knows: those that links lead to, and those whose links were closed.
+    /// Removes a link that no session uses any more, and keeps what is known of its calls. Returns false, and does nothing, if a
+    /// session has come back to it.
+    pub fn close_left(&self, link: &Arc<LinkParts>) -> bool {
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        if !*link.left.borrow() {
+            return false;
+        }
+        open.remove(&link.id);
+        let mut closed = enter(&self.closed);
+        closed.push(Arc::clone(link));
+        let surplus = closed.len().saturating_sub(LINKS_MAX);
+        closed.drain(..surplus);
+        true
+    }
+
+    /// Returns the projects that links lead to.
     pub fn known(&self) -> Vec<Known> {
-        let mut known: Vec<Known> = self.all().iter().filter_map(|link| link.known()).collect();
-        for (project, _) in enter(&self.former).iter() {
-            if !known.iter().any(|known| known.project == *project) {
-                known.push(Known { project: project.clone(), editor: Presence::Unknown });
-            }
-        }
-        known
+        self.all().iter().filter_map(|link| link.known()).collect()
     }
 
-    /// Returns a receiver that is notified whenever a link to a project is opened.
+    /// Returns a receiver that is notified whenever a link to an editor is opened.
     pub fn openings(&self) -> watch::Receiver<()> {
         self.opened.subscribe()
     }
 
-    /// Returns the projects whose editors ran when their links were closed, and that no link leads to now.
-    pub fn lost(&self) -> Vec<PathBuf> {
-        let former: Vec<PathBuf> =
-            enter(&self.former).iter().filter(|(_, ran)| ran.is_some()).map(|(project, _)| project.clone()).collect();
-        former.into_iter().filter(|project| self.find(project).is_none()).collect()
-    }
-
-    /// Returns the projects whose editors run ([`LinkParts::running`]). An editor whose link was closed, because that failed too
-    /// often, counts until a new link has found out about it: the failure is ours, and must not leave another editor as the only
-    /// one.
+    /// Returns the projects whose editors run ([`LinkParts::running`]).
     pub fn running(&self) -> Vec<Running> {
-        let mut running: Vec<Running> = self.all().iter().filter_map(|link| link.running()).collect();
-        let former: Vec<_> = enter(&self.former).clone();
-        for (project, ran) in former {
-            let is_settled = self.find(&project).is_some_and(|link| link.running().is_some() || !link.is_open());
-            running.extend(ran.filter(|_| !is_settled));
-        }
-        running
+        self.all().iter().filter_map(|link| link.running()).collect()
     }
 
     /// Returns the link to this project's editor, if there is one.
@@ -231,6 +229,7 @@ impl Links {
 
     /// Returns the link that has a record of this call, if any.
     pub fn of_call(&self, call: CallId) -> Option<Arc<LinkParts>> {
-        self.all().into_iter().find(|link| link.calls.ledger(|ledger, _| ledger.record(call).is_some()))
+        let has_it = |link: &Arc<LinkParts>| link.calls.ledger(|ledger, _| ledger.record(call).is_some());
+        self.all().into_iter().chain(enter(&self.closed).iter().cloned()).find(has_it)
     }
 }

@@ -28,7 +28,6 @@ mod project;
 mod records;
 mod state;
 mod tools;
-mod whereabouts;
 
 pub use self::answers::Answers;
 pub use self::audit::AuditTrail;

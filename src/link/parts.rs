@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use super::calls::Calls;
 use super::ledger::SharedLedger;
 use super::place::Place;
@@ -11,7 +13,6 @@ use super::tools::Tools;
 use crate::client::{Attached, Sessions};
 use crate::core::link::Fact;
 use crate::fsm::cause::{Availability, Cause, Loss};
-use crate::fsm::session::Likelihood;
 use crate::protocol::ids::LinkId;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
@@ -38,6 +39,8 @@ pub struct LinkParts {
     pub calls: Arc<Calls>,
     /// The project that is wanted.
     pub project: Arc<Project>,
+    /// Whether the only session has left the link for another one.
+    pub left: watch::Sender<bool>,
 }
 
 impl LinkParts {
@@ -64,7 +67,18 @@ impl LinkParts {
             Arc::clone(&calls),
             place.clone(),
         ));
-        Arc::new(Self { id, place, env, addresses, attached, link, tools, calls, project })
+        Arc::new(Self {
+            id,
+            place,
+            env,
+            addresses,
+            attached,
+            link,
+            tools,
+            calls,
+            project,
+            left: watch::Sender::new(false),
+        })
     }
 
     /// Lets the connection go, because its actors have ended: claimed calls may have run, and the tool list is not live any more.
@@ -77,7 +91,7 @@ impl LinkParts {
     /// Lets the link rest, because its actors failed too often: held calls are answered, and everybody is told.
     pub fn rests(&self) {
         self.let_go(Loss::Gateway);
-        let (cause, undecided) = (Cause::Gateway, false);
+        let cause = Cause::Gateway;
         let availability = Availability::Absent(cause);
         self.link.view.tell(Fact::Rests);
         self.env.events.availability_changed(availability);
@@ -86,7 +100,6 @@ impl LinkParts {
             settlements.extend(ledger.refuse_held(cause, now));
             settlements
         });
-        let likelihood = Likelihood::of_link(availability, undecided);
-        self.attached.tell(|| session::Message::LikelihoodChanged(likelihood));
+        self.attached.tell(|| session::Message::LinkChanged);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::exchange::SharedExchange;
 use super::ledger::SharedLedger;
@@ -13,6 +13,7 @@ use super::picture::{LinkPicture, SharedPicture};
 use crate::core::calls::Wanted;
 use crate::core::link::Fact;
 use crate::fsm::cause::{Availability, Cause, Loss};
+use crate::limits::PUSH_BIND_MAX;
 use crate::net::Listener;
 use crate::protocol::dialect::{self, Dialect, Secret};
 use crate::protocol::ids::Epoch;
@@ -39,7 +40,8 @@ pub struct Link {
     addresses: Arc<Addresses>,
     ledger: Arc<SharedLedger>,
     push_listener: Mutex<Option<Arc<dyn Listener>>>,
-    push_port: Mutex<Option<u16>>,
+    /// The port of the push listener, if there is one. `None` until that is known.
+    push_port: watch::Sender<Option<Option<u16>>>,
     epochs: AtomicU64,
     wire_numbers: AtomicU64,
     is_wanted: AtomicBool,
@@ -55,6 +57,7 @@ impl std::fmt::Debug for Link {
 impl Link {
     /// Creates a link before its first survey.
     pub fn new(env: Arc<Environment>, addresses: Arc<Addresses>, ledger: Arc<SharedLedger>) -> Self {
+        let is_pushed = env.config.is_pushed();
         Self {
             view: SharedPicture::new(),
             survey: watch::Sender::new(None),
@@ -65,7 +68,7 @@ impl Link {
             addresses,
             ledger,
             push_listener: Mutex::default(),
-            push_port: Mutex::default(),
+            push_port: watch::Sender::new((!is_pushed).then_some(None)),
             epochs: AtomicU64::new(0),
             wire_numbers: AtomicU64::new(0),
             is_wanted: AtomicBool::new(false),
@@ -124,12 +127,19 @@ impl Link {
 
     /// Returns the port of the push listener that greetings tell the editor.
     pub fn push_port(&self) -> Option<u16> {
-        *enter(&self.push_port)
+        self.push_port.borrow().flatten()
+    }
+
+    /// Like [`push_port`](Self::push_port). Waits for it at most [`PUSH_BIND_MAX`] if the link has just begun.
+    pub async fn push_port_soon(&self) -> Option<u16> {
+        let mut port = self.push_port.subscribe();
+        let _ = timeout(PUSH_BIND_MAX, port.wait_for(Option::is_some)).await;
+        self.push_port()
     }
 
     /// Sets the port of the push listener that greetings tell the editor.
     pub fn set_push_port(&self, port: Option<u16>) {
-        *enter(&self.push_port) = port;
+        self.push_port.send_replace(Some(port));
     }
 
     /// Records that the greeted connection has ended, and why. Does nothing if there is none: the first caller's reason is kept.

@@ -95,7 +95,7 @@ impl Tools {
     /// more.
     pub fn disk_was_read(&self) {
         self.published.send_modify(|published| published.disk_read = true);
-        self.attached.tell(|| session::Message::DiskRead);
+        self.attached.tell(|| session::Message::LinkChanged);
     }
 
     // ---- what is published ----

@@ -103,7 +103,7 @@ pub fn recover(parts: &Parts) {
 /// Returns the link to the editor that a call was sent to. A call of an unknown project, or of one project too many, cannot be
 /// looked for, and belongs to the first link.
 fn link_of(parts: &Parts, sent: &SentCall) -> Arc<LinkParts> {
-    let link = sent.project.as_deref().and_then(|project| parts.links.to(project).ok());
+    let link = sent.project.as_deref().and_then(|project| parts.links.to_project(project).ok());
     link.unwrap_or_else(|| Arc::clone(parts.links.first()))
 }
 

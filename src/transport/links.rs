@@ -1,6 +1,7 @@
-//! Serves the links to projects: each has its own supervision tree ([`Tree`]), so that one that fails too often ends alone.
+//! Serves the links to editors: each has its own supervision tree ([`Tree`]), so that one that fails too often ends alone.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -14,7 +15,7 @@ use crate::limits::FLUSH_MAX;
 use crate::link::{LinkParts, Place};
 use crate::protocol::ids::LinkId;
 
-/// Starts a tree for each link to a project that is opened. At the end, stops all trees.
+/// Starts a tree for each link to an editor that is opened. At the end, stops all trees.
 pub(super) async fn serve<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch::Receiver<bool>) {
     let mut openings = parts.links.openings();
     let mut tended: BTreeMap<LinkId, (watch::Sender<bool>, JoinHandle<()>)> = BTreeMap::new();
@@ -22,7 +23,7 @@ pub(super) async fn serve<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch:
         openings.mark_unchanged();
         tended.retain(|_, (_, tending)| !tending.is_finished());
         for link in parts.links.all() {
-            if matches!(link.place, Place::Project(_)) && !tended.contains_key(&link.id) {
+            if link.place != Place::Nowhere && !tended.contains_key(&link.id) {
                 let (stop, stopping) = watch::channel(false);
                 let id = link.id;
                 let tending = tend(Arc::clone(&parts), link, spawn.clone(), stopping);
@@ -43,16 +44,42 @@ pub(super) async fn serve<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch:
     }
 }
 
-/// Runs one link until the gateway ends.
-async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, stopping: watch::Receiver<bool>) {
+/// Runs one link until the gateway ends, or the only session has left it.
+async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, mut end: watch::Receiver<bool>) {
     let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&link.calls).run_deadlines());
+    let (stop, stopping) = watch::channel(false);
+    let mut tree = pin!(Tree::of_link(Arc::clone(&link)).run(spawn, stopping));
+    let over = async {
+        tokio::select! {
+            ended = end.wait_for(|end| *end) => drop(ended),
+            () = left(&parts, &link) => {}
+        }
+    };
     tokio::select! {
         biased;
-        _ = Tree::of_link(Arc::clone(&link)).run(spawn, stopping) => {}
+        _ = &mut tree => {}
         () = link.report_changes(&parts.sessions) => {}
+        () = over => {
+            stop.send_replace(true);
+            tree.await;
+        }
     }
     link.calls.close_epochs(Loss::Shutdown);
     parts.links.close(link.id);
     let _ = timeout(FLUSH_MAX, link.calls.audit.written()).await;
     deadlines.abort();
+}
+
+/// Waits until the link is closed because the only session has left it, and its calls have ended.
+async fn left(parts: &Parts, link: &Arc<LinkParts>) {
+    let mut left = link.left.subscribe();
+    loop {
+        if left.wait_for(|left| *left).await.map(drop).is_err() {
+            return std::future::pending().await;
+        }
+        link.calls.shared.settled().await;
+        if parts.links.close_left(link) {
+            return;
+        }
+    }
 }

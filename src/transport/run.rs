@@ -30,14 +30,7 @@ pub async fn run<S: Spawn>(
 ) -> ShutdownReason {
     parts.links.serve_one();
     let ((stop, stopping), (last, ends)) = (watch::channel(false), watch::channel(false));
-    let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&parts.calls).run_deadlines());
-    let serving = parts.env.health.spawn("links", links::serve(Arc::clone(parts), spawn.clone(), ends.clone()));
-    let only = (!parts.client.is_routed()).then(|| {
-        let (tree, spawn) = (Tree::of_link(Arc::clone(parts.links.first())), spawn.clone());
-        parts.env.health.spawn("link_tree", async move {
-            let _ = tree.run(spawn, ends).await;
-        })
-    });
+    let serving = parts.env.health.spawn("links", links::serve(Arc::clone(parts), spawn.clone(), ends));
     let mut tree = tokio::spawn(Tree::of_session(parts.seat(&parts.client)).run(spawn, stopping));
     let mut tree_runs = true;
     let Pumps { mut input, mut output } = pumps;
@@ -85,9 +78,6 @@ pub async fn run<S: Spawn>(
     let kept = parts.links.all();
     last.send_replace(true);
     let _ = serving.await;
-    if let Some(only) = only {
-        let _ = only.await;
-    }
     // Answers the requests that were read in the meantime.
     answer_all(parts, why).await;
     if !parts.client.outbox.is_flushed() {
@@ -99,7 +89,7 @@ pub async fn run<S: Spawn>(
         }
     };
     let _ = timeout(FLUSH_MAX, written).await;
-    for task in [deadlines, input, output] {
+    for task in [input, output] {
         task.abort();
     }
     if parts.env.health.has_failed_task() { ShutdownReason::Exhausted } else { why }

@@ -22,7 +22,7 @@ fn call_id(text: &str) -> String {
 async fn a_plain_call_takes_the_requests_lock_three_times_at_most_and_the_calls_lock_four_times() {
     let (mut gateway, _unity) = connected(UNKNOWN).await;
     let locked = |gateway: &crate::support::Gateway| {
-        (gateway.parts.client.outbox.times_locked(), gateway.parts.calls.shared.times_locked())
+        (gateway.parts.client.outbox.times_locked(), gateway.parts.link().calls.shared.times_locked())
     };
     let mut costs = Vec::new();
     for _ in 0..20 {
@@ -72,7 +72,7 @@ async fn a_call_before_the_editor_is_there_runs_as_soon_as_it_is() {
 async fn a_call_during_a_reload_is_held_with_progress_and_then_runs_once() {
     let (mut gateway, unity) = connected(UNKNOWN).await;
     unity.reload(Duration::from_secs(20)).await.unwrap();
-    until("the loss is seen", || gateway.parts.link.view.borrow().epoch.is_none()).await;
+    until("the loss is seen", || gateway.parts.link().link.view.borrow().epoch.is_none()).await;
     let began = Instant::now();
     let id = gateway.client.call_with_progress("count", json!({"key": "held"}), "token").await;
     let (text, error) = gateway.client.text(&id).await;
@@ -129,7 +129,7 @@ async fn a_call_behind_a_list_that_is_asked_for_again_says_so_until_it_comes() {
 async fn an_editor_that_never_returns_is_given_up_within_the_clients_patience() {
     let (mut gateway, unity) = connected(UNKNOWN).await;
     unity.reload(Duration::from_secs(5000)).await.unwrap();
-    until("the loss is seen", || gateway.parts.link.view.borrow().epoch.is_none()).await;
+    until("the loss is seen", || gateway.parts.link().link.view.borrow().epoch.is_none()).await;
     let began = Instant::now();
     let id = gateway.client.call("count", json!({"key": "never"})).await;
     let (text, error) = gateway.client.text(&id).await;
@@ -183,7 +183,7 @@ async fn a_tool_that_no_live_list_has_is_unknown_and_one_that_is_not_listed_yet_
 async fn held_calls_have_a_bound_of_their_bytes_and_what_is_too_large_for_the_editor_is_told_at_once() {
     let (mut gateway, unity) = connected(UNKNOWN).await;
     unity.reload(Duration::from_secs(20)).await.unwrap();
-    until("the loss is seen", || gateway.parts.link.view.borrow().epoch.is_none()).await;
+    until("the loss is seen", || gateway.parts.link().link.view.borrow().epoch.is_none()).await;
     let began = Instant::now();
     let large = gateway.client.call("echo", json!({"text": "x".repeat(limits::ULOOP_REQUEST_MAX_BYTES)})).await;
     let (text, error) = gateway.client.text(&large).await;
@@ -220,7 +220,7 @@ async fn held_calls_have_a_bound_of_their_bytes_and_what_is_too_large_for_the_ed
 async fn a_call_cancelled_while_held_is_never_sent_nor_answered() {
     let (mut gateway, unity) = connected(UNKNOWN).await;
     unity.reload(Duration::from_secs(10)).await.unwrap();
-    until("the loss is seen", || gateway.parts.link.view.borrow().epoch.is_none()).await;
+    until("the loss is seen", || gateway.parts.link().link.view.borrow().epoch.is_none()).await;
     let id = gateway.client.call("count", json!({"key": "cancelled"})).await;
     gateway.client.ping().await;
     gateway.client.cancel(&id).await;

@@ -104,7 +104,10 @@ async fn a_client_sees_and_calls_only_the_tools_that_are_chosen_for_it() {
                 it, add its name to that list";
     assert!(error && text.contains(says) && text.contains("was not sent to Unity"), "{text}");
     let status = status(&mut it).await;
-    assert_eq!(status["tools"]["hidden"]["count"], it.parts.tools.published.borrow().catalogue.entries().len() - 1);
+    assert_eq!(
+        status["tools"]["hidden"]["count"],
+        it.parts.link().tools.published.borrow().catalogue.entries().len() - 1
+    );
     assert_eq!((status["tools"]["count"].as_u64(), hidden(&status).len()), (Some(1), HIDDEN_TOOLS_SHOWN_MAX));
     let line = "client my ed* has only echo (`tools` of [clients.my ed*] in config.toml)";
     assert_eq!(status["policy"], json!([line]));
@@ -141,7 +144,7 @@ async fn a_choice_for_a_project_holds_there_and_what_the_projects_file_hides_is_
     let before = it.client.notifications(LIST_CHANGED).len();
 
     host.put(&file, "[policy]\ndeny = ['count']\n");
-    until("it is read", || it.parts.link.survey.borrow().as_ref().unwrap().rules.found).await;
+    until("it is read", || it.parts.link().link.survey.borrow().as_ref().unwrap().rules.found).await;
     it.client.ping().await;
     assert_eq!(it.client.notifications(LIST_CHANGED).len(), before, "the list is as before");
     host.put(&file, "[policy]\ndeny = ['count']\nhide_denied = true\n");

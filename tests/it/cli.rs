@@ -148,7 +148,7 @@ async fn tools_says_whether_the_list_is_live_from_disk_or_only_our_own() {
 
     let none = list().await;
     assert_eq!(none.code, Some(3), "{none:?}");
-    assert_eq!((&none.json()["source"], none.json()["tools"].as_array().map(Vec::len)), (&json!("gateway"), Some(4)));
+    assert_eq!((&none.json()["source"], none.json()["tools"].as_array().map(Vec::len)), (&json!("gateway"), Some(5)));
 
     let mut unity = Unity::of(&place, &project).await;
     let odd = "odd.näme";

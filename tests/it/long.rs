@@ -18,7 +18,7 @@ use tokio::time::sleep;
 const TOOLS: usize = 1000;
 const SCHEMA_BYTES: usize = 500_000;
 /// Number of the gateway's own tools.
-const OWN: usize = 4;
+const OWN: usize = 5;
 
 fn long_list() -> FakeUnityConfig {
     FakeUnityConfig { tools: TOOLS, schema_bytes: SCHEMA_BYTES, ..editor() }
@@ -66,19 +66,19 @@ async fn a_thousand_tools_are_listed_whole_from_the_editor_and_from_disk() {
     gateway.ready().await;
     sleep(Duration::from_secs(5)).await;
     assert_eq!(changes(&gateway), 1);
-    assert!(gateway.parts.tools.published.borrow().catalogue.dropped().is_empty());
+    assert!(gateway.parts.link().tools.published.borrow().catalogue.dropped().is_empty());
     let live = whole_list(&mut gateway).await;
     gateway.client.ok("more-0999", json!({"text": "the last one", "p00000": "x"})).await;
 
     // The same tools after a reload do not count as a change, and are kept once.
-    let before = gateway.parts.tools.published.borrow().clone();
+    let before = gateway.parts.link().tools.published.borrow().clone();
     unity.reload(Duration::from_millis(300)).await.unwrap();
     unity.listening().await;
     until("a new list", || unity.stats().list_requests >= 2).await;
     gateway.ready().await;
     sleep(Duration::from_secs(5)).await;
     assert_eq!(changes(&gateway), 1);
-    let after = gateway.parts.tools.published.borrow().clone();
+    let after = gateway.parts.link().tools.published.borrow().clone();
     assert!(Arc::ptr_eq(&before.catalogue, &after.catalogue), "nothing is made anew");
     let once = |entry: &&mcp::Entry| after.tools.iter().any(|tool| Arc::ptr_eq(tool, &entry.tool));
     // A tool whose schema had to be mended is kept as it came and as it is listed.
@@ -96,7 +96,7 @@ async fn a_thousand_tools_are_listed_whole_from_the_editor_and_from_disk() {
     let mut gateway = crate::support::gateway(second);
     gateway.client.open_as(PATIENT, "2025-06-18", json!({})).await;
     assert_eq!(whole_list(&mut gateway).await, live);
-    assert_eq!(gateway.parts.tools.published.borrow().source, Source::Disk);
+    assert_eq!(gateway.parts.link().tools.published.borrow().source, Source::Disk);
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
@@ -117,7 +117,7 @@ async fn ten_thousand_calls_are_kept_and_found_and_the_next_one_pushes_the_oldes
     gateway.client.ok("count", json!({"key": "the first"})).await;
     let (newest, more) = calls(&mut gateway, json!({"limit": 1})).await;
     let ([first], false) = (newest.as_slice(), more) else { panic!("{newest:?}") };
-    let finished = |gateway: &Gateway| gateway.parts.calls.ledger(|ledger, _| ledger.finished_records().count());
+    let finished = |gateway: &Gateway| gateway.parts.link().calls.ledger(|ledger, _| ledger.finished_records().count());
     for made in 2..=FINISHED_CALLS_MAX {
         gateway.client.call("echo", json!({"text": "x"})).await;
         // Ensures that fewer calls are open than may be at the same time.

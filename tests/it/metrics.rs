@@ -155,11 +155,14 @@ async fn the_end_of_a_part_is_counted_and_takes_no_count_with_it() {
         let parts = &gateway.parts;
         match name {
             "registry" => {
-                parts.addresses.registry.cast(holdfast::runtime::messages::registry::Message::ChangeHinted(None))
+                parts.link().addresses.registry.cast(holdfast::runtime::messages::registry::Message::ChangeHinted(None))
             }
-            "discovery" => parts.addresses.discovery.cast(holdfast::runtime::messages::discovery::Message::RootsHinted),
-            "bridge" => parts.addresses.bridge.cast(holdfast::runtime::messages::bridge::Message::GoodNews),
+            "discovery" => {
+                parts.link().addresses.discovery.cast(holdfast::runtime::messages::discovery::Message::FilesChanged)
+            }
+            "bridge" => parts.link().addresses.bridge.cast(holdfast::runtime::messages::bridge::Message::GoodNews),
             "push" => parts
+                .link()
                 .addresses
                 .push
                 .cast(holdfast::runtime::messages::push::Message::Timer(holdfast::fsm::push::Timer::Rebind)),

@@ -81,7 +81,7 @@ async fn lists_and_what_the_gateway_knows_never_wait_for_unity() {
     let mut it = plain();
     it.client.open().await;
     let began = Instant::now();
-    assert_eq!(listed(&mut it).await, ["holdfast://status", "holdfast://calls", COMPILE_ERRORS]);
+    assert_eq!(listed(&mut it).await, ["holdfast://status", "holdfast://editors", "holdfast://calls", COMPILE_ERRORS]);
     let templates = asked(&mut it, "resources/templates/list", json!({})).await;
     assert_eq!(templates["result"], json!({"resourceTemplates": []}));
     let prompts = asked(&mut it, "prompts/list", json!({})).await;
@@ -103,7 +103,10 @@ async fn lists_and_what_the_gateway_knows_never_wait_for_unity() {
 #[tokio::test(start_paused = true)]
 async fn the_console_is_listed_where_it_can_be_read_and_is_read_by_one_call_on_record() {
     let (mut it, _unity) = connected(PATIENT).await;
-    assert_eq!(listed(&mut it).await, ["holdfast://status", "holdfast://calls", COMPILE_ERRORS, CONSOLE]);
+    assert_eq!(
+        listed(&mut it).await,
+        ["holdfast://status", "holdfast://editors", "holdfast://calls", COMPILE_ERRORS, CONSOLE]
+    );
     let logs: Value = serde_json::from_str(&it.client.ok("get-logs", json!({})).await).unwrap();
     let read = read_json(&mut it, CONSOLE).await;
     assert_eq!(read["Logs"], logs["Logs"], "the same as the tool answers");
@@ -122,7 +125,7 @@ async fn a_read_of_the_console_is_held_through_a_reload_and_told_truly_if_it_is_
     let read = read_json(&mut it, CONSOLE).await;
     assert!(read["Logs"].is_array(), "{read}");
     unity.quit().await.unwrap();
-    until("it is gone", || it.parts.link.view.borrow().epoch.is_none()).await;
+    until("it is gone", || it.parts.link().link.view.borrow().epoch.is_none()).await;
     let error = refused(&mut it, CONSOLE).await;
     assert_eq!((&error["code"], &error["data"]["verdict"]), (&json!(-32603), &json!("not_executed")), "{error}");
     let text = error["message"].as_str().unwrap();
@@ -213,7 +216,7 @@ async fn a_package_without_a_console_tool_has_no_console() {
     let unity = unity(&setup.net, FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..editor() }).await;
     let mut it = opened(setup).await;
     it.ready().await;
-    assert_eq!(listed(&mut it).await, ["holdfast://status", "holdfast://calls", COMPILE_ERRORS]);
+    assert_eq!(listed(&mut it).await, ["holdfast://status", "holdfast://editors", "holdfast://calls", COMPILE_ERRORS]);
     let error = refused(&mut it, CONSOLE).await;
     assert_eq!((&error["code"], &error["data"]), (&json!(-32002), &json!({"uri": CONSOLE})));
     assert!(error["message"].as_str().unwrap().contains("has no tool that reads the console"), "{error}");
@@ -224,9 +227,11 @@ async fn a_package_without_a_console_tool_has_no_console() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_editor_is_not_named_and_what_is_not_there_is_not_found() {
+async fn what_is_not_there_is_not_found_and_an_editor_that_is_not_meant_is_not_read() {
     let (mut it, _unity) = connected(PATIENT).await;
-    for uri in ["holdfast://editors", "holdfast://console?editor=Castle", "holdfast://nothing", "file:///etc/passwd"] {
+    let other = refused(&mut it, "holdfast://console?editor=Castle").await;
+    assert!(other["message"].as_str().unwrap().contains("nothing was read"), "{other}");
+    for uri in ["holdfast://nothing", "file:///etc/passwd"] {
         assert_eq!(refused(&mut it, uri).await["code"], -32002, "{uri}");
     }
     for (method, params) in [

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast::config::Config;
@@ -39,11 +40,6 @@ impl Stage {
     /// Starts a gateway in this project's folder, or in no particular folder if it is `None`.
     fn started_in(project: Option<&str>) -> Self {
         Self::with(|folder| Config { working_dir: project.map(|name| folder.join(name)), ..Config::default() })
-    }
-
-    /// Starts a gateway in no particular folder. It shows metrics, and therefore has one editor only.
-    fn with_one_editor() -> Self {
-        Self::with(|_| Config { metrics: Some(([127, 0, 0, 1], 0).into()), ..Config::default() })
     }
 
     fn with(config: impl FnOnce(&Path) -> Config) -> Self {
@@ -159,13 +155,7 @@ fn text(path: &Path) -> &str {
 
 #[tokio::test(start_paused = true)]
 async fn roots_that_change_lead_the_next_call_to_the_other_project() {
-    for one_editor in [false, true] {
-        roots_change(if one_editor { Stage::with_one_editor() } else { Stage::started_in(None) }, one_editor).await;
-    }
-}
-
-/// `one_editor`: the session has one connection, which follows it.
-async fn roots_change(mut stage: Stage, one_editor: bool) {
+    let mut stage = Stage::started_in(None);
     let castle = stage.editor_of("Castle", CASTLE).await;
     let other = stage.editor_of("Other", OTHER).await;
     stage.open().await;
@@ -197,8 +187,7 @@ async fn roots_change(mut stage: Stage, one_editor: bool) {
     stage.is_ready_at("Castle", CASTLE).await;
     // The end of a process does not explain the loss: both editors still run.
     let status = stage.status().await;
-    let expected = if one_editor { json!("project_changed") } else { Value::Null };
-    assert_eq!(status["editor"]["last_loss"]["why"], expected, "{status:#}");
+    assert_eq!(status["editor"]["last_loss"], Value::Null, "{status:#}");
     assert!(!status.to_string().contains("process_gone"), "{status:#}");
     stage.gateway.close().await;
 }
@@ -289,57 +278,6 @@ fn text_of(stage: &Stage, name: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn roots_that_fit_two_projects_hold_back_and_name_them() {
-    let mut stage = Stage::with_one_editor();
-    let castle = stage.editor_of("Castle", CASTLE).await;
-    let other = stage.editor_of("Other", OTHER).await;
-    stage.open().await;
-    stage.answer_roots(&["Castle"]).await;
-    stage.gateway.ready().await;
-    stage.change_roots(&["Castle", "Other"]).await;
-    let (text, error) = stage.count("which").await;
-    assert!(error && text.starts_with("Not executed: more than one Unity project"), "{text}");
-    for name in ["Castle", "Other"] {
-        assert!(text.contains(&format!("--project {}", text_of(&stage, name))), "{text}");
-    }
-    assert_eq!((castle.runs("which"), other.runs("which")), (0, 0));
-    stage.is_not_ready_nor_at(CASTLE).await;
-    stage.change_roots(&["Other"]).await;
-    stage.count("this").await;
-    assert_eq!((castle.runs("this"), other.runs("this")), (0, 1));
-    stage.gateway.close().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_was_sent_is_answered_before_the_former_editor_is_left() {
-    let mut stage = Stage::with_one_editor();
-    let castle = stage.editor_of("Castle", CASTLE).await;
-    let other = stage.editor_of("Other", OTHER).await;
-    stage.open().await;
-    stage.answer_roots(&["Castle"]).await;
-    stage.gateway.ready().await;
-    let running = stage.gateway.client.call("hold", json!({})).await;
-    until("it runs", || castle.stats().running == 1).await;
-    let held = stage.gateway.client.call("count", json!({"key": "of the former"})).await;
-    stage.change_roots(&["Other"]).await;
-    let next = stage.gateway.client.call("count", json!({"key": "of the next"})).await;
-    // This call arrived while the roots named the other project, and was not sent yet.
-    let (text, error) = stage.gateway.client.text(&held).await;
-    assert!(error && text.starts_with("Not executed") && text.contains("another project"), "{text}");
-    sleep(Duration::from_secs(5)).await;
-    stage.is_not_ready_nor_at(CASTLE).await;
-    assert!(stage.gateway.client.answered(&next).is_none());
-    castle.release();
-    let (text, error) = stage.gateway.client.text(&running).await;
-    assert!(!error, "{text}");
-    let (text, error) = stage.gateway.client.text(&next).await;
-    assert!(!error, "{text}");
-    assert_eq!((castle.runs("of the next"), other.runs("of the next")), (0, 1));
-    assert_eq!((castle.runs("of the former"), other.runs("of the former")), (0, 0));
-    stage.gateway.close().await;
-}
-
-#[tokio::test(start_paused = true)]
 async fn of_roots_that_fit_two_projects_a_call_names_one() {
     let mut stage = Stage::started_in(None);
     let castle = stage.editor_of("Castle", CASTLE).await;
@@ -393,25 +331,37 @@ async fn what_was_sent_is_answered_and_holds_up_no_call_for_the_next_project() {
 
 #[tokio::test(start_paused = true)]
 async fn the_former_editor_is_left_once_nobody_waits_for_what_was_sent() {
-    let mut stage = Stage::with_one_editor();
-    let castle = stage.editor_of("Castle", CASTLE).await;
-    let other = stage.editor_of("Other", OTHER).await;
-    stage.open().await;
-    stage.answer_roots(&["Castle"]).await;
-    stage.gateway.ready().await;
-    let running = stage.gateway.client.call("hold", json!({})).await;
-    until("it runs", || castle.stats().running == 1).await;
-    stage.change_roots(&["Other"]).await;
-    let next = stage.gateway.client.call("count", json!({"key": "of the next"})).await;
-    sleep(Duration::from_secs(5)).await;
-    assert!(stage.gateway.client.answered(&next).is_none());
-    stage.gateway.client.cancel(&running).await;
-    let (text, error) = stage.gateway.client.text(&next).await;
-    assert!(!error, "{text}");
-    assert_eq!((castle.stats().running, castle.runs("of the next"), other.runs("of the next")), (1, 0, 1));
-    assert!(stage.gateway.client.answered(&running).is_none());
-    castle.release();
-    stage.gateway.close().await;
+    for cancelled in [false, true] {
+        let mut stage = Stage::started_in(None);
+        let castle = stage.editor_of("Castle", CASTLE).await;
+        let _other = stage.editor_of("Other", OTHER).await;
+        stage.open().await;
+        stage.answer_roots(&["Castle"]).await;
+        stage.gateway.ready().await;
+        let running = stage.gateway.client.call("hold", json!({})).await;
+        until("it runs", || castle.stats().running == 1).await;
+        stage.change_roots(&["Other"]).await;
+        stage.count("of the next").await;
+        sleep(Duration::from_secs(5)).await;
+        assert_eq!(castle.stats().connections, 1, "its answer is still to come");
+        if cancelled {
+            stage.gateway.client.cancel(&running).await;
+        } else {
+            castle.release();
+            let (text, error) = stage.gateway.client.text(&running).await;
+            assert!(!error, "{text}");
+        }
+        let (links, former) = (Arc::clone(&stage.gateway.parts.links), stage.project("Castle"));
+        until("its link is closed", || links.find(&former).is_none()).await;
+        castle.release();
+        until("the former editor is left", || castle.stats().connections == 0).await;
+        assert_eq!(stage.gateway.client.answered(&running).is_none(), cancelled);
+        // Back at the former project, it is connected again.
+        stage.change_roots(&["Castle"]).await;
+        stage.count("back").await;
+        assert_eq!(castle.runs("back"), 1);
+        stage.gateway.close().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

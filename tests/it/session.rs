@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 /// Number of the gateway's own tools, which need no editor.
-const OWN: usize = 4;
+const OWN: usize = 5;
 
 // ---- the handshake ----------------------------------------------------------------------------------------------------
 
@@ -244,7 +244,7 @@ async fn without_an_editor_the_list_of_an_earlier_session_is_served_from_disk() 
     let mut gateway = crate::support::gateway(second);
     gateway.client.open().await;
     let mut known = gateway.client.tools().await;
-    assert_eq!(gateway.parts.tools.published.borrow().source, Source::Disk);
+    assert_eq!(gateway.parts.link().tools.published.borrow().source, Source::Disk);
     let mut live = live;
     live.sort();
     known.sort();
@@ -273,7 +273,8 @@ async fn roots_lead_to_the_project_and_are_asked_for_only_where_declared() {
     gateway.client.line(&answer.to_string()).await;
     let wanted = dunce::canonicalize(folder.path()).unwrap();
     until("the project is found", || {
-        gateway.parts.link.survey.borrow().as_ref().and_then(|survey| survey.project.clone()) == Some(wanted.clone())
+        gateway.parts.link().link.survey.borrow().as_ref().and_then(|survey| survey.project.clone())
+            == Some(wanted.clone())
     })
     .await;
     // Each request of the gateway has a new id, and only the answer to the last one counts.
@@ -289,7 +290,8 @@ async fn roots_lead_to_the_project_and_are_asked_for_only_where_declared() {
         gateway.client.line(&json!({"jsonrpc": "2.0", "id": line.value["id"], "result": roots}).to_string()).await;
     }
     gateway.client.tools().await;
-    assert_eq!(gateway.parts.project.roots().0, [std::path::PathBuf::from("/fourth")]);
+    let roots = gateway.parts.client.meant(|meant| meant.roots.clone());
+    assert_eq!(roots, Some(vec![std::path::PathBuf::from("/fourth")]));
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 
     let mut gateway = plain();
@@ -446,7 +448,7 @@ async fn a_result_on_its_way_to_a_file_is_not_lost_with_the_session_nor_with_std
         let asked = unity.stats().requests;
         let id = gateway.client.call("big", json!({"n": 7 * 1024 * 1024})).await;
         until("Unity has answered", || {
-            unity.stats().requests > asked && gateway.parts.calls.ledger(|ledger, _| ledger.counts()) == (0, 0)
+            unity.stats().requests > asked && gateway.parts.link().calls.ledger(|ledger, _| ledger.counts()) == (0, 0)
         })
         .await;
         if ends {
@@ -511,7 +513,7 @@ async fn an_answer_that_was_read_is_kept_while_stdout_is_blocked_and_the_editor_
     assert!(gateway.parts.client.outbox.is_blocked());
     // The answer arrives while there is no room for it on stdout, and the editor is gone before there is room.
     unity.release();
-    until("it is settled", || gateway.parts.calls.ledger(|ledger, _| ledger.counts()) == (0, 0)).await;
+    until("it is settled", || gateway.parts.link().calls.ledger(|ledger, _| ledger.counts()) == (0, 0)).await;
     unity.crash().await.unwrap();
     sleep(Duration::from_secs(1)).await;
     gateway.client.read();
@@ -525,7 +527,7 @@ async fn an_answer_that_was_read_is_kept_while_stdout_is_blocked_and_the_editor_
 async fn stdins_end_answers_everything_and_is_quick_when_nothing_was_sent() {
     let (mut gateway, unity) = connected(UNKNOWN).await;
     unity.down().await.unwrap();
-    until("the loss is seen", || gateway.parts.link.view.borrow().epoch.is_none()).await;
+    until("the loss is seen", || gateway.parts.link().link.view.borrow().epoch.is_none()).await;
     let held = gateway.client.call("count", json!({"key": "held"})).await;
     let waiting = gateway.client.call("holdfast_wait_ready", json!({})).await;
     gateway.client.ping().await;

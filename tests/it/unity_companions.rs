@@ -256,7 +256,7 @@ async fn what_is_no_log_entry_is_refused_and_leaves_nothing() {
         let (got, said) = raw(&net, request).await;
         assert_eq!((got, &said["status"]), (status, &json!("error")), "{request} {said}");
     }
-    assert!(it.parts.calls.answers.logbook(|book| book.newest(9)).is_empty());
+    assert!(it.parts.link().calls.answers.logbook(|book| book.newest(9)).is_empty());
     assert_eq!(raw(&net, &post("Host: localhost\r\n")).await.0, 200, "it takes what is one all the same");
     companions.end().await;
     it.close().await;
@@ -359,7 +359,7 @@ async fn a_panic_in_the_logger_restarts_it_and_nothing_else() {
     drop(net.connect(LOGGER).await.unwrap());
     until("the panic", || !mine.load(Ordering::SeqCst)).await;
     assert_eq!(ask(&net, "POST", "/logs/a", "{}").await.0, 200);
-    assert_eq!(parts.calls.answers.logbook(|book| book.of("a", 9)).len(), 2, "what it had taken is kept");
+    assert_eq!(parts.link().calls.answers.logbook(|book| book.of("a", 9)).len(), 2, "what it had taken is kept");
     assert!(parts.env.health.restarts().is_empty() && parts.env.health.problems().is_empty());
     companions.end().await;
 }
@@ -520,7 +520,7 @@ async fn what_may_have_run_is_not_answered_as_something_to_be_sent_again() {
     // The main thread is not free, so the editor waits 100 ms before it answers; by then the editor has crashed.
     unity.modal(true);
     let cut = async {
-        until("the call is there", || it.parts.calls.ledger(|ledger, _| ledger.counts().1 == 1)).await;
+        until("the call is there", || it.parts.link().calls.ledger(|ledger, _| ledger.counts().1 == 1)).await;
         sleep(Duration::from_millis(50)).await;
         unity.crash().await.unwrap();
     };
@@ -574,7 +574,7 @@ async fn what_is_no_request_of_the_api_executes_nothing() {
     let page = "POST /api/execute HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\nContent-Length: 12\r\n\r\n\
                 {\"code\":\"x\"}";
     assert_eq!(raw_at(HOP, &it.net, page).await.0, 403);
-    assert_eq!(it.parts.calls.ledger(|ledger, _| ledger.records().count()), 0);
+    assert_eq!(it.parts.link().calls.ledger(|ledger, _| ledger.records().count()), 0);
     companions.end().await;
     it.close().await;
 }

@@ -139,9 +139,11 @@ async fn a_call_before_which_the_editor_stood_still_was_not_sent_when_its_client
     let id = it.client.call_with_progress("execute_code", count("frozen"), "p").await;
     sleep(Duration::from_secs(1)).await;
     let behind = it.client.call("execute_code", count("behind")).await;
-    until("both are held: nothing of either has left", || it.parts.calls.ledger(|ledger, _| ledger.counts()) == (2, 0))
-        .await;
-    let record = it.parts.calls.ledger(|ledger, _| ledger.open_records().last()).unwrap();
+    until("both are held: nothing of either has left", || {
+        it.parts.link().calls.ledger(|ledger, _| ledger.counts()) == (2, 0)
+    })
+    .await;
+    let record = it.parts.link().calls.ledger(|ledger, _| ledger.open_records().last()).unwrap();
     assert_eq!((record.state, record.waits_for, record.sent), ("held", Some(Cause::Stalled), None));
 
     let (text, error) = it.client.text(&id).await;
@@ -436,7 +438,7 @@ async fn a_call_behind_a_ping_that_is_cut_never_left_and_is_sent_on_the_next_con
     until("the heartbeat is under way", || pings() == 3).await;
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
     sleep(Duration::from_millis(100)).await;
-    assert_eq!(it.parts.calls.ledger(|ledger, _| ledger.counts()), (1, 0), "it is held until its first byte");
+    assert_eq!(it.parts.link().calls.ledger(|ledger, _| ledger.counts()), (1, 0), "it is held until its first byte");
     assert_eq!(editor.asked(), 0);
     let (text, error) = it.client.text(&id).await;
     assert!(!error && status(&text) == "success", "{text}");
@@ -453,7 +455,7 @@ async fn a_call_behind_a_ping_that_never_ends_never_left_and_is_held_when_the_he
     let pings = || editor.heads.lock().unwrap().len();
     until("the heartbeat is under way", || pings() == 3).await;
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
-    until("the heartbeat is given up", || it.parts.link.view.borrow().epoch.is_none()).await;
+    until("the heartbeat is given up", || it.parts.link().link.view.borrow().epoch.is_none()).await;
     assert_eq!(editor.asked(), 0);
     drop(editor);
     sleep(Duration::from_secs(1)).await;

@@ -1,4 +1,4 @@
-//! What a routed session does if several editors are its choice: it lists the union of their tools, and sends each call to the
+//! What a session does if several editors are its choice: it lists the union of their tools, and sends each call to the
 //! editor that the call names. Nothing is remembered between requests: a name is looked up among what runs at that moment.
 
 use std::path::PathBuf;
@@ -17,9 +17,7 @@ use crate::fsm::routing::Event;
 use crate::limits::EDITORS_SOUGHT_MAX;
 use crate::link::{LinkParts, Place};
 use crate::protocol::mcp::editor_argument::is_taken;
-use crate::protocol::mcp::{
-    Catalogue, ClientProfile, GatewayCall, GatewayTool, Member, ToolResult, editor_name, take_editor,
-};
+use crate::protocol::mcp::{Catalogue, GatewayCall, GatewayTool, Member, ToolResult, editor_name, take_editor};
 use crate::protocol::policy::Grounds;
 
 /// The tools that a session lists while it is on its link that leads to no project.
@@ -33,18 +31,16 @@ pub(super) struct Shown {
 
 impl SessionActor {
     /// Connects to the editors that are the session's choice and that no link leads to: those of several projects in the client's
-    /// roots, since no other session may have done so; without roots, those whose links failed. Only a request or a survey leads
-    /// here: a link that fails too often must not be opened again by its own end.
+    /// roots, since no other session may have done so.
     pub(super) fn seek(&self) {
         let (named, roots, _) = self.seat.client.meant(|meant| meant.question());
         let sought = match (named, roots) {
-            (Named::None, Roots::None) => self.seat.links.lost(),
             (Named::None, Roots::Hold(found)) if found.len() > 1 => found,
             _ => return,
         };
         for project in sought.iter().take(EDITORS_SOUGHT_MAX) {
             // With too many links some of these editors are not reached. Those that are make the choice.
-            if let Ok(link) = self.seat.links.to(project)
+            if let Ok(link) = self.seat.links.to_project(project)
                 && !link.link.is_wanted()
             {
                 link.link.want_editor();
@@ -124,15 +120,6 @@ impl SessionActor {
         }
     }
 
-    /// Returns the list of tools for the client.
-    pub(super) fn list_result(&self, catalogue: &Catalogue, profile: &ClientProfile) -> String {
-        if self.seat.client.is_routed() {
-            catalogue.routed_list_result(profile)
-        } else {
-            catalogue.list_result(profile)
-        }
-    }
-
     /// Sends a call where it belongs: to the editor that it names, otherwise where the router leads.
     pub(super) fn dispatch(&self, heading: &Heading, mut new: NewRequest) {
         let here = self.seat.link();
@@ -146,7 +133,7 @@ impl SessionActor {
         };
         match choose(&heading.route, &heading.scope, &self.seat.links.known(), &said) {
             Choice::Routed => self.accept(&here, new),
-            Choice::Editor(project) => match self.seat.links.to(&project) {
+            Choice::Editor(project) => match self.seat.links.to_project(&project) {
                 Ok(link) => {
                     link.link.want_editor();
                     self.accept(&link, new);

@@ -30,16 +30,12 @@ type Named = (Option<String>, Arc<LinkParts>);
 impl SessionActor {
     /// Answers a request for resources or prompts, or keeps it until the session's link is known.
     pub(super) fn accept_offer(&self, state: &mut State, new: NewRequest<OfferRequest>) {
-        if self.seat.client.is_routed() {
-            state.unrouted_offers.push(NewRequest { since: Some(Instant::now()), ..new });
-            self.find_way(state);
-        } else {
-            self.answer_offer(None, new);
-        }
+        state.unrouted_offers.push(NewRequest { since: Some(Instant::now()), ..new });
+        self.find_way(state);
     }
 
-    /// Answers a request for resources or prompts. `heading`: where the session's requests go, if it is routed.
-    pub(super) fn answer_offer(&self, heading: Option<&Heading>, new: NewRequest<OfferRequest>) {
+    /// Answers a request for resources or prompts. `heading`: where the session's requests go.
+    pub(super) fn answer_offer(&self, heading: &Heading, new: NewRequest<OfferRequest>) {
         let NewRequest { asked, hold, id, requester, call: offer, since } = new;
         // A request that was cancelled while it waited gets no answer.
         if !hold.is_open() {
@@ -48,7 +44,7 @@ impl SessionActor {
         let profile = &asked.profile;
         let result = match offer {
             OfferRequest::ListResources => {
-                let offered = self.offered(heading);
+                let offered = self.offered(Some(heading));
                 let result = mcp::resources_list_result(&offered, profile);
                 self.seat.client.with_handshake(|client| client.resources_told = Some(offered.into()));
                 result
@@ -120,13 +116,13 @@ impl SessionActor {
         (refused.is_none() && fits).then_some(entry)
     }
 
-    fn prompt_facts(&self, heading: Option<&Heading>, prompt: Prompt) -> PromptFacts {
-        let meant = self.meant(heading);
-        let several = matches!(heading, Some(Heading { route: Route::Among(_), .. }));
+    fn prompt_facts(&self, heading: &Heading, prompt: Prompt) -> PromptFacts {
+        let meant = self.meant(Some(heading));
+        let several = matches!(heading.route, Route::Among(_));
         let here = self.seat.link();
-        let status = match heading.filter(|_| several) {
-            Some(Heading { scope, .. }) => editors::status(&self.seat, &self.seat.tools_on(&here), scope),
-            None => self.seat.tools_on(&here).status(),
+        let status = match several {
+            true => editors::status(&self.seat, &self.seat.tools_on(&here), &heading.scope),
+            false => self.seat.tools_on(&here).status(),
         };
         let problems = status["problems"].as_array().into_iter().flatten();
         let shown = Arc::clone(&here.tools.published.borrow().catalogue);
@@ -158,15 +154,12 @@ impl SessionActor {
 
     // ---- resources/read ----
 
-    fn read(&self, heading: Option<&Heading>, new: NewRequest<ReadResource>) {
+    fn read(&self, heading: &Heading, new: NewRequest<ReadResource>) {
         let here = self.seat.link();
-        if heading.is_none() && (new.call.editor.is_some() || new.call.resource == Resource::Editors) {
-            return self.not_found(&new, "this session has one Unity Editor, which the address need not name");
-        }
         match new.call.resource {
-            Resource::Status => self.read_own(heading, &here, new, GatewayTool::Status),
-            Resource::Editors => self.read_own(heading, &here, new, GatewayTool::Editors),
-            Resource::Calls => self.read_own(heading, &here, new, GatewayTool::Calls),
+            Resource::Status => self.read_own(heading, new, GatewayTool::Status),
+            Resource::Editors => self.read_own(heading, new, GatewayTool::Editors),
+            Resource::Calls => self.read_own(heading, new, GatewayTool::Calls),
             Resource::CompileErrors | Resource::Console => match self.link_of(heading, &here, &new) {
                 Ok(link) if new.call.resource == Resource::Console => self.read_console(&link, new),
                 Ok(link) => self.seat.tools_on(&here).answer(new.asked, of_value(&compile_errors(&link))),
@@ -179,7 +172,7 @@ impl SessionActor {
                         }
                         told
                     };
-                    let told: Vec<Value> = self.meant(heading).into_iter().map(of_editor).collect();
+                    let told: Vec<Value> = self.meant(Some(heading)).into_iter().map(of_editor).collect();
                     self.seat.tools_on(&here).answer(new.asked, of_value(&json!({"editors": told})));
                 }
                 Err(refusal) => {
@@ -196,27 +189,22 @@ impl SessionActor {
     }
 
     /// Reads what one of the gateway's own tools answers.
-    fn read_own(&self, heading: Option<&Heading>, here: &LinkParts, new: NewRequest<ReadResource>, tool: GatewayTool) {
+    fn read_own(&self, heading: &Heading, new: NewRequest<ReadResource>, tool: GatewayTool) {
         let editor = new.call.editor.as_ref().and_then(|editor| to_raw_value(editor).ok());
-        let new = as_call(new, tool.name(), editor);
-        match heading {
-            Some(heading) => self.dispatch(heading, new),
-            None => self.accept(here, new),
-        }
+        self.dispatch(heading, as_call(new, tool.name(), editor));
     }
 
     /// Returns the link to the editor that is meant.
     fn link_of(
         &self,
-        heading: Option<&Heading>,
+        Heading { route, scope }: &Heading,
         here: &Arc<LinkParts>,
         new: &NewRequest<ReadResource>,
     ) -> Result<Arc<LinkParts>, Refusal> {
-        let Some(Heading { route, scope }) = heading else { return Ok(Arc::clone(here)) };
         let said: Vec<String> = new.call.editor.iter().cloned().collect();
         match choose(route, scope, &self.seat.links.known(), &said) {
             Choice::Routed => Ok(Arc::clone(here)),
-            Choice::Editor(project) => match self.seat.links.to(&project) {
+            Choice::Editor(project) => match self.seat.links.to_project(&project) {
                 Ok(link) => {
                     link.link.want_editor();
                     Ok(link)

@@ -1,6 +1,5 @@
 //! Decides which link a session is on, if there are several: looks for projects where the session's client works, asks the
-//! router, and moves the session. [`fsm::routing`](crate::fsm::routing) decides when. A session with one editor only is not routed: its
-//! link follows it ([`Client::is_routed`]).
+//! router, and moves the session. [`fsm::routing`](crate::fsm::routing) decides when.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,19 +65,12 @@ impl SessionActor {
     /// Asks for the client's roots, which hint at where the project is. Does nothing if the user named a project, or if the
     /// client has no roots.
     pub(super) fn ask_roots(&self, state: &mut State) {
-        let is_named = match self.seat.client.is_routed() {
-            true => self.seat.client.meant(|meant| meant.named.is_some()),
-            false => self.seat.env.config.project.is_some(),
-        };
+        let is_named = self.seat.client.meant(|meant| meant.named.is_some());
         if self.seat.client.handshake().roots && !is_named {
             let line = mcp::roots_list_request(&self.seat.client.next_roots_request());
             self.seat.client.outbox.notify(ROOTS_LIST, line, false);
-            if self.seat.client.is_routed() {
-                self.seat.client.meant(|meant| meant.awaited = true);
-                self.route(state, &Event::RootsAsked);
-            } else {
-                self.seat.link().project.roots_asked();
-            }
+            self.seat.client.meant(|meant| meant.awaited = true);
+            self.route(state, &Event::RootsAsked);
             self.feed(state, &session::Event::RootsAwaited(true));
         }
     }
@@ -94,14 +86,8 @@ impl SessionActor {
             self.seat.client.with_handshake(|client| client.other_roots = others.into());
             folders.iter().map(|root| Path::new(root).components().collect()).collect()
         });
-        if self.seat.client.is_routed() {
-            self.seat.client.meant(|meant| meant.told(roots));
-            return self.route(state, &Event::RootsTold);
-        }
-        // If the roots changed, a first list keeps waiting for the editor that the new roots lead to, or until its time is up.
-        if !self.seat.link().project.roots_told(roots) {
-            self.feed(state, &session::Event::RootsAwaited(false));
-        }
+        self.seat.client.meant(|meant| meant.told(roots));
+        self.route(state, &Event::RootsTold);
     }
 
     /// Moves the session to the link that the client's requests belong to, as soon as that is known. Waiting requests go with it.
@@ -123,21 +109,8 @@ impl SessionActor {
         let way = match &heading.route {
             // Nothing was looked for yet with what the client says now.
             Route::Wait => return,
-            Route::To(project) => match self.seat.links.to(project) {
-                Ok(link) => {
-                    if let Some(survey) = state.survey.take_if(|survey| survey.project.as_ref() == Some(project))
-                        && !link.link.is_wanted()
-                    {
-                        link.project.foretell(survey);
-                    }
-                    Way::To(link)
-                }
-                Err(_) => {
-                    let mut survey = Survey::nothing();
-                    survey.facts.problems.push(user_text::too_many_links());
-                    self.nowhere(Survey { ambiguous: vec![project.clone()], ..survey }, Shown::default())
-                }
-            },
+            Route::To(project) => self.to(state, Place::Project(project.clone())),
+            Route::Port(project) => self.to(state, Place::Port(project.clone())),
             Route::Among(projects) => {
                 let shown = self.shown(state, &heading);
                 self.nowhere(Survey { ambiguous: projects.clone(), ..Survey::nothing() }, shown)
@@ -159,12 +132,32 @@ impl SessionActor {
         self.go(state, &way, &heading);
     }
 
+    /// Returns the link that leads to this place. A survey that led here is the first one of a new link.
+    fn to(&self, state: &mut State, place: Place) -> Way {
+        let project = place.project().map(Path::to_path_buf);
+        match self.seat.links.to(place) {
+            Ok(link) => {
+                if let Some(survey) = state.survey.take_if(|survey| survey.project == project)
+                    && !link.link.is_wanted()
+                {
+                    link.project.foretell(survey);
+                }
+                Way::To(link)
+            }
+            Err(_) => {
+                let mut survey = Survey::nothing();
+                survey.facts.problems.push(user_text::too_many_links());
+                self.nowhere(Survey { ambiguous: project.into_iter().collect(), ..survey }, Shown::default())
+            }
+        }
+    }
+
     /// Returns what the machine must know of a route.
     fn way_of(&self, route: &Route) -> routing::Way {
         match route {
-            Route::To(_) => routing::Way::One,
+            Route::To(_) | Route::Port(Some(_)) => routing::Way::One,
             Route::Among(choice) if choice.len() > 1 => routing::Way::Several,
-            Route::Among(_) | Route::Nobody(_) | Route::Wait => {
+            Route::Among(_) | Route::Nobody(_) | Route::Port(None) | Route::Wait => {
                 let says_something = self.seat.client.meant(|meant| meant.says_something());
                 routing::Way::Nowhere { can_change: says_something && !self.seat.client.id.is_post() }
             }
@@ -192,6 +185,8 @@ impl SessionActor {
             Way::Nowhere { link, changed } => (link, *changed),
         };
         if former.id != way.id {
+            let listed = |link: &LinkParts| link.tools.visible(self.seat.client.id).catalogue;
+            let before = listed(&former);
             // Done first, so that the session gets a message about every later change on the new link.
             self.seat.client.move_to(way.id);
             let session = self.seat.client.id;
@@ -203,9 +198,15 @@ impl SessionActor {
             if former.place == Place::Nowhere {
                 Self::publish(&former, Shown::default());
             }
+            let is_mine = former.leads_to().is_some_and(|project| heading.scope.holds(project));
+            if self.seat.links.is_for_one() && former.place != Place::Nowhere && !is_mine {
+                former.left.send_replace(true);
+            }
             way.link.want_editor();
             self.see_link(state);
-            self.feed(state, &session::Event::CatalogueChanged);
+            if *before != *listed(way) {
+                self.feed(state, &session::Event::CatalogueChanged);
+            }
         } else if way.place == Place::Nowhere {
             self.see_link(state);
             if changed {
@@ -217,7 +218,7 @@ impl SessionActor {
             self.dispatch(heading, new);
         }
         for new in std::mem::take(&mut state.unrouted_offers) {
-            self.answer_offer(Some(heading), new);
+            self.answer_offer(heading, new);
         }
     }
 
@@ -245,7 +246,6 @@ impl SessionActor {
             let config = Config {
                 project: meant.named.clone(),
                 working_dir: meant.working_dir.clone(),
-                ports: Vec::new(),
                 ..Config::clone(&self.seat.env.config)
             };
             (meant.generation, roots, meant.former(), config)
@@ -289,17 +289,20 @@ impl SessionActor {
     }
 
     /// Checks whether a call with this many bytes of arguments may be accepted in addition to the open and waiting calls of this
-    /// session and of all sessions. For a session with one link only that link's ledger checks this.
+    /// session and of all sessions.
     ///
     /// # Errors
     /// The limit in bytes that the call would exceed.
     pub(super) fn has_room(&self, bytes: usize) -> Result<(), usize> {
-        if !self.seat.client.is_routed() {
+        let unrouted = |client: &Client| client.unrouted_bytes.load(Ordering::Relaxed);
+        let links = self.seat.links.all();
+        let of_editors = links.iter().filter(|link| link.place != Place::Nowhere).count();
+        if self.seat.links.is_for_one() && of_editors <= 1 && unrouted(&self.seat.client) == 0 {
+            // The one ledger checks the same.
             return Ok(());
         }
-        let unrouted = |client: &Client| client.unrouted_bytes.load(Ordering::Relaxed);
         let (mut own, mut all) = (unrouted(&self.seat.client) + bytes, bytes);
-        for link in self.seat.links.all() {
+        for link in links {
             own += link.calls.ledger(|ledger, _| ledger.open_bytes(Some(self.seat.client.id)));
             all += link.calls.ledger(|ledger, _| ledger.open_bytes(None));
             all += link.attached.all().iter().map(|client| unrouted(client)).sum::<usize>();

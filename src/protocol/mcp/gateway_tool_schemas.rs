@@ -73,10 +73,8 @@ pub struct Definition {
 }
 
 impl GatewayTool {
-    /// The gateway tools of every session, in the order of the list.
-    pub const ALL: [Self; 4] = [Self::Status, Self::WaitReady, Self::Result, Self::Calls];
-    /// The gateway tools of a session that may use several editors.
-    pub const ROUTED: [Self; 5] = [Self::Status, Self::WaitReady, Self::Result, Self::Calls, Self::Editors];
+    /// The gateway tools, in the order of the list.
+    pub const ALL: [Self; 5] = [Self::Status, Self::WaitReady, Self::Result, Self::Calls, Self::Editors];
 
     /// The tool's name on the wire.
     pub fn name(self) -> &'static str {
@@ -96,7 +94,7 @@ impl GatewayTool {
 
     /// The tool with exactly this name; `None` if the gateway has none.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ROUTED.into_iter().find(|tool| tool.name() == name)
+        Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
     /// The tool's entry in the tool list.
@@ -164,7 +162,8 @@ impl GatewayTool {
             ),
             Self::Editors => (
                 "Unity Editors",
-                "Lists the Unity Editors that run, each with its name, project, package, state, how many clients use it, and whether                  this session may use it; and the projects that are known and closed. The name goes into the argument \
+                "Lists the Unity Editors that run, each with its name, project, package, state, how many clients use it, and whether \
+                 this session may use it; and the projects that are known and closed. The name goes into the argument \
                  `holdfast_editor` of a Unity tool. Answers at once, without Unity.",
                 json!({"type": "object", "properties": {}, "additionalProperties": false}),
             ),

@@ -28,7 +28,7 @@ pub(super) fn assign(originals: &[&str]) -> Vec<String> {
         *claims.entry(wish).or_default() += 1;
     }
     let granted = |original: &str, wish: &str| original == wish || claims.get(wish) == Some(&1);
-    let mut taken: HashSet<String> = GatewayTool::ROUTED.iter().map(|tool| tool.name().to_owned()).collect();
+    let mut taken: HashSet<String> = GatewayTool::ALL.iter().map(|tool| tool.name().to_owned()).collect();
     let pairs = || originals.iter().copied().zip(&wishes);
     taken.extend(pairs().filter(|(original, wish)| granted(original, wish)).map(|(_, wish)| wish.clone()));
     pairs()

@@ -271,11 +271,6 @@ impl Catalogue {
         GatewayTool::ALL.len() + self.entries.len()
     }
 
-    /// The `result` of `tools/list`: JSON on one line. It depends only on the catalogue and the client profile.
-    pub fn list_result(&self, profile: &ClientProfile) -> String {
-        self.result_of(&GatewayTool::ALL.map(GatewayTool::definition), self.entries.iter(), profile)
-    }
-
     /// The result of `tools/list` with these of the gateway's tools and these of the editor's.
     pub(super) fn result_of<'a>(
         &self,

@@ -142,11 +142,11 @@ fn cautious(a: &Annotations, b: &Annotations) -> Annotations {
 }
 
 impl Catalogue {
-    /// The `result` of `tools/list` for a session that may use several editors: with `holdfast_editors`. If this is a union, the
-    /// gateway tools that speak of one editor take its name too, and the list keeps to the client's limit of tools.
-    pub fn routed_list_result(&self, profile: &ClientProfile) -> String {
+    /// The `result` of `tools/list`: JSON on one line. It depends only on the catalogue and the client profile. If this is a union,
+    /// the gateway tools that speak of one editor take its name too, and the list keeps to the client's limit of tools.
+    pub fn list_result(&self, profile: &ClientProfile) -> String {
         let (entries, rest) = self.within_limit(profile.client.tools_max);
-        let own = GatewayTool::ROUTED.map(|tool| {
+        let own = GatewayTool::ALL.map(|tool| {
             let Definition { description, input_schema, .. } = tool.definition();
             let named = Some(&input_schema).filter(|_| tool.takes_editor() && !self.editors().is_empty());
             let input_schema = named.and_then(|schema| with_editor(schema, self.editors())).unwrap_or(input_schema);
@@ -171,7 +171,7 @@ impl Catalogue {
     /// turn, so that a long list of one does not push out another's. A catalogue of one editor is not cut.
     pub fn within_limit(&self, tools_max: Option<usize>) -> (Vec<&Entry>, Vec<&Entry>) {
         let most = tools_max.filter(|_| !self.editors().is_empty());
-        let room = most.map_or(usize::MAX, |most| most.saturating_sub(GatewayTool::ROUTED.len()));
+        let room = most.map_or(usize::MAX, |most| most.saturating_sub(GatewayTool::ALL.len()));
         let mut turns: HashMap<&str, usize> = HashMap::new();
         let ranked = self.entries().iter().enumerate().map(|(at, entry)| {
             let owner = entry.origin.as_ref().and_then(|origin| origin.editors.first());

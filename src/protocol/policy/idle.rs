@@ -82,7 +82,7 @@ fn why(
     if matches(pattern) {
         return None;
     }
-    if GatewayTool::ROUTED.iter().any(|own| pattern.is_on(own.name())) {
+    if GatewayTool::ALL.iter().any(|own| pattern.is_on(own.name())) {
         return Some(("is about holdfast's own tools, which rules neither refuse nor hide".to_owned(), None));
     }
     let says = match tools.len() {

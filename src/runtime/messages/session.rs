@@ -5,9 +5,8 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use crate::core::requests::{Asked, Hold};
-use crate::fsm::registry::Source;
 use crate::fsm::routing;
-use crate::fsm::session::{Likelihood, Timer};
+use crate::fsm::session::Timer;
 use crate::protocol::dialect::PackageTool;
 use crate::protocol::ids::{LinkId, RequestKey};
 use crate::protocol::jsonrpc::RequestId;
@@ -63,24 +62,20 @@ impl Delivered {
 pub enum Message {
     /// A request, notification or response of the client.
     Delivered(Delivered, Option<Permit>),
-    /// The registry published a catalogue.
-    CataloguePublished(Source),
+    /// On the session's link a catalogue was published or looked for on disk, or it has changed how likely an editor is.
+    LinkChanged,
     /// The content of the catalogue changed.
     CatalogueChanged,
-    /// The catalogue on disk was read, or will not be.
-    DiskRead,
-    /// How likely it is that an editor connects has changed.
-    LikelihoodChanged(Likelihood),
-    /// The client did not name its roots in time.
-    RootsForgone,
     /// The survey of where the client works has ended. The number is the generation in which it began.
     LookedAround(u64, Arc<Survey>),
     /// The client cancelled a request, which is closed already.
     Cancelled(RequestKey),
     /// What became of the connection to the hub, for a session that a hub serves.
     Relay(relay::News),
-    /// An editor of this process began or ended, or has other tools. Only for a session that may use several editors.
+    /// An editor of this process began or ended, or has other tools.
     EditorsChanged,
+    /// Somebody else than the client wants the editor that this session means.
+    EditorWanted,
     /// The tool of a call that was held on this link turned out to be a package tool.
     PackageToolCalled(LinkId, Asked, PackageTool, Arc<RawValue>),
     /// stdin ended. Main waits until the permit is released: then the waiting `tools/list` requests are answered.

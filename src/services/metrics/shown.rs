@@ -1,15 +1,12 @@
 //! What the exporter needs of the gateway.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::services::Gateway;
-use crate::survey::Survey;
 use crate::telemetry::events::Sample;
 
 /// What the exporter needs of the gateway.
@@ -26,8 +23,10 @@ pub trait Shown: Gateway {
     fn hub(&self) -> Option<&str>;
     /// Returns when the gateway started.
     fn began(&self) -> Instant;
-    /// Returns a receiver of the last survey and of each later one.
-    fn survey(&self) -> watch::Receiver<Option<Arc<Survey>>>;
+    /// Returns the project whose editor the session over stdin and stdout uses; `None` if it is not known, or if there are several.
+    fn project(&self) -> Option<PathBuf>;
+    /// Waits until [`project`](Self::project) is another one than this.
+    fn project_other_than(&self, known: Option<&Path>) -> impl Future<Output = ()> + Send;
     /// Returns the current values that are not counted by events.
     fn sample(&self) -> Sample;
     /// Returns the current state of this gateway.

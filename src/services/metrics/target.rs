@@ -62,22 +62,17 @@ async fn keep_in(shown: &impl Shown, address: SocketAddr, folder: PathBuf, reade
         }
         sleep(METRICS_RECORD_RETRY).await;
     };
-    let mut survey = shown.survey();
     let mut written = None;
     loop {
-        let project = survey.borrow_and_update().as_ref().and_then(|survey| survey.project.clone());
+        let project = shown.project();
         if written.as_ref() != Some(&project) {
             let text = describe(address, std::process::id(), project.as_deref(), shown.hub()).to_string();
             let outcome = record.write_for(host, readers, text.into_bytes()).await;
             tried(outcome.as_ref().err());
-            written = outcome.is_ok().then_some(project);
+            written = outcome.is_ok().then(|| project.clone());
         }
         tokio::select! {
-            changed = survey.changed() => {
-                if changed.is_err() {
-                    return;
-                }
-            }
+            () = shown.project_other_than(project.as_deref()) => {}
             () = sleep(METRICS_RECORD_RETRY), if written.is_none() => {}
         }
     }

@@ -28,7 +28,12 @@ pub trait Documented: Gateway {
     fn set_problem(&self, companion: Companion, what: Option<String>);
     /// Calls a tool for a caller that waits for `patience`. Returns `None` if too many such calls are open; nothing was sent
     /// then.
-    fn call(self: &Arc<Self>, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<Call>;
+    fn call(
+        self: &Arc<Self>,
+        tool: &str,
+        arguments: Box<RawValue>,
+        patience: Duration,
+    ) -> impl Future<Output = Option<Call>> + Send;
     /// Whether a call has not been sent yet.
     fn is_held(&self, id: CallId) -> bool;
     /// Looks up a call's result.

@@ -130,7 +130,7 @@ async fn call(gateway: &Arc<impl Documented>, tool: &str, member: &str, body: &[
     // While the editor is absent, a call is held as long as a call of an unknown client, and at least as long as the caller
     // waits.
     let patience = PATIENCE_UNKNOWN.max(wait + PATIENCE_MARGIN);
-    let Some(Call { id, answer }) = gateway.call(tool, arguments, patience) else {
+    let Some(Call { id, answer }) = gateway.call(tool, arguments, patience).await else {
         return failed(
             StatusCode::SERVICE_UNAVAILABLE,
             "Too many calls are open. Not executed; send it again when one of them has ended",

@@ -283,8 +283,9 @@ fn the_list_for_people_is_the_table() {
                     more than a thousand, for a\nPrometheus that collects the gateways of many people. Of the machines it has only \
                     `bridge`, the connection to the editor. What then is missing on the\ndashboards and from the \
                     alerts is in [collecting-metrics.md](collecting-metrics.md).\n\n\
-                    The label `project` names the project's editor. A gateway that serves one editor does not write it: \
-                    Prometheus has it from the gateway's\nrecord, for all series. A hub serves several editors, so it writes the \
+                    The label `project` names the project's editor. A session over stdin and stdout does not write it for \
+                    its one editor: Prometheus has it\nfrom the gateway's record, for all series. It does for further editors at the same \
+                    time. A hub serves several editors, so it writes the \
                     label onto the series of the metrics that list it here, for each of the\nfirst 16 projects (all others are \
                     `other`, as sums, so that `other` has no meaningful time of a state). Their series without the label are of \
                     sessions for which\nno editor is found. The folder's name is the value, with the folders above if another \

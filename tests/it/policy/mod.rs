@@ -128,10 +128,10 @@ async fn an_allow_list_admits_only_what_it_names_and_never_touches_our_own_tools
 #[tokio::test(start_paused = true)]
 async fn what_an_earlier_sessions_list_says_decides_nothing() {
     let (it, _unity) = connected(denying(&["count"])).await;
-    assert!(it.parts.tools.refusal_at_once("count", RawValue::NULL, SessionId::STDIO).is_some());
-    it.parts.tools.published.send_modify(|published| published.source = Source::Disk);
+    assert!(it.parts.link().tools.refusal_at_once("count", RawValue::NULL, SessionId::STDIO).is_some());
+    it.parts.link().tools.published.send_modify(|published| published.source = Source::Disk);
     assert_eq!(
-        it.parts.tools.refusal_at_once("count", RawValue::NULL, SessionId::STDIO),
+        it.parts.link().tools.refusal_at_once("count", RawValue::NULL, SessionId::STDIO),
         None,
         "it waits for the live list"
     );
@@ -174,7 +174,7 @@ async fn a_guests_call_is_judged_too() {
     let it = opened(setup).await;
     it.ready().await;
     let arguments = serde_json::value::to_raw_value(&json!({"code": "count(\"guest\")"})).unwrap();
-    let call = it.parts.calls.take_from_guest("execute_code", arguments, Duration::from_secs(60)).unwrap();
+    let call = it.parts.link().calls.take_from_guest("execute_code", arguments, Duration::from_secs(60)).unwrap();
     let answer = call.answer.await.unwrap();
     assert_eq!(answer.verdict.cause(), Some("policy"));
     assert_eq!(unity.runs("guest"), 0);
@@ -198,7 +198,7 @@ async fn a_projects_file_narrows_and_a_change_of_it_holds_at_once() {
     let (text, error) = told(&mut it, "get-logs", json!({})).await;
     assert!(error && text.contains("--allow"), "a project widens nothing: {text}");
 
-    let unreadable = || it.parts.link.survey.borrow().as_ref().unwrap().rules.policy.refusal_of_all().is_some();
+    let unreadable = || it.parts.link().link.survey.borrow().as_ref().unwrap().rules.policy.refusal_of_all().is_some();
     it.host.put(&file, "[policy]\nalow = ['echo']\n");
     until("it is read again", unreadable).await;
     let (text, error) = told(&mut it, "echo", json!({})).await;
@@ -207,8 +207,10 @@ async fn a_projects_file_narrows_and_a_change_of_it_holds_at_once() {
     assert!(status.contains("write allow if that is what you mean"), "{status}");
 
     it.host.put(&file, "[policy]\ndeny = ['x']\n");
-    until("it is fixed", || it.parts.link.survey.borrow().as_ref().unwrap().rules.policy.refusal_of_all().is_none())
-        .await;
+    until("it is fixed", || {
+        it.parts.link().link.survey.borrow().as_ref().unwrap().rules.policy.refusal_of_all().is_none()
+    })
+    .await;
     it.client.ok("count", json!({"key": "narrowed"})).await;
     assert_eq!(unity.runs("narrowed"), 1);
     it.close().await;
@@ -223,7 +225,7 @@ async fn each_call_has_a_line_before_it_is_sent_and_one_for_its_end() {
     told(&mut it, "throw", json!({})).await;
     told(&mut it, "fail", json!({})).await;
     it.client.ok("holdfast_status", json!({})).await;
-    it.parts.calls.audit.written().await;
+    it.parts.link().calls.audit.written().await;
     assert_eq!(
         story(&it),
         [
@@ -250,16 +252,16 @@ async fn a_call_that_cannot_be_recorded_does_not_run_and_does_once_it_can() {
     for full in [io::ErrorKind::StorageFull, io::ErrorKind::PermissionDenied, io::ErrorKind::WriteZero] {
         let (mut it, unity) = connected(audited(Config::default())).await;
         it.client.ok("count", json!({"key": "before"})).await;
-        it.parts.calls.audit.written().await;
+        it.parts.link().calls.audit.written().await;
         it.host.fill(Some(full));
         let (text, error) = told(&mut it, "count", json!({"key": "unrecorded"})).await;
         assert!(error && text.starts_with("Not executed: the audit file /audit.jsonl cannot be written"), "{text}");
-        it.parts.calls.audit.written().await;
+        it.parts.link().calls.audit.written().await;
         let status = it.client.ok("holdfast_status", json!({})).await;
         assert!(status.contains("could not be added to the audit file"), "{status}");
         it.host.fill(None);
         it.client.ok("count", json!({"key": "fixed"})).await;
-        it.parts.calls.audit.written().await;
+        it.parts.link().calls.audit.written().await;
         let status = it.client.ok("holdfast_status", json!({})).await;
         assert!(!status.contains("could not be added"), "{status}");
         assert_eq!(["before", "unrecorded", "fixed"].map(|key| unity.runs(key)), [1, 0, 1]);
@@ -290,7 +292,7 @@ async fn a_cancel_while_the_line_is_written_keeps_the_call_from_leaving() {
     sleep(Duration::from_secs(1)).await;
     it.client.cancel(&id).await;
     it.client.ok("echo", json!({})).await;
-    it.parts.calls.audit.written().await;
+    it.parts.link().calls.audit.written().await;
     assert_eq!(unity.runs("cancelled"), 0);
     let story = story(&it);
     assert!(story.contains(&"count verdict cancelled -".to_owned()), "{story:?}");
@@ -309,7 +311,7 @@ async fn what_is_learned_late_has_its_line_too() {
     until("it runs", || unity.stats().running == 1).await;
     it.net.cut();
     it.client.text(&cut).await;
-    it.parts.calls.audit.written().await;
+    it.parts.link().calls.audit.written().await;
     assert_eq!(
         story(&it),
         [
@@ -332,7 +334,7 @@ async fn a_call_that_is_sent_again_has_a_line_for_each_sending() {
     it.net.cut();
     unity.thaw();
     it.client.text(&id).await;
-    it.parts.calls.audit.written().await;
+    it.parts.link().calls.audit.written().await;
     let all = lines(&it);
     let sendings: Vec<&Value> =
         all.iter().filter(|line| line["event"] == "sent").map(|line| &line["sending"]).collect();

@@ -181,7 +181,7 @@ fn the_list_is_bounded_and_everything_in_it_fits() {
 fn the_clients_limit_leaves_each_editor_its_turn_and_the_rest_is_named() {
     let several = |mark: &str, count: usize| (0..count).map(|nth| plain(&format!("{mark}{nth}"))).collect::<Vec<_>>();
     let all = union(&[member("A", several("a", 9)), member("B", several("b", 3)), member("C", several("c", 9))]);
-    let own = GatewayTool::ROUTED.len();
+    let own = GatewayTool::ALL.len();
     let split = |most: Option<usize>| {
         let (shown, rest) = all.within_limit(most);
         let only = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.name.clone()).collect::<Vec<_>>();
@@ -193,7 +193,7 @@ fn the_clients_limit_leaves_each_editor_its_turn_and_the_rest_is_named() {
     assert_eq!(split(None).0.len(), 21);
     assert_eq!(split(Some(own + 21)), (split(None).0, Vec::new()));
     assert_eq!(split(Some(2)).0, Vec::<String>::new(), "the gateway's own tools stay");
-    let list = one_line(&all.routed_list_result(&profile(Some(own + 8))));
+    let list = one_line(&all.list_result(&profile(Some(own + 8))));
     let tools = list["tools"].as_array().unwrap();
     assert_eq!(tools.len(), own + 8);
     let says = tools[own - 1]["description"].as_str().unwrap();
@@ -209,12 +209,12 @@ fn the_clients_limit_leaves_each_editor_its_turn_and_the_rest_is_named() {
 #[test]
 fn the_list_of_a_routed_session_has_one_more_tool_and_the_same_for_the_same_editors() {
     let alone = Catalogue::new(vec![plain("a")], false);
-    let list = one_line(&alone.routed_list_result(&profile(None)));
+    let list = one_line(&alone.list_result(&profile(None)));
     let names_of = |list: &Value| {
         let tools = list["tools"].as_array().unwrap().iter();
         tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    let own = GatewayTool::ROUTED.map(|tool| tool.name().to_owned());
+    let own = GatewayTool::ALL.map(|tool| tool.name().to_owned());
     assert_eq!(names_of(&list), own.iter().cloned().chain(["a".to_owned()]).collect::<Vec<_>>());
     let tools = list["tools"].as_array().unwrap();
     assert!(
@@ -223,14 +223,14 @@ fn the_list_of_a_routed_session_has_one_more_tool_and_the_same_for_the_same_edit
     );
     let members = || [member("A", vec![plain("a"), plain("x")]), member("B", vec![plain("a"), other("x")])];
     let (first, again) = (union(&members()), union(&members()));
-    assert_eq!(first.routed_list_result(&profile(None)), again.routed_list_result(&profile(None)));
-    let list = one_line(&first.routed_list_result(&profile(None)));
+    assert_eq!(first.list_result(&profile(None)), again.list_result(&profile(None)));
+    let list = one_line(&first.list_result(&profile(None)));
     let takes = |name: &str| {
         let tools = list["tools"].as_array().unwrap();
         let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
         !tool["inputSchema"]["properties"][EDITOR_ARGUMENT].is_null()
     };
     assert_eq!(own.map(|name| takes(&name)), [true, true, false, true, false]);
-    let stateless = one_line(&first.routed_list_result(&ProtocolVersion::STATELESS.into()));
+    let stateless = one_line(&first.list_result(&ProtocolVersion::STATELESS.into()));
     assert!(stateless["ttlMs"].is_number(), "{stateless}");
 }
