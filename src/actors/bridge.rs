@@ -127,8 +127,10 @@ impl Actor for BridgeActor {
             Message::ProjectMoved => self.project_moved(state),
             Message::Offered(survey) | Message::NothingOffered(survey) => self.offered(state, &survey),
             Message::GoodNews => {
-                state.rest.refused.clear();
-                self.feed(state, Event::NewsArrived);
+                let others = !std::mem::take(&mut state.rest.refused).is_empty();
+                // A patient dial leaves out those that were refused, which count again now.
+                let begins_anew = others && state.core.machine().is_dialling_patiently();
+                self.feed(state, if begins_anew { Event::TargetGone } else { Event::NewsArrived });
             }
             Message::Heard(epoch, event, _permit) => self.hear(state, epoch, event),
             Message::CallsWaiting => self.feed(state, Event::CallsWaiting),

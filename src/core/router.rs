@@ -158,7 +158,7 @@ mod tests {
                     assert!(by_name || by_roots || by_itself, "{given}");
                 }
                 Route::Port(project) => {
-                    assert_eq!((named, roots == Roots::Awaited), (Named::Port(project), false), "{given}")
+                    assert_eq!((named, roots == Roots::Awaited), (Named::Port(project), false), "{given}");
                 }
                 Route::Wait => {
                     assert!(matches!(named, Named::None | Named::Port(_)) && roots == Roots::Awaited, "{given}");

@@ -22,6 +22,8 @@ pub(super) struct Absence {
     pub(super) past: Past,
     /// Whether the last survey found signs of an editor.
     pub(super) evidence: bool,
+    /// Whether its files say that it compiles, reloads or starts.
+    pub(super) at_work: bool,
     /// Whether the last peer that accepted a connection closed it during the greeting. If so, an accepted connection is not a
     /// sign of an editor.
     pub(super) greeting_dropped: bool,
@@ -126,6 +128,7 @@ impl Absence {
         cause: Cause::Connecting,
         past: Past::NeverConnected,
         evidence: false,
+        at_work: false,
         greeting_dropped: false,
         attempt: 0,
         unpackaged: false,
@@ -244,6 +247,7 @@ impl Absence {
 
     fn learn(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
         (self.unpackaged, self.port_named) = (evidence.unpackaged, evidence.port_named);
+        self.at_work = evidence.activity.is_some();
         self.evidence = match evidence.editor {
             Sign::Alive => true,
             Sign::Dead => false,

@@ -185,6 +185,10 @@ impl Machine for Bridge {
             (Place::Dialing(..), Event::TargetsOffered { .. } | Event::NothingOffered { .. }) => {
                 out.ignore("the dial under way decides first")
             }
+            // A package may listen for a moment before it is ready, to see whether its port is free. Its files change at that time.
+            (Place::Dialing(absence, _), Event::NewsArrived) if absence.at_work => {
+                out.ignore("the editor says that it is not ready, and is dialled all the time as it is")
+            }
             (Place::Dialing(absence, round), Event::NewsArrived) if absence.is_patient(*round) => {
                 out.order(Effect::Hurry);
                 Outcome::Handled

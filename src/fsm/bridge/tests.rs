@@ -151,12 +151,19 @@ fn backing_off_retries_fast_only_while_an_editor_is_likely() {
 
 #[test]
 fn dialing_a_likely_editor_is_patient_until_there_is_news() {
-    for (count, evidence, patient) in [(1, NOTHING, false), (2, NOTHING, false), (1, ALIVE, true), (2, ALIVE, true)] {
+    let starting = Evidence { activity: Some(Activity::Starting), ..ALIVE };
+    for (count, evidence, patient, hurries) in [
+        (1, NOTHING, false, false),
+        (2, NOTHING, false, false),
+        (1, ALIVE, true, true),
+        (2, ALIVE, true, true),
+        (1, starting, true, false),
+    ] {
         let mut it = new(&[Event::Wanted]);
         let out = it.feed(&offered(count, evidence)).effects;
         assert!(out.contains(&Effect::Dial { target: 0, patient }), "{out:?}");
         let news = it.feed(&Event::NewsArrived).effects;
-        assert_eq!(news == [Effect::Hurry], patient, "{news:?}");
+        assert_eq!(news == [Effect::Hurry], hurries, "{news:?}");
     }
     let mut it = new(&[Event::Wanted, offered(1, ALIVE)]);
     assert!(it.feed(&REFUSED).effects.contains(&Effect::AskTargets), "the files may name another port");
