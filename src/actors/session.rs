@@ -6,7 +6,6 @@
 //! outlives this actor.
 
 mod editors;
-mod heading;
 mod offers;
 mod routing;
 
@@ -18,10 +17,10 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use self::heading::Heading;
 use super::package_tools;
 use super::seat::Seat;
 use crate::core::calls::NewCall;
+use crate::core::meant::Heading;
 use crate::core::requests::{Asked, Hold, Holder};
 use crate::core::user_text;
 use crate::fsm::Driver;

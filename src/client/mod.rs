@@ -1,11 +1,9 @@
 //! The parts of clients' sessions that outlive the session actors.
 
-mod meant;
 mod posts;
 mod sessions;
 mod state;
 
-pub use self::meant::Meant;
 pub use self::posts::{Conversation, Departure, Lines, Posting};
 pub use self::sessions::{Attached, Sessions, TooManySessions};
 pub use self::state::{Arrival, Client, Handshake};

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 
-use super::meant::Meant;
 use crate::config::Config;
 use crate::core::call_records::Origin;
+use crate::core::meant::Meant;
 use crate::core::user_text;
 use crate::fsm::session::Kind;
 use crate::platform::local_socket::HangUp;
@@ -136,7 +136,9 @@ impl Client {
     /// Creates a client that has sent nothing yet. It is on the link `nowhere` until an editor is found for it.
     pub fn new(id: SessionId, nowhere: LinkId, arrival: Arrival, events: Events) -> Self {
         let Arrival { config, name, open, records_lost, project, hang_up } = arrival;
-        let mut meant = project.map_or_else(|| Meant::of(&config), Meant::settled);
+        let said = || Meant::new(config.project.clone(), config.working_dir.clone(), !config.ports.is_empty());
+        let mut meant = project.map_or_else(said, Meant::settled);
+        meant.lasts = !id.is_post();
         if id == SessionId::STDIO {
             // Whoever has only one client can look for it as often as it asks.
             meant.look_every = Duration::ZERO;

@@ -9,6 +9,7 @@ pub mod exchange;
 pub mod last_compile;
 pub mod link;
 pub mod logbook;
+pub mod meant;
 pub mod relayed;
 pub mod requests;
 pub mod router;

@@ -4,12 +4,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::heading::Heading;
+use tokio::time::Instant;
+
 use super::{NewRequest, SessionActor, State};
 use crate::actors::editors;
 use crate::actors::gateway_tools::of_value;
 use crate::core::editors::{Choice, Refusal, choose, named};
-use crate::core::router::{Named, Roots, Route};
+use crate::core::meant::Heading;
+use crate::core::router::Route;
 use crate::core::user_text;
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
@@ -33,12 +35,8 @@ impl SessionActor {
     /// Connects to the editors that are the session's choice and that no link leads to: those of several projects in the client's
     /// roots, since no other session may have done so.
     pub(super) fn seek(&self) {
-        let (named, roots, _) = self.seat.client.meant(|meant| meant.question());
-        let sought = match (named, roots) {
-            (Named::None, Roots::Hold(found)) if found.len() > 1 => found,
-            _ => return,
-        };
-        for project in sought.iter().take(EDITORS_SOUGHT_MAX) {
+        let choice = self.seat.client.meant(|meant| meant.choice(Instant::now()));
+        for project in choice.iter().take(EDITORS_SOUGHT_MAX) {
             // With too many links some of these editors are not reached. Those that are make the choice.
             if let Ok(link) = self.seat.links.to_project(project)
                 && !link.link.is_wanted()
@@ -111,11 +109,9 @@ impl SessionActor {
 
     /// Follows a change among the editors, if the session depends on more than one of them.
     pub(super) fn editors_changed(&self, state: &mut State) {
-        let (_, roots, _) = self.seat.client.meant(|meant| meant.question());
-        let depends = matches!(&roots, Roots::None) || matches!(&roots, Roots::Hold(found) if found.len() > 1);
-        let is_named = self.seat.client.meant(|meant| meant.named.is_some());
+        let depends = self.seat.client.meant(|meant| meant.depends_on_others(Instant::now()));
         // A session with one project hears of its editor from its link.
-        if depends && !is_named && self.seat.client.handshake().opened {
+        if depends && self.seat.client.handshake().opened {
             self.route(state, &Event::EditorsChanged);
         }
     }

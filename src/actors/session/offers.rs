@@ -7,11 +7,11 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::heading::Heading;
 use super::{NewRequest, SessionActor, State};
 use crate::actors::editors;
 use crate::actors::gateway_tools::of_value;
 use crate::core::editors::{Choice, Refusal, choose};
+use crate::core::meant::Heading;
 use crate::core::router::Route;
 use crate::core::user_text::{self, PromptFacts};
 use crate::fsm::cause::Cause;

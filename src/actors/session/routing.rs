@@ -9,17 +9,16 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout};
 
 use super::editors::Shown;
-use super::heading::Heading;
 use super::{NewRequest, SessionActor, State};
 use crate::client::Client;
 use crate::config::Config;
-use crate::core::editors::Scope;
 use crate::core::link::Fact;
+use crate::core::meant::Heading;
 use crate::core::requests::Asked;
-use crate::core::router::{self, Route};
+use crate::core::router::Route;
 use crate::core::user_text;
 use crate::fsm::cause::{Availability, Cause};
-use crate::fsm::routing::{self, Effect, Event};
+use crate::fsm::routing::{Effect, Event};
 use crate::fsm::session::{self, Likelihood};
 use crate::limits::{OPEN_CALLS_MAX_BYTES, ROOTS_WAIT, SESSION_CALLS_MAX_BYTES, SURVEY_MAX, SURVEYS_HANGING_MAX};
 use crate::link::{LinkParts, Place};
@@ -92,17 +91,14 @@ impl SessionActor {
 
     /// Moves the session to the link that the client's requests belong to, as soon as that is known. Waiting requests go with it.
     pub(super) fn find_way(&self, state: &mut State) {
-        let look = self.seat.client.meant(|meant| meant.question().2);
+        let look = self.seat.client.meant(|meant| meant.needs_a_look(Instant::now()));
         self.route(state, &Event::Requested { look });
     }
 
     /// Moves the session to where the router leads.
     fn follow(&self, state: &mut State) {
-        let (named, roots, _) = self.seat.client.meant(|meant| meant.question());
-        let (named, roots) = (&named, &roots);
-        let route = router::route(named, roots, &self.seat.links.running());
-        let scope = self.seat.client.meant(|meant| Scope::of(named, roots, meant.seen()));
-        let heading = Heading { route, scope };
+        let running = self.seat.links.running();
+        let heading = self.seat.client.meant(|meant| meant.heading(&running, Instant::now()));
         if !matches!(heading.route, Route::Among(_)) {
             state.union = None;
         }
@@ -128,7 +124,8 @@ impl SessionActor {
             }
         };
         state.heading = Some(heading.clone());
-        self.route(state, &Event::Routed(self.way_of(&heading.route)));
+        let way_of_it = self.seat.client.meant(|meant| meant.way(&heading.route));
+        self.route(state, &Event::Routed(way_of_it));
         self.go(state, &way, &heading);
     }
 
@@ -148,18 +145,6 @@ impl SessionActor {
                 let mut survey = Survey::nothing();
                 survey.facts.problems.push(user_text::too_many_links());
                 self.nowhere(Survey { ambiguous: project.into_iter().collect(), ..survey }, Shown::default())
-            }
-        }
-    }
-
-    /// Returns what the machine must know of a route.
-    fn way_of(&self, route: &Route) -> routing::Way {
-        match route {
-            Route::To(_) | Route::Port(Some(_)) => routing::Way::One,
-            Route::Among(choice) if choice.len() > 1 => routing::Way::Several,
-            Route::Among(_) | Route::Nobody(_) | Route::Port(None) | Route::Wait => {
-                let says_something = self.seat.client.meant(|meant| meant.says_something());
-                routing::Way::Nowhere { can_change: says_something && !self.seat.client.id.is_post() }
             }
         }
     }
@@ -277,11 +262,11 @@ impl SessionActor {
     pub(super) fn looked_around(&self, state: &mut State, generation: u64, survey: Arc<Survey>) {
         let found = survey.project.is_some() || !survey.ambiguous.is_empty();
         if !found {
-            self.seat.client.meant(|meant| meant.found_nothing(generation));
+            self.seat.client.meant(|meant| meant.found_nothing(generation, Instant::now()));
         } else {
             let projects = survey.project.iter().chain(&survey.ambiguous).cloned().collect();
             let projects = self.with_returning(projects);
-            self.seat.client.meant(|meant| meant.found(generation, projects));
+            self.seat.client.meant(|meant| meant.found(generation, projects, Instant::now()));
         }
         state.survey = Some(survey);
         let current = self.seat.client.meant(|meant| meant.generation == generation);

@@ -1,16 +1,27 @@
-//! What the client of a session has said about where it works. The value outlives the session's actor.
+//! What the client of a session has said about where it works, and what was found there. From it follows where the session's requests
+//! go.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::config::Config;
-use crate::core::router::{Named, Roots};
+use super::editors::Scope;
+use super::router::{Named, Roots, Route, Running, route};
+use crate::fsm::routing::Way;
 use crate::limits::ROUTE_LOOK_EVERY;
 
+/// Where a session's requests go, and which editors it may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heading {
+    /// Where they go.
+    pub route: Route,
+    /// Which editors it may use.
+    pub scope: Scope,
+}
+
 /// What is known about where a session works.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Meant {
     /// The project that the session was started for, as it was named.
     pub named: Option<PathBuf>,
@@ -18,6 +29,8 @@ pub struct Meant {
     is_settled: bool,
     /// Whether the user named the editor's port: the session uses that editor, whatever its project is.
     at_port: bool,
+    /// Whether the session lasts, so that it is worth a look later if no editor is found.
+    pub lasts: bool,
     /// The directory that the client was started in. The client's roots come before it.
     pub working_dir: Option<PathBuf>,
     /// Whether the client's answer about its roots is awaited. The client may not have been asked yet.
@@ -35,20 +48,14 @@ pub struct Meant {
 }
 
 impl Meant {
-    /// Creates the value of a session with this configuration.
-    pub fn of(config: &Config) -> Self {
-        Self {
-            named: config.project.clone(),
-            working_dir: config.working_dir.clone(),
-            at_port: !config.ports.is_empty(),
-            look_every: ROUTE_LOOK_EVERY,
-            ..Self::default()
-        }
+    /// Creates the value of a session that lasts. `at_port`: whether the user named the editor's port.
+    pub fn new(named: Option<PathBuf>, working_dir: Option<PathBuf>, at_port: bool) -> Self {
+        Self { named, working_dir, at_port, lasts: true, look_every: ROUTE_LOOK_EVERY, ..Self::default() }
     }
 
     /// Creates the value of a session whose project is known.
     pub fn settled(project: PathBuf) -> Self {
-        Self { named: Some(project), is_settled: true, ..Self::default() }
+        Self { named: Some(project), is_settled: true, lasts: true, ..Self::default() }
     }
 
     /// Records the client's answer to the request for its roots. `None`: it did not name them; roots that it named before stay
@@ -76,7 +83,7 @@ impl Meant {
     }
 
     /// Keeps the projects that a survey found. Does nothing if the generation has changed since the survey began.
-    pub fn found(&mut self, generation: u64, projects: Vec<PathBuf>) {
+    pub fn found(&mut self, generation: u64, projects: Vec<PathBuf>, now: Instant) {
         if generation == self.generation {
             if self.seen.0 != generation {
                 self.seen = (generation, Vec::new());
@@ -84,16 +91,16 @@ impl Meant {
             let fresh: Vec<PathBuf> =
                 projects.iter().filter(|project| !self.seen.1.contains(project)).cloned().collect();
             self.seen.1.extend(fresh);
-            self.found = Some((generation, projects, Instant::now()));
+            self.found = Some((generation, projects, now));
         }
     }
 
     /// Records that a survey of this generation found nothing: what an earlier one found stays, which may be out of sight for a
     /// moment.
-    pub fn found_nothing(&mut self, generation: u64) {
+    pub fn found_nothing(&mut self, generation: u64, now: Instant) {
         match &mut self.found {
-            Some((found_with, _, at)) if *found_with == generation => *at = Instant::now(),
-            _ => self.found(generation, Vec::new()),
+            Some((found_with, _, at)) if *found_with == generation => *at = now,
+            _ => self.found(generation, Vec::new(), now),
         }
     }
 
@@ -106,7 +113,7 @@ impl Meant {
     }
 
     /// Returns all projects that were found with what the client says now.
-    pub fn seen(&self) -> &[PathBuf] {
+    fn seen(&self) -> &[PathBuf] {
         if self.seen.0 == self.generation { &self.seen.1 } else { &[] }
     }
 
@@ -119,17 +126,17 @@ impl Meant {
     /// Returns the input of the router, and whether a survey is needed first. It is needed if the session has a named project,
     /// roots or a working directory, and no survey was made in this generation, or the last one did not find exactly one project
     /// and is old: [`ROUTE_LOOK_EVERY`], or for none that was found what [`look_every`](Self::look_every) says.
-    pub fn question(&self) -> (Named, Roots, bool) {
+    fn question(&self, now: Instant) -> (Named, Roots, bool) {
         if let Some(project) = self.named.as_ref().filter(|_| self.is_settled) {
             return (Named::Project(project.clone()), Roots::None, false);
         }
         let found = self.found.as_ref().filter(|(generation, ..)| *generation == self.generation);
         let stale = found.is_none_or(|(_, projects, at)| match projects.len() {
             // The port is used meanwhile.
-            0 if self.at_port => at.elapsed() >= ROUTE_LOOK_EVERY,
-            0 => at.elapsed() >= self.look_every,
+            0 if self.at_port => now.saturating_duration_since(*at) >= ROUTE_LOOK_EVERY,
+            0 => now.saturating_duration_since(*at) >= self.look_every,
             1 => false,
-            _ => at.elapsed() >= ROUTE_LOOK_EVERY,
+            _ => now.saturating_duration_since(*at) >= ROUTE_LOOK_EVERY,
         });
         let found = found.map(|(_, projects, _)| projects.clone());
         let named = match (&self.named, found.as_deref()) {
@@ -150,8 +157,47 @@ impl Meant {
         (named, roots, self.says_something() && stale)
     }
 
+    /// Whether a survey is needed before it is known where the session's requests go.
+    pub fn needs_a_look(&self, now: Instant) -> bool {
+        self.question(now).2
+    }
+
+    /// Returns the projects that are the session's choice, if its client's roots hold several.
+    pub fn choice(&self, now: Instant) -> Vec<PathBuf> {
+        match self.question(now) {
+            (Named::None, Roots::Hold(found), _) if found.len() > 1 => found,
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether it depends on more than one editor where the session's requests go.
+    pub fn depends_on_others(&self, now: Instant) -> bool {
+        match self.question(now) {
+            (Named::None, Roots::None, _) => true,
+            (Named::None, Roots::Hold(found), _) => found.len() > 1,
+            _ => false,
+        }
+    }
+
+    /// Decides where the session's requests go, while these editors run.
+    pub fn heading(&self, running: &[Running], now: Instant) -> Heading {
+        let (named, roots, _) = self.question(now);
+        Heading { route: route(&named, &roots, running), scope: Scope::of(&named, &roots, self.seen()) }
+    }
+
+    /// Returns what the machine must know of a route.
+    pub fn way(&self, route: &Route) -> Way {
+        match route {
+            Route::To(_) | Route::Port(Some(_)) => Way::One,
+            Route::Among(choice) if choice.len() > 1 => Way::Several,
+            Route::Among(_) | Route::Nobody(_) | Route::Port(None) | Route::Wait => {
+                Way::Nowhere { can_change: self.lasts && self.says_something() }
+            }
+        }
+    }
+
     /// Whether the client has said something that a survey could find a project with.
-    pub fn says_something(&self) -> bool {
+    fn says_something(&self) -> bool {
         self.named.is_some() || !self.awaited && (self.roots.is_some() || self.working_dir.is_some())
     }
 }
