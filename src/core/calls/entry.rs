@@ -15,7 +15,6 @@ use crate::fsm::call::{Call, Event, State};
 use crate::fsm::cause::Cause;
 use crate::fsm::{Driver, Outbox};
 use crate::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, PATIENCE_MARGIN, RECOVERY_MAX, RELOAD_GRACE};
-use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, Epoch, RequestKey};
 use crate::protocol::mcp::{AnswerForm, ClientInfo, ClientProfile};
 use crate::protocol::trace::TraceContext;
@@ -228,20 +227,6 @@ impl Entry {
     pub(super) fn sees_reload(&mut self) {
         if let Phase::Withheld { reloading, .. } = &mut self.phase {
             *reloading = true;
-        }
-    }
-
-    /// Takes a withheld answer, which must be learned at once: until then it is looked for.
-    pub(super) fn take_withheld(&mut self) -> Option<EditorAnswer> {
-        match std::mem::replace(&mut self.phase, Phase::NEW) {
-            Phase::Withheld { attempt, answer, since, .. } => {
-                self.phase = Phase::Sought { attempt, lost: since };
-                Some(answer)
-            }
-            other => {
-                self.phase = other;
-                None
-            }
         }
     }
 

@@ -219,11 +219,8 @@ impl Ledger {
             repeatable: before.repeatable,
         };
         drop(entry);
-        let attempt = Attempt {
-            running_max: terms.running_max(),
-            sending: Some(sending),
-            ..Attempt::new(terms.recovery, now)
-        };
+        let attempt =
+            Attempt { running_max: terms.running_max(), sending: Some(sending), ..Attempt::new(terms.recovery, now) };
         let mut out = Vec::new();
         self.feed(index, News::Claimed { epoch, attempt, repeatable: terms.repeatable }, now, &mut out);
         self.report_progress(index, now, &mut out);
@@ -280,38 +277,21 @@ impl Ledger {
         answer: EditorAnswer,
         now: Instant,
     ) -> (bool, Vec<Settlement>) {
-        self.hear_unrun(call, epoch, News::TurnedAway(answer), now)
+        let mut heard = self.hear(call, epoch, News::TurnedAway(answer), now);
+        if heard.0 {
+            self.refuse_held_at_the_end(now, &mut heard.1);
+        }
+        heard
     }
 
     /// Handles what the editor replies to a call. Returns false if no answer to the call is expected on that connection.
-    fn hear(
-        &mut self,
-        call: CallId,
-        epoch: Epoch,
-        news: impl Into<News>,
-        now: Instant,
-    ) -> (bool, Vec<Settlement>) {
+    fn hear(&mut self, call: CallId, epoch: Epoch, news: impl Into<News>, now: Instant) -> (bool, Vec<Settlement>) {
         let is_open = self.open_epochs.contains_key(&epoch);
         let Some(index) = self.position_in(call, epoch).filter(|_| is_open) else { return (false, Vec::new()) };
         let mut out = Vec::new();
         self.feed(index, news, now, &mut out);
         self.entries.remove_ended();
         (true, out)
-    }
-
-    /// Like [`hear`](Self::hear), for a reply that the call did not run: it may be held again now.
-    fn hear_unrun(
-        &mut self,
-        call: CallId,
-        epoch: Epoch,
-        news: impl Into<News>,
-        now: Instant,
-    ) -> (bool, Vec<Settlement>) {
-        let (is_known, mut out) = self.hear(call, epoch, news, now);
-        if is_known {
-            self.refuse_held_at_the_end(now, &mut out);
-        }
-        (is_known, out)
     }
 
     /// Returns the calls whose outcome is being looked for, and where it may be found.

@@ -68,14 +68,29 @@ impl Attempt {
 
 /// What happens to a call, with what comes with it.
 pub(super) enum News {
-    Claimed { epoch: Epoch, attempt: Attempt, repeatable: bool },
+    Claimed {
+        epoch: Epoch,
+        attempt: Attempt,
+        repeatable: bool,
+    },
     Replied(EditorAnswer),
     TurnedAway(EditorAnswer),
-    Withheld { answer: EditorAnswer, reloading: bool },
+    Withheld {
+        answer: EditorAnswer,
+        reloading: bool,
+    },
     Learned(EditorAnswer),
+    /// A withheld answer is to be sent, with this note.
+    Told {
+        error: bool,
+        note: Option<String>,
+    },
     TurnedDown(Cause, Box<Refused>),
     /// An earlier gateway sent the call, on a connection that was lost with it. Without an attempt nothing is looked for.
-    SentBefore { attempt: Option<Attempt>, repeatable: bool },
+    SentBefore {
+        attempt: Option<Attempt>,
+        repeatable: bool,
+    },
     /// An event with which nothing comes.
     Event(Event),
 }
@@ -104,6 +119,7 @@ impl News {
             Self::TurnedAway(_) => Event::TurnedAway,
             Self::Withheld { .. } => Event::ReplyWithheld,
             Self::Learned(answer) => Event::OutcomeLearned { error: answer.is_error },
+            Self::Told { error, .. } => Event::OutcomeLearned { error: *error },
             Self::TurnedDown(cause, _) => Event::Refused(*cause),
             Self::SentBefore { .. } => Event::EpochClosed(Loss::HubEnded),
             Self::Event(event) => *event,
@@ -138,6 +154,10 @@ impl Phase {
                 Self::Withheld { attempt, answer, since: now, reloading }
             }
             (Self::Sent { attempt, .. }, _) if is_closed => Self::Sought { attempt, lost: now },
+            (Self::Withheld { attempt, answer, since, .. }, News::Told { note, .. }) => {
+                brought.answer = Some(note.into_iter().fold(answer, |answer, note| answer.with_note(&note)));
+                Self::Sought { attempt, lost: since }
+            }
             (phase, News::Replied(answer) | News::TurnedAway(answer) | News::Learned(answer)) => {
                 brought.answer = Some(answer);
                 phase
@@ -156,7 +176,7 @@ impl Phase {
                 Self::Held { reserved: None, lost: left.lost(), sent }
             }
             (State::Sent | State::Recovering | State::Abandoned, phase) => phase,
-            // The editor has not answered yet, or may reload after its answer: until then the call keeps its place.
+            // Until the editor has answered, and a reload that may follow is over, the call keeps its place.
             (State::Cancelled, at_editor @ (Self::Sent { .. } | Self::Withheld { .. })) if !is_answered => at_editor,
             (State::Cancelled | State::Answered | State::Uncertain, over @ Self::Over(_)) => over,
             (State::Cancelled | State::Answered | State::Uncertain, left) => Self::Over(Box::new(left)),

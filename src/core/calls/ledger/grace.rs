@@ -105,18 +105,18 @@ impl Ledger {
         let mut told = false;
         for index in 0..self.entries.len() {
             let Some(entry) = self.entries.get(index) else { continue };
-            let Phase::Withheld { since, reloading, .. } = *entry.phase() else { continue };
-            let Some(signs) = signs(entry, since, reloading) else { continue };
-            let likely = self.may_have_reloaded(since);
-            let note = match signs {
-                Signs::None => None,
-                Signs::Back(waited) => Some(user_text::reloaded(waited, likely)),
-                Signs::Away(waited) => Some(user_text::still_reloading(waited, likely, entry.call.profile.audience)),
+            let Phase::Withheld { answer, since, reloading, .. } = entry.phase() else { continue };
+            let (error, likely) = (answer.is_error, self.may_have_reloaded(*since));
+            let note = match signs(entry, *since, *reloading) {
+                None => continue,
+                Some(Signs::None) => None,
+                Some(Signs::Back(waited)) => Some(user_text::reloaded(waited, likely)),
+                Some(Signs::Away(waited)) => {
+                    Some(user_text::still_reloading(waited, likely, entry.call.profile.audience))
+                }
             };
-            let Some(answer) = self.entries.get_mut(index).and_then(|mut entry| entry.take_withheld()) else { continue };
-            let answer = note.into_iter().fold(answer, |answer, note| answer.with_note(&note));
             told = true;
-            self.feed(index, News::Learned(answer), now, out);
+            self.feed(index, News::Told { error, note }, now, out);
         }
         if told {
             self.entries.remove_ended();

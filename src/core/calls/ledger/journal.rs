@@ -28,7 +28,11 @@ impl Ledger {
     /// Handles the editor's reply that it did not run the call because it is about to leave, to reload or for good. Returns false
     /// if no answer to the call is expected on that connection.
     pub fn postponed(&mut self, call: CallId, epoch: Epoch, now: Instant) -> (bool, Vec<Settlement>) {
-        self.hear_unrun(call, epoch, Event::NotRunProven, now)
+        let mut heard = self.hear(call, epoch, Event::NotRunProven, now);
+        if heard.0 {
+            self.refuse_held_at_the_end(now, &mut heard.1);
+        }
+        heard
     }
 
     /// The key under which the editor's journal has a call; `None` if no journal has it.
@@ -95,9 +99,10 @@ impl Ledger {
     }
 
     fn forget_those(&mut self, now: Instant, which: impl Fn(&Entry, &Attempt, &Wanted) -> bool) -> Vec<Settlement> {
-        let gone = self.entries.iter().filter(|entry| {
-            entry.sought().is_some_and(|attempt| which(entry, attempt, &self.wanted))
-        });
+        let gone = self
+            .entries
+            .iter()
+            .filter(|entry| entry.sought().is_some_and(|attempt| which(entry, attempt, &self.wanted)));
         let gone: Vec<CallId> = gone.map(|entry| entry.call.id).collect();
         gone.into_iter().flat_map(|call| self.forgotten(call, now)).collect()
     }

@@ -33,8 +33,7 @@ impl Ledger {
     pub fn part_from(&mut self, session: SessionId, now: Instant) -> Vec<Settlement> {
         let mut out = self.refuse_held_of(session, Cause::ShuttingDown, now);
         self.tell_withheld_of(|entry| entry.call.request.session == session, now, &mut out);
-        let of_it =
-            |entry: &Entry| entry.call.request.session == session && entry.is_awaited() && !entry.is_held();
+        let of_it = |entry: &Entry| entry.call.request.session == session && entry.is_awaited() && !entry.is_held();
         out.extend(self.feed_all(now, |entry| of_it(entry).then_some(Event::PatienceEnded)));
         out
     }

@@ -1,5 +1,7 @@
 //! How news reach a call: they are fed to its machine, and what the machine orders is carried out.
 
+use std::sync::Arc;
+
 use tokio::time::Instant;
 
 use super::Ledger;
@@ -64,7 +66,7 @@ impl Ledger {
             out.push(Settlement::HeldAgain);
         }
         let was_held = stepped.transitions.iter().any(|(from, _)| *from == State::Held);
-        let mut late = Late::None;
+        let mut late = false;
         for effect in stepped.effects {
             let ended = match effect {
                 Effect::Answer(verdict) => {
@@ -79,7 +81,7 @@ impl Ledger {
                     out.push(Settlement::Noted {
                         call: call.id,
                         session: call.request.session,
-                        tool: call.tool.clone(),
+                        tool: Arc::clone(&call.tool),
                         verdict,
                         requester: call.requester.clone(),
                         project: call.project.clone(),
@@ -87,8 +89,8 @@ impl Ledger {
                     verdict
                 }
                 Effect::KeepLate => {
+                    late = brought.answer.is_some();
                     if let Some(answer) = brought.answer.take() {
-                        late = Late::Rendering;
                         let (call, project, profile) = (entry.call.id, entry.call.project.clone(), entry.call.profile);
                         out.push(Settlement::KeepLate { call, project, answer, profile });
                     }
@@ -103,7 +105,7 @@ impl Ledger {
                 // The bridge starts the probes: it calls `recovering` when a connection has ended and when the bridge starts.
                 Effect::Recover => continue,
             };
-            let late = std::mem::replace(&mut late, Late::None);
+            let late = if late { Late::Rendering } else { Late::None };
             self.finished.remember(Record { verdict: Some(ended), ended: Some(now), late, ..entry.record() });
         }
     }
@@ -115,7 +117,7 @@ impl Ledger {
         Answer {
             request: call.request,
             call: call.id,
-            tool: call.tool.clone(),
+            tool: Arc::clone(&call.tool),
             verdict,
             // Of a call that may have run, the refusal of a later attempt says nothing.
             body: brought.answer.take().filter(|_| !matches!(verdict, Verdict::OutcomeUnknown(_))),
@@ -141,15 +143,16 @@ impl Ledger {
     }
 
     pub(super) fn report_progress(&mut self, index: usize, now: Instant, out: &mut Vec<Settlement>) {
-        let Some(entry) = self.entries.get(index).filter(|entry| entry.is_awaited()) else { return };
+        let told = |entry: &&Entry| entry.is_awaited() && entry.progress.is_some();
+        let Some(entry) = self.entries.get(index).filter(told) else { return };
         let message = match entry.phase() {
             Phase::Sent { .. } => user_text::SENT.to_owned(),
             Phase::Withheld { .. } => "answered; waiting for the reload that may follow".to_owned(),
             Phase::Sought { .. } => user_text::looked_for(entry.machine().known_loss(), self.known(now).gone),
             Phase::Held { .. } => {
                 let cause = self.hold_cause(entry);
-                let held =
-                    if entry.machine().sendings > 0 { "held, to be sent again" } else { "held, not sent yet" };
+                let again = entry.machine().sendings > 0;
+                let held = if again { "held, to be sent again" } else { "held, not sent yet" };
                 let why = match self.running() {
                     Some((_, tool, since)) if cause == Cause::Busy => {
                         user_text::behind(&tool, now.saturating_duration_since(since))

@@ -42,10 +42,7 @@ impl Ledger {
     /// Whether nothing delays this call (tool list, other calls, hindrance): then it is sent at once, with no cause to report.
     pub(super) fn is_about_to_leave(&self, entry: &Entry) -> bool {
         let free = !self.awaits_list && !self.is_busy_beside(entry) && self.hindrance().is_none();
-        entry.is_held()
-            && self.availability == Some(Availability::Open)
-            && self.wanted != Wanted::Asked
-            && free
+        entry.is_held() && self.availability == Some(Availability::Open) && self.wanted != Wanted::Asked && free
     }
 
     /// Whether another call has a place at the editor.

@@ -69,7 +69,9 @@ impl Shared {
     fn waiting(&self, session: SessionId) -> Vec<(RequestKey, CallId)> {
         let entries = self.book.ledger.entries.iter();
         let held = entries.filter(|entry| entry.state() == State::Held && entry.reserved().is_none());
-        held.filter(|entry| entry.call.request.session == session).map(|entry| (entry.call.request, entry.call.id)).collect()
+        held.filter(|entry| entry.call.request.session == session)
+            .map(|entry| (entry.call.request, entry.call.id))
+            .collect()
     }
 
     fn take(&mut self) -> Option<CallId> {
