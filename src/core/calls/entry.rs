@@ -122,8 +122,8 @@ impl Entry {
         Self { call: details, machine, phase: Phase::NEW, progress, waits_for: Cause::Connecting }
     }
 
-    /// Passes news to the machine, and moves the call to the phase that follows. Returns what the machine orders, and what came with
-    /// the news. Nothing else changes the machine's state.
+    /// Passes news to the machine, and moves the call to the phase that follows. Returns what the machine orders, and what came
+    /// with the news. Nothing else changes the machine's state or the phase.
     pub(super) fn step(&mut self, news: News, now: Instant) -> (Outbox<Call>, Brought) {
         if let Some(before) = news.event_before() {
             self.machine.feed(&before);
