@@ -12,7 +12,7 @@ use std::ops::{Deref, DerefMut};
 use tokio::time::Instant;
 
 use super::entry::Entry;
-use crate::fsm::call::State;
+use super::phase::Phase;
 use crate::protocol::ids::{CallId, RequestKey, SessionId};
 
 /// The number of an entry in the order of arrival. No number is used twice.
@@ -31,25 +31,28 @@ struct Keys {
     has_place: bool,
     /// Whether this entry keeps a non-parallel call from being sent.
     excludes: bool,
-    /// Whether the entry can be removed: the call has ended and has no place at the editor.
+    /// Whether the entry can be removed.
     over: bool,
 }
 
 impl Keys {
     fn of(entry: &Entry, absent_since: Option<Instant>) -> Self {
-        let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
-        let free = entry.state() == State::Held && entry.reserved.is_none() && !entry.unknown_arguments;
-        let placed = entry.epoch.is_some() || entry.reserved.is_some();
+        let call = &entry.call;
+        let (is_free, excludes) = match entry.phase() {
+            Phase::Held { reserved: None, .. } => (!call.unknown_arguments, false),
+            Phase::Held { .. } | Phase::Sent { .. } => (false, !call.parallel),
+            Phase::Withheld { .. } => (false, true),
+            Phase::Sought { .. } | Phase::Over(_) => (false, false),
+        };
         Self {
-            owed: (!entry.settled).then_some(entry.request),
+            owed: entry.is_awaited().then_some(call.request),
             // A call that has its verdict has dropped its arguments.
-            bytes: if entry.settled { 0 } else { entry.arguments.get().len() },
+            bytes: if entry.is_awaited() { call.arguments.get().len() } else { 0 },
             deadline: entry.deadline(absent_since),
-            free: free.then_some((entry.parallel, entry.request.session.turn())),
+            free: is_free.then_some((call.parallel, call.request.session.turn())),
             has_place: entry.has_place(),
-            excludes: entry.withheld.is_some() || !entry.parallel && placed,
-            // An answer may be withheld for a reload even after its client was answered or cancelled, so such an entry stays.
-            over: ended && !entry.has_place(),
+            excludes,
+            over: matches!(entry.phase(), Phase::Over(_)),
         }
     }
 }
@@ -175,14 +178,14 @@ impl Entries {
         let place = self.next;
         self.next += 1;
         let keys = Keys::of(&entry, self.absent_since);
-        self.index.by_id.insert(entry.id, place);
+        self.index.by_id.insert(entry.call.id, place);
         self.index.replace(place, Keys::default(), keys);
         self.slots.push_back(Slot { place, entry, keys });
     }
 
     pub(super) fn remove(&mut self, position: usize) {
         if let Some(Slot { place, entry, keys }) = self.slots.remove(position) {
-            self.index.by_id.remove(&entry.id);
+            self.index.by_id.remove(&entry.call.id);
             self.index.replace(place, keys, Keys::default());
         }
     }
@@ -268,7 +271,7 @@ impl Entries {
     pub(super) fn agree(&self) -> bool {
         let mut scanned = Index::default();
         for Slot { place, entry, .. } in &self.slots {
-            scanned.by_id.insert(entry.id, *place);
+            scanned.by_id.insert(entry.call.id, *place);
             scanned.replace(*place, Keys::default(), Keys::of(entry, self.absent_since));
         }
         scanned == self.index

@@ -8,189 +8,297 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use super::phase::{Attempt, Brought, News, Phase};
 use super::progress::Progress;
-use super::types::{Late, Record, Refused, Sending};
-use super::withheld::Withheld;
-use crate::fsm::Driver;
-use crate::fsm::call::{Call, State};
+use super::types::{Late, NewCall, Record};
+use crate::fsm::call::{Call, Event, State};
 use crate::fsm::cause::Cause;
+use crate::fsm::{Driver, Outbox};
 use crate::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, PATIENCE_MARGIN, RECOVERY_MAX, RELOAD_GRACE};
-use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::{CallId, Epoch, RequestKey};
 use crate::protocol::mcp::{AnswerForm, ClientInfo, ClientProfile};
 use crate::protocol::trace::TraceContext;
 
-/// One open call and all that is known of it.
+/// One open call: what it is, where it is, and what its client is told meanwhile.
 #[derive(Clone)]
 pub(super) struct Entry {
+    pub(super) call: Details,
+    machine: Driver<Call>,
+    phase: Phase,
+    pub(super) progress: Option<Progress>,
+    /// The cause that the call waits for, or last waited for.
+    pub(super) waits_for: Cause,
+}
+
+/// What a call is, wherever it is.
+#[derive(Clone)]
+pub(super) struct Details {
     pub(super) id: CallId,
     pub(super) request: RequestKey,
     pub(super) tool: Arc<str>,
     pub(super) arguments: Arc<RawValue>,
-    pub(super) machine: Driver<Call>,
-    pub(super) reserved: Option<Epoch>,
-    pub(super) epoch: Option<Epoch>,
-    pub(super) recovery: Recovery,
-    pub(super) accepted: Instant,
-    pub(super) sent: Option<Instant>,
-    pub(super) lost: Option<Instant>,
-    pub(super) patience: Duration,
-    pub(super) running_max: Duration,
-    pub(super) profile: ClientProfile,
-    pub(super) form: AnswerForm,
-    pub(super) trace: Option<Arc<TraceContext>>,
-    pub(super) requester: Option<Arc<ClientInfo>>,
-    pub(super) progress: Option<Progress>,
-    /// The cause that the call waits for, or last waited for.
-    pub(super) waits_for: Cause,
-    pub(super) sending: Option<Sending>,
+    /// Whether the arguments are not known, because an earlier gateway had the call: it cannot be sent.
+    pub(super) unknown_arguments: bool,
     /// Whether the call may run in parallel with others.
     pub(super) parallel: bool,
     /// The project that was wanted when the call arrived. If none was chosen yet: the first one chosen while the call was held.
     pub(super) project: Option<PathBuf>,
-    /// The editor's answer, while the call waits for a reload that may follow it.
-    pub(super) withheld: Option<Withheld>,
-    /// Why the call was refused.
-    pub(super) refused: Option<Box<Refused>>,
-    /// Whether the editor's answer says that the call did not run.
-    pub(super) unrun: bool,
-    /// Whether the client was answered, or wants no answer.
-    pub(super) settled: bool,
-    /// Whether the arguments are not known, because an earlier gateway had the call: it cannot be sent.
-    pub(super) unknown_arguments: bool,
+    pub(super) accepted: Instant,
+    pub(super) patience: Duration,
+    pub(super) profile: ClientProfile,
+    pub(super) form: AnswerForm,
+    pub(super) trace: Option<Arc<TraceContext>>,
+    pub(super) requester: Option<Arc<ClientInfo>>,
     /// Whether an earlier gateway sent the call, and its client came back for it.
     pub(super) taken_over: bool,
-    /// Whether the call was sent under the name of another gateway.
-    pub(super) of_another_gateway: bool,
 }
 
 /// As for the [`Ledger`](super::Ledger).
 impl Hash for Entry {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let Self {
+            call,
+            machine,
+            phase,
+            // Its times rise without an end. The model's calls have none.
+            progress: _,
+            // For words, the log and metrics.
+            waits_for: _,
+        } = self;
+        (call, machine, phase).hash(hasher);
+    }
+}
+
+/// As for the [`Ledger`](super::Ledger).
+impl Hash for Details {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let Self {
             id,
             request,
             // Nothing is decided by it.
             tool: _,
-            // In the model they follow from the id. Whether they are known is `unknown_arguments`, whether they are dropped `settled`.
+            // In the model they follow from the id. Whether they are known is `unknown_arguments`, whether they are dropped follows
+            // from the machine's state.
             arguments: _,
-            machine,
-            reserved,
-            epoch,
-            recovery,
+            unknown_arguments,
+            parallel,
+            project,
             accepted,
-            sent,
-            lost,
             patience,
-            running_max,
             // They are for the answer.
             profile: _,
             form: _,
             trace: _,
             requester: _,
-            // Its times rise without an end. The model's calls have none.
-            progress: _,
-            // For words, the log and metrics.
-            waits_for: _,
-            sending: _,
-            parallel,
-            project,
-            withheld,
-            // They choose words.
-            refused: _,
-            unrun: _,
-            settled,
-            unknown_arguments,
             // It chooses words.
             taken_over: _,
-            of_another_gateway,
         } = self;
-        (id, request, machine, reserved, epoch, recovery, project, withheld).hash(hasher);
-        (accepted, sent, lost, patience, running_max).hash(hasher);
-        (parallel, settled, unknown_arguments, of_another_gateway).hash(hasher);
+        (id, request, unknown_arguments, parallel, project, accepted, patience).hash(hasher);
     }
 }
 
 impl Entry {
+    /// Returns a call that is held from now on.
+    pub(super) fn new(call: NewCall, project: Option<PathBuf>, now: Instant) -> Self {
+        let (mut machine, _) = Driver::start(Call::default());
+        machine.feed(&Event::Queued);
+        let details = Details {
+            id: call.id,
+            request: call.request,
+            tool: call.tool.into(),
+            arguments: call.arguments,
+            unknown_arguments: false,
+            parallel: call.parallel,
+            project,
+            accepted: now.checked_sub(call.waited).unwrap_or(now),
+            patience: call.patience,
+            profile: call.profile,
+            form: call.form,
+            trace: call.trace,
+            requester: call.requester,
+            taken_over: false,
+        };
+        let progress = call.progress_token.map(|token| Progress::new(token.into(), now));
+        Self { call: details, machine, phase: Phase::NEW, progress, waits_for: Cause::Connecting }
+    }
+
+    /// Passes news to the machine, and moves the call to the phase that follows. Returns what the machine orders, and what came
+    /// with the news. Nothing else changes the machine's state or the phase.
+    pub(super) fn step(&mut self, news: News, now: Instant) -> (Outbox<Call>, Brought) {
+        if let Some(before) = news.event_before() {
+            self.machine.feed(&before);
+        }
+        let stepped = self.machine.feed(&news.event());
+        let (phase, brought) = std::mem::replace(&mut self.phase, Phase::NEW).after(news, self.state(), now);
+        self.phase = phase;
+        if !self.is_awaited() {
+            // The call is never sent again, so its memory is free for others.
+            self.call.arguments = RawValue::NULL.to_owned().into();
+        }
+        (stepped, brought)
+    }
+
+    // ---- where the call is ----
+
     pub(super) fn state(&self) -> State {
         self.machine.state()
+    }
+
+    pub(super) fn machine(&self) -> &Call {
+        self.machine.machine()
+    }
+
+    pub(super) fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        matches!(self.phase, Phase::Held { .. })
+    }
+
+    /// Whether the client still waits for the answer.
+    pub(super) fn is_awaited(&self) -> bool {
+        matches!(self.state(), State::Accepted | State::Held | State::Sent | State::Recovering)
     }
 
     /// Whether the call takes up one of the places for calls that the editor works on at the same time: it was claimed on a
     /// connection, or its answer is withheld.
     pub(super) fn has_place(&self) -> bool {
-        self.epoch.is_some() || self.withheld.is_some()
+        matches!(self.phase, Phase::Sent { .. } | Phase::Withheld { .. })
     }
 
-    /// Whether the call's outcome is being looked for because its connection ended.
-    pub(super) fn is_looked_for(&self) -> bool {
-        let known = self.withheld.is_some();
-        !known
-            && self.lost.is_some()
-            && matches!(self.state(), State::Recovering | State::Abandoned)
-            && self.epoch.is_none()
+    /// Returns the attempt whose outcome is being looked for because its connection ended.
+    pub(super) fn sought(&self) -> Option<&Attempt> {
+        match &self.phase {
+            Phase::Sought { attempt, .. } => Some(attempt),
+            _ => None,
+        }
     }
+
+    /// Returns the connection that has reserved the held call.
+    pub(super) fn reserved(&self) -> Option<Epoch> {
+        match self.phase {
+            Phase::Held { reserved, .. } => reserved,
+            _ => None,
+        }
+    }
+
+    /// Returns the connection on which the call was sent and that has not ended.
+    pub(super) fn epoch(&self) -> Option<Epoch> {
+        match self.phase {
+            Phase::Sent { epoch, .. } => Some(epoch),
+            _ => None,
+        }
+    }
+
+    // ---- what changes within a phase ----
+
+    /// Reserves the held call for a connection; `None`: for none.
+    pub(super) fn reserve(&mut self, by: Option<Epoch>) {
+        if let Phase::Held { reserved, .. } = &mut self.phase {
+            *reserved = by;
+        }
+    }
+
+    /// Frees the held call if this connection has reserved it.
+    pub(super) fn unreserve(&mut self, epoch: Epoch) {
+        if self.reserved() == Some(epoch) {
+            self.reserve(None);
+        }
+    }
+
+    /// Records whether the editor's answer says that the sent call did not run.
+    pub(super) fn says_unrun(&mut self) {
+        // An earlier attempt that was lost may have run.
+        let is_all = self.machine().loss.is_none();
+        if let Phase::Sent { attempt, .. } = &mut self.phase {
+            attempt.unrun = is_all;
+        }
+    }
+
+    /// Restarts the time limit of the search for the outcome.
+    pub(super) fn seek_anew(&mut self, now: Instant) {
+        if let Phase::Sought { lost, .. } = &mut self.phase {
+            *lost = now;
+        }
+    }
+
+    /// Records that the reload that a withheld answer waits for is visible.
+    pub(super) fn sees_reload(&mut self) {
+        if let Phase::Withheld { reloading, .. } = &mut self.phase {
+            *reloading = true;
+        }
+    }
+
+    // ---- until when ----
 
     pub(super) fn hold_limit(&self) -> Instant {
-        self.accepted + self.patience.saturating_sub(PATIENCE_MARGIN).min(HOLD_MAX)
-    }
-
-    pub(super) fn answer_by(&self) -> Instant {
-        let patience = self.accepted + self.patience.saturating_sub(PATIENCE_MARGIN);
-        match self.sent {
-            Some(sent) => patience.min(sent + self.running_max),
-            None => patience,
-        }
+        self.call.accepted + self.call.patience.saturating_sub(PATIENCE_MARGIN).min(HOLD_MAX)
     }
 
     /// Until when the call is held at most. `absent_since`: since when the editor has shown no sign of life.
     pub(super) fn held_until(&self, absent_since: Option<Instant>) -> Instant {
         let limit = self.hold_limit();
-        absent_since.map_or(limit, |since| limit.min(since.max(self.accepted) + HOLD_WITHOUT_EVIDENCE))
+        absent_since.map_or(limit, |since| limit.min(since.max(self.call.accepted) + HOLD_WITHOUT_EVIDENCE))
+    }
+
+    /// When the client of a sent call is answered at the latest.
+    pub(super) fn answer_by(&self, attempt: &Attempt) -> Instant {
+        let patience = self.call.accepted + self.call.patience.saturating_sub(PATIENCE_MARGIN);
+        patience.min(attempt.at + attempt.running_max)
+    }
+
+    /// When the ledger must next act for this call.
+    pub(super) fn deadline(&self, absent_since: Option<Instant>) -> Option<Instant> {
+        let own = match &self.phase {
+            Phase::Held { .. } => Some(self.held_until(absent_since)),
+            Phase::Sent { attempt, .. } => self.is_awaited().then(|| self.answer_by(attempt)),
+            Phase::Sought { attempt, lost } if self.is_awaited() => {
+                Some(self.answer_by(attempt).min(*lost + RECOVERY_MAX))
+            }
+            Phase::Sought { lost, .. } => Some(*lost + RECOVERY_MAX),
+            Phase::Withheld { .. } => self.grace_end(),
+            Phase::Over(_) => None,
+        };
+        let progress = self.progress.as_ref().filter(|_| self.is_awaited()).map(|progress| progress.next);
+        own.into_iter().chain(progress).min()
     }
 
     /// When a withheld answer is sent at the latest. A client waits no longer for it than for any other answer. If the client was
     /// already answered, that limit does not shorten the wait for a reload to begin. Once one has begun, it counts in any case.
     pub(super) fn grace_end(&self) -> Option<Instant> {
-        let withheld = self.withheld.as_ref()?;
-        Some(match (withheld.reloading, self.settled) {
-            (true, _) => self.answer_by().min(self.recovery_end()),
-            (false, false) => self.answer_by().min(withheld.since + RELOAD_GRACE),
-            (false, true) => withheld.since + RELOAD_GRACE,
+        let Phase::Withheld { attempt, since, reloading, .. } = &self.phase else { return None };
+        Some(match (reloading, self.is_awaited()) {
+            (true, _) => self.answer_by(attempt).min(*since + RECOVERY_MAX),
+            (false, true) => self.answer_by(attempt).min(*since + RELOAD_GRACE),
+            (false, false) => *since + RELOAD_GRACE,
         })
     }
 
-    /// When the ledger must next act for this call.
-    pub(super) fn deadline(&self, absent_since: Option<Instant>) -> Option<Instant> {
-        let own = match self.state() {
-            _ if self.withheld.is_some() => self.grace_end(),
-            State::Accepted | State::Held => Some(self.held_until(absent_since)),
-            State::Sent => Some(self.answer_by()),
-            State::Recovering => Some(self.answer_by().min(self.recovery_end())),
-            State::Abandoned => self.lost.map(|_| self.recovery_end()),
-            State::Answered | State::Uncertain | State::Cancelled => None,
-        };
-        let progress = self.progress.as_ref().filter(|_| !self.settled).map(|progress| progress.next);
-        own.into_iter().chain(progress).min()
-    }
-
-    /// When the search for the call's outcome ends.
-    pub(super) fn recovery_end(&self) -> Instant {
-        self.lost.unwrap_or(self.accepted) + RECOVERY_MAX
+    /// Returns the event of a time limit that has passed. The time limit of a withheld answer has none: the answer is there.
+    pub(super) fn due(&self, absent_since: Option<Instant>, cause: impl Fn() -> Cause, now: Instant) -> Option<Event> {
+        match &self.phase {
+            Phase::Held { .. } => (now >= self.held_until(absent_since)).then(|| Event::HoldEnded(cause())),
+            Phase::Sought { lost, .. } if now >= *lost + RECOVERY_MAX => Some(Event::OutcomeLost),
+            Phase::Sent { attempt, .. } | Phase::Sought { attempt, .. } => {
+                (self.is_awaited() && now >= self.answer_by(attempt)).then_some(Event::PatienceEnded)
+            }
+            Phase::Withheld { .. } | Phase::Over(_) => None,
+        }
     }
 
     /// Returns the record that is shown of the call.
     pub(super) fn record(&self) -> Record {
         Record {
-            id: self.id,
-            tool: Arc::clone(&self.tool),
+            id: self.call.id,
+            tool: Arc::clone(&self.call.tool),
             state: self.state().into(),
             verdict: None,
             waits_for: None,
-            accepted: self.accepted,
-            sent: self.sent,
+            accepted: self.call.accepted,
+            sent: self.phase.sent(),
             ended: None,
-            unrun: self.unrun,
+            unrun: self.phase.attempt().is_some_and(|attempt| attempt.unrun),
             late: Late::None,
         }
     }

@@ -13,6 +13,7 @@ mod project;
 mod reader;
 mod recovered;
 mod sessions;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod waits;
@@ -27,15 +28,12 @@ use tokio::time::Instant;
 use super::entries::Entries;
 use super::entry::Entry;
 use super::finished::Finished;
-use super::progress::Progress;
-use super::types::{Answer, ClaimRefused, HeldCall, Late, NewCall, Refused, Sending, Settlement, Surprises, Terms};
+use super::phase::{Attempt, News};
+use super::types::{ClaimRefused, HeldCall, NewCall, Refused, Sending, Settlement, Surprises, Terms};
 use super::wanted::Wanted;
 use crate::core::requests::Asked;
-use crate::core::user_text;
-use crate::fsm::Driver;
-use crate::fsm::call::{Call, Effect, Event, State, Verdict};
+use crate::fsm::call::Event;
 use crate::fsm::cause::{Availability, Cause, Loss};
-use crate::limits::RUNNING_MAX;
 use crate::protocol::dialect::{EditorAnswer, Heartbeat, Recovery};
 use crate::protocol::ids::{CallId, Epoch, RequestKey, SessionId};
 use crate::protocol::policy::Grounds;
@@ -84,40 +82,7 @@ impl Ledger {
     /// Adds a call, and holds it.
     fn hold(&mut self, call: NewCall, now: Instant) {
         self.moved = true;
-        let (mut machine, _) = Driver::start(Call::default());
-        machine.feed(&Event::Queued);
-        let progress = call.progress_token.map(|token| Progress::new(token.into(), now));
-        let mut entry = Entry {
-            id: call.id,
-            request: call.request,
-            tool: call.tool.into(),
-            arguments: call.arguments,
-            machine,
-            reserved: None,
-            epoch: None,
-            recovery: Recovery::None,
-            accepted: now.checked_sub(call.waited).unwrap_or(now),
-            sent: None,
-            lost: None,
-            patience: call.patience,
-            running_max: RUNNING_MAX,
-            profile: call.profile,
-            form: call.form,
-            trace: call.trace,
-            requester: call.requester,
-            progress,
-            waits_for: Cause::Connecting,
-            sending: None,
-            parallel: call.parallel,
-            project: self.wanted.project().map(Into::into),
-            withheld: None,
-            refused: None,
-            unrun: false,
-            settled: false,
-            unknown_arguments: false,
-            taken_over: false,
-            of_another_gateway: false,
-        };
+        let mut entry = Entry::new(call, self.wanted.project().map(Into::into), now);
         entry.waits_for = self.hold_cause(&entry);
         self.entries.push(entry);
     }
@@ -131,7 +96,7 @@ impl Ledger {
     pub fn cancel(&mut self, request: RequestKey, now: Instant) -> (bool, Vec<Settlement>) {
         let Some(index) = self.entries.position_of_request(request) else { return (false, Vec::new()) };
         let mut out = Vec::new();
-        self.feed(index, &Event::CancelledByClient, None, now, &mut out);
+        self.feed(index, Event::CancelledByClient, now, &mut out);
         self.entries.remove_ended();
         (true, out)
     }
@@ -158,20 +123,8 @@ impl Ledger {
     /// is accepted. All this is one operation, which must finish before the next connection is opened.
     pub fn close_epoch(&mut self, epoch: Epoch, loss: Loss, now: Instant) -> Vec<Settlement> {
         self.open_epochs.remove(&epoch);
-        self.entries.change_all(|entry| {
-            if entry.reserved == Some(epoch) {
-                entry.reserved = None;
-            }
-            if entry.epoch == Some(epoch) {
-                entry.lost.get_or_insert(now);
-            }
-        });
-        let mut out = self.feed_all(now, |entry| (entry.epoch == Some(epoch)).then_some(Event::EpochClosed(loss)));
-        self.entries.change_all(|entry| {
-            if entry.epoch == Some(epoch) && entry.state() != State::Sent {
-                entry.epoch = None;
-            }
-        });
+        self.entries.change_all(|entry| entry.unreserve(epoch));
+        let mut out = self.feed_all(now, |entry| (entry.epoch() == Some(epoch)).then_some(Event::EpochClosed(loss)));
         out.extend(self.give_up_elsewhere(now));
         self.refuse_held_at_the_end(now, &mut out);
         self.entries.remove_ended();
@@ -185,8 +138,7 @@ impl Ledger {
         if loss == Loss::Shutdown {
             out.extend(self.drain(now));
             // The search also ends for calls whose client was answered "still running", since nobody will look for their outcome.
-            let open = |entry: &Entry| !entry.settled || entry.state() == State::Abandoned;
-            out.extend(self.feed_all(now, |entry| open(entry).then_some(Event::EpochClosed(loss))));
+            out.extend(self.feed_all(now, |entry| entry.sought().map(|_| Event::EpochClosed(loss))));
         }
         out
     }
@@ -200,26 +152,26 @@ impl Ledger {
         }
         let index = self.entries.next_to_send(self.served)?;
         let mut entry = self.entries.get_mut(index)?;
-        entry.reserved = Some(epoch);
-        self.served = Some(entry.request.session.turn());
+        entry.reserve(Some(epoch));
+        let call = &entry.call;
+        self.served = Some(call.request.session.turn());
         Some(HeldCall {
-            id: entry.id,
-            request: entry.request,
-            profile: entry.profile,
-            tool: Arc::clone(&entry.tool),
-            arguments: Arc::clone(&entry.arguments),
-            nth: entry.machine.machine().sendings.saturating_add(1),
+            id: call.id,
+            request: call.request,
+            profile: call.profile,
+            tool: Arc::clone(&call.tool),
+            arguments: Arc::clone(&call.arguments),
+            nth: entry.machine().sendings.saturating_add(1),
             progress: entry.progress.is_some(),
-            trace: entry.trace.clone(),
-            requester: entry.requester.clone(),
+            trace: call.trace.clone(),
+            requester: call.requester.clone(),
         })
     }
 
     /// Frees a call that this connection reserved and does not send, so that the next connection may reserve it.
     pub fn unreserve(&mut self, call: CallId, epoch: Epoch) {
-        let entry = self.position(call).and_then(|index| self.entries.get_mut(index));
-        if let Some(mut entry) = entry.filter(|entry| entry.reserved == Some(epoch)) {
-            entry.reserved = None;
+        if let Some(mut entry) = self.entry_mut(call) {
+            entry.unreserve(epoch);
         }
     }
 
@@ -244,39 +196,33 @@ impl Ledger {
         }
         let wanted = self.is_wanted(epoch);
         let index = self.position(call).ok_or(ClaimRefused::NotHeld)?;
-        let Some(mut entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) else {
+        let Some(mut entry) = self.entries.get_mut(index).filter(|entry| entry.is_held()) else {
             return Err(ClaimRefused::NotHeld);
         };
         if now >= entry.hold_limit() {
             return Err(ClaimRefused::LimitPassed);
         }
-        if entry.project.is_some() && !self.wanted.may_be(entry.project.as_deref()) {
+        if entry.call.project.is_some() && !self.wanted.may_be(entry.call.project.as_deref()) {
             return Err(ClaimRefused::OtherProject);
         }
         if !wanted {
             // The call waits for a connection to the wanted project's editor.
-            entry.reserved = None;
+            entry.reserve(None);
             return Err(ClaimRefused::NotWanted);
         }
-        let (recoverable, repeatable) = (terms.recovery != Recovery::None, terms.repeatable);
-        let before = entry.machine.machine();
-        entry.sending = Some(Sending {
-            waited: now.saturating_duration_since(entry.lost.unwrap_or(entry.accepted)),
+        let before = entry.machine();
+        let sending = Sending {
+            waited: now.saturating_duration_since(entry.phase().lost().unwrap_or(entry.call.accepted)),
             waited_for: entry.waits_for,
             nth: before.sendings.saturating_add(1),
             lost: before.loss.is_some(),
             repeatable: before.repeatable,
-        });
-        entry.running_max = terms.running_max();
-        (entry.recovery, entry.of_another_gateway) = (terms.recovery, false);
-        entry.epoch = Some(epoch);
-        entry.reserved = None;
-        entry.sent = Some(now);
-        // The loss of an earlier connection must not end the wait for the answer on this connection.
-        entry.lost = None;
+        };
         drop(entry);
+        let attempt =
+            Attempt { running_max: terms.running_max(), sending: Some(sending), ..Attempt::new(terms.recovery, now) };
         let mut out = Vec::new();
-        self.feed(index, &Event::Claimed { recoverable, repeatable }, None, now, &mut out);
+        self.feed(index, News::Claimed { epoch, attempt, repeatable: terms.repeatable }, now, &mut out);
         self.report_progress(index, now, &mut out);
         Ok(out)
     }
@@ -285,11 +231,7 @@ impl Ledger {
     pub fn revoke_claim(&mut self, call: CallId, epoch: Epoch, now: Instant) -> Vec<Settlement> {
         let mut out = Vec::new();
         if let Some(index) = self.position_in(call, epoch) {
-            self.feed(index, &Event::ClaimRevoked, None, now, &mut out);
-            if let Some(mut entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) {
-                entry.epoch = None;
-                entry.sent = None;
-            }
+            self.feed(index, Event::ClaimRevoked, now, &mut out);
             self.refuse_held_at_the_end(now, &mut out);
             self.entries.remove_ended();
         }
@@ -300,9 +242,9 @@ impl Ledger {
     /// `None` if the call is not held.
     pub fn give_back(&mut self, call: CallId) -> Option<(Asked, Arc<RawValue>)> {
         let index = self.position(call)?;
-        let entry = self.entries.get(index).filter(|entry| entry.state() == State::Held && !entry.settled)?;
-        let asked = Asked { key: entry.request, profile: entry.profile, form: entry.form.clone() };
-        let given = (asked, Arc::clone(&entry.arguments));
+        let call = &self.entries.get(index).filter(|entry| entry.is_held())?.call;
+        let asked = Asked { key: call.request, profile: call.profile, form: call.form.clone() };
+        let given = (asked, Arc::clone(&call.arguments));
         self.entries.remove(index);
         self.moved = true;
         Some(given)
@@ -310,32 +252,19 @@ impl Ledger {
 
     /// Refuses a held call that can never be sent.
     pub fn refuse(&mut self, call: CallId, cause: Cause, now: Instant) -> Vec<Settlement> {
-        self.feed_call(call, &Event::Refused(cause), None, now)
+        self.feed_call(call, Event::Refused(cause), now)
     }
 
     /// Like [`refuse`](Self::refuse), with grounds in addition to the cause.
     pub fn turn_down(&mut self, call: CallId, cause: Cause, grounds: Grounds, now: Instant) -> Vec<Settlement> {
-        let entry = self.position(call).and_then(|index| self.entries.get_mut(index));
-        if let Some(mut entry) = entry.filter(|entry| entry.state() == State::Held) {
-            entry.refused = Some(Box::new(Refused { grounds, arguments: Arc::clone(&entry.arguments) }));
-        }
-        self.refuse(call, cause, now)
+        let Some(entry) = self.entry(call) else { return Vec::new() };
+        let refused = Box::new(Refused { grounds, arguments: Arc::clone(&entry.call.arguments) });
+        self.feed_call(call, News::TurnedDown(cause, refused), now)
     }
 
     /// Handles the editor's reply to a call. Returns false if no answer to the call is expected on that connection.
     pub fn reply(&mut self, call: CallId, epoch: Epoch, answer: EditorAnswer, now: Instant) -> (bool, Vec<Settlement>) {
-        let Some(index) = self.position_in(call, epoch) else { return (false, Vec::new()) };
-        if !self.open_epochs.contains_key(&epoch) {
-            return (false, Vec::new());
-        }
-        let mut out = Vec::new();
-        let event = Event::ReplyArrived { error: answer.is_error };
-        self.feed(index, &event, Some(answer), now, &mut out);
-        if let Some(mut entry) = self.entries.get_mut(index) {
-            entry.epoch = None;
-        }
-        self.entries.remove_ended();
-        (true, out)
+        self.hear(call, epoch, News::Replied(answer), now)
     }
 
     /// Handles the editor's reply that the call was meant for another editor and did not run. The call is held again, a bounded
@@ -348,34 +277,32 @@ impl Ledger {
         answer: EditorAnswer,
         now: Instant,
     ) -> (bool, Vec<Settlement>) {
-        let open = self.open_epochs.contains_key(&epoch);
-        let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
-        let mut out = Vec::new();
-        self.feed(index, &Event::TurnedAway, Some(answer), now, &mut out);
-        if let Some(mut entry) = self.entries.get_mut(index) {
-            entry.epoch = None;
-            if entry.state() == State::Held {
-                entry.sent = None;
-            }
+        let mut heard = self.hear(call, epoch, News::TurnedAway(answer), now);
+        if heard.0 {
+            self.refuse_held_at_the_end(now, &mut heard.1);
         }
-        self.refuse_held_at_the_end(now, &mut out);
+        heard
+    }
+
+    /// Handles what the editor replies to a call. Returns false if no answer to the call is expected on that connection.
+    fn hear(&mut self, call: CallId, epoch: Epoch, news: impl Into<News>, now: Instant) -> (bool, Vec<Settlement>) {
+        let is_open = self.open_epochs.contains_key(&epoch);
+        let Some(index) = self.position_in(call, epoch).filter(|_| is_open) else { return (false, Vec::new()) };
+        let mut out = Vec::new();
+        self.feed(index, news, now, &mut out);
         self.entries.remove_ended();
         (true, out)
     }
 
     /// Returns the calls whose outcome is being looked for, and where it may be found.
     pub fn recovering(&self) -> Vec<(CallId, Recovery)> {
-        self.entries
-            .iter()
-            .filter(|entry| entry.is_looked_for())
-            .map(|entry| (entry.id, entry.recovery.clone()))
-            .collect()
+        let sought = |entry: &Entry| Some((entry.call.id, entry.sought()?.recovery.clone()));
+        self.entries.iter().filter_map(sought).collect()
     }
 
     /// Handles an outcome that was found after the loss of a connection: in a result file or in the editor's journal.
     pub fn learn(&mut self, call: CallId, answer: EditorAnswer, now: Instant) -> Vec<Settlement> {
-        let event = Event::OutcomeLearned { error: answer.is_error };
-        self.feed_call(call, &event, Some(answer), now)
+        self.feed_call(call, News::Learned(answer), now)
     }
 
     /// Sets what callers may expect of the link from now on. May send withheld answers and end searches for outcomes.
@@ -400,185 +327,11 @@ impl Ledger {
         let project = self.wanted.project().map(std::path::Path::to_path_buf);
         // The editor is back. If a call's outcome could only be inferred from that, nothing more will be learned about it.
         let back = self.feed_all(now, |entry| {
-            let unanswered = entry.withheld.is_none() && entry.lost.is_some();
-            let inferred =
-                entry.recovery == Recovery::Inferred && unanswered && entry.project.as_deref() == project.as_deref();
-            (inferred && matches!(entry.state(), State::Recovering | State::Abandoned)).then_some(Event::OutcomeLost)
+            let is_inferred = entry.sought().is_some_and(|attempt| attempt.recovery == Recovery::Inferred);
+            (is_inferred && entry.call.project == project).then_some(Event::OutcomeLost)
         });
         out.extend(back);
         self.refuse_held_at_the_end(now, &mut out);
         out
-    }
-
-    // ---- inside ----
-
-    fn position(&self, call: CallId) -> Option<usize> {
-        self.entries.position(call)
-    }
-
-    fn position_in(&self, call: CallId, epoch: Epoch) -> Option<usize> {
-        self.position(call).filter(|index| self.entries.get(*index).is_some_and(|entry| entry.epoch == Some(epoch)))
-    }
-
-    fn entry(&self, call: CallId) -> Option<&Entry> {
-        self.position(call).and_then(|index| self.entries.get(index))
-    }
-
-    fn feed_call(&mut self, call: CallId, event: &Event, body: Option<EditorAnswer>, now: Instant) -> Vec<Settlement> {
-        let mut out = Vec::new();
-        if let Some(index) = self.position(call) {
-            self.feed(index, event, body, now, &mut out);
-            self.entries.remove_ended();
-        }
-        out
-    }
-
-    fn feed_all(&mut self, now: Instant, event_for: impl Fn(&Entry) -> Option<Event>) -> Vec<Settlement> {
-        let mut out = Vec::new();
-        for index in 0..self.entries.len() {
-            if let Some(event) = self.entries.get(index).and_then(&event_for) {
-                self.feed(index, &event, None, now, &mut out);
-            }
-        }
-        self.entries.remove_ended();
-        out
-    }
-
-    fn feed(
-        &mut self,
-        index: usize,
-        event: &Event,
-        mut body: Option<EditorAnswer>,
-        now: Instant,
-        out: &mut Vec<Settlement>,
-    ) {
-        let behind = self.running().map(|(id, tool, since)| (id, tool, now.saturating_duration_since(since)));
-        let known = self.known(now);
-        let lost = self.entries.get(index).and_then(|entry| entry.lost);
-        let reload_likely = lost.is_some_and(|lost| self.may_have_reloaded(lost));
-        let Some(mut entry) = self.entries.get_mut(index) else { return };
-        self.moved = true;
-        let was_held = entry.state() == State::Held;
-        let mut late = false;
-        let state = entry.state();
-        let stepped = entry.machine.feed(event);
-        if state == State::Recovering && entry.machine.state() == State::Held {
-            entry.sent = None;
-            out.push(Settlement::HeldAgain);
-        }
-        if stepped.unexpected {
-            *self.surprises.undecided.entry(state.into()).or_default() += 1;
-        }
-        for effect in stepped.effects {
-            match effect {
-                Effect::Answer(verdict) => {
-                    self.surprises.answered_twice += u64::from(entry.settled);
-                    entry.settled = true;
-                    out.push(Settlement::Answer(Box::new(Answer {
-                        request: entry.request,
-                        call: entry.id,
-                        tool: Arc::clone(&entry.tool),
-                        verdict,
-                        // Of a call that may have run, the refusal of a later sending says nothing.
-                        body: body.take().filter(|_| !matches!(verdict, Verdict::OutcomeUnknown(_))),
-                        took: now.saturating_duration_since(entry.accepted),
-                        behind: behind.clone().filter(|(id, ..)| was_held && *id != entry.id),
-                        came_back: entry
-                            .lost
-                            // While a connection ends, the availability is still the old one.
-                            .filter(|_| self.availability == Some(Availability::Open) && !self.open_epochs.is_empty())
-                            .filter(|_| entry.project.is_none() || self.wanted.is(entry.project.as_deref()))
-                            .map(|lost| now.saturating_duration_since(lost)),
-                        reload_likely,
-                        // A sent call gets this verdict only if an editor said that it did not run. A loss leads to another
-                        // verdict.
-                        unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
-                        refused: entry.refused.take(),
-                        known: (!matches!(verdict, Verdict::Ok | Verdict::ToolError)).then(|| Box::new(known)),
-                        taken_over: entry.taken_over,
-                        project: entry.project.clone(),
-                        profile: entry.profile,
-                        form: entry.form.clone(),
-                        trace: entry.trace.clone(),
-                        requester: entry.requester.clone(),
-                    })));
-                    let mut record = entry.record();
-                    record.verdict = Some(verdict);
-                    record.ended = Some(now);
-                    self.finished.remember(record);
-                }
-                Effect::KeepLate => {
-                    if let Some(answer) = body.take() {
-                        late = true;
-                        let (call, project, profile) = (entry.id, entry.project.clone(), entry.profile);
-                        out.push(Settlement::KeepLate { call, project, answer, profile });
-                    }
-                }
-                Effect::Note(verdict) => {
-                    entry.settled = true;
-                    out.push(Settlement::Noted {
-                        call: entry.id,
-                        session: entry.request.session,
-                        tool: Arc::clone(&entry.tool),
-                        verdict,
-                        requester: entry.requester.clone(),
-                        project: entry.project.clone(),
-                    });
-                    let mut record = entry.record();
-                    record.verdict = Some(verdict);
-                    record.ended = Some(now);
-                    if late {
-                        record.late = Late::Rendering;
-                    }
-                    self.finished.remember(record);
-                }
-                Effect::Withdraw => {
-                    if let Recovery::Journal(key) = &entry.recovery {
-                        out.push(Settlement::Withdraw { key: key.clone() });
-                    }
-                }
-                // The bridge starts the probes: it calls `recovering` when a connection has ended and when the bridge starts.
-                Effect::Recover => {}
-            }
-        }
-        if entry.settled {
-            // The call is never sent again, so its memory is free for others.
-            entry.arguments = RawValue::NULL.to_owned().into();
-        }
-    }
-
-    fn report_progress(&mut self, index: usize, now: Instant, out: &mut Vec<Settlement>) {
-        let cause = self.entries.get(index).map(|entry| self.hold_cause(entry));
-        let leaves = self.entries.get(index).is_some_and(|entry| self.is_about_to_leave(entry));
-        let hindered = self.known_hindrance(now);
-        let behind = self.running().filter(|(id, ..)| self.entries.get(index).is_some_and(|entry| entry.id != *id));
-        let gone = self.known(now).gone;
-        let Some(mut entry) = self.entries.get_mut(index).filter(|entry| !entry.settled) else { return };
-        let message = match (entry.state(), cause) {
-            (State::Sent, _) => user_text::SENT.to_owned(),
-            _ if entry.withheld.is_some() => "answered; waiting for the reload that may follow".to_owned(),
-            (State::Recovering, _) => user_text::looked_for(entry.machine.machine().known_loss(), gone),
-            (_, Some(cause)) => {
-                let again = entry.machine.machine().sendings > 0;
-                let held = if again { "held, to be sent again" } else { "held, not sent yet" };
-                let why = match behind {
-                    Some((_, tool, since)) if cause == Cause::Busy => {
-                        user_text::behind(&tool, now.saturating_duration_since(since))
-                    }
-                    _ => user_text::cause(cause),
-                };
-                format!("{held}: {why}")
-            }
-            (_, None) => return,
-        };
-        let changed = entry.state() == State::Sent && entry.sent == Some(now);
-        let (version, request) = (entry.profile.version, entry.request);
-        let Some(progress) = entry.progress.as_mut().filter(|progress| changed || now >= progress.next) else { return };
-        if leaves {
-            progress.put_off(now);
-            return;
-        }
-        let news = progress.beat(message, hindered.as_deref(), now);
-        out.push(Settlement::Progress { request, news, version });
     }
 }

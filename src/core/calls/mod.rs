@@ -4,10 +4,10 @@ mod entries;
 mod entry;
 mod finished;
 mod ledger;
+mod phase;
 mod progress;
 mod types;
 mod wanted;
-mod withheld;
 
 pub use self::ledger::Ledger;
 pub use self::types::{

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 use super::Ledger;
 use crate::core::calls::entry::Entry;
 use crate::core::calls::types::Settlement;
-use crate::fsm::call::{Event, State};
+use crate::fsm::call::Event;
 
 impl Ledger {
     /// Returns when [`elapse`](Ledger::elapse) must be called next; `None` if no call has a deadline.
@@ -41,7 +41,7 @@ impl Ledger {
             // If the search for a call's outcome ends, the call may be held again, and the time for holding it may already be
             // over.
             while let Some(event) = self.entries.get(index).and_then(|entry| self.due(entry, now)) {
-                self.feed(index, &event, None, now, &mut out);
+                self.feed(index, event, now, &mut out);
             }
             self.report_progress(index, now, &mut out);
         }
@@ -53,17 +53,6 @@ impl Ledger {
     /// Returns the event of a time limit of this call that has passed. Each such event changes the call's state, so the loop in
     /// `elapse` ends.
     fn due(&self, entry: &Entry, now: Instant) -> Option<Event> {
-        match entry.state() {
-            // The answer is there. `end_grace` ends the wait.
-            _ if entry.withheld.is_some() => None,
-            State::Accepted | State::Held if now >= entry.held_until(self.entries.absent_since()) => {
-                Some(Event::HoldEnded(self.hold_cause(entry)))
-            }
-            State::Recovering | State::Abandoned if entry.lost.is_some() && now >= entry.recovery_end() => {
-                Some(Event::OutcomeLost)
-            }
-            State::Sent | State::Recovering if now >= entry.answer_by() => Some(Event::PatienceEnded),
-            _ => None,
-        }
+        entry.due(self.entries.absent_since(), || self.hold_cause(entry), now)
     }
 }

@@ -7,10 +7,9 @@ use tokio::time::Instant;
 
 use super::Ledger;
 use crate::core::calls::entry::Entry;
+use crate::core::calls::phase::{News, Phase};
 use crate::core::calls::types::Settlement;
-use crate::core::calls::withheld::Withheld;
 use crate::core::user_text;
-use crate::fsm::call::Event;
 use crate::fsm::cause::Availability;
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, Epoch};
@@ -35,31 +34,21 @@ impl Ledger {
         answer: EditorAnswer,
         now: Instant,
     ) -> (bool, Vec<Settlement>) {
-        let open = self.open_epochs.contains_key(&epoch);
-        let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
-        let project = self.entries.get(index).and_then(|entry| entry.project.as_deref());
+        let project = self.entry(call).and_then(|entry| entry.call.project.as_deref());
         if !self.wanted.may_be(project) {
             // What this editor does next will not be observed.
             return self.reply(call, epoch, answer, now);
         }
         // The editor may already have announced that it leaves.
         let reloading = !self.availability.is_some_and(Availability::is_no_absence);
-        if let Some(mut entry) = self.entries.get_mut(index) {
-            entry.lost.get_or_insert(now);
-            entry.epoch = None;
-            entry.withheld = Some(Withheld { answer, since: now, reloading });
-        }
-        let mut out = Vec::new();
-        self.feed(index, &Event::ReplyWithheld, None, now, &mut out);
-        self.entries.remove_ended();
-        (true, out)
+        self.hear(call, epoch, News::Withheld { answer, reloading }, now)
     }
 
     /// Handles the evidence that no reload follows this call: its withheld answer is sent, unless a reload is visible already.
     pub fn no_reload_follows(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
         let mut out = Vec::new();
-        self.tell_withheld(now, &mut out, |entry, withheld| {
-            (entry.id == call && !withheld.reloading).then_some(Signs::None)
+        self.tell_withheld(now, &mut out, |entry, _, reloading| {
+            (entry.call.id == call && !reloading).then_some(Signs::None)
         });
         out
     }
@@ -78,63 +67,56 @@ impl Ledger {
     /// answers that were withheld for it.
     pub(super) fn see_reload(&mut self, availability: Availability, now: Instant, out: &mut Vec<Settlement>) {
         if !availability.is_no_absence() {
-            self.entries.change_all(|entry| {
-                if let Some(withheld) = entry.withheld.as_mut() {
-                    withheld.reloading = true;
-                }
-            });
+            self.entries.change_all(Entry::sees_reload);
         }
         if availability == Availability::Open {
-            self.tell_withheld(now, out, |_, withheld| {
-                withheld.reloading.then(|| Signs::Back(now.saturating_duration_since(withheld.since)))
+            self.tell_withheld(now, out, |_, since, reloading| {
+                reloading.then(|| Signs::Back(now.saturating_duration_since(since)))
             });
         }
     }
 
     /// Sends the withheld answers whose time limit has passed.
     pub(super) fn end_grace(&mut self, now: Instant, out: &mut Vec<Settlement>) {
-        self.tell_withheld(now, out, |entry, withheld| {
-            let waited = now.saturating_duration_since(withheld.since);
+        self.tell_withheld(now, out, |entry, since, reloading| {
+            let waited = now.saturating_duration_since(since);
             let due = entry.grace_end().is_some_and(|end| now >= end);
-            due.then_some(if withheld.reloading { Signs::Away(waited) } else { Signs::None })
+            due.then_some(if reloading { Signs::Away(waited) } else { Signs::None })
         });
     }
 
     /// Sends all withheld answers, because the gateway ends.
     pub(super) fn tell_all_withheld(&mut self, now: Instant, out: &mut Vec<Settlement>) {
-        self.tell_withheld(now, out, |_, _| Some(Signs::None));
+        self.tell_withheld(now, out, |_, _, _| Some(Signs::None));
     }
 
     /// Sends the withheld answers of these calls without a note.
     pub(super) fn tell_withheld_of(&mut self, which: impl Fn(&Entry) -> bool, now: Instant, out: &mut Vec<Settlement>) {
-        self.tell_withheld(now, out, |entry, _| which(entry).then_some(Signs::None));
+        self.tell_withheld(now, out, |entry, _, _| which(entry).then_some(Signs::None));
     }
 
+    /// Sends the withheld answers for which `signs` returns something, from when they are withheld and whether a reload is visible.
     fn tell_withheld(
         &mut self,
         now: Instant,
         out: &mut Vec<Settlement>,
-        signs: impl Fn(&Entry, &Withheld) -> Option<Signs>,
+        signs: impl Fn(&Entry, Instant, bool) -> Option<Signs>,
     ) {
         let mut told = false;
         for index in 0..self.entries.len() {
-            let since =
-                self.entries.get(index).and_then(|entry| entry.withheld.as_ref()).map(|withheld| withheld.since);
-            let likely = since.is_some_and(|since| self.may_have_reloaded(since));
-            let Some(mut entry) = self.entries.get_mut(index) else { continue };
-            let Some(signs) = entry.withheld.as_ref().and_then(|withheld| signs(&entry, withheld)) else { continue };
-            let Some(Withheld { answer, .. }) = entry.withheld.take() else { continue };
-            let answer = match signs {
-                Signs::None => answer,
-                Signs::Back(waited) => answer.with_note(&user_text::reloaded(waited, likely)),
-                Signs::Away(waited) => {
-                    let note = user_text::still_reloading(waited, likely, entry.profile.audience);
-                    answer.with_note(&note)
+            let Some(entry) = self.entries.get(index) else { continue };
+            let Phase::Withheld { answer, since, reloading, .. } = entry.phase() else { continue };
+            let (error, likely) = (answer.is_error, self.may_have_reloaded(*since));
+            let note = match signs(entry, *since, *reloading) {
+                None => continue,
+                Some(Signs::None) => None,
+                Some(Signs::Back(waited)) => Some(user_text::reloaded(waited, likely)),
+                Some(Signs::Away(waited)) => {
+                    Some(user_text::still_reloading(waited, likely, entry.call.profile.audience))
                 }
             };
-            drop(entry);
             told = true;
-            self.feed(index, &Event::OutcomeLearned { error: answer.is_error }, Some(answer), now, out);
+            self.feed(index, News::Told { error, note }, now, out);
         }
         if told {
             self.entries.remove_ended();

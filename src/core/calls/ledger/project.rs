@@ -9,7 +9,7 @@ use super::Ledger;
 use crate::core::calls::entry::Entry;
 use crate::core::calls::types::Settlement;
 use crate::core::calls::wanted::Wanted;
-use crate::fsm::call::{Event, State};
+use crate::fsm::call::Event;
 use crate::fsm::cause::Cause;
 use crate::protocol::ids::{CallId, Epoch};
 
@@ -49,13 +49,12 @@ impl Ledger {
         }
         self.mind_absence();
         let Wanted::Settled(project) = self.wanted.clone() else { return (true, Vec::new()) };
-        let elsewhere = |entry: &Entry| entry.project.is_some() && entry.project != project;
-        let held = |entry: &Entry| entry.state() == State::Held;
-        let mut out = self
-            .feed_all(now, |entry| (held(entry) && elsewhere(entry)).then_some(Event::Refused(Cause::ProjectChanged)));
+        let elsewhere = |entry: &Entry| entry.call.project.is_some() && entry.call.project != project;
+        let refused = Event::Refused(Cause::ProjectChanged);
+        let mut out = self.feed_all(now, |entry| (entry.is_held() && elsewhere(entry)).then_some(refused));
         self.entries.change_all(|entry| {
-            if entry.state() == State::Held {
-                entry.project = entry.project.take().or_else(|| project.clone());
+            if entry.is_held() {
+                entry.call.project = entry.call.project.take().or_else(|| project.clone());
             }
         });
         // From now on the former project's editor is not observed.
@@ -66,7 +65,7 @@ impl Ledger {
 
     /// Returns the project that an open call is for. `None` if there is no such call, or if its project is not known.
     pub fn project_of(&self, call: CallId) -> Option<PathBuf> {
-        self.entry(call).and_then(|entry| entry.project.clone())
+        self.entry(call).and_then(|entry| entry.call.project.clone())
     }
 
     /// Whether a connection leads to the editor of the wanted project.

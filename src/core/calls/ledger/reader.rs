@@ -59,7 +59,7 @@ impl Hash for Ledger {
 impl Ledger {
     /// Returns the last claim of an open call, for the log and the metrics. `None` if it was never claimed.
     pub fn sending(&self, call: CallId) -> Option<Sending> {
-        self.entry(call).and_then(|entry| entry.sending)
+        self.entry(call)?.phase().attempt()?.sending
     }
 
     /// Returns the counts of events that should never happen.
@@ -70,31 +70,30 @@ impl Ledger {
     /// Returns the number of held calls, and the number of sent calls that have not ended. A call whose answer is withheld counts
     /// as a sent call that has not ended.
     pub fn counts(&self) -> (usize, usize) {
-        let held = self.entries.iter().filter(|entry| entry.state() == State::Held).count();
-        let flying = |state| matches!(state, State::Sent | State::Recovering | State::Abandoned | State::Cancelled);
-        (held, self.entries.iter().filter(|entry| flying(entry.state())).count())
+        let held = self.entries.iter().filter(|entry| entry.is_held()).count();
+        (held, self.entries.len() - held)
     }
 
     /// Returns the number of sent calls whose client still waits.
     pub fn awaited(&self) -> usize {
-        self.entries.iter().filter(|entry| !entry.settled && entry.state() != State::Held).count()
+        self.entries.iter().filter(|entry| entry.is_awaited() && !entry.is_held()).count()
     }
 
     /// Returns the number of calls whose client still waits and that were sent on this connection or are reserved for it.
     pub fn awaited_on(&self, epoch: Epoch) -> usize {
-        let of_it = |entry: &&Entry| entry.reserved == Some(epoch) || entry.epoch == Some(epoch);
-        self.entries.iter().filter(of_it).filter(|entry| !entry.settled).count()
+        let of_it = |entry: &&Entry| entry.reserved().or(entry.epoch()) == Some(epoch);
+        self.entries.iter().filter(of_it).filter(|entry| entry.is_awaited()).count()
     }
 
     /// Returns the oldest call that has a place at the editor, its tool, and when it was sent. `None` if no call has a place.
     pub fn running(&self) -> Option<(CallId, Arc<str>, Instant)> {
         let entry = self.entries.with_place()?;
-        Some((entry.id, Arc::clone(&entry.tool), entry.sent.unwrap_or(entry.accepted)))
+        Some((entry.call.id, Arc::clone(&entry.call.tool), entry.phase().attempt()?.at))
     }
 
     /// Returns the session whose call [`running`](Self::running) names.
     pub fn running_for(&self) -> Option<SessionId> {
-        self.entries.with_place().map(|entry| entry.request.session)
+        self.entries.with_place().map(|entry| entry.call.request.session)
     }
 
     /// Returns the number of calls that were taken over from an earlier gateway.
@@ -110,7 +109,7 @@ impl Ledger {
 
     /// Returns the open calls, newest first.
     pub fn open_records(&self) -> impl Iterator<Item = Record> + '_ {
-        self.entries.iter().rev().filter(|entry| !entry.settled).map(|entry| self.open_record(entry))
+        self.entries.iter().rev().filter(|entry| entry.is_awaited()).map(|entry| self.open_record(entry))
     }
 
     /// Returns the finished calls, newest first.
@@ -120,13 +119,13 @@ impl Ledger {
 
     /// Returns a call's record; `None` if the call is unknown or its record was dropped.
     pub fn record(&self, call: CallId) -> Option<Cow<'_, Record>> {
-        let open = self.entry(call).filter(|entry| !entry.settled);
+        let open = self.entry(call).filter(|entry| entry.is_awaited());
         let open = open.map(|entry| Cow::Owned(self.open_record(entry)));
         open.or_else(|| self.finished.get(call).map(Cow::Borrowed))
     }
 
     fn open_record(&self, entry: &Entry) -> Record {
-        let waits_for = (entry.state() == State::Held).then(|| self.hold_cause(entry));
+        let waits_for = entry.is_held().then(|| self.hold_cause(entry));
         Record { waits_for, ..entry.record() }
     }
 
@@ -136,7 +135,7 @@ impl Ledger {
         let flying = |entry: &&Entry| {
             // Unity may still answer a cancelled call that has its place at the editor.
             let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
-            !(ended && entry.epoch.is_none())
+            !(ended && entry.epoch().is_none())
         };
         if let Some(entry) = self.entry(call).filter(flying) {
             return Lookup::Open(entry.record());

@@ -7,11 +7,10 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::Ledger;
+use crate::core::calls::phase::{Attempt, News};
 use crate::core::calls::types::{Keep, Late, NewCall, Record, RecoveredCall, Settlement};
-use crate::fsm::call::{Event, State, Verdict};
-use crate::fsm::cause::Loss;
+use crate::fsm::call::{State, Verdict};
 use crate::limits::RECOVERY_MAX;
-use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::{CallId, RequestKey, SessionId};
 use crate::protocol::mcp::{AnswerForm, ClientProfile};
 
@@ -42,32 +41,19 @@ impl Ledger {
         };
         // At the end of the gateway too: it may have run, so it is not refused like a call that comes too late.
         self.hold(new, now);
-        let Some(index) = self.position(id) else { return Vec::new() };
-        let recoverable = recovery != Recovery::None;
-        if let Some(mut entry) = self.entries.get_mut(index) {
-            (entry.recovery, entry.project) = (recovery, project);
-            (entry.sent, entry.lost) = (Some(now), Some(now));
-            (entry.unknown_arguments, entry.of_another_gateway) = (true, of_another_gateway);
+        if let Some(mut entry) = self.entry_mut(id) {
+            (entry.call.project, entry.call.unknown_arguments) = (project, true);
         }
-        let out = self.lost_before(index, recoverable, false, now);
-        self.entries.remove_ended();
-        out
+        let attempt = Some(Attempt { of_another_gateway, ..Attempt::new(recovery, now) });
+        self.feed_call(id, News::SentBefore { attempt, repeatable: false }, now)
     }
 
     /// Accepts a call that an earlier gateway sent, and that may be sent again. If it is not, its outcome is unknown.
     pub fn accept_again(&mut self, call: NewCall, now: Instant) -> Vec<Settlement> {
         let id = call.id;
         self.hold(call, now);
-        let mut out = self.position(id).map_or_else(Vec::new, |index| self.lost_before(index, false, true, now));
+        let mut out = self.feed_call(id, News::SentBefore { attempt: None, repeatable: true }, now);
         self.refuse_held_at_the_end(now, &mut out);
-        out
-    }
-
-    /// Lets a held call count as sent on a connection that was lost with an earlier gateway.
-    fn lost_before(&mut self, index: usize, recoverable: bool, repeatable: bool, now: Instant) -> Vec<Settlement> {
-        let mut out = Vec::new();
-        self.feed(index, &Event::Claimed { recoverable, repeatable }, None, now, &mut out);
-        self.feed(index, &Event::EpochClosed(Loss::HubEnded), None, now, &mut out);
         out
     }
 
@@ -100,18 +86,14 @@ impl Ledger {
         arguments: &Arc<RawValue>,
         now: Instant,
     ) -> Option<Vec<Settlement>> {
-        let index = self.position(call)?;
-        let mut entry = self.entries.get_mut(index)?;
-        let is_open = !entry.settled && matches!(entry.state(), State::Held | State::Sent | State::Recovering);
-        if !is_open {
-            return None;
-        }
-        (entry.request, entry.profile) = (request, profile);
-        entry.accepted = now.checked_sub(waited).unwrap_or(now);
-        (entry.patience, entry.unknown_arguments) = (profile.client.patience, false);
-        entry.taken_over = true;
-        entry.arguments = Arc::clone(arguments);
-        let is_held = entry.state() == State::Held;
+        let mut entry = self.entry_mut(call).filter(|entry| entry.is_awaited())?;
+        let is_held = entry.is_held();
+        let adopted = &mut entry.call;
+        (adopted.request, adopted.profile) = (request, profile);
+        adopted.accepted = now.checked_sub(waited).unwrap_or(now);
+        (adopted.patience, adopted.unknown_arguments) = (profile.client.patience, false);
+        adopted.taken_over = true;
+        adopted.arguments = Arc::clone(arguments);
         drop(entry);
         self.moved = true;
         Some(if is_held { vec![Settlement::HeldAgain] } else { Vec::new() })

@@ -5,26 +5,26 @@ use tokio::time::Instant;
 use super::Ledger;
 use crate::core::calls::entry::Entry;
 use crate::core::calls::types::Settlement;
-use crate::fsm::call::{Event, State};
+use crate::fsm::call::Event;
 use crate::fsm::cause::Cause;
 use crate::protocol::ids::{CallId, RequestKey, SessionId};
 
 impl Ledger {
     /// Refuses a session's held calls, because the session ends or its project has changed. Sent calls continue.
     pub fn refuse_held_of(&mut self, session: SessionId, cause: Cause, now: Instant) -> Vec<Settlement> {
-        let held = |entry: &Entry| entry.request.session == session && entry.state() == State::Held;
+        let held = |entry: &Entry| entry.call.request.session == session && entry.is_held();
         self.feed_all(now, |entry| held(entry).then_some(Event::Refused(cause)))
     }
 
     /// Refuses the held calls of all sessions.
     pub fn refuse_held(&mut self, cause: Cause, now: Instant) -> Vec<Settlement> {
-        self.feed_all(now, |entry| (entry.state() == State::Held).then_some(Event::Refused(cause)))
+        self.feed_all(now, |entry| entry.is_held().then_some(Event::Refused(cause)))
     }
 
     /// Removes a session's held calls without a trace, because another gateway answers their requests. Returns the requests.
     pub fn release_held_of(&mut self, session: SessionId) -> Vec<RequestKey> {
-        let held = |entry: &&Entry| entry.request.session == session && entry.state() == State::Held;
-        let calls: Vec<CallId> = self.entries.iter().filter(held).map(|entry| entry.id).collect();
+        let held = |entry: &&Entry| entry.call.request.session == session && entry.is_held();
+        let calls: Vec<CallId> = self.entries.iter().filter(held).map(|entry| entry.call.id).collect();
         calls.into_iter().filter_map(|call| self.give_back(call)).map(|(asked, _)| asked.key).collect()
     }
 
@@ -32,9 +32,8 @@ impl Ledger {
     /// calls continue, and their results are kept.
     pub fn part_from(&mut self, session: SessionId, now: Instant) -> Vec<Settlement> {
         let mut out = self.refuse_held_of(session, Cause::ShuttingDown, now);
-        self.tell_withheld_of(|entry| entry.request.session == session, now, &mut out);
-        let sent = |entry: &Entry| matches!(entry.state(), State::Sent | State::Recovering);
-        let of_it = |entry: &Entry| entry.request.session == session && !entry.settled && sent(entry);
+        self.tell_withheld_of(|entry| entry.call.request.session == session, now, &mut out);
+        let of_it = |entry: &Entry| entry.call.request.session == session && entry.is_awaited() && !entry.is_held();
         out.extend(self.feed_all(now, |entry| of_it(entry).then_some(Event::PatienceEnded)));
         out
     }
@@ -42,7 +41,7 @@ impl Ledger {
     /// Returns the bytes of arguments of the open calls of one session; of all sessions if `session` is `None`.
     pub fn open_bytes(&self, session: Option<SessionId>) -> usize {
         let Some(session) = session else { return self.entries.bytes() };
-        let of_it = self.entries.iter().filter(|entry| !entry.settled && entry.request.session == session);
-        of_it.map(|entry| entry.arguments.get().len()).sum()
+        let of_it = self.entries.iter().filter(|entry| entry.is_awaited() && entry.call.request.session == session);
+        of_it.map(|entry| entry.call.arguments.get().len()).sum()
     }
 }

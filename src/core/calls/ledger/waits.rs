@@ -3,7 +3,6 @@
 use super::Ledger;
 use crate::core::calls::entry::Entry;
 use crate::core::calls::wanted::Wanted;
-use crate::fsm::call::State;
 use crate::fsm::cause::{Availability, Cause};
 
 impl Ledger {
@@ -14,7 +13,7 @@ impl Ledger {
 
     pub(super) fn now_wait_for(&mut self, cause: Cause) {
         self.entries.change_all(|entry| {
-            if entry.state() == State::Held {
+            if entry.is_held() {
                 entry.waits_for = cause;
             }
         });
@@ -22,12 +21,12 @@ impl Ledger {
 
     pub(super) fn hold_cause(&self, entry: &Entry) -> Cause {
         match self.availability {
-            _ if entry.unknown_arguments => Cause::ClientAway,
+            _ if entry.call.unknown_arguments => Cause::ClientAway,
             _ if self.wanted == Wanted::Asked => Cause::ProjectUnsettled,
             Some(Availability::Coming(cause) | Availability::Absent(cause)) => cause,
             Some(Availability::Open) => {
                 // A reserved call does not wait for a place or a tool list.
-                let otherwise = if entry.reserved.is_some() {
+                let otherwise = if entry.reserved().is_some() {
                     Cause::Connecting
                 } else if self.awaits_list && !self.is_busy_beside(entry) {
                     Cause::Listing
@@ -43,10 +42,7 @@ impl Ledger {
     /// Whether nothing delays this call (tool list, other calls, hindrance): then it is sent at once, with no cause to report.
     pub(super) fn is_about_to_leave(&self, entry: &Entry) -> bool {
         let free = !self.awaits_list && !self.is_busy_beside(entry) && self.hindrance().is_none();
-        entry.state() == State::Held
-            && self.availability == Some(Availability::Open)
-            && self.wanted != Wanted::Asked
-            && free
+        entry.is_held() && self.availability == Some(Availability::Open) && self.wanted != Wanted::Asked && free
     }
 
     /// Whether another call has a place at the editor.

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::core::calls::phase::Phase;
 
 /// An operation on a ledger. Numbers stand for calls, connections and causes. A number may also stand for a call, connection or
 /// cause that does not exist.
@@ -163,17 +164,21 @@ proptest! {
             let shown = format!("{operation:?}");
             book.carry_out(operation);
             prop_assert!(book.ledger.entries.agree(), "after {}", shown);
+            prop_assert!(book.ledger.entries.iter().all(|entry| entry.phase().fits(entry.state())), "after {}", shown);
             let entries = &book.ledger.entries;
             let scanned = entries.iter().filter_map(|entry| entry.deadline(entries.absent_since())).min();
             prop_assert_eq!(book.ledger.next_deadline(), scanned, "after {}", shown);
             let absent = book.ledger.absent_since.filter(|_| *book.ledger.wanted() != Wanted::Asked);
             prop_assert_eq!(entries.absent_since(), absent, "after {}", shown);
             let alone = !entries.iter().any(|entry| {
-                entry.withheld.is_some() || !entry.parallel && (entry.epoch.is_some() || entry.reserved.is_some())
+                let is_alone = !entry.call.parallel && (entry.epoch().is_some() || entry.reserved().is_some());
+                matches!(entry.phase(), Phase::Withheld { .. }) || is_alone
             });
-            let free = |entry: &Entry| entry.state() == State::Held && entry.reserved.is_none() && (entry.parallel || alone);
+            let free = |entry: &Entry| {
+                entry.state() == State::Held && entry.reserved().is_none() && (entry.call.parallel || alone)
+            };
             let served = book.ledger.served;
-            let turn = |entry: &Entry| (served.is_some_and(|served| entry.request.session <= served), entry.request.session);
+            let turn = |entry: &Entry| (served.is_some_and(|served| entry.call.request.session <= served), entry.call.request.session);
             let waiting = entries.iter().enumerate().filter(|(_, entry)| free(entry));
             let next = waiting.min_by_key(|(_, entry)| turn(entry)).map(|(position, _)| position);
             prop_assert_eq!(entries.next_to_send(served), next, "after {}", shown);

@@ -10,10 +10,10 @@ use super::*;
 use crate::core::calls::Keep;
 use crate::core::calls::types::*;
 use crate::core::user_text;
-use crate::fsm::call::Verdict;
+use crate::fsm::call::{State, Verdict};
 use crate::limits::{
     FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, OPEN_CALLS_MAX_BYTES, PATIENCE_MARGIN,
-    PROGRESS_EVERY, RECOVERY_MAX, SENDINGS_MAX,
+    PROGRESS_EVERY, RECOVERY_MAX, RUNNING_MAX, SENDINGS_MAX,
 };
 use crate::protocol::dialect::{AnswerBody, CallProgress, JournalKey};
 use crate::protocol::mcp::{AnswerForm, ProtocolVersion};

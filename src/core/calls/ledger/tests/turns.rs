@@ -68,15 +68,17 @@ impl Shared {
     /// The waiting requests of a session, oldest first.
     fn waiting(&self, session: SessionId) -> Vec<(RequestKey, CallId)> {
         let entries = self.book.ledger.entries.iter();
-        let held = entries.filter(|entry| entry.state() == State::Held && entry.reserved.is_none());
-        held.filter(|entry| entry.request.session == session).map(|entry| (entry.request, entry.id)).collect()
+        let held = entries.filter(|entry| entry.state() == State::Held && entry.reserved().is_none());
+        held.filter(|entry| entry.call.request.session == session)
+            .map(|entry| (entry.call.request, entry.call.id))
+            .collect()
     }
 
     fn take(&mut self) -> Option<CallId> {
         let held = self.book.ledger.reserve(self.epoch)?;
-        let entry = self.book.ledger.entries.iter().find(|entry| entry.id == held.id).unwrap();
-        let served = entry.request.session;
-        let earlier = self.waiting(served).into_iter().filter(|(request, _)| *request < entry.request).count();
+        let entry = self.book.ledger.entries.iter().find(|entry| entry.call.id == held.id).unwrap();
+        let served = entry.call.request.session;
+        let earlier = self.waiting(served).into_iter().filter(|(request, _)| *request < entry.call.request).count();
         assert_eq!(earlier, 0, "of one session the oldest comes first");
         for (session, served_since) in self.passed.iter_mut().filter(|(session, _)| **session != served) {
             assert!(served_since.insert(served), "{session} waited behind two calls of {served}");
@@ -111,7 +113,7 @@ proptest! {
                 Act::GiveBack => {
                     if let Some(call) = shared.take() {
                         shared.book.ledger.unreserve(call, shared.epoch);
-                        let request = shared.book.ledger.entries.iter().find(|entry| entry.id == call).unwrap().request;
+                        let request = shared.book.ledger.entries.iter().find(|entry| entry.call.id == call).unwrap().call.request;
                         shared.passed.entry(request.session).or_default();
                     }
                 }
