@@ -657,3 +657,20 @@ async fn a_large_result_stays_in_the_project_whose_editor_gave_it() {
     assert!(!written.iter().any(|file| file.starts_with(of("Other"))), "{written:?}");
     stage.gateway.close().await;
 }
+
+/// A client that answers nothing begins anew.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_the_roots_is_answered_if_the_client_opens_its_session_anew_without_any() {
+    let mut stage = Stage::started_in(Some("Castle"));
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    stage.open().await;
+    let id = stage.gateway.client.call("count", json!({"key": "early"})).await;
+    let again =
+        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
+    let opened = stage.gateway.client.request("initialize", again).await;
+    stage.gateway.client.result(&opened).await;
+    let (text, error) = stage.gateway.client.text(&id).await;
+    assert!(!error, "{text}");
+    assert_eq!(castle.runs("early"), 1);
+    stage.gateway.close().await;
+}

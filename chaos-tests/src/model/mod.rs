@@ -18,6 +18,7 @@ pub mod hub;
 pub mod journal;
 pub mod line;
 pub mod promises;
+pub mod routing;
 pub mod seam;
 pub mod setting;
 pub mod step;

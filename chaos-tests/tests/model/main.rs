@@ -3,6 +3,8 @@
 //! broken world was noticed.
 #![expect(clippy::print_stdout, reason = "what was walked is told to whoever asks with --nocapture")]
 
+mod routing;
+
 use chaos_tests::model::graph::Graph;
 use chaos_tests::model::promises::{self, *};
 use chaos_tests::model::setting::Kind::{Inferred, Journaled, Plain, Reloading, Repeatable, Reported};
