@@ -7,30 +7,20 @@ use super::parts::LinkParts;
 use crate::client::Sessions;
 use crate::core::editors::{Known, Presence};
 use crate::core::router::Running;
-use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::registry::Source;
 use crate::protocol::mcp::Catalogue;
 use crate::runtime::messages::session::Message;
 
 impl LinkParts {
-    /// Returns the editor of this link if it runs: it is connected, or it was connected and is expected to return, as during a
-    /// domain reload. While the link rests, the failure is ours, and must not leave another editor as the only one. `None` also if
-    /// the connected editor's project is unknown.
+    /// Returns the editor of this link if it runs ([`Seen::running`](super::picture::Seen::running)).
     pub fn running(&self) -> Option<Running> {
-        let view = self.link.view.borrow();
-        let returns = view.connections > 0
-            && matches!(view.availability, Availability::Coming(_) | Availability::Absent(Cause::Gateway));
-        let target = view.target.as_ref().filter(|_| view.epoch.is_some() || returns)?;
-        Some(Running { project: target.project.clone()?, is_known: !target.source.is_named() })
+        self.link.view.seen().running
     }
 
     /// Returns the project that this link leads to, and whether its editor is there. `None` if the link leads to no project.
     pub fn known(&self) -> Option<Known> {
-        let editor = match self.link.view.borrow().availability {
-            Availability::Open | Availability::Coming(_) | Availability::Absent(Cause::Gateway) => Presence::Open,
-            Availability::Absent(cause) => Presence::Away(cause),
-        };
-        self.leads_to().map(|project| Known { project: project.to_path_buf(), editor })
+        let project = self.leads_to()?.to_path_buf();
+        Some(Known { project, editor: self.link.view.seen().editor })
     }
 
     /// Returns the project that this link leads to, if it leads to one.
@@ -46,16 +36,16 @@ impl LinkParts {
     /// Whether the live tool list of this link's editor may still come.
     pub fn is_settling(&self) -> bool {
         let source = self.tools.published.borrow().source;
-        let view = self.link.view.borrow();
-        view.undecided || source != Source::Live && !matches!(view.availability, Availability::Absent(_))
+        let seen = self.link.view.seen();
+        seen.undecided || source != Source::Live && seen.may_come
     }
 
     /// Waits until the link is not settling.
     pub async fn settled(&self) {
-        let (mut view, mut published) = (self.link.view.subscribe(), self.tools.published.subscribe());
+        let (mut seen, mut published) = (self.link.view.sightings(), self.tools.published.subscribe());
         while self.is_settling() {
             let changed = tokio::select! {
-                changed = view.changed() => changed,
+                changed = seen.changed() => changed,
                 changed = published.changed() => changed,
             };
             if changed.is_err() {
@@ -67,10 +57,10 @@ impl LinkParts {
     /// Tells every session that may use several editors when something changes that matters to it: whether this link's editor
     /// runs, or which tools it has. Never returns.
     pub async fn report_changes(&self, sessions: &Sessions) {
-        let (mut view, mut published) = (self.link.view.subscribe(), self.tools.published.subscribe());
+        let (mut seen, mut published) = (self.link.view.sightings(), self.tools.published.subscribe());
         let mut told = None;
         loop {
-            view.borrow_and_update();
+            seen.mark_unchanged();
             let (catalogue, rules) = {
                 let published = published.borrow_and_update();
                 (Arc::clone(&published.catalogue), published.rules)
@@ -85,9 +75,10 @@ impl LinkParts {
                 editors_changed(sessions);
             }
             let changed = tokio::select! {
-                changed = view.changed() => changed,
+                changed = seen.changed() => changed,
                 changed = published.changed() => changed,
             };
+            self.env.events.handed_over("editors");
             if changed.is_err() {
                 // The link has gone with both senders: nothing changes any more.
                 std::future::pending::<()>().await;

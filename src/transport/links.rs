@@ -65,7 +65,6 @@ async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, mut e
         }
     }
     link.calls.close_epochs(Loss::Shutdown);
-    parts.links.close(link.id);
     let _ = timeout(FLUSH_MAX, link.calls.audit.written()).await;
     deadlines.abort();
 }
