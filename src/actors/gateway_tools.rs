@@ -77,10 +77,10 @@ impl GatewayTools {
                 self.answer(asked, told);
             }
             Ok(GatewayCall::Result { call }) => self.result(asked, call),
-            // A session that may use several editors answers it itself: only the session knows them all.
+            // The session answers it itself: only the session knows them all.
             Ok(GatewayCall::Editors) => {
                 let text =
-                    "holdfast_editors: not executed: this session has one editor, which holdfast_status describes.";
+                    "holdfast_editors: not executed: it names no editor. Call it again without `holdfast_editor`.";
                 self.answer(asked, ToolResult::error(text));
             }
             Ok(GatewayCall::WaitReady { timeout }) => {

@@ -57,7 +57,7 @@ impl Ledger {
         if sealed && sought.is_some_and(|attempt| attempt.of_another_gateway) {
             return self.forgotten(call, now);
         }
-        self.after_recovery(call, Event::NotRunProven, now)
+        self.feed_call(call, Event::NotRunProven, now)
     }
 
     /// Handles the journal's statement that a call is still waiting or running. Restarts the time limit of the search.
@@ -69,12 +69,12 @@ impl Ledger {
 
     /// Handles the journal's statement that a call was begun and then interrupted by a reload.
     pub fn found_interrupted(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
-        self.after_recovery(call, Event::FoundInterrupted, now)
+        self.feed_call(call, Event::FoundInterrupted, now)
     }
 
     /// Handles the journal's statement that it has no record of a call.
     pub fn forgotten(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
-        self.after_recovery(call, Event::OutcomeLost, now)
+        self.feed_call(call, Event::OutcomeLost, now)
     }
 
     /// Ends the search for outcomes that were only in a lost journal. Every journal of the wanted project's editors counts as
@@ -105,17 +105,5 @@ impl Ledger {
             .filter(|entry| entry.sought().is_some_and(|attempt| which(entry, attempt, &self.wanted)));
         let gone: Vec<CallId> = gone.map(|entry| entry.call.id).collect();
         gone.into_iter().flat_map(|call| self.forgotten(call, now)).collect()
-    }
-
-    /// Handles what is known now of a call whose outcome was looked for. If it is held again while the gateway is ending, it is
-    /// refused.
-    fn after_recovery(&mut self, call: CallId, event: Event, now: Instant) -> Vec<Settlement> {
-        let mut out = Vec::new();
-        if let Some(index) = self.position(call) {
-            self.feed(index, event, now, &mut out);
-            self.refuse_held_at_the_end(now, &mut out);
-            self.entries.remove_ended();
-        }
-        out
     }
 }

@@ -36,6 +36,7 @@ impl Ledger {
         let mut out = Vec::new();
         if let Some(index) = self.position(call) {
             self.feed(index, news, now, &mut out);
+            self.refuse_held_at_the_end(now, &mut out);
             self.entries.remove_ended();
         }
         out

@@ -539,6 +539,16 @@ fn at_the_end_a_repeatable_call_that_is_cut_is_answered_and_not_held() {
 }
 
 #[test]
+fn at_the_end_a_repeatable_call_whose_result_file_does_not_come_is_answered_and_not_held() {
+    let mut book = Book::connected();
+    let call = book.sent(terms(result_file(), true));
+    assert!(book.close(FIRST, Loss::Disconnect).is_empty(), "it is looked for");
+    book.ledger.drain(book.now);
+    assert_eq!(told(&book.ledger.give_up(call, book.now)), ["held again", "outcome_unknown:disconnect"]);
+    assert_eq!(book.left(), 0);
+}
+
+#[test]
 fn at_the_end_a_call_without_a_byte_written_is_answered_and_not_held() {
     let mut book = Book::connected();
     let call = book.sent(once());
