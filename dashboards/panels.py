@@ -12,9 +12,10 @@ STATE_COLOURS = {
     "idle": OVER, "stopped": OVER, "closed": OVER, "stopping": OVER, "empty": OVER, "awaiting_open": OVER,
     "cancelled": OVER,
     "scanning": MOVES, "seeking": MOVES, "dialing": MOVES, "greeting": MOVES, "binding": MOVES, "refreshing": MOVES,
-    "waiting_for_tools": MOVES, "waiting": MOVES, "recovering": MOVES, "accepted": MOVES,
+    "waiting_for_tools": MOVES, "awaiting_roots": MOVES, "looking": MOVES, "waiting": MOVES, "recovering": MOVES, "accepted": MOVES,
     "backing_off": WAITS, "leaving": WAITS, "parting": WAITS, "draining": WAITS, "stale": WAITS, "held": WAITS, "abandoned": WAITS,
     "watching": RESTS, "listening": RESTS, "cached": RESTS, "sent": RESTS, "embedded": RESTS,
+    "bound": GOOD, "choosing": GOOD, "unsettled": RESTS, "adrift": WAITS,
     "ready": GOOD, "offering": GOOD, "attached": GOOD, "live": GOOD, "serving": GOOD, "counting": GOOD, "answered": GOOD,
     "stalled": BAD, "stuck": BAD, "exhausted": BAD, "uncertain": BAD,
 }  # fmt: skip
@@ -366,7 +367,7 @@ SUPERVISION = [
     row("Supervision"),
     panel(
         "state-timeline", "Actors", "short", (24, 8), "Which actors run. A restart is usually too short to be seen here.",
-        ("min by (instance, pid, actor) (holdfast_actor_up{$f})", "{{instance}} {{pid}} {{actor}}"), values=UP_DOWN,
+        ("clamp_max(min by (instance, pid, actor) (holdfast_actor_up{$f}), 1)", "{{instance}} {{pid}} {{actor}}"), values=UP_DOWN,
         runbook="restart-loop",
     ),
     counts(

@@ -82,6 +82,8 @@ pub struct State {
     listen: Option<(RequestKey, Filter)>,
     /// The list result as last rendered, with the profile and the catalogue that it was made for.
     rendered: Option<(ClientProfile, Arc<mcp::Catalogue>, String)>,
+    /// The catalogue that the client was last told of. It need not be told twice.
+    announced: Option<Arc<mcp::Catalogue>>,
     /// Where the session's requests go, as last found out; `None` before that.
     heading: Option<Heading>,
     /// The union of several editors' tools as last made, with what it was made of.
@@ -141,6 +143,7 @@ impl Actor for SessionActor {
             hanging: Arc::default(),
             listen: None,
             rendered: None,
+            announced: None,
             heading: None,
             union: None,
         })
@@ -385,8 +388,12 @@ impl SessionActor {
             }
             Effect::AnnounceChange => {
                 // A list that was just answered with the new catalogue needs no announcement.
-                if !self.is_listed(state) {
+                let visible = self.seat.link().tools.visible(self.seat.client.id).catalogue;
+                let is_told =
+                    state.announced.as_ref().is_some_and(|told| Arc::ptr_eq(told, &visible) || **told == *visible);
+                if !is_told && !self.is_listed(state) {
                     self.announce(List::Tools);
+                    state.announced = Some(visible);
                 }
                 // What resources there are depends on the tools.
                 self.announce_resources(state);
@@ -429,6 +436,7 @@ impl SessionActor {
     fn answer_lists(&self, state: &mut State) {
         self.seat.client.with_handshake(|client| client.first_list_served = true);
         let catalogue = self.seat.link().tools.visible(self.seat.client.id).catalogue;
+        state.announced = None;
         for Asked { key, profile, .. } in state.lists.drain(..) {
             let last = state.rendered.take();
             let last = last.filter(|(rendered, of, _)| *rendered == profile && Arc::ptr_eq(of, &catalogue));

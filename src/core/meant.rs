@@ -37,7 +37,7 @@ pub struct Meant {
     pub awaited: bool,
     /// The client's roots. `None`: the client has none, or was never asked.
     pub roots: Option<Vec<PathBuf>>,
-    /// Counts the client's statements about its roots. A survey carries the generation that it was made with.
+    /// Counts the client's new statements about its roots. A survey carries the generation that it was made with.
     pub generation: u64,
     /// Shortest time between two surveys while no project is found.
     pub look_every: Duration,
@@ -62,7 +62,6 @@ impl Meant {
     /// valid.
     pub fn told(&mut self, roots: Option<Vec<PathBuf>>) {
         self.awaited = false;
-        self.generation += 1;
         let known = match roots {
             Some(roots) => Some(roots).filter(|roots| !roots.is_empty()),
             // An empty list: the client has roots, but they are not known. `None` would mean that it has no roots.
@@ -70,6 +69,7 @@ impl Meant {
         };
         if known != self.roots {
             // What was found with other roots says nothing any more.
+            self.generation += 1;
             self.found = None;
         }
         self.roots = known;
@@ -179,9 +179,13 @@ impl Meant {
         }
     }
 
-    /// Decides where the session's requests go, while these editors run.
-    pub fn heading(&self, running: &[Running], now: Instant) -> Heading {
+    /// Decides where the session's requests go, while these editors run. `of_others`: whether other sessions may have connected them.
+    /// Otherwise all of them are of this session's own projects, and what it says no more is none of them.
+    pub fn heading(&self, running: &[Running], of_others: bool, now: Instant) -> Heading {
         let (named, roots, _) = self.question(now);
+        if !of_others && (&named, &roots) == (&Named::None, &Roots::None) {
+            return Heading { route: Route::Nobody(Vec::new()), scope: Scope::Only(Vec::new()) };
+        }
         Heading { route: route(&named, &roots, running), scope: Scope::of(&named, &roots, self.seen()) }
     }
 

@@ -93,6 +93,11 @@ impl SharedLedger {
         self.until_none(|ledger| ledger.awaited_on(epoch)).await;
     }
 
+    /// Waits until no call is open: what was answered before its result came is over too.
+    pub async fn all_over(&self) {
+        self.until_none(|ledger| ledger.open_records().count()).await;
+    }
+
     async fn until_none(&self, count: impl Fn(&Ledger) -> usize) {
         loop {
             let settled = self.call_settled.notified();

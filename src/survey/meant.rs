@@ -118,8 +118,12 @@ fn among(host: &dyn Host, config: &Config, found: Vec<PathBuf>, cut: bool, forme
     if let Some(project) = chosen {
         return Meant { project: Some(project), ..Meant::default() };
     }
-    let running: Vec<&PathBuf> = found.iter().filter(|project| has_editor(host, config, project)).collect();
-    if let ([one], false) = (running.as_slice(), cut) {
+    let editors: Vec<(&PathBuf, Editor)> =
+        found.iter().map(|project| (project, editor_of(host, config, project))).collect();
+    let those = |which: Editor| editors.iter().filter(move |(_, editor)| *editor == which).map(|(project, _)| *project);
+    let running: Vec<&PathBuf> = those(Editor::Listens).collect();
+    // An editor that is alive and does not listen may be reloading. Then the one that listens is not the only one.
+    if let ([one], None, false) = (running.as_slice(), those(Editor::Alive).next(), cut) {
         return Meant { project: Some((*one).clone()), ..Meant::default() };
     }
     let why = if cut {
@@ -137,11 +141,26 @@ fn among(host: &dyn Host, config: &Config, found: Vec<PathBuf>, cut: bool, forme
     Meant { ambiguous, problem, ..Meant::default() }
 }
 
-/// Whether an editor of this project is running: its process is alive and is shown to own one of the ports that a survey finds.
-fn has_editor(host: &dyn Host, config: &Config, project: &Path) -> bool {
+/// What is seen of a project's editor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Editor {
+    /// Its process is alive and is shown to own one of the ports that a survey finds.
+    Listens,
+    /// Its process is alive, or its files say that it is at work.
+    Alive,
+    /// Nothing.
+    Unseen,
+}
+
+fn editor_of(host: &dyn Host, config: &Config, project: &Path) -> Editor {
     let of_project = Config { ports: Vec::new(), ..config.clone() };
     let found = look(host, &of_project, Meant { project: Some(project.to_path_buf()), ..Meant::default() });
     let is_its = |target| owner_of(host, target).is_some() && check_owner(host, target) == Ok(Some(Identity::Checked));
     // Looking up the owner of a port goes through all processes, so it is done only if the editor's process is alive.
-    found.evidence.editor == Sign::Alive && found.targets.iter().any(is_its)
+    match found.evidence.editor {
+        Sign::Alive if found.targets.iter().any(is_its) => Editor::Listens,
+        Sign::Alive => Editor::Alive,
+        Sign::Unknown if found.evidence.activity.is_some() => Editor::Alive,
+        Sign::Unknown | Sign::Dead => Editor::Unseen,
+    }
 }

@@ -65,6 +65,10 @@ async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, mut e
         }
     }
     link.calls.close_epochs(Loss::Shutdown);
+    if !parts.links.is_for_one() {
+        // The one client may still want to know how its calls ended.
+        parts.links.close(link.id);
+    }
     let _ = timeout(FLUSH_MAX, link.calls.audit.written()).await;
     deadlines.abort();
 }
@@ -76,7 +80,8 @@ async fn left(parts: &Parts, link: &Arc<LinkParts>) {
         if left.wait_for(|left| *left).await.map(drop).is_err() {
             return std::future::pending().await;
         }
-        link.calls.shared.settled().await;
+        // The result of a call that was answered "still running" comes late, and is fetched by the call's id.
+        link.calls.shared.all_over().await;
         if parts.links.close_left(link) {
             return;
         }

@@ -674,3 +674,113 @@ async fn a_call_that_waits_for_the_roots_is_answered_if_the_client_opens_its_ses
     assert_eq!(castle.runs("early"), 1);
     stage.gateway.close().await;
 }
+
+/// Of two projects in the roots, only the editor that does not reload listens. It is not the only one that runs.
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_reloads_leaves_the_other_one_no_call_that_names_none() {
+    let mut stage = Stage::started_in(None);
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    let other = stage.editor_of("Other", OTHER).await;
+    castle.reload(Duration::from_secs(3)).await.unwrap();
+    stage.open().await;
+    stage.answer_roots(&["Castle", "Other"]).await;
+    let (text, error) = stage.count("guess").await;
+    assert!(error && text.contains("never guesses"), "{text}");
+    assert_eq!(text.matches("One of these").count(), 1, "{text}");
+    stage.both_run().await;
+    // The same roots are told again during another reload.
+    castle.reload(Duration::from_secs(3)).await.unwrap();
+    sleep(Duration::from_millis(200)).await;
+    stage.change_roots(&["Castle", "Other"]).await;
+    let (text, error) = stage.count("guess").await;
+    assert!(error && text.contains("does not say which"), "{text}");
+    stage.gateway.client.ok("count", json!({"key": "named", "holdfast_editor": "Castle"})).await;
+    assert_eq!((castle.runs("guess"), other.runs("guess"), castle.runs("named")), (0, 0, 1));
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn editors_that_a_session_had_the_choice_of_are_left_like_a_single_one() {
+    for next in [&["Third"][..], &["Castle"], &[]] {
+        let mut stage = Stage::started_in(None);
+        stage.make("Third");
+        let castle = stage.editor_of("Castle", CASTLE).await;
+        let other = stage.editor_of("Other", OTHER).await;
+        stage.open().await;
+        stage.answer_roots(&["Castle", "Other"]).await;
+        let (text, _) = stage.count("which").await;
+        assert!(text.contains("never guesses"), "{text}");
+        stage.both_run().await;
+        other.reload(Duration::from_secs(5)).await.unwrap();
+        sleep(Duration::from_millis(200)).await;
+        let held = json!({"key": "held", "holdfast_editor": "Other"});
+        let held = stage.gateway.client.call("count", held).await;
+        stage.change_roots(next).await;
+        let (text, error) = stage.gateway.client.text(&held).await;
+        assert!(error && text.starts_with("Not executed") && text.contains("another project"), "{next:?} {text}");
+        let stays = usize::from(next == ["Castle"]);
+        let connections = || (castle.stats().connections, other.stats().connections);
+        until("the others are left", || connections() == (stays, 0)).await;
+        sleep(Duration::from_secs(30)).await;
+        assert_eq!((connections(), other.runs("held")), ((stays, 0), 0), "{next:?}");
+        let (text, error) = stage.count("now").await;
+        assert_eq!((error, castle.runs("now")), (stays == 0, stays as u64), "{next:?} {text}");
+        stage.gateway.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_is_told_once_of_tools_that_come_from_disk_after_its_first_list() {
+    let mut stage = Stage::with(|_| Config { state_dir: Some("/state".into()), ..Config::default() });
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    stage.open().await;
+    stage.answer_roots(&["Castle"]).await;
+    stage.gateway.ready().await;
+    let disk = stage.gateway.host.clone();
+    until("it is saved", || disk.files().iter().any(|path| path.starts_with("/state"))).await;
+    for gone in [false, true] {
+        if gone {
+            castle.quit().await.unwrap();
+        }
+        let config = Config { state_dir: Some("/state".into()), seed: Some(8), ..Config::default() };
+        let setup =
+            Setup { config, net: stage.gateway.net.clone(), host: stage.gateway.host.clone(), ..Setup::default() };
+        std::mem::replace(&mut stage.gateway, gateway(setup)).close().await;
+        stage.answered = 0;
+        let hears = json!({"roots": {"listChanged": true}});
+        stage.gateway.client.open_as("mcp-inspector", "2025-06-18", hears).await;
+        let first = stage.gateway.client.tools().await;
+        assert!(!first.contains(&"count".to_owned()), "{first:?}");
+        sleep(Duration::from_millis(500)).await;
+        stage.answer_roots(&["Castle"]).await;
+        sleep(Duration::from_secs(20)).await;
+        let told = stage.gateway.client.notifications("notifications/tools/list_changed").len();
+        assert_eq!(told, 1, "{gone}");
+        assert!(stage.gateway.client.tools().await.contains(&"count".to_owned()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_late_result_of_a_call_to_a_former_editor_is_fetched_by_its_id() {
+    let mut stage = Stage::started_in(None);
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    let _other = stage.editor_of("Other", OTHER).await;
+    stage.open().await;
+    stage.answer_roots(&["Castle"]).await;
+    stage.gateway.ready().await;
+    let running = stage.gateway.client.call("hold", json!({})).await;
+    until("it runs", || castle.stats().running == 1).await;
+    stage.change_roots(&["Other"]).await;
+    let (text, _) = stage.gateway.client.text(&running).await;
+    assert!(text.starts_with("Still running"), "{text}");
+    let id = text.split_whitespace().find(|word| word.len() > 36 && word.contains("-4")).unwrap_or_default();
+    let id = id.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    castle.release();
+    until("the former editor is left", || castle.stats().connections == 0).await;
+    let (text, error) = {
+        let asked = stage.gateway.client.call("holdfast_result", json!({"call_id": id})).await;
+        stage.gateway.client.text(&asked).await
+    };
+    assert!(!error, "{id}: {text}");
+    stage.gateway.close().await;
+}

@@ -160,7 +160,7 @@ impl World {
     }
 
     fn follow(&mut self, setting: &Setting) {
-        let heading = self.meant.heading(&self.running(), self.now());
+        let heading = self.meant.heading(&self.running(), true, self.now());
         if heading.route == Route::Wait {
             return;
         }

@@ -98,12 +98,17 @@ impl SessionActor {
     /// Moves the session to where the router leads.
     fn follow(&self, state: &mut State) {
         let running = self.seat.links.running();
-        let heading = self.seat.client.meant(|meant| meant.heading(&running, Instant::now()));
+        let of_others = !self.seat.links.is_for_one();
+        let heading = self.seat.client.meant(|meant| meant.heading(&running, of_others, Instant::now()));
         if !matches!(heading.route, Route::Among(_)) {
             state.union = None;
         }
-        let way = match &heading.route {
+        if heading.route == Route::Wait {
             // Nothing was looked for yet with what the client says now.
+            return;
+        }
+        self.leave_others(&heading);
+        let way = match &heading.route {
             Route::Wait => return,
             Route::To(project) => self.to(state, Place::Project(project.clone())),
             Route::Port(project) => self.to(state, Place::Port(project.clone())),
@@ -115,6 +120,7 @@ impl SessionActor {
                 let mut found = state.survey.as_deref().cloned().unwrap_or_else(Survey::nothing);
                 if let (Some(problem), Some(listed)) =
                     (found.facts.problems.first_mut(), user_text::candidates(candidates))
+                    && !problem.contains(&listed)
                 {
                     *problem = format!("{problem} {listed}");
                 }
@@ -127,6 +133,24 @@ impl SessionActor {
         let way_of_it = self.seat.client.meant(|meant| meant.way(&heading.route));
         self.route(state, &Event::Routed(way_of_it));
         self.go(state, &way, &heading);
+    }
+
+    /// Leaves the editors that the only session of this process does not mean any more. What it held there was meant for them.
+    fn leave_others(&self, heading: &Heading) {
+        if !self.seat.links.is_for_one() {
+            return;
+        }
+        for link in self.seat.links.all() {
+            let stays = match &link.place {
+                Place::Nowhere => true,
+                Place::Port(project) => heading.route == Route::Port(project.clone()),
+                Place::Project(project) => !matches!(heading.route, Route::Port(_)) && heading.scope.holds(project),
+            };
+            if !stays && !link.left.send_replace(true) {
+                let session = self.seat.client.id;
+                link.calls.decide(|ledger, now| ledger.refuse_held_of(session, Cause::ProjectChanged, now));
+            }
+        }
     }
 
     /// Returns the link that leads to this place. A survey that led here is the first one of a new link.
@@ -170,8 +194,6 @@ impl SessionActor {
             Way::Nowhere { link, changed } => (link, *changed),
         };
         if former.id != way.id {
-            let listed = |link: &LinkParts| link.tools.visible(self.seat.client.id).catalogue;
-            let before = listed(&former);
             // Done first, so that the session gets a message about every later change on the new link.
             self.seat.client.move_to(way.id);
             let session = self.seat.client.id;
@@ -183,15 +205,8 @@ impl SessionActor {
             if former.place == Place::Nowhere {
                 Self::publish(&former, Shown::default());
             }
-            let is_mine = former.leads_to().is_some_and(|project| heading.scope.holds(project));
-            if self.seat.links.is_for_one() && former.place != Place::Nowhere && !is_mine {
-                former.left.send_replace(true);
-            }
             way.link.want_editor();
             self.see_link(state);
-            if *before != *listed(way) {
-                self.feed(state, &session::Event::CatalogueChanged);
-            }
         } else if way.place == Place::Nowhere {
             self.see_link(state);
             if changed {
@@ -219,6 +234,10 @@ impl SessionActor {
         self.feed(state, &session::Event::LikelihoodChanged(likelihood));
         if published.disk_read || here.place == Place::Nowhere {
             self.feed(state, &session::Event::DiskRead);
+        }
+        // The list may have changed without a word: it came from disk, or the session has another editor.
+        if self.seat.client.handshake().first_list_served && !self.is_listed(state) {
+            self.feed(state, &session::Event::CatalogueChanged);
         }
     }
 

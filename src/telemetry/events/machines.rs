@@ -63,13 +63,13 @@ impl Events {
         }
         tracing::debug!(event = "actor_started", link = self.link(), session = self.session(), actor);
         self.metrics().count(Id::ActorStarts, [actor]);
-        self.metrics().set(Id::ActorUp, [actor], 1.0);
+        self.metrics().raise(Id::ActorUp, [actor], 1.0);
     }
 
     /// An actor has ended.
     pub fn actor_down(&self, actor: &'static str) {
         if !self.1.is_post {
-            self.metrics().set(Id::ActorUp, [actor], 0.0);
+            self.metrics().raise(Id::ActorUp, [actor], -1.0);
         }
     }
 

@@ -218,7 +218,7 @@ metrics! {
         "Time that a machine spent in a state, recorded when it leaves the state";
     FsmUnexpected: Counter, Count, "fsm_unexpected_events_total", Rows(&["machine", "state"], labels::all_states),
         "Events that came in a state that does not expect them: a bug of holdfast. Such an event has no effect";
-    ActorUp: Gauge, Count, "actor_up", Each(&[("actor", labels::actors)]), "1 while the actor runs";
+    ActorUp: Gauge, Count, "actor_up", Each(&[("actor", labels::actors)]), "Actors of this name that run: one for each session, or one for each link";
     ActorStarts: Counter, Count, "actor_starts_total", Each(&[("actor", labels::actors)]), "Starts of an actor";
     ActorRestarts: Counter, Count, "actor_restarts_total",
         Each(&[("actor", labels::actors), ("reason", labels::end_reasons)]),
