@@ -13,6 +13,7 @@ use crate::core::requests::Asked;
 use crate::core::router::Route;
 use crate::core::user_text;
 use crate::fsm::cause::{Availability, Cause};
+use crate::limits::PICTURE_CALLS_MAX;
 use crate::link::{LinkParts, Place};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{EDITOR_ARGUMENT, ToolResult};
@@ -113,6 +114,34 @@ fn choices(seat: &Seat) -> Vec<Vec<PathBuf>> {
 pub(super) fn usable(seat: &Seat, scope: &Scope) -> Vec<(String, Arc<LinkParts>)> {
     let named = named(scope, &seat.links.known()).into_iter();
     named.filter_map(|(name, known)| Some((name, seat.links.find(&known.project)?))).collect()
+}
+
+/// Returns the content of a session's run record ([`GatewayTools::snapshot`]). If it may use several editors now, it tells of them all.
+pub fn snapshot(seat: &Seat) -> Value {
+    let own = seat.tools();
+    let mut snapshot = own.snapshot();
+    let (running, of_others) = (seat.links.running(), !seat.links.is_for_one());
+    let heading = seat.client.meant(|meant| meant.heading(&running, of_others, Instant::now()));
+    if !matches!(heading.route, Route::Among(_)) {
+        return snapshot;
+    }
+    if let (Value::Object(members), Value::Object(status)) = (&mut snapshot, status(seat, &own, &heading.scope)) {
+        members.extend(status);
+    }
+    for (_, link) in usable(seat, &heading.scope) {
+        let of_link = seat.tools_on(&link).calls_snapshot();
+        let calls = &mut snapshot["calls"];
+        calls["open_count"] = json!(
+            calls["open_count"].as_u64().unwrap_or_default() + of_link["open_count"].as_u64().unwrap_or_default()
+        );
+        for list in ["open", "recent"] {
+            if let (Value::Array(all), Value::Array(more)) = (&mut calls[list], &of_link[list]) {
+                all.extend(more.iter().cloned());
+                all.truncate(PICTURE_CALLS_MAX);
+            }
+        }
+    }
+    snapshot
 }
 
 /// Returns the answer of `holdfast_status` for a session that may use several editors, if the call names none.

@@ -208,6 +208,18 @@ impl GatewayTools {
     /// so is the length of a tool's name.
     pub fn snapshot(&self) -> Value {
         let mut snapshot = self.status();
+        let outages: Vec<Value> = self.link.view.borrow().outages.iter().rev().map(of_outage).collect();
+        if let Value::Object(members) = &mut snapshot {
+            members.insert("written_at".to_owned(), json!(seconds(self.env.host.now())));
+            members.insert("calls".to_owned(), self.calls_snapshot());
+            members.insert("outages".to_owned(), json!(outages));
+            members.insert("timelines".to_owned(), json!(self.timelines()));
+        }
+        snapshot
+    }
+
+    /// Returns the calls of the link that wait, and those that ended last.
+    pub(super) fn calls_snapshot(&self) -> Value {
         let now = Instant::now();
         let (open, waiting, recent) = self.calls.ledger(|ledger, _| {
             let mut open: Vec<Record> = ledger.open_records().collect();
@@ -218,14 +230,7 @@ impl GatewayTools {
             let recent = ledger.finished_records().take(PICTURE_CALLS_MAX).map(|record| of_record(record, now));
             (open.len(), waiting, recent.collect::<Vec<Value>>())
         });
-        let outages: Vec<Value> = self.link.view.borrow().outages.iter().rev().map(of_outage).collect();
-        if let Value::Object(members) = &mut snapshot {
-            members.insert("written_at".to_owned(), json!(seconds(self.env.host.now())));
-            members.insert("calls".to_owned(), json!({"open_count": open, "open": waiting, "recent": recent}));
-            members.insert("outages".to_owned(), json!(outages));
-            members.insert("timelines".to_owned(), json!(self.timelines()));
-        }
-        snapshot
+        json!({"open_count": open, "open": waiting, "recent": recent})
     }
 
     /// Returns what the machines of the link and of the session did recently.

@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::editors;
 use super::parts::Parts;
 use super::seat::Seat;
 use crate::core::user_text;
@@ -160,7 +161,7 @@ impl Renewed {
 pub fn hub_snapshots(parts: &Parts) -> Vec<Value> {
     let clients = parts.sessions.local();
     let opened = clients.iter().filter(|client| client.handshake().opened);
-    opened.map(|client| parts.seat(client).tools().snapshot()).collect()
+    opened.map(|client| editors::snapshot(&parts.seat(client))).collect()
 }
 
 /// The number of open sessions of a hub whose clients have opened them.
@@ -185,7 +186,7 @@ async fn renew(seat: Seat, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
         // The session may be on another link than before.
         seen = seat.tools();
         let mut link = seen.link.view.subscribe();
-        let snapshot = seen.snapshot().to_string();
+        let snapshot = editors::snapshot(&seat).to_string();
         let written = record.write(&seen.env.host, snapshot.into_bytes()).await;
         renewed.note(&seen.env, &written);
         // After the first record, so that reaping old records does not delay it.

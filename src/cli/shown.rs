@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
+use crate::actors::editors;
 use crate::actors::instance_keeper::hub_snapshots;
 use crate::actors::parts::Parts;
 use crate::core::calls::Lookup;
@@ -168,7 +169,7 @@ impl Shown for Parts {
     }
 
     fn status(&self) -> Value {
-        self.gateway_tools().snapshot()
+        editors::snapshot(&self.seat(&self.client))
     }
 
     fn sessions(&self) -> Vec<Value> {

@@ -297,6 +297,16 @@ async fn of_roots_that_fit_two_projects_a_call_names_one() {
     assert_eq!((other.runs("Castle"), other.runs("Other")), (0, 1));
     let editors = stage.gateway.client.ok("holdfast_editors", json!({})).await;
     assert!(["Castle", "Other"].iter().all(|name| editors.contains(&text_of(&stage, name))), "{editors}");
+    // What is shown outside of the session tells of both.
+    let parts = &stage.gateway.parts;
+    let shown = holdfast::actors::editors::snapshot(&parts.seat(&parts.client));
+    assert_eq!(
+        (&shown["editor"]["ready"], &shown["editors"]),
+        (&json!(true), &json!(["Castle", "Other"])),
+        "{shown:#}"
+    );
+    let recent = shown["calls"]["recent"].as_array().unwrap();
+    assert_eq!(recent.iter().filter(|call| call["verdict"] == "ok").count(), 2, "{shown:#}");
     stage.change_roots(&["Other"]).await;
     stage.count("this").await;
     assert_eq!((castle.runs("this"), other.runs("this")), (0, 1));
