@@ -93,9 +93,9 @@ impl SharedLedger {
         self.until_none(|ledger| ledger.awaited_on(epoch)).await;
     }
 
-    /// Waits until no call is open: what was answered before its result came is over too.
+    /// Waits until nothing is expected of any call: neither an answer, nor the result of one that was answered before it came.
     pub async fn all_over(&self) {
-        self.until_none(|ledger| ledger.open_records().count()).await;
+        self.until_none(Ledger::expected).await;
     }
 
     async fn until_none(&self, count: impl Fn(&Ledger) -> usize) {

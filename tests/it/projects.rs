@@ -791,6 +791,6 @@ async fn the_late_result_of_a_call_to_a_former_editor_is_fetched_by_its_id() {
         let asked = stage.gateway.client.call("holdfast_result", json!({"call_id": id})).await;
         stage.gateway.client.text(&asked).await
     };
-    assert!(!error, "{id}: {text}");
+    assert!(!error && !text.contains("ended as"), "{id}: {text}");
     stage.gateway.close().await;
 }

@@ -79,6 +79,11 @@ impl Ledger {
         self.entries.iter().filter(|entry| entry.is_awaited() && !entry.is_held()).count()
     }
 
+    /// Returns the number of calls whose answer or late result is still to come for somebody.
+    pub fn expected(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.state() != State::Cancelled).count()
+    }
+
     /// Returns the number of calls whose client still waits and that were sent on this connection or are reserved for it.
     pub fn awaited_on(&self, epoch: Epoch) -> usize {
         let of_it = |entry: &&Entry| entry.reserved().or(entry.epoch()) == Some(epoch);
