@@ -17,6 +17,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ractor::{Actor, ActorCell, ActorRef, SpawnErr};
 use tokio::runtime::Handle;
@@ -119,19 +120,25 @@ where
     P: Send + Sync + 'static,
 {
     let tasks = Tasks::default();
+    // Whether it runs: `settle` is called for an actor that did not start, too.
+    let up = Arc::new(AtomicBool::new(false));
     let start = {
         let (spawn, env, parts, tasks) = (spawn.clone(), Arc::clone(env), Arc::clone(parts), tasks.clone());
+        let up = Arc::clone(&up);
         Box::new(move |supervisor: ActorCell| {
             let spawn = spawn.clone();
             let actor = make(&parts, tasks.clone());
-            let tasks = tasks.clone();
-            let events = env.events.clone();
+            let (tasks, up) = (tasks.clone(), Arc::clone(&up));
+            let (events, counted) = (env.events.clone(), env.events.clone());
             Box::pin(async move {
                 let (actor, task) = spawn
                     .spawn(name, Instrumented { inner: actor, name, events }, (), Some(supervisor))
                     .await
                     .map_err(|error| error.to_string())?;
                 tasks.belong_to(actor.get_cell());
+                if !up.swap(true, Ordering::Relaxed) {
+                    counted.actor_up(name);
+                }
                 Ok(Started { cell: actor.get_cell(), task })
             }) as crate::net::BoxFuture<'static, Result<Started, String>>
         })
@@ -140,7 +147,9 @@ where
         let (env, parts) = (Arc::clone(env), Arc::clone(parts));
         Box::new(move || {
             slot(&parts).clear();
-            env.events.actor_down(name);
+            if up.swap(false, Ordering::Relaxed) {
+                env.events.actor_down(name);
+            }
             settle(&parts);
         })
     };
@@ -380,6 +389,7 @@ impl Tree {
         };
         let Ok((root, mut task)) = spawned else { return false };
         self.env.events.actor_started(name);
+        self.env.events.actor_up(name);
         let told = tokio::select! {
             biased;
             _ = stop.wait_for(|stop| *stop) => true,
@@ -407,6 +417,7 @@ impl Tree {
             root.kill();
             task.abort();
         }
+        self.env.events.actor_down(name);
         true
     }
 

@@ -794,3 +794,23 @@ async fn the_late_result_of_a_call_to_a_former_editor_is_fetched_by_its_id() {
     assert!(!error && !text.contains("ended as"), "{id}: {text}");
     stage.gateway.close().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn actors_are_counted_over_the_end_of_a_former_link() {
+    let mut stage = Stage::with(|_| Config { metrics: Some(([127, 0, 0, 1], 0).into()), ..Config::default() });
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    let _other = stage.editor_of("Other", OTHER).await;
+    stage.open().await;
+    stage.answer_roots(&["Castle"]).await;
+    for next in ["Other", "Castle", "Other"] {
+        stage.gateway.ready().await;
+        stage.change_roots(&[next]).await;
+        stage.count(next).await;
+    }
+    until("the former editor is left", || castle.stats().connections == 0).await;
+    let scrape = crate::support::scrape::Scrape::of(&stage.gateway.parts);
+    for actor in ["bridge", "discovery", "registry", "push", "link", "session", "gateway"] {
+        scrape.is("holdfast_actor_up", &[("actor", actor)], 1.0);
+    }
+    stage.gateway.close().await;
+}

@@ -38,6 +38,8 @@ pub struct Setting {
     pub working_dir: Option<u8>,
     /// Whether the user named a port.
     pub at_port: bool,
+    /// Whether other sessions may have connected the editors that run, as in a hub.
+    pub of_others: bool,
     /// How often the client says something new.
     pub statements: u8,
     /// How many requests it makes.
@@ -160,7 +162,7 @@ impl World {
     }
 
     fn follow(&mut self, setting: &Setting) {
-        let heading = self.meant.heading(&self.running(), true, self.now());
+        let heading = self.meant.heading(&self.running(), setting.of_others, self.now());
         if heading.route == Route::Wait {
             return;
         }
@@ -179,6 +181,7 @@ impl World {
             (Some(named), ..) => vec![path(named)],
             (None, Some(roots), _) => roots.iter().copied().map(path).collect(),
             (None, None, Some(here)) => vec![path(here)],
+            (None, None, None) if !setting.of_others => Vec::new(),
             (None, None, None) => self.running.iter().copied().map(path).collect(),
         };
         match route {

@@ -9,18 +9,20 @@ const STATES_MAX: usize = 500_000;
 
 fn settings() -> Vec<Setting> {
     let places = [
-        (None, None, false),
-        (None, Some(0), false),
-        (Some(1), Some(0), false),
-        (None, None, true),
-        (None, Some(0), true),
-        (Some(1), None, true),
+        (None, None, false, true),
+        (None, None, false, false),
+        (None, Some(0), false, false),
+        (Some(1), Some(0), false, true),
+        (None, None, true, false),
+        (None, Some(0), true, false),
+        (Some(1), None, true, false),
     ];
     places
-        .map(|(named, working_dir, at_port)| Setting {
+        .map(|(named, working_dir, at_port, of_others)| Setting {
             named,
             working_dir,
             at_port,
+            of_others,
             statements: 3,
             requests: 2,
             changes: 2,

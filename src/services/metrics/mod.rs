@@ -57,6 +57,7 @@ async fn keep(shown: Arc<impl Shown>, address: SocketAddr, mut stopped: oneshot:
         let mut ends = 0;
         loop {
             events.actor_started(NAME);
+            events.actor_up(NAME);
             // If the exporter ends by itself, that is a bug of ours.
             life.insert(Life::begin(live(Arc::clone(&shown), Arc::clone(&listener)))).over().await;
             events.actor_down(NAME);

@@ -63,7 +63,13 @@ impl Events {
         }
         tracing::debug!(event = "actor_started", link = self.link(), session = self.session(), actor);
         self.metrics().count(Id::ActorStarts, [actor]);
-        self.metrics().raise(Id::ActorUp, [actor], 1.0);
+    }
+
+    /// An actor runs from now on. Each such note is followed by one [`actor_down`](Self::actor_down).
+    pub fn actor_up(&self, actor: &'static str) {
+        if !self.1.is_post {
+            self.metrics().raise(Id::ActorUp, [actor], 1.0);
+        }
     }
 
     /// An actor has ended.
