@@ -28,6 +28,10 @@ pub const HUB_VERDICTS_MAX: Duration = DRAIN_MAX.saturating_add(Duration::from_s
 /// its memory back, which takes a busy machine hundreds of milliseconds. Also whoever looks whether a hub runs holds the lock for a
 /// moment.
 pub const HUB_GONE_WITHIN: Duration = Duration::from_secs(1);
+/// How long a session that goes on without a hub waits for a successor that has the lock to take the records over. Without them, all
+/// calls that the session gave to the hub are "outcome unknown", also those that were never sent. A busy machine starts a hub within
+/// two seconds.
+pub const HUB_TAKEN_OVER_WITHIN: Duration = Duration::from_secs(5);
 /// Lines of hubs that a session cannot read and cannot tell to belong to a request, after which it serves its client by itself. Each
 /// ends its connection, and the next one may give the same line.
 pub const HUB_UNREADABLE_MAX: u32 = 3;

@@ -15,7 +15,7 @@ use crate::core::relayed::Relayed;
 use crate::core::requests::Holder;
 use crate::core::shutdown::ShutdownReason;
 use crate::core::user_text;
-use crate::limits::hub::HUB_VERDICTS_MAX;
+use crate::limits::hub::{HUB_GONE_WITHIN, HUB_TAKEN_OVER_WITHIN, HUB_VERDICTS_MAX};
 use crate::limits::{FIRST_SESSION_MAX, FLUSH_MAX};
 use crate::protocol::mcp;
 use crate::runtime::enter;
@@ -102,7 +102,7 @@ async fn end(seat: &RelaySeat, why: ShutdownReason) {
     let open = enter(&seat.requests).take_all();
     let open: Vec<Relayed> = open.into_iter().filter(|request| request.hold.is_open()).collect();
     let has_sent = open.iter().any(|request| request.sent && request.tool().is_some());
-    let records = if has_sent { seat.former_records().await } else { None };
+    let records = if has_sent { seat.former_records(HUB_GONE_WITHIN).await } else { None };
     for request in open {
         let origin = Origin { session: seat.name.as_str().into(), number: request.hold.key().number };
         let known = records.as_ref().and_then(|records| records.known(&origin));
@@ -137,7 +137,7 @@ async fn end(seat: &RelaySeat, why: ShutdownReason) {
 /// Passes the open requests to the session actor of the gateway that is about to start in this process.
 async fn hand_over(seat: &Arc<RelaySeat>) {
     // Whether a call was sent is in the records of the hub. If they cannot be read, it may have been.
-    if let Some(former) = seat.former_records().await {
+    if let Some(former) = seat.former_records(HUB_TAKEN_OVER_WITHIN).await {
         let _ = seat.env.former.set(Arc::new(former));
     }
     let (requests, initialized) = {

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
@@ -9,7 +10,6 @@ use tokio::time::{Instant, sleep};
 use crate::client::Client;
 use crate::core::relayed::{Relayed, RelayedRequests};
 use crate::limits::CLAIM_PAUSE;
-use crate::limits::hub::HUB_GONE_WITHIN;
 use crate::platform::background::Program;
 use crate::protocol::hub::SessionRules;
 use crate::protocol::jsonrpc::RpcError;
@@ -64,11 +64,11 @@ impl RelaySeat {
         outbox.answer(key, &mcp::tool_result(&ToolResult::error(call(&tool)), &profile));
     }
 
-    /// Returns the records of the hub that had the session's requests, if they can be read. Unless that hub is known to send nothing
-    /// more, a call that is not on record there may still be sent.
-    pub async fn former_records(&self) -> Option<CallFile> {
+    /// Returns the records of the hub that had the session's requests, if they can be read. Waits at most this long until that hub is
+    /// known to send nothing more. If it is not, a call that is not on record may still be sent.
+    pub async fn former_records(&self, within: Duration) -> Option<CallFile> {
         let name = enter(&self.records).clone()?;
-        let until = Instant::now() + HUB_GONE_WITHIN;
+        let until = Instant::now() + within;
         loop {
             // Asked before the records are read: a hub records a call first, and then looks whether it still is the hub.
             let is_gone = matches!(self.folder.hub_lock(), HubLock::Free);

@@ -11,8 +11,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use holdfast::limits::PATIENCE_MARGIN;
-use holdfast::limits::hub::{CALL_RECORD_MAX_AGE, HUB_LOOK_EVERY, HUB_QUESTIONS_MAX, HUB_VERDICTS_MAX};
+use holdfast::limits::hub::{
+    CALL_RECORD_MAX_AGE, HUB_GONE_WITHIN, HUB_LOOK_EVERY, HUB_QUESTIONS_MAX, HUB_VERDICTS_MAX,
+};
 use holdfast::protocol::hub::{Hello, NEWEST, OLDEST, OpenRequest, SessionRules};
+use holdfast::storage::call_files::CallFile;
+use holdfast::storage::hub_folder::HubFolder;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -404,6 +408,40 @@ fn a_session_that_finds_no_successor_asks_the_editors_journal_for_its_calls() {
     unity.order("release");
     let answer = client.answer(call);
     assert_eq!((answer.verdict(), room.runs("kept")), (Verdict::Ok, 1), "{}", answer.0);
+    client.close(&room);
+}
+
+/// Another session has started a successor, which is slow to take the records over.
+#[test]
+fn a_session_that_goes_on_by_itself_waits_for_a_successor_that_is_about_to_have_the_records() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+    let mut hub = Hub::start(&room);
+    let mut client = open(&room, &[]);
+    client.echoes();
+    let running = client.call("count", &json!({"key": "running", "hold": true}));
+    until("the call runs", || room.runs("running") == 1);
+    let waiting = client.call("count", &json!({"key": "waiting"}));
+    let start_lock = File::create(room.state().join("hub/start.lock")).unwrap();
+    start_lock.lock().unwrap();
+    let folder = HubFolder::of(&room.state());
+    hub.0.kill().unwrap();
+    hub.0.wait().unwrap();
+    let mut elected = None;
+    until("the lock is free", || {
+        elected = folder.elect().unwrap();
+        elected.is_some()
+    });
+    until("the session serves itself", || client.log().contains("hub_forgone"));
+    std::thread::sleep(2 * HUB_GONE_WITHIN);
+    let successor = elected.unwrap();
+    let lock = successor.lock_placed().unwrap();
+    let _records = CallFile::open(&folder.records(), "g".repeat(32), lock).unwrap();
+    unity.order("release");
+    for (call, key) in [(running, "running"), (waiting, "waiting")] {
+        let answer = client.answer(call);
+        assert_eq!((answer.verdict(), room.runs(key)), (Verdict::Ok, 1), "{}", answer.0);
+    }
     client.close(&room);
 }
 
