@@ -1,5 +1,6 @@
 //! The gateway's own tools, with which the AI asks holdfast itself. They never wait for Unity, except `holdfast_wait_ready`.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -94,7 +95,13 @@ impl GatewayTools {
     }
 
     pub(super) fn answer(&self, asked: Asked, result: ToolResult) {
-        self.calls.answers.own(asked, result);
+        self.answer_of(asked, result, self.env.next_call_id());
+    }
+
+    /// Answers with a result that belongs to this call.
+    fn answer_of(&self, asked: Asked, result: ToolResult, call: CallId) {
+        let project = self.link.wanted().project().map(Path::to_path_buf);
+        self.client.own(&self.env, asked, result, (call, project));
     }
 
     /// Returns the answer of `holdfast_status`, which is also part of the run record.
@@ -304,11 +311,7 @@ impl GatewayTools {
         let found = self.calls.look_up(call);
         let now = Instant::now();
         let told = match found {
-            // In the same shape as in the answer to its call.
-            Lookup::Kept(json) => {
-                self.client.outbox.answer(asked.key, &json);
-                return;
-            }
+            Lookup::Kept(json) => return self.answer_of(asked, ToolResult::from_stored(&json), call),
             Lookup::Unknown => ToolResult::error(user_text::no_such_call(call, self.client.config.audience)),
             Lookup::Open(record) => {
                 let heartbeat = self.link.view_now().heartbeat;

@@ -156,9 +156,7 @@ impl OneShot {
                         if outcome.is_err() && self.gone() == GatewayGone::Interrupted {
                             return Err(GatewayGone::Interrupted);
                         }
-                        let links = self.parts.links.all();
-                        let whole = || links.iter().find_map(|link| link.calls.answers.take_whole());
-                        return Ok(outcome.map(|result| whole().unwrap_or(result)));
+                        return Ok(outcome.map(|result| self.parts.client.take_whole().unwrap_or(result)));
                     }
                     Ok(Message::Notification { method, params }) if method == "notifications/progress" => {
                         if let Some(message) = params.as_deref().and_then(progress_message) {

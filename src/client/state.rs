@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use serde_json::value::RawValue;
 use tokio::sync::{Notify, watch};
 
 use crate::config::Config;
@@ -130,6 +131,8 @@ pub struct Client {
     nowhere: LinkId,
     link: watch::Sender<LinkId>,
     is_ending: AtomicBool,
+    /// The whole result for a client in this process ([`Config::whole_results`]).
+    pub(super) whole: Mutex<Option<Box<RawValue>>>,
 }
 
 impl Client {
@@ -174,6 +177,7 @@ impl Client {
             nowhere,
             link: watch::Sender::new(nowhere),
             is_ending: AtomicBool::new(false),
+            whole: Mutex::default(),
         }
     }
 

@@ -10,6 +10,7 @@ pub mod last_compile;
 pub mod link;
 pub mod logbook;
 pub mod meant;
+pub mod port;
 pub mod relayed;
 pub mod requests;
 pub mod router;

@@ -1,4 +1,4 @@
-//! Answers to clients: shapes and delivers results, writes large ones to files, and keeps late ones.
+//! What becomes of a call's result: it is told to the session of the call, recorded, and kept if that session may ask for it later.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -10,27 +10,25 @@ use super::guests::{GuestAnswer, Guests};
 use super::ledger::SharedLedger;
 use super::state::Link;
 use super::tools::Tools;
-use crate::client::{Attached, Client};
+use crate::client::{Attached, Client, Delivery, fit};
 use crate::core::call_records::{Origin, SentCall};
 use crate::core::calls::{Answer, Keep};
 use crate::core::last_compile::{LastCompile, SeenCompile};
 use crate::core::logbook::{self, LogEntry, Logbook};
+use crate::core::port::Settled;
 use crate::core::requests::Asked;
 use crate::core::user_text;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::limits::hub::LEFT_CALLS_TOLD_MAX;
-use crate::limits::{
-    FINISHED_CALLS_MAX, LOGBOOK_BYTES_MAX, RESULT_BEHIND_MAX_BYTES, RESULT_INLINE_MAX_BYTES, STDOUT_SLOW,
-};
+use crate::limits::{FINISHED_CALLS_MAX, LOGBOOK_BYTES_MAX, RESULT_INLINE_MAX_BYTES, STDOUT_SLOW};
 use crate::protocol::dialect::EditorAnswer;
-use crate::protocol::ids::{CallId, RequestKey, SessionId};
+use crate::protocol::ids::{CallId, SessionId};
 use crate::protocol::jsonrpc::compact;
 use crate::protocol::mcp::{self, AnswerForm, ClientProfile, ProtocolVersion, ToolResult};
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
 use crate::storage::call_files::CallFile;
-use crate::storage::result_files::{self, ResultFiles};
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -43,10 +41,22 @@ pub struct Answers {
     pub(super) guests: Guests,
     logbook: Mutex<Logbook>,
     last_compile: Mutex<LastCompile>,
-    /// The whole result for a client in this process ([`Config::whole_results`](crate::config::Config::whole_results)).
-    whole: Mutex<Option<Box<RawValue>>>,
     /// Calls that earlier gateways did not answer, until their client is told.
     left: Mutex<Vec<LeftCall>>,
+}
+
+/// An answer that was told to its session, and what of it may have to be recorded.
+struct Told {
+    call: CallId,
+    result: Arc<ToolResult>,
+    project: Option<PathBuf>,
+    runs_on: bool,
+    unknown: bool,
+    /// Whether the next process may still learn the outcome.
+    is_left: bool,
+    records: Option<Arc<CallFile>>,
+    /// The request, if it is to be recorded when its client has the answer.
+    origin: Option<Origin>,
 }
 
 /// A call that an earlier gateway did not answer.
@@ -66,8 +76,8 @@ impl Answers {
         link: Arc<Link>,
         tools: Arc<Tools>,
     ) -> Self {
-        let (guests, logbook, last_compile, whole, left) = Default::default();
-        Self { env, attached, ledger, link, tools, guests, logbook, last_compile, whole, left }
+        let (guests, logbook, last_compile, left) = Default::default();
+        Self { env, attached, ledger, link, tools, guests, logbook, last_compile, left }
     }
 
     /// Runs an operation on the logs.
@@ -75,19 +85,13 @@ impl Answers {
         operation(&mut enter(&self.logbook))
     }
 
-    /// Answers a call in the shape that its client takes.
+    /// Tells the session of a call how it ended, and keeps and records what must outlive this.
     pub(super) fn answer(self: &Arc<Self>, mut answer: Answer) {
         self.env.events.call_answered(&answer);
         let ended = (answer.verdict, answer.body.as_ref());
         self.note_compile((answer.call, &answer.tool), answer.project.as_deref(), ended);
         let guest = self.guests.take(answer.request);
-        if guest.is_none() && answer.verdict == Verdict::NotExecuted(Cause::UnknownTool) {
-            if let Some(client) = self.attached.get(answer.request.session) {
-                let error = self.tools.published.borrow().catalogue.unknown_tool(&answer.tool, answer.profile.audience);
-                client.outbox.answer_error(answer.request, &error);
-            }
-            return;
-        }
+        let is_unknown = guest.is_none() && answer.verdict == Verdict::NotExecuted(Cause::UnknownTool);
         let mut result = match answer.body.take() {
             Some(body) => ToolResult::from_editor(body),
             None => ToolResult::error(self.told_verdict(&answer)),
@@ -96,142 +100,161 @@ impl Answers {
         if answer.taken_over && answer.verdict != Verdict::OutcomeUnknown(Loss::HubEnded) {
             result = result.with_line(user_text::TAKEN_OVER);
         }
-        if let Some(says) = self.tell_left(&answer) {
+        if !is_unknown && let Some(says) = self.tell_left(&answer) {
             result = result.with_line(&says);
         }
         let Answer { request, call, tool, profile, form, verdict, project, .. } = answer;
         // A call that still runs is logged when it has ended.
-        let runs_on = verdict == Verdict::StillRunning;
-        let logged = !runs_on && self.log_result(call, &tool, &result, &profile);
-        // The client of a call of an earlier gateway asks for the result, if it comes back at all, and so does one over HTTP that did
-        // not get its answer.
-        let kept = match request.session {
-            session if session.is_post() => (!runs_on).then_some(Keep::Written),
-            session => (logged || session == SessionId::RECOVERED).then_some(Keep::Owed),
-        };
+        let logged = verdict != Verdict::StillRunning && self.log_result(call, &tool, &result);
         if let Some(guest) = guest {
             if logged {
-                self.keep(call, &mcp::tool_result(&result, &profile), Keep::Owed);
+                self.keep(call, &result.stored(), Keep::Owed);
             }
             // A guest that no longer waits can fetch the result by the call's id.
             let _ = guest.send(GuestAnswer { verdict, result });
             return;
         }
-        if let AnswerForm::ResourceText(uri) = form {
-            if let Some(records) = self.env.call_records().filter(|records| records.is_sent(call)) {
-                // A client that comes back reads the resource again, which runs nothing twice that counts.
-                records.dropped(call);
-            }
-            if self.env.records.is_some() && !runs_on && mcp::result_size(&result, &profile) <= RESULT_INLINE_MAX_BYTES
-            {
-                self.keep(call, &mcp::tool_result(&result, &with_handshake(profile)), Keep::Written);
-            }
-            if let Some(client) = self.attached.get(request.session) {
-                let call = (verdict != Verdict::Ok).then_some((call, verdict));
-                self.deliver_text(&client, request, (&uri, &profile), &result, call);
-            }
-            return;
-        }
-        let size = mcp::result_size(&result, &profile);
-        self.env.events.result_rendered(size);
-        let deliver = move |answers: &Self, result: &ToolResult, size: usize, is_whole: bool| {
-            // The client of a session that ends may be gone.
-            let is_ending = || answers.attached.get(request.session).is_none_or(|client| client.is_ending());
-            let owed = || (!runs_on && answers.env.records.is_some() && is_ending()).then_some(Keep::Owed);
-            if let Some(why) = kept.or_else(owed).filter(|_| is_whole) {
-                answers.keep(call, &mcp::tool_result(result, &with_handshake(profile)), why);
-            }
-            answers.deliver((call, verdict), request, size, |out| mcp::write_tool_result(out, result, &profile, size));
+        let answer = match is_unknown {
+            true => Err(self.tools.published.borrow().catalogue.unknown_tool(&tool, profile.audience)),
+            false => Ok(Arc::new(result)),
         };
-        let most = self.inline_max(request);
-        if size <= most && mcp::fits(&result, &profile) {
-            deliver(self, &result, size, true);
-            return;
-        }
-        let answers = Arc::clone(self);
-        self.env.health.spawn("result", async move {
-            let mut result = answers.fit_or_shelve(call, project, result, profile, most).await;
-            let mut size = mcp::result_size(&result, &profile);
-            let is_whole = most >= RESULT_INLINE_MAX_BYTES || size <= most;
-            if !is_whole {
-                answers.keep(call, &mcp::tool_result(&result, &profile), Keep::Owed);
-                result = ToolResult::text(user_text::withheld(call));
-                size = mcp::result_size(&result, &profile);
+        let asked = Asked { key: request, profile, form };
+        let settled = Settled { asked, call, verdict, answer, project };
+        let kept = self.kept(&settled, logged);
+        match &settled.answer {
+            Ok(result) if self.is_shelved_first(&settled, kept, result) => {
+                let (answers, result) = (Arc::clone(self), Arc::clone(result));
+                self.env.health.spawn("result", async move {
+                    let whole = Arc::unwrap_or_clone(result);
+                    let result = answers.shelved(settled.call, settled.project.clone(), whole).await;
+                    let settled = Settled { answer: Ok(Arc::new(result)), ..settled };
+                    let kept = answers.kept(&settled, logged);
+                    answers.hand_over(settled, kept);
+                });
             }
-            deliver(&answers, &result, size, is_whole);
-        });
-    }
-
-    /// The size of the largest result that is sent to the client inline. It is smaller while this session does not read and
-    /// shares its link with others: its large results must not pile up here, and must not hold up the others' answers.
-    fn inline_max(&self, request: RequestKey) -> usize {
-        let blocked = |client: Arc<Client>| client.outbox.is_blocked() && self.attached.all().len() > 1;
-        let behind = self.attached.get(request.session).is_some_and(blocked);
-        if behind { RESULT_BEHIND_MAX_BYTES } else { RESULT_INLINE_MAX_BYTES }
-    }
-
-    /// Returns the result in a form that this client accepts. A client in this process gets an empty answer, and fetches the
-    /// whole result with [`Self::take_whole`] when it sees that answer.
-    async fn fit_or_shelve(
-        &self,
-        call: CallId,
-        project: Option<PathBuf>,
-        result: ToolResult,
-        profile: ClientProfile,
-        most: usize,
-    ) -> ToolResult {
-        if !self.env.config.whole_results {
-            return self.fit(call, project, result, profile, most).await;
+            _ => self.hand_over(settled, kept),
         }
-        *enter(&self.whole) = RawValue::from_string(mcp::whole_result(&result, &profile)).ok();
-        ToolResult::text("")
     }
 
-    /// The whole result of the answer that was just read, if it was put aside.
-    pub fn take_whole(&self) -> Option<Box<RawValue>> {
-        enter(&self.whole).take()
-    }
-
-    /// Answers with a result of the gateway itself. It is made to fit the client like a result of an editor.
-    pub fn own(self: &Arc<Self>, asked: Asked, result: ToolResult) {
-        let Asked { key: request, profile, form } = asked;
-        let Some(client) = self.attached.get(request.session) else { return };
-        if let AnswerForm::ResourceText(uri) = form {
-            return self.deliver_text(&client, request, (&uri, &profile), &result, None);
+    /// Returns why an answer is kept, so that it can be fetched by the call's id, if it is.
+    fn kept(&self, settled: &Settled, logged: bool) -> Option<Keep> {
+        let Settled { asked: Asked { key, form, .. }, verdict, answer, .. } = settled;
+        if *verdict == Verdict::StillRunning || answer.is_err() {
+            return None;
         }
-        let size = mcp::result_size(&result, &profile);
-        if size <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &profile) {
-            client.outbox.answer(request, &mcp::tool_result(&result, &profile));
+        let is_hub = self.env.records.is_some();
+        if *form != AnswerForm::ToolResult {
+            return is_hub.then_some(Keep::Written);
+        }
+        // A client over HTTP that did not get its answer asks for it, and so does the client of a call of an earlier gateway, if it
+        // comes back at all. The client of a session that ends may be gone.
+        let is_ending = || self.attached.get(key.session).is_none_or(|client| client.is_ending());
+        match key.session {
+            session if session.is_post() => Some(Keep::Written),
+            session if logged || session == SessionId::RECOVERED || is_hub && is_ending() => Some(Keep::Owed),
+            _ => None,
+        }
+    }
+
+    /// Whether the result is kept or recorded, and too much for that: then it is written to a file before.
+    fn is_shelved_first(&self, settled: &Settled, kept: Option<Keep>, result: &ToolResult) -> bool {
+        let is_recorded = || self.env.records.as_ref().is_some_and(|records| records.is_sent(settled.call));
+        let is_stored = settled.asked.form == AnswerForm::ToolResult && (kept.is_some() || is_recorded());
+        is_stored && (result.has_bytes() || mcp::is_for_a_file(result, &any_client(), RESULT_INLINE_MAX_BYTES))
+    }
+
+    /// Returns a result that can be kept and recorded.
+    async fn shelved(&self, call: CallId, project: Option<PathBuf>, result: ToolResult) -> ToolResult {
+        fit(&self.env, call, project, result, any_client(), RESULT_INLINE_MAX_BYTES).await
+    }
+
+    /// Keeps and records an answer as far as it must be, and tells it to the session of its call.
+    fn hand_over(self: &Arc<Self>, settled: Settled, kept: Option<Keep>) {
+        let (call, key, is_text) = (settled.call, settled.asked.key, settled.asked.form != AnswerForm::ToolResult);
+        let (runs_on, unknown) =
+            (settled.verdict == Verdict::StillRunning, matches!(settled.verdict, Verdict::OutcomeUnknown(_)));
+        let client = self.attached.get(key.session);
+        let Ok(result) = settled.answer.clone() else {
+            client.inspect(|client| drop(client.settled(&self.env, settled, true)));
             return;
+        };
+        if let Some(why) = kept
+            && (!is_text || mcp::result_size(&result, &any_client()) <= RESULT_INLINE_MAX_BYTES)
+        {
+            self.keep(call, &result.stored(), why);
         }
-        let answers = Arc::clone(self);
-        self.env.health.spawn("own_result", async move {
-            // The result belongs to no call, but its file's name needs a call id.
-            let project = answers.link.wanted().project().map(Path::to_path_buf);
-            let call = answers.env.next_call_id();
-            let result = answers.fit_or_shelve(call, project, result, profile, RESULT_INLINE_MAX_BYTES).await;
-            client.outbox.answer(request, &mcp::tool_result(&result, &profile));
-        });
+        let mut records = self.env.call_records().filter(|records| records.is_sent(call));
+        if let Some(records) = records.take_if(|_| is_text) {
+            // A client that comes back reads the resource again, which runs nothing twice that counts.
+            records.dropped(call);
+        }
+        // The session of a hub says itself when its client has the answer, and until then may ask for it again. A client over
+        // stdin and stdout cannot: once the answer is written, its record has no use.
+        let own = client.as_ref().filter(|_| self.env.records.is_none());
+        let origin = own.and_then(|client| client.origin_of(key));
+        // What is not known at the end of this process can still be learned by the next one.
+        let is_left = unknown && self.env.records.is_none() && self.env.is_draining();
+        if let Some(records) = records.filter(|_| !is_left && (origin.is_none() || runs_on)) {
+            records.answered(call, &result.stored(), (runs_on, unknown));
+        }
+        let Some(client) = client else { return };
+        let is_alone = self.attached.all().len() <= 1;
+        let project = settled.project.clone();
+        let delivery = client.settled(&self.env, settled, is_alone);
+        let told = Told { call, result, project, runs_on, unknown, is_left, records: records.cloned(), origin };
+        match delivery {
+            Delivery::Later(later) => {
+                let answers = Arc::clone(self);
+                self.env.health.spawn("told", async move {
+                    if let Ok(delivery) = later.await {
+                        answers.told(client, &delivery, told);
+                    }
+                });
+            }
+            delivery => self.told(client, &delivery, told),
+        }
     }
 
-    /// Answers a client that read a resource: with the text of the result, or with an error if that is one. `call`: the call that
-    /// did not end well, and how it ended.
-    fn deliver_text(
-        &self,
-        client: &Client,
-        request: RequestKey,
-        (uri, profile): (&str, &ClientProfile),
-        result: &ToolResult,
-        call: Option<(CallId, Verdict)>,
-    ) {
-        let text = result.file_text();
-        if result.is_error || call.is_some() {
-            let call = call.map(|(call, verdict)| (call.to_string(), verdict.label()));
-            client.outbox.answer_error(request, &mcp::read_error(uri, &text, call));
-        } else {
-            let json = mcp::read_result(uri, &text, profile);
-            self.env.events.result_rendered(json.len());
-            client.outbox.answer(request, &json);
+    /// Follows an answer that was told to its session.
+    fn told(self: &Arc<Self>, client: Arc<Client>, delivery: &Delivery, told: Told) {
+        match delivery {
+            Delivery::Withheld => self.keep(told.call, &told.result.stored(), Keep::Owed),
+            Delivery::Queued | Delivery::Later(_) => {}
+        }
+        match (&told.records, &told.origin) {
+            (Some(records), _) if told.is_left => {
+                if client.has_all() {
+                    records.told(told.call);
+                }
+            }
+            (Some(records), Some(origin)) => {
+                if client.has_all() {
+                    return records.delivered(origin.clone());
+                }
+                self.env.health.spawn("delivered", Arc::clone(self).record_delivery(client, told));
+            }
+            _ => {}
+        }
+    }
+
+    /// Records that a client over stdin and stdout has the answer, once it is written. An answer that has to wait is recorded
+    /// itself: this process may end before its client reads.
+    async fn record_delivery(self: Arc<Self>, client: Arc<Client>, told: Told) {
+        let Told { call, result, project, runs_on, unknown, records: Some(records), origin: Some(origin), .. } = told
+        else {
+            return;
+        };
+        // An answer that cannot be written reaches nobody.
+        if client.outbox.is_broken()
+            || timeout(STDOUT_SLOW, client.outbox.flushed()).await.is_err()
+            || client.outbox.is_broken()
+        {
+            let result = self.shelved(call, project, Arc::unwrap_or_clone(result)).await;
+            records.answered(call, &result.stored(), (runs_on, unknown));
+            client.outbox.flushed().await;
+        }
+        if client.has_all() {
+            records.delivered(origin);
         }
     }
 
@@ -270,71 +293,6 @@ impl Answers {
         self.ledger.with(|ledger, now| ledger.keep(call, json, why, now));
     }
 
-    fn deliver(
-        &self,
-        (call, verdict): (CallId, Verdict),
-        request: RequestKey,
-        size: usize,
-        write: impl FnOnce(&mut String),
-    ) {
-        let Some(records) = self.env.call_records().filter(|records| records.is_sent(call)) else {
-            return self.deliver_with(call, request, size, write);
-        };
-        let client = self.attached.get(request.session);
-        // The session of a hub says itself when its client has the answer, and until then may ask for it again. A client over
-        // stdin and stdout cannot: once the answer is written, its record has no use.
-        let own = client.as_ref().filter(|_| self.env.records.is_none());
-        let origin = own.and_then(|client| client.origin_of(request));
-        let (runs_on, unknown) = (verdict == Verdict::StillRunning, matches!(verdict, Verdict::OutcomeUnknown(_)));
-        if unknown && self.env.records.is_none() && self.env.is_draining() {
-            // What is not known at the end of this process can still be learned by the next one.
-            self.deliver_with(call, request, size, write);
-            if client.is_some_and(|client| client.outbox.is_flushed() && !client.outbox.is_broken()) {
-                records.told(call);
-            }
-            return;
-        }
-        let mut result = String::with_capacity(size);
-        write(&mut result);
-        if origin.is_none() || runs_on {
-            records.answered(call, &result, (runs_on, unknown));
-        }
-        self.deliver_with(call, request, size, |out| out.push_str(&result));
-        if let (Some(client), Some(origin)) = (client, origin) {
-            self.record_delivery(client, Arc::clone(records), origin, move |records| {
-                records.answered(call, &result, (runs_on, unknown));
-            });
-        }
-    }
-
-    /// Records that a client over stdin and stdout has the answer, once it is written. An answer that has to wait is recorded
-    /// itself: this process may end before its client reads.
-    fn record_delivery(
-        &self,
-        client: Arc<Client>,
-        records: Arc<CallFile>,
-        origin: Origin,
-        answered: impl FnOnce(&CallFile) + Send + 'static,
-    ) {
-        // An answer that cannot be written reaches nobody.
-        let is_written = |client: &Client| client.outbox.is_flushed() && !client.outbox.is_broken();
-        if is_written(&client) {
-            return records.delivered(origin);
-        }
-        if client.outbox.is_broken() {
-            return answered(&records);
-        }
-        self.env.health.spawn("delivered", async move {
-            if timeout(STDOUT_SLOW, client.outbox.flushed()).await.is_err() || client.outbox.is_broken() {
-                answered(&records);
-                client.outbox.flushed().await;
-            }
-            if is_written(&client) {
-                records.delivered(origin);
-            }
-        });
-    }
-
     /// Remembers that earlier gateways ended before these calls were answered. The client that made them is told with its next
     /// answer.
     pub(super) fn left_by_others<'s>(&self, calls: impl Iterator<Item = &'s SentCall>) {
@@ -362,23 +320,7 @@ impl Answers {
         (!named.is_empty()).then(|| user_text::left_by_others(&named, told.len() - named.len()))
     }
 
-    fn deliver_with(&self, call: CallId, request: RequestKey, size: usize, write: impl FnOnce(&mut String)) {
-        // If the session has ended, all its requests have been answered. During a shutdown the main function answers the open
-        // requests, so a result that was being written to a file may come too late.
-        let Some(client) = self.attached.get(request.session) else { return };
-        let answered = client.outbox.answer_with(request, size, write);
-        if !answered && !client.outbox.was_cancelled(request) && !client.is_ending() && !self.env.is_draining() {
-            self.env.events.answer_for_nobody(call);
-        }
-    }
-
-    pub(super) fn keep_late(
-        self: &Arc<Self>,
-        call: CallId,
-        project: Option<PathBuf>,
-        answer: EditorAnswer,
-        profile: ClientProfile,
-    ) {
+    pub(super) fn keep_late(self: &Arc<Self>, call: CallId, project: Option<PathBuf>, answer: EditorAnswer) {
         let tool = self.ledger.with(|ledger, _| ledger.record(call).map(|record| Arc::clone(&record.tool)));
         if let Some(tool) = &tool {
             let verdict = if answer.is_error { Verdict::ToolError } else { Verdict::Ok };
@@ -388,41 +330,14 @@ impl Answers {
         self.env.health.spawn("late_result", async move {
             let result = ToolResult::from_editor(answer);
             if let Some(tool) = tool {
-                answers.log_result(call, &tool, &result, &profile);
+                answers.log_result(call, &tool, &result);
             }
-            let result = answers.fit(call, project, result, profile, RESULT_INLINE_MAX_BYTES).await;
-            let json = mcp::tool_result(&result, &with_handshake(profile));
+            let json = answers.shelved(call, project, result).await.stored();
             if let Some(records) = answers.env.call_records() {
                 records.answered(call, &json, (false, false));
             }
             answers.keep(call, &json, Keep::Owed);
         });
-    }
-
-    /// Returns the result in a form that this client accepts. Parts that it does not accept or would cut off, or that exceed
-    /// `most` bytes, are written to private files in the call's project. The result names these files.
-    async fn fit(
-        &self,
-        call: CallId,
-        project: Option<PathBuf>,
-        result: ToolResult,
-        profile: ClientProfile,
-        most: usize,
-    ) -> ToolResult {
-        if !mcp::is_for_a_file(&result, &profile, most) && mcp::fits(&result, &profile) {
-            return result;
-        }
-        let state = self.env.config.state_dir.clone();
-        let host = Arc::clone(&self.env.host);
-        let fitted = crate::platform::host::run(&*self.env.host, move || {
-            let folder = result_files::folder_of(project.as_deref(), state.as_deref());
-            ResultFiles::new(&*host, folder, call).fit(result, &profile, most)
-        });
-        let Some((result, problem)) = fitted.await else { return ToolResult::error(user_text::NOT_SPILLED) };
-        if let Some(error) = problem {
-            self.env.events.trouble_with("result_file", &error.to_string());
-        }
-        result
     }
 
     /// Returns the text of a verdict. If no editor was called because another program was met in its place, or because of a
@@ -455,10 +370,10 @@ impl Answers {
 
     /// Logs the result, if the package has a log for each operation. True if the package has one and the result is small enough:
     /// then the answer is kept under the call's id, for the package's tool that fetches it.
-    fn log_result(&self, call: CallId, tool: &str, result: &ToolResult, profile: &ClientProfile) -> bool {
+    fn log_result(&self, call: CallId, tool: &str, result: &ToolResult) -> bool {
         let tool = self.tools.published.borrow().catalogue.find(tool).map(|entry| entry.tool.name.clone());
         let prefix = tool.and_then(|tool| self.link.dialect().log_prefix(&tool));
-        let Some(prefix) = prefix.filter(|_| mcp::result_size(result, profile) <= LOGBOOK_BYTES_MAX) else {
+        let Some(prefix) = prefix.filter(|_| mcp::result_size(result, &any_client()) <= LOGBOOK_BYTES_MAX) else {
             return false;
         };
         let at = self.env.host.now();
@@ -475,10 +390,9 @@ impl Answers {
     }
 }
 
-/// Returns the profile in which a result is kept. The client that fetches it may use a version with a handshake, where a result may
-/// contain less.
-fn with_handshake(profile: ClientProfile) -> ClientProfile {
-    ClientProfile { version: profile.version.min(ProtocolVersion::LATEST), ..profile }
+/// The profile in which results are kept and recorded: that of no client in particular.
+fn any_client() -> ClientProfile {
+    ProtocolVersion::STATELESS.into()
 }
 
 #[cfg(test)]

@@ -116,9 +116,7 @@ impl Calls {
                         exchange.order(Order::Cancel(key));
                     }
                 }
-                Settlement::KeepLate { call, project, answer, profile } => {
-                    self.answers.keep_late(call, project, answer, profile);
-                }
+                Settlement::KeepLate { call, project, answer } => self.answers.keep_late(call, project, answer),
                 Settlement::Noted { call, session, tool, verdict, requester, project } => {
                     // The result of a call that ran on is recorded when it is rendered. What still runs at the end of this process is
                     // left to the next one.

@@ -15,7 +15,7 @@ use crate::core::requests::Asked;
 use crate::core::user_text;
 use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::{CallId, RequestKey, SessionId};
-use crate::protocol::mcp::{self, ClientInfo, ClientProfile, ProtocolVersion, ToolResult};
+use crate::protocol::mcp::{ClientInfo, ClientProfile, ProtocolVersion, ToolResult};
 use crate::protocol::policy::Grounds;
 use crate::storage::call_files::Unrecorded;
 use crate::storage::gateway_calls;
@@ -219,14 +219,14 @@ impl Calls {
             Fate::New => return Resumed::New,
             Fate::Again => return Resumed::Again,
             Fate::Answered(result) => {
-                client.outbox.answer(asked.key, &mcp::with_text(result.get(), user_text::TAKEN_OVER));
+                let result = ToolResult::from_stored(result.get()).with_line(user_text::TAKEN_OVER);
+                client.own(&self.env, asked, result, (self.env.next_call_id(), None));
                 return Resumed::Settled;
             }
             Fate::Adopt { sent, .. } => Some(sent.call),
             Fate::Unknown(call) => call,
         };
         let result = ToolResult::error(user_text::lost_with_the_hub(tool, call));
-        let result = mcp::tool_result(&result, &asked.profile);
         if let (None, Some(records)) = (call, &self.env.records) {
             let sent = SentCall {
                 origin: origin.clone(),
@@ -237,9 +237,9 @@ impl Calls {
                 repeatable: false,
                 client: (client.handshake().name, asked.profile.version.label().to_owned()),
             };
-            records.unknown(sent, &result);
+            records.unknown(sent, &result.stored());
         }
-        client.outbox.answer(asked.key, &result);
+        client.own(&self.env, asked, result, (self.env.next_call_id(), None));
         Resumed::Settled
     }
 

@@ -17,7 +17,7 @@ use crate::core::shutdown::ShutdownReason;
 use crate::core::user_text;
 use crate::limits::hub::{HUB_GONE_WITHIN, HUB_TAKEN_OVER_WITHIN, HUB_VERDICTS_MAX};
 use crate::limits::{FIRST_SESSION_MAX, FLUSH_MAX};
-use crate::protocol::mcp;
+use crate::protocol::mcp::ToolResult;
 use crate::runtime::enter;
 use crate::runtime::messages::session::{Delivered, Message};
 
@@ -117,7 +117,8 @@ async fn end(seat: &RelaySeat, why: ShutdownReason) {
         });
         let call = match fate {
             Fate::Answered(result) => {
-                client.outbox.answer(request.hold.key(), &mcp::with_text(result.get(), user_text::TAKEN_OVER));
+                let result = ToolResult::from_stored(result.get()).with_line(user_text::TAKEN_OVER);
+                client.own(&seat.env, seat.asked(&request), result, (seat.env.next_call_id(), None));
                 continue;
             }
             Fate::New => {

@@ -9,11 +9,12 @@ use tokio::time::{Instant, sleep};
 
 use crate::client::Client;
 use crate::core::relayed::{Relayed, RelayedRequests};
+use crate::core::requests::Asked;
 use crate::limits::CLAIM_PAUSE;
 use crate::platform::background::Program;
 use crate::protocol::hub::SessionRules;
 use crate::protocol::jsonrpc::RpcError;
-use crate::protocol::mcp::{self, ToolResult};
+use crate::protocol::mcp::{self, AnswerForm, ToolResult};
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
 use crate::storage::call_files::CallFile;
@@ -59,9 +60,14 @@ impl RelaySeat {
             outbox.answer_error(key, &RpcError::internal(other));
             return;
         };
+        outbox.answer(key, &mcp::tool_result(&ToolResult::error(call(&tool)), &self.asked(request).profile));
+    }
+
+    /// Returns the request with the profile that its answer is written for.
+    pub fn asked(&self, request: &Relayed) -> Asked {
         let by_handshake = || self.client.handshake().profile_by_handshake();
         let profile = request.requester.as_ref().map_or_else(by_handshake, |requester| requester.profile);
-        outbox.answer(key, &mcp::tool_result(&ToolResult::error(call(&tool)), &profile));
+        Asked { key: request.hold.key(), profile, form: AnswerForm::ToolResult }
     }
 
     /// Returns the records of the hub that had the session's requests, if they can be read. Waits at most this long until that hub is

@@ -213,7 +213,7 @@ impl SessionActor {
         let nowhere = self.seat.links.nowhere_of(&self.seat.client);
         if GatewayTool::from_name(&new.call.name).is_some() {
             let text = format!("{}: not executed: {says}", new.call.name);
-            return nowhere.calls.answers.own(new.asked, ToolResult::error(text));
+            return self.seat.tools_on(&nowhere).answer(new.asked, ToolResult::error(text));
         }
         self.accept_or_refuse(&nowhere, new, Some((cause, Grounds { rule: None, says })));
     }

@@ -321,7 +321,7 @@ impl SessionActor {
     /// Refuses a call that would exceed `most` bytes of open arguments.
     pub(super) fn refuse_for_bytes(&self, here: &LinkParts, asked: Asked, most: usize) {
         self.seat.env.events.bad_line(TOO_MANY_REQUESTS);
-        here.calls.answers.own(asked, ToolResult::error(user_text::too_many_bytes(most)));
+        self.seat.tools_on(here).answer(asked, ToolResult::error(user_text::too_many_bytes(most)));
     }
 
     /// Returns the client that calls; `None` for the client over stdin and stdout.

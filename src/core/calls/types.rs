@@ -141,7 +141,7 @@ pub enum Settlement {
         /// The call's key at the editor.
         key: JournalKey,
     },
-    /// Render a late answer and pass it to [`Ledger::keep`](super::Ledger::keep).
+    /// Pass a late answer to [`Ledger::keep`](super::Ledger::keep).
     KeepLate {
         /// The call.
         call: CallId,
@@ -149,8 +149,6 @@ pub enum Settlement {
         project: Option<PathBuf>,
         /// What the editor answered.
         answer: EditorAnswer,
-        /// The client profile that the answer is written for.
-        profile: ClientProfile,
     },
     /// Log that a call ended without an answer to its client, or that its record changed.
     Noted {

@@ -11,7 +11,7 @@ use crate::core::calls::{Lookup, NewCall, Terms};
 use crate::net::Tcp;
 use crate::platform::host::RealHost;
 use crate::protocol::dialect::{AnswerBody, Recovery};
-use crate::protocol::ids::{Epoch, LinkId};
+use crate::protocol::ids::{Epoch, LinkId, RequestKey};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{AnswerForm, ProtocolVersion};
 use crate::runtime::addresses::Addresses;
@@ -192,7 +192,7 @@ async fn without_a_folder_a_long_text_is_left_to_the_client_and_a_sound_is_named
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_result_is_kept_as_its_client_takes_it() {
+async fn a_late_result_is_kept_whole_and_shown_as_its_client_takes_it() {
     let state = tempfile::tempdir().unwrap();
     let parts = parts(Config { state_dir: Some(state.path().to_path_buf()), ..Config::default() });
     parts.client.with_handshake(|client| client.profile = of_client("codex-mcp-client"));
@@ -209,7 +209,17 @@ async fn a_late_result_is_kept_as_its_client_takes_it() {
         }
     });
     let kept = kept.await.expect("it is kept");
-    assert!(kept.len() < 45_000 && kept.contains("80000 bytes") && kept.contains(&format!("{call}.json")), "{kept}");
+    assert_eq!(ToolResult::from_stored(&kept).file_text(), "y\n".repeat(40_000));
+    let _said_that_it_runs = line(&parts).await;
+    let id = RequestId::from_number(2);
+    let key = parts.client.outbox.open(&id, mcp::Method::CallTool, None).unwrap().key();
+    let asked = Asked { key, profile: of_client("codex-mcp-client"), form: AnswerForm::ToolResult };
+    parts.client.own(&parts.env, asked, ToolResult::from_stored(&kept), (call, None));
+    let shown = line(&parts).await;
+    assert!(
+        shown.len() < 45_000 && shown.contains("80000 bytes") && shown.contains(&format!("{call}.json")),
+        "{shown}"
+    );
 }
 
 /// The ledger's deadline ends the call without any other event.

@@ -44,9 +44,7 @@ pub use resources::{
     AnswerForm, Offered, ReadResource, Resource, not_found, read_error, read_result, resources_list_result,
     templates_list_result,
 };
-pub use result::{
-    Content, ToolResult, is_for_a_file, result_size, tool_result, whole_result, with_text, write_tool_result,
-};
+pub use result::{Content, ToolResult, is_for_a_file, result_size, tool_result, whole_result, write_tool_result};
 pub use roots::{NamedRoots, parse_roots, roots_list_request};
 pub use tools::{Catalogue, Entry, Origin};
 pub use union::{Member, union};

@@ -3,11 +3,10 @@
 //! JSON is passed through as text, never as numbers: `1e400` and integers of any length arrive as the editor wrote them.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 use crate::limits::{
     CLIENT_MESSAGE_MAX_BYTES, JSON_DEPTH_MAX, REQUEST_ID_MAX_BYTES, RESPONSE_ENVELOPE_MAX_BYTES,
@@ -92,6 +91,44 @@ impl ToolResult {
             }
         };
         Self { is_error, ..base }
+    }
+
+    /// Returns the result as it is kept and recorded: complete, in no client's form. Bytes that are not UTF-8 are lost.
+    pub fn stored(&self) -> String {
+        whole_result(self, &ProtocolVersion::STATELESS.into())
+    }
+
+    /// Reads what [`stored`](Self::stored) returned, or a result in any client's form. What is no result is taken for its text.
+    pub fn from_stored(json: &str) -> Self {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Stored {
+            content: Vec<Box<RawValue>>,
+            structured_content: Option<Box<RawValue>>,
+            #[serde(default)]
+            is_error: bool,
+        }
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Text {
+            r#type: String,
+            text: String,
+        }
+        let content = |raw: Box<RawValue>| match serde_json::from_str::<Text>(raw.get()) {
+            Ok(Text { r#type, text }) if r#type == "text" => Content::Text(text),
+            _ => Content::Raw(raw),
+        };
+        match serde_json::from_str::<Stored>(json) {
+            Ok(Stored { content: blocks, structured_content, is_error }) => {
+                Self { content: blocks.into_iter().map(content).collect(), structured: structured_content, is_error }
+            }
+            Err(_) => Self::text(json),
+        }
+    }
+
+    /// Whether it has bytes that only a file can keep.
+    pub fn has_bytes(&self) -> bool {
+        self.content.iter().any(|content| matches!(content, Content::Bytes(_)))
     }
 
     /// Returns the replacement for a result that was written to a file of this many bytes. `path` is the path under which the
@@ -181,21 +218,6 @@ pub fn whole_result(result: &ToolResult, profile: &ClientProfile) -> String {
     let mut out = String::with_capacity(result_size(result, profile));
     write(&mut out, result, profile);
     out
-}
-
-/// Appends a text block to a result that [`tool_result`] has written. What has no list of content, or becomes larger than
-/// [`RESULT_INLINE_MAX_BYTES`], stays as it is.
-pub fn with_text<'r>(result: &'r str, text: &str) -> Cow<'r, str> {
-    let appended = || {
-        let mut members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(result).ok()?;
-        let mut content: Vec<Box<RawValue>> = serde_json::from_str(members.get("content")?.get()).ok()?;
-        let mut block = TEXT_OPEN.to_owned();
-        jsonrpc::quote_into(&mut block, text);
-        content.push(RawValue::from_string(block + "}").ok()?);
-        members.insert("content".to_owned(), to_raw_value(&content).ok()?);
-        serde_json::to_string(&members).ok().filter(|appended| appended.len() <= RESULT_INLINE_MAX_BYTES)
-    };
-    appended().map_or(Cow::Borrowed(result), Cow::Owned)
 }
 
 /// Returns the exact length in bytes of the result as JSON, escapes included, without writing the JSON. A result above

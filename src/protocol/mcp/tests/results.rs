@@ -267,13 +267,20 @@ fn no_answer_holds_what_a_strict_parser_refuses() {
 }
 
 #[test]
-fn a_text_is_appended_to_a_written_result_and_changes_nothing_else() {
-    let written = r#"{"content":[{"type":"text","text":"a"}],"structuredContent":{"n":1e400},"isError":true}"#;
-    let appended = with_text(written, "b");
-    let expected = r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"isError":true,"structuredContent":{"n":1e400}}"#;
-    assert_eq!(appended, expected);
-    let large = format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(RESULT_INLINE_MAX_BYTES - 60));
-    for stays in ["[1]", "{}", r#"{"content":1}"#, "not JSON", &large] {
-        assert_eq!(with_text(stays, "b"), stays);
+fn a_stored_result_is_read_as_it_was() {
+    let written = r#"{"content":[{"type":"text","text":"a"},{"type":"image","data":"x"}],"structuredContent":{"n":1e400},"isError":true}"#;
+    let read = ToolResult::from_stored(written);
+    assert_eq!((read.content.len(), read.is_error, read.stored()), (2, true, written.to_owned()));
+    let array = ToolResult { structured: RawValue::from_string("[1]".to_owned()).ok(), ..ToolResult::text("[1]") };
+    assert_eq!(ToolResult::from_stored(&array.stored()).stored(), array.stored(), "no version's form loses anything");
+    assert!(ToolResult::from_stored(&array.stored()).structured.is_some());
+    // A block with more than its text, and a result with more members, as an older version or another client's form has them.
+    let more = r#"{"content":[{"type":"text","text":"a","annotations":{}}],"resultType":"complete"}"#;
+    assert_eq!(
+        ToolResult::from_stored(more).with_line("b").stored(),
+        r#"{"content":[{"type":"text","text":"a","annotations":{}},{"type":"text","text":"b"}]}"#
+    );
+    for foreign in ["[1]", "{}", r#"{"content":1}"#, "not JSON"] {
+        assert_eq!(ToolResult::from_stored(foreign).file_text(), foreign);
     }
 }
