@@ -14,7 +14,7 @@ use crate::core::router::Route;
 use crate::core::user_text;
 use crate::fsm::cause::{Availability, Cause};
 use crate::limits::PICTURE_CALLS_MAX;
-use crate::link::{LinkParts, Place};
+use crate::link::{Place, Port};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{EDITOR_ARGUMENT, ToolResult};
 use crate::protocol::text::clean;
@@ -48,16 +48,16 @@ async fn known_on_disk(env: &Environment) -> Vec<Head> {
 }
 
 fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Value {
-    let links: Vec<Arc<LinkParts>> = seat.links.all().into_iter().filter(|link| link.leads_to().is_some()).collect();
-    let away = |link: &Arc<LinkParts>| match link.known()?.editor {
+    let links: Vec<Port> = seat.links.all().into_iter().filter(|link| link.leads_to().is_some()).collect();
+    let away = |link: &Port| match link.known()?.editor {
         Presence::Away(cause) => Some(cause),
         Presence::Open | Presence::Unknown => None,
     };
     let (open, shut): (Vec<_>, Vec<_>) = links.into_iter().partition(|link| !away(link).is_some_and(Cause::is_closed));
-    let project_of = |link: &Arc<LinkParts>| link.leads_to().map(PathBuf::from).unwrap_or_default();
+    let project_of = |link: &Port| link.leads_to().map(PathBuf::from).unwrap_or_default();
     let open_projects: Vec<PathBuf> = open.iter().map(project_of).collect();
     let mut closed: Vec<(PathBuf, Value)> =
-        shut.iter().map(|link| (project_of(link), json!(link.link.package()))).collect();
+        shut.iter().map(|link| (project_of(link), json!(link.status().package))).collect();
     for Head { project, dialect, package_version } in on_disk {
         if !open_projects.contains(&project) && !closed.iter().any(|(known, _)| *known == project) {
             closed
@@ -72,16 +72,17 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
         .iter()
         .zip(open_names)
         .map(|(link, name)| {
-            let (view, project) = (link.link.view.borrow().clone(), project_of(link));
+            let (told, project) = (link.status(), project_of(link));
+            let view = told.picture;
             let told = json!({
                 "name": name,
                 "project": clean(&project.display().to_string()),
-                "package": link.link.package(),
+                "package": told.package,
                 // Of an editor that cannot be called, the machine's state says nothing to anybody.
                 "state": away(link).map_or(view.state, <&str>::from),
                 "ready": view.availability == Availability::Open,
                 "why": view.availability.cause().map(<&str>::from),
-                "clients": link.attached.all().iter().filter(|client| !client.id.is_post()).count() + choices.iter().filter(|choice| choice.contains(&project)).count(),
+                "clients": link.sessions().iter().filter(|client| !client.id.is_post()).count() + choices.iter().filter(|choice| choice.contains(&project)).count(),
                 "own": route.leads_to(&project),
                 "may_use": scope.holds(&project),
             });
@@ -102,16 +103,16 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
 /// The projects of each session that may use several editors. Such a session is on a link of its own.
 fn choices(seat: &Seat) -> Vec<Vec<PathBuf>> {
     let links = seat.links.all();
-    let nowhere = links.iter().filter(|link| link.place == Place::Nowhere);
-    let survey = |link: &Arc<LinkParts>| {
-        let several = !link.tools.published.borrow().catalogue.editors().is_empty();
-        link.link.survey_now().filter(|_| several).map(|survey| survey.ambiguous.clone())
+    let nowhere = links.iter().filter(|link| *link.place() == Place::Nowhere);
+    let survey = |link: &Port| {
+        let several = !link.published().catalogue.editors().is_empty();
+        several.then(|| link.seen().ambiguous)
     };
     nowhere.filter_map(survey).collect()
 }
 
 /// Returns the names and links of the editors that a session may use, in the order of the names.
-pub(super) fn usable(seat: &Seat, scope: &Scope) -> Vec<(String, Arc<LinkParts>)> {
+pub(super) fn usable(seat: &Seat, scope: &Scope) -> Vec<(String, Port)> {
     let named = named(scope, &seat.links.known()).into_iter();
     named.filter_map(|(name, known)| Some((name, seat.links.find(&known.project)?))).collect()
 }
@@ -147,8 +148,8 @@ pub fn snapshot(seat: &Seat) -> Value {
 /// Returns the answer of `holdfast_status` for a session that may use several editors, if the call names none.
 pub fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Value {
     let open: Vec<_> = usable(seat, scope).into_iter().filter(|(_, link)| link.is_open()).collect();
-    let state = |(name, link): &(String, Arc<LinkParts>)| {
-        let availability = link.link.view.borrow().availability;
+    let state = |(name, link): &(String, Port)| {
+        let availability = link.seen().availability;
         (name.clone(), availability.cause().map_or_else(|| "ready".to_owned(), user_text::cause))
     };
     let states: Vec<(String, String)> = open.iter().map(state).collect();
@@ -156,8 +157,8 @@ pub fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Value {
     // What the rules hide in each project never comes into the union, so the link of the union cannot tell of it. What that link
     // hides itself belongs to no single editor.
     let nowhere = seat.links.nowhere_of(&seat.client);
-    let of_each = open.into_iter().map(|(name, link)| (Some(name), link.tools.visible(seat.client.id)));
-    let visible: Vec<_> = of_each.chain([(None, nowhere.tools.visible(seat.client.id))]).collect();
+    let of_each = open.into_iter().map(|(name, link)| (Some(name), link.visible(seat.client.id)));
+    let visible: Vec<_> = of_each.chain([(None, nowhere.visible(seat.client.id))]).collect();
     let mut status = own.status();
     status["tools"]["hidden"] = of_hidden(&visible);
     // The link without a project has no editor: what it says of one is untrue while editors are open.
@@ -189,19 +190,17 @@ pub fn calls(
 ) -> ToolResult {
     let now = Instant::now();
     let nowhere = seat.links.nowhere_of(&seat.client);
-    let links: Vec<(Option<String>, Arc<LinkParts>)> =
+    let links: Vec<(Option<String>, Port)> =
         usable(seat, scope).into_iter().map(|(name, link)| (Some(name), link)).chain([(None, nowhere)]).collect();
     let mut records: Vec<(Instant, CallId, Value)> = Vec::new();
     for (name, link) in &links {
-        link.calls.ledger(|ledger, _| {
-            for record in ledger.records() {
-                let mut told = of_record(&record, now);
-                if let Value::Object(told) = &mut told {
-                    told.insert("editor".to_owned(), json!(name));
-                }
-                records.push((record.accepted, record.id, told));
+        for record in link.all_calls() {
+            let mut told = of_record(&record, now);
+            if let Value::Object(told) = &mut told {
+                told.insert("editor".to_owned(), json!(name));
             }
-        });
+            records.push((record.accepted, record.id, told));
+        }
     }
     // Newest first. Calls of the same moment keep one order, so that `before` finds its place.
     records.sort_by_key(|(accepted, id, _)| (std::cmp::Reverse(*accepted), id.to_string()));

@@ -22,7 +22,7 @@ use crate::limits::{
     FINISHED_CALLS_MAX, HIDDEN_TOOLS_SHOWN_MAX, HOPELESS_LOOK, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW,
     READY_LOOK_EVERY, WAIT_READY_MAX,
 };
-use crate::link::{Calls, Link, LinkPicture, Links, Tools, Visible};
+use crate::link::{CallsNow, LinkPicture, LinkStatus, Port, Ports, Visible};
 use crate::protocol::dialect::Heartbeat;
 use crate::protocol::ids::{CallId, SessionId};
 use crate::protocol::mcp::{Audience, GatewayCall, GatewayTool, ToolResult};
@@ -30,7 +30,6 @@ use crate::protocol::text::clean;
 use crate::runtime::environment::Environment;
 use crate::runtime::supervisor::Tasks;
 use crate::survey::Survey;
-use crate::telemetry::events::Events;
 use crate::telemetry::flight::{Timeline, seconds};
 use crate::telemetry::tone::Tone;
 
@@ -45,13 +44,9 @@ pub struct GatewayTools {
     /// The client.
     pub client: Arc<Client>,
     /// The editor's link.
-    pub link: Arc<Link>,
-    /// The editor's tools.
-    pub tools: Arc<Tools>,
-    /// The calls of the link.
-    pub calls: Arc<Calls>,
+    pub link: Port,
     /// All links.
-    pub links: Arc<Links>,
+    pub links: Ports,
 }
 
 /// How an editor stands, in a few words.
@@ -100,25 +95,20 @@ impl GatewayTools {
 
     /// Answers with a result that belongs to this call.
     fn answer_of(&self, asked: Asked, result: ToolResult, call: CallId) {
-        let project = self.link.wanted().project().map(Path::to_path_buf);
+        let project = self.link.seen().wanted.project().map(Path::to_path_buf);
         self.client.own(&self.env, asked, result, (call, project));
     }
 
     /// Returns the answer of `holdfast_status`, which is also part of the run record.
     pub fn status(&self) -> Value {
-        let link = self.link.view_now();
-        let published = self.tools.published.borrow().clone();
-        let visible = self.tools.visible(self.client.id);
-        let survey = self.link.survey_now();
+        let told = self.link.status();
+        let still = still(&told);
+        let LinkStatus { picture: link, survey, package, source, held, running, busy_with, busy_for } = told;
+        let visible = self.link.visible(self.client.id);
         let client = self.client.handshake();
-        let still = self.still(&link);
         let Standing { tone, is_ready, state, why } = standing(&link, still.as_ref());
-        let (held, running) = self.calls.ledger(|ledger, _| ledger.counts());
-        let (running_for, busy_with) = self.calls.ledger(|ledger, now| {
-            let busy_with = ledger.running().map(|(call, tool, since)| {
-                json!({"call_id": call.to_string(), "tool": &*tool, "for_ms": millis(now.saturating_duration_since(since))})
-            });
-            (ledger.running_for(), busy_with)
+        let busy_with = busy_with.map(|(call, tool, ran)| {
+            json!({"call_id": call.to_string(), "tool": &*tool, "for_ms": millis(ran)})
         });
         json!({
             "summary": summary(&link, survey.as_deref(), held, still.as_ref()),
@@ -142,18 +132,18 @@ impl GatewayTools {
                 "last_loss": link.outages.back().map(of_outage),
             },
             "project": survey.as_ref().and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
-            "package": self.link.package(),
+            "package": package,
             "problems": self.problems(&link, survey.as_deref()),
             "candidates": survey.as_deref().map(candidates).unwrap_or_default(),
             "tools": {
                 "count": visible.catalogue.entries().len(),
-                "from": source_label(published.source),
+                "from": source_label(source),
                 "hidden": of_hidden(&[(None, visible)]),
             },
             // `policy`: the rules that forbid tools, with their source. `audit`: the file in which calls are recorded.
-            "policy": self.tools.policy_lines(self.client.id),
+            "policy": self.link.policy_lines(self.client.id),
             "audit": self.client.config.audit.as_ref().map(|path| path.display().to_string()),
-            "queue": {"held": held, "running": running, "busy_with": busy_with, "busy_for": running_for.and_then(|of| self.client_of(of))},
+            "queue": {"held": held, "running": running, "busy_with": busy_with, "busy_for": busy_for.and_then(|of| self.client_of(of))},
             "hub": self.hub(),
             "gateway": {
                 "version": env!("CARGO_PKG_VERSION"),
@@ -170,8 +160,8 @@ impl GatewayTools {
 
     /// Returns how the editor stands.
     pub(super) fn standing(&self) -> Standing {
-        let link = self.link.view_now();
-        standing(&link, self.still(&link).as_ref())
+        let told = self.link.status();
+        standing(&told.picture, still(&told).as_ref())
     }
 
     /// Returns the name of a session's client, if several sessions share this gateway.
@@ -186,11 +176,10 @@ impl GatewayTools {
         let records = self.env.records.as_ref()?;
         let sessions = self.links.sessions().local();
         let clients = sessions.iter().map(|client| {
-            let project = self.links.of(client).link.wanted().project().map(|path| path.display().to_string());
+            let project = self.links.of(client).seen().wanted.project().map(|path| path.display().to_string());
             json!({"client": clean(&client.handshake().name), "project": project, "is_this": client.id == self.client.id})
         });
-        let recovered: u64 =
-            self.links.all().iter().map(|link| link.calls.ledger(|ledger, _| ledger.recovered())).sum();
+        let recovered: u64 = self.links.all().iter().map(Port::recovered).sum();
         Some(json!({
             "name": self.env.boot,
             "clients": clients.collect::<Vec<Value>>(),
@@ -200,22 +189,12 @@ impl GatewayTools {
         }))
     }
 
-    /// Returns what makes no progress in a connected editor: its main thread, its heartbeat or a call. `None` if all of them go
-    /// on, or if no editor is connected.
-    fn still(&self, link: &LinkPicture) -> Option<Still> {
-        let running = self.calls.ledger(|ledger, now| {
-            ledger.running().map(|(_, tool, since)| (tool, now.saturating_duration_since(since)))
-        });
-        let heartbeat = link.heartbeat.map(|(heartbeat, at)| (heartbeat, at.elapsed()));
-        Still::of(heartbeat, running).filter(|_| link.availability == Availability::Open)
-    }
-
     /// Returns the content of the run record, for a person who watches: the [`status`](Self::status), why each call waits, how
     /// the last calls ended, the last outages, and what the machines did recently. The number of calls and steps is limited, and
     /// so is the length of a tool's name.
     pub fn snapshot(&self) -> Value {
         let mut snapshot = self.status();
-        let outages: Vec<Value> = self.link.view.borrow().outages.iter().rev().map(of_outage).collect();
+        let outages: Vec<Value> = self.link.status().outages().map(of_outage).collect();
         if let Value::Object(members) = &mut snapshot {
             members.insert("written_at".to_owned(), json!(seconds(self.env.host.now())));
             members.insert("calls".to_owned(), self.calls_snapshot());
@@ -228,25 +207,18 @@ impl GatewayTools {
     /// Returns the calls of the link that wait, and those that ended last.
     pub(super) fn calls_snapshot(&self) -> Value {
         let now = Instant::now();
-        let (open, waiting, recent) = self.calls.ledger(|ledger, _| {
-            let mut open: Vec<Record> = ledger.open_records().collect();
-            // Oldest first: the oldest call is sent first, and has waited longest.
-            open.reverse();
-            let waiting: Vec<Value> =
-                open.iter().take(PICTURE_CALLS_MAX).map(|record| of_record(record, now)).collect();
-            let recent = ledger.finished_records().take(PICTURE_CALLS_MAX).map(|record| of_record(record, now));
-            (open.len(), waiting, recent.collect::<Vec<Value>>())
-        });
-        json!({"open_count": open, "open": waiting, "recent": recent})
+        let CallsNow { open_count, open, recent } = self.link.calls_now(PICTURE_CALLS_MAX);
+        let of = |records: Vec<Record>| records.iter().map(|record| of_record(record, now)).collect::<Vec<Value>>();
+        json!({"open_count": open_count, "open": of(open), "recent": of(recent)})
     }
 
     /// Returns what the machines of the link and of the session did recently.
     fn timelines(&self) -> Vec<Timeline> {
-        let of = |events: &Events| events.timelines(PICTURE_WINDOW, PICTURE_STEPS_MAX);
         let is_of_session = |timeline: &Timeline| timeline.machine == crate::fsm::session::Session::NAME;
-        let mut timelines = of(&self.links.of(&self.client).env.events);
+        let mut timelines = self.links.of(&self.client).timelines(PICTURE_WINDOW, PICTURE_STEPS_MAX);
         timelines.retain(|timeline| !is_of_session(timeline));
-        timelines.extend(of(&self.env.events).into_iter().filter(is_of_session));
+        let own = self.env.events.timelines(PICTURE_WINDOW, PICTURE_STEPS_MAX);
+        timelines.extend(own.into_iter().filter(is_of_session));
         timelines
     }
 
@@ -265,7 +237,7 @@ impl GatewayTools {
 
     fn problems(&self, link: &LinkPicture, survey: Option<&Survey>) -> Vec<String> {
         let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
-        let catalogue = self.tools.visible(self.client.id).catalogue;
+        let catalogue = self.link.visible(self.client.id).catalogue;
         // Several editors to choose from are no problem.
         let is_union = !catalogue.editors().is_empty();
         // A cause that only the user can remove is one, also if the project's files have no other.
@@ -295,26 +267,19 @@ impl GatewayTools {
     /// is not on record.
     fn records(&self, limit: usize, before: Option<CallId>, verdict: Option<&str>) -> Option<Value> {
         let now = Instant::now();
-        self.calls.ledger(|ledger, _| {
-            let mut records = ledger.records();
-            if let Some(before) = before {
-                records.by_ref().find(|record| record.id == before)?;
-            }
-            let mut wanted = records
-                .filter(|record| verdict.is_none_or(|wanted| record.verdict.map(Verdict::label) == Some(wanted)));
-            let shown: Vec<Value> = wanted.by_ref().take(limit).map(|record| of_record(&record, now)).collect();
-            Some(json!({"calls": shown, "more": wanted.next().is_some()}))
-        })
+        let (calls, more) = self.link.calls(limit, before, verdict)?;
+        let shown: Vec<Value> = calls.iter().map(|record| of_record(record, now)).collect();
+        Some(json!({"calls": shown, "more": more}))
     }
 
     pub(super) fn result(&self, asked: Asked, call: CallId) {
-        let found = self.calls.look_up(call);
+        let found = self.link.look_up(call);
         let now = Instant::now();
         let told = match found {
             Lookup::Kept(json) => return self.answer_of(asked, ToolResult::from_stored(&json), call),
             Lookup::Unknown => ToolResult::error(user_text::no_such_call(call, self.client.config.audience)),
             Lookup::Open(record) => {
-                let heartbeat = self.link.view_now().heartbeat;
+                let heartbeat = self.link.status().picture.heartbeat;
                 let doing = heartbeat.and_then(|(heartbeat, at)| user_text::hindered(heartbeat, at.elapsed()));
                 let since = now.saturating_duration_since(record.accepted);
                 ToolResult::text(user_text::not_finished(call, &record.tool, record.state, since, doing.as_deref()))
@@ -328,22 +293,23 @@ impl GatewayTools {
     }
 
     pub(super) async fn wait_ready(&self, timeout: Option<Duration>, patience: Duration) -> ToolResult {
-        self.link.want_editor();
+        self.link.want();
         let patience = patience.saturating_sub(crate::limits::PATIENCE_MARGIN);
         let at_most = timeout.unwrap_or(WAIT_READY_MAX).min(WAIT_READY_MAX).min(patience);
         let began = Instant::now();
-        let mut link = self.link.view.subscribe();
+        let mut changes = self.link.changes();
         let comes = async {
             loop {
-                link.borrow_and_update();
-                let state = self.link.view_now();
-                match self.still(&state) {
+                changes.mark_unchanged();
+                let told = self.link.status();
+                let state = &told.picture;
+                match still(&told) {
                     _ if state.availability != Availability::Open => {
                         let hopeless =
                             matches!(state.availability, Availability::Absent(cause) if cause.needs_the_user());
                         let most = if hopeless { HOPELESS_LOOK } else { WAIT_READY_MAX };
                         // Elapsed: no survey has found that the user did what is needed.
-                        if !matches!(tokio::time::timeout(most, link.changed()).await, Ok(Ok(()))) {
+                        if !matches!(tokio::time::timeout(most, changes.changed()).await, Ok(Ok(()))) {
                             return;
                         }
                     }
@@ -355,10 +321,9 @@ impl GatewayTools {
             }
         };
         let _ = tokio::time::timeout(at_most, comes).await;
-        let state = self.link.view_now();
-        let still = self.still(&state);
-        let survey = self.link.survey_now();
-        let (held, _) = self.calls.ledger(|ledger, _| ledger.counts());
+        let told = self.link.status();
+        let still = still(&told);
+        let LinkStatus { picture: state, survey, held, .. } = told;
         let waited = user_text::seconds(began.elapsed());
         let text = summary(&state, survey.as_deref(), held, still.as_ref());
         let ready = match (state.availability, &still) {
@@ -384,6 +349,14 @@ impl GatewayTools {
             ToolResult::error(format!("Not ready after {waited}. {text} {next}"))
         }
     }
+}
+
+/// Returns what makes no progress in a connected editor: its main thread, its heartbeat or a call. `None` if all of them go on, or if no
+/// editor is connected.
+fn still(told: &LinkStatus) -> Option<Still> {
+    let running = told.busy_with.as_ref().map(|(_, tool, ran)| (Arc::clone(tool), *ran));
+    let heartbeat = told.picture.heartbeat.map(|(heartbeat, at)| (heartbeat, at.elapsed()));
+    Still::of(heartbeat, running).filter(|_| told.picture.availability == Availability::Open)
 }
 
 /// What `holdfast_calls` says if it does not know the call that `before` names.

@@ -185,7 +185,7 @@ async fn renew(seat: Seat, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
     loop {
         // The session may be on another link than before.
         seen = seat.tools();
-        let mut link = seen.link.view.subscribe();
+        let mut link = seen.link.changes();
         let snapshot = editors::snapshot(&seat).to_string();
         let written = record.write(&seen.env.host, snapshot.into_bytes()).await;
         renewed.note(&seen.env, &written);
@@ -202,11 +202,12 @@ async fn renew(seat: Seat, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
                 tokio::select! {
                     _ = link.changed() => {}
                     _ = transitions.changed() => {}
-                    () = seen.calls.shared.moved() => {}
+                    () = seen.link.calls_moved() => {}
                 }
                 seen.env.events.handed_over("instance_keeper");
             };
-            let idle = seen.calls.ledger(|ledger, _| ledger.counts()) == (0, 0);
+            let told = seen.link.status();
+            let idle = (told.held, told.running) == (0, 0);
             let _ = timeout(if idle { RUN_RECORD_EVERY } else { RUN_RECORD_BUSY_EVERY }, news).await;
         };
         tokio::select! {

@@ -35,12 +35,12 @@ pub fn run(own: &GatewayTools, tasks: &Tasks, asked: Asked, tool: PackageTool, a
             None => own.answer(asked, ToolResult::error(NO_LOG_ID)),
         },
         PackageTool::Logs => {
-            let logs = own.calls.answers.logbook(|book| book.newest(limit(&given)));
+            let logs = own.link.logbook(|book| book.newest(limit(&given)));
             own.answer(asked, of_value(&NewestLogs::of(&logs)));
         }
         PackageTool::LogByName => match text(&["log_name", "name"]) {
             Some(name) => {
-                let entries = own.calls.answers.logbook(|book| book.of(name, limit(&given)));
+                let entries = own.link.logbook(|book| book.of(name, limit(&given)));
                 own.answer(asked, of_value(&LogEntries::of(name, &entries)));
             }
             None => {
@@ -80,7 +80,7 @@ fn limit(given: &Map<String, Value>) -> usize {
 
 fn details(own: &GatewayTools, asked: Asked, log_id: Option<&str>) {
     let Some(log_id) = log_id else { return own.answer(asked, ToolResult::error(NO_LOG_ID)) };
-    if let Some(entry) = own.calls.answers.logbook(|book| book.find(log_id)) {
+    if let Some(entry) = own.link.logbook(|book| book.find(log_id)) {
         return own.answer(asked, of_value(&LogDetails::of(&entry)));
     }
     match CallId::parse(log_id) {
@@ -108,8 +108,8 @@ fn wait(given: &Map<String, Value>) -> Result<(Duration, bool), &'static str> {
 async fn wait_ready(own: &GatewayTools, timeout: Duration, for_reload: bool, patience: Duration) -> ToolResult {
     let began = Instant::now();
     if for_reload {
-        own.link.want_editor();
-        let mut link = own.link.view.subscribe();
+        own.link.want();
+        let mut link = own.link.changes();
         let before = link.borrow().connections;
         let gone = link.wait_for(|link| link.availability != Availability::Open || link.connections != before);
         let seen = tokio::time::timeout(timeout.min(RELOAD_GRACE), gone).await.is_ok();
@@ -120,7 +120,7 @@ async fn wait_ready(own: &GatewayTools, timeout: Duration, for_reload: bool, pat
 }
 
 async fn focus(own: &GatewayTools) -> ToolResult {
-    let pid = own.link.survey.borrow().as_ref().and_then(|survey| survey.facts.editor_pid);
+    let pid = own.link.status().survey.and_then(|survey| survey.facts.editor_pid);
     let Some(pid) = pid else {
         return ToolResult::error(
             "Not executed: the process of this project's editor is not known, so its window cannot be found. Check whether \

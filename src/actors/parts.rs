@@ -12,7 +12,7 @@ use super::seat::Seat;
 use super::session::SessionActor;
 use crate::client::{Client, Sessions};
 use crate::config::Config;
-use crate::link::{LinkParts, Links};
+use crate::link::{LinkParts, Links, Ports};
 use crate::net::Net;
 use crate::platform::host::Host;
 use crate::protocol::ids::SessionId;
@@ -47,7 +47,7 @@ impl Parts {
 
     /// Returns the seat of a client's session: what the session's actor works with.
     pub fn seat(&self, client: &Arc<Client>) -> Seat {
-        Seat { env: self.env_of(client.id), client: Arc::clone(client), links: Arc::clone(&self.links) }
+        Seat { env: self.env_of(client.id), client: Arc::clone(client), links: Ports::of_all(Arc::clone(&self.links)) }
     }
 
     /// Returns the environment of a session, with that session's id in its log lines. The session over stdin and stdout has the

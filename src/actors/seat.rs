@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::gateway_tools::GatewayTools;
 use crate::client::Client;
-use crate::link::{LinkParts, Links};
+use crate::link::{Port, Ports};
 use crate::runtime::environment::Environment;
 
 /// The parts of a session that outlive its actor, and the links that it may be on.
@@ -15,12 +15,12 @@ pub struct Seat {
     /// The client of the session.
     pub client: Arc<Client>,
     /// The links.
-    pub links: Arc<Links>,
+    pub links: Ports,
 }
 
 impl Seat {
     /// Returns the link that the session is on now.
-    pub fn link(&self) -> Arc<LinkParts> {
+    pub fn link(&self) -> Port {
         self.links.of(&self.client)
     }
 
@@ -30,15 +30,12 @@ impl Seat {
     }
 
     /// Returns the gateway tools for this link.
-    pub fn tools_on(&self, link: &LinkParts) -> GatewayTools {
-        let LinkParts { link, tools, calls, .. } = link;
+    pub fn tools_on(&self, link: &Port) -> GatewayTools {
         GatewayTools {
             env: Arc::clone(&self.env),
             client: Arc::clone(&self.client),
-            link: Arc::clone(link),
-            tools: Arc::clone(tools),
-            calls: Arc::clone(calls),
-            links: Arc::clone(&self.links),
+            link: link.clone(),
+            links: self.links.clone(),
         }
     }
 }

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::package_tools;
 use super::seat::Seat;
-use crate::core::calls::NewCall;
+use crate::core::calls::{NewCall, Wanted};
 use crate::core::meant::Heading;
 use crate::core::requests::{Asked, Hold, Holder};
 use crate::core::user_text;
@@ -29,7 +29,7 @@ use crate::fsm::registry::Source;
 use crate::fsm::routing::{Event as RoutingEvent, Routing, Timer as RoutingTimer};
 use crate::fsm::session::{Effect, Event, Kind, Likelihood, Session, Timer};
 use crate::limits::OPEN_CALLS_MAX_BYTES;
-use crate::link::{LinkParts, Place, Resumed, TakenIn};
+use crate::link::{Calling, Port, Resumed, TakenIn};
 use crate::protocol::dialect::PackageTool;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
@@ -113,13 +113,12 @@ impl Actor for SessionActor {
         self.seat.client.unrouted_bytes.store(0, Ordering::Relaxed);
         let client = self.seat.client.handshake();
         let here = self.seat.link();
-        let link = here.link.view.borrow().clone();
-        let published = here.tools.published.borrow().clone();
+        let (seen, published) = (here.seen(), here.published());
         let (driver, _) = Driver::start(Session {
             kind: client.kind,
             source: published.source,
             disk_awaited: !published.disk_read,
-            likelihood: Likelihood::of_link(link.availability, link.undecided),
+            likelihood: Likelihood::of_link(seen.availability, seen.undecided),
             roots_awaited: false,
             first_list_served: client.first_list_served,
         });
@@ -314,8 +313,8 @@ impl SessionActor {
 
     /// What the client's model is told at the beginning. The client was mostly not asked for its roots yet.
     fn instructions(&self) -> &'static str {
-        let here = self.seat.link();
-        let is_found = here.link.survey_now().is_some_and(|survey| survey.project.is_some());
+        let seen = self.seat.link().seen();
+        let is_found = seen.wanted != Wanted::Asked && seen.project.is_some();
         let is_meant = self.seat.client.meant(|meant| meant.named.is_some());
         mcp::instructions(is_found || is_meant || self.seat.client.config.is_for_a_project())
     }
@@ -349,7 +348,7 @@ impl SessionActor {
             }
             Effect::WantEditor => {
                 self.find_way(state);
-                self.seat.link().link.want_editor();
+                self.seat.link().want();
             }
             Effect::AnswerLists => self.answer_lists(state),
             Effect::AcceptCall => {
@@ -388,7 +387,7 @@ impl SessionActor {
             }
             Effect::AnnounceChange => {
                 // A list that was just answered with the new catalogue needs no announcement.
-                let visible = self.seat.link().tools.visible(self.seat.client.id).catalogue;
+                let visible = self.seat.link().visible(self.seat.client.id).catalogue;
                 let is_told =
                     state.announced.as_ref().is_some_and(|told| Arc::ptr_eq(told, &visible) || **told == *visible);
                 if !is_told && !self.is_listed(state) {
@@ -418,7 +417,7 @@ impl SessionActor {
 
     /// Whether the last list that was answered had the catalogue that is published now.
     fn is_listed(&self, state: &State) -> bool {
-        let visible = self.seat.link().tools.visible(self.seat.client.id).catalogue;
+        let visible = self.seat.link().visible(self.seat.client.id).catalogue;
         // Compared by their tools: a change of the editor's list may concern only tools that are hidden.
         state.rendered.as_ref().is_some_and(|(_, of, _)| Arc::ptr_eq(of, &visible) || **of == *visible)
     }
@@ -435,7 +434,7 @@ impl SessionActor {
 
     fn answer_lists(&self, state: &mut State) {
         self.seat.client.with_handshake(|client| client.first_list_served = true);
-        let catalogue = self.seat.link().tools.visible(self.seat.client.id).catalogue;
+        let catalogue = self.seat.link().visible(self.seat.client.id).catalogue;
         state.announced = None;
         for Asked { key, profile, .. } in state.lists.drain(..) {
             let last = state.rendered.take();
@@ -453,24 +452,24 @@ impl SessionActor {
 
     /// Returns the package tool of this name, which the package's own server answered without the editor. `None` if there is
     /// none, or if the live tool list does not name it.
-    fn package_tool(here: &LinkParts, name: &str) -> Option<PackageTool> {
-        let published = here.tools.published.borrow();
+    fn package_tool(here: &Port, name: &str) -> Option<PackageTool> {
+        let published = here.published();
         match published.catalogue.find(name) {
-            Some(entry) => here.link.dialect().package_tool(&entry.tool.name),
+            Some(entry) => here.dialect().package_tool(&entry.tool.name),
             // Package tools can be called before the editor is connected. Once the tool list is live, only those in it can be
             // called.
-            None if published.source != Source::Live => here.link.dialect().package_tool(name),
+            None if published.source != Source::Live => here.dialect().package_tool(name),
             None => None,
         }
     }
 
     /// Takes a call for the editor of this link.
-    fn accept(&self, here: &LinkParts, new: NewRequest) {
+    fn accept(&self, here: &Port, new: NewRequest) {
         self.accept_or_refuse(here, new, None);
     }
 
     /// Like [`accept`](Self::accept). `turned_down`: why the call is refused instead, whatever its tool is.
-    fn accept_or_refuse(&self, here: &LinkParts, new: NewRequest, turned_down: Option<(Cause, Grounds)>) {
+    fn accept_or_refuse(&self, here: &Port, new: NewRequest, turned_down: Option<(Cause, Grounds)>) {
         let NewRequest { asked, hold, id, requester, call, since } = new;
         let Asked { key, profile, .. } = asked;
         if let Some(tool) = GatewayTool::from_name(&call.name) {
@@ -493,8 +492,8 @@ impl SessionActor {
         {
             // The call may be on record with the link to another project than the one that is meant now.
             let on_record = self.seat.links.of_record(&origin);
-            let link = on_record.as_deref().unwrap_or(here);
-            match link.calls.resume(asked.clone(), (&call.name, &call.arguments), &origin, waited) {
+            let link = on_record.as_ref().unwrap_or(here);
+            match link.resume(asked.clone(), (&call.name, &call.arguments), &origin, waited) {
                 Resumed::Settled => {
                     hold.pass(Holder::Ledger);
                     return;
@@ -504,29 +503,23 @@ impl SessionActor {
             }
         }
         let refused =
-            here.tools.refusal_at_once(&call.name, &call.arguments, key.session).filter(|_| turned_down.is_none());
+            here.refusal_at_once(&call.name, &call.arguments, key.session).filter(|_| turned_down.is_none());
         let package_tool = Self::package_tool(here, &call.name).filter(|_| turned_down.is_none());
         if let (Some(tool), None) = (package_tool, &refused) {
             package_tools::run(&self.seat.tools_on(here), &self.tasks, asked, tool, &call.arguments);
             return;
         }
-        let unknown = {
-            let published = here.tools.published.borrow();
-            // "Unknown tool" is answered only if the live list of the editor that would run the call lacks the tool; otherwise
-            // the call waits.
-            published.source == Source::Live
-                && published.catalogue.find(&call.name).is_none()
-                && here.link.leads_to_the_wanted()
-        };
+        let published = here.published();
+        let listed = published.catalogue.find(&call.name);
+        // "Unknown tool" is answered only if the live list of the editor that would run the call lacks the tool; otherwise the call
+        // waits.
+        let unknown = published.source == Source::Live && listed.is_none() && here.seen().leads_to_the_wanted;
         if unknown && refused.is_none() {
-            let error = here.tools.published.borrow().catalogue.unknown_tool(&call.name, profile.audience);
+            let error = published.catalogue.unknown_tool(&call.name, profile.audience);
             self.seat.client.refuse(key, &error);
             return;
         }
-        let parallel = {
-            let published = here.tools.published.borrow();
-            published.catalogue.find(&call.name).is_some_and(|entry| entry.tool.parallel)
-        };
+        let parallel = listed.is_some_and(|entry| entry.tool.parallel);
         let new = NewCall {
             id: self.seat.env.next_call_id(),
             request: key,
@@ -545,16 +538,9 @@ impl SessionActor {
         if asked.form == AnswerForm::ToolResult {
             self.seat.client.note_call(key, call);
         }
-        match here.calls.take_from_client(new, may_have_run, &hold, refused, id.as_json()) {
-            TakenIn::Yes if here.place == Place::Nowhere => {
-                if let Some((cause, grounds)) = turned_down {
-                    return here.calls.decide(|ledger, now| ledger.turn_down(call, cause, grounds, now));
-                }
-                let cause = here.link.view.borrow().availability.cause().unwrap_or(Cause::ProjectUnknown);
-                here.calls.decide(|ledger, now| ledger.refuse(call, cause, now));
-            }
-            TakenIn::Yes => here.calls.tell_of_held(),
-            TakenIn::Cancelled => {}
+        let calling = Calling { call: new, hold: &hold, id: id.as_json(), may_have_run, refused, turned_down };
+        match here.call(calling) {
+            TakenIn::Yes | TakenIn::Cancelled => {}
             TakenIn::NoRoom if may_have_run => {
                 self.seat.client.refuse(key, &RpcError::internal(user_text::too_many_bytes(OPEN_CALLS_MAX_BYTES)));
             }

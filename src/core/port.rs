@@ -5,11 +5,69 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::core::calls::Wanted;
+use crate::core::editors::Presence;
 use crate::core::requests::Asked;
+use crate::core::router::Running;
 use crate::fsm::call::Verdict;
+use crate::fsm::cause::{Availability, Cause};
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::mcp::ToolResult;
+
+/// What a session knows of a link without asking. It changes with the link, and not with a call.
+///
+/// Messages may overtake each other, and of several in a row only the last one may come. So a session takes the newest
+/// ([`follows`](Self::follows)), and what it must not miss is counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Rises with each change.
+    pub revision: u64,
+    /// What callers may expect.
+    pub availability: Availability,
+    /// Whether there is no evidence yet for or against an editor.
+    pub undecided: bool,
+    /// How many connections were greeted so far: an outage that was not seen shows here.
+    pub connections: u64,
+    /// The editor, if it runs: it is connected, or it was connected and is expected to return, as during a domain reload. While the
+    /// link rests, the failure is ours, and must not leave another editor as the only one. `None` also if the connected editor's
+    /// project is unknown.
+    pub running: Option<Running>,
+    /// The project that calls are for.
+    pub wanted: Wanted,
+    /// Whether the current or last connection leads to the editor of that project.
+    pub leads_to_the_wanted: bool,
+    /// The project that was found.
+    pub project: Option<PathBuf>,
+    /// The projects that fit equally well, if none was found.
+    pub ambiguous: Vec<PathBuf>,
+}
+
+impl Seen {
+    /// Whether this is newer than `known`.
+    pub fn follows(&self, known: &Self) -> bool {
+        self.revision > known.revision
+    }
+
+    /// Whether the editor is there. While the link rests, the failure is ours.
+    pub fn editor(&self) -> Presence {
+        match self.availability {
+            Availability::Absent(cause) if cause != Cause::Gateway => Presence::Away(cause),
+            Availability::Open | Availability::Coming(_) | Availability::Absent(_) => Presence::Open,
+        }
+    }
+
+    /// Whether there may be an editor whose tools may still come.
+    pub fn may_come(&self) -> bool {
+        !matches!(self.availability, Availability::Absent(_))
+    }
+
+    /// Whether a session that may use several editors must look again, if it knew `before`.
+    pub fn matters_after(&self, before: &Self) -> bool {
+        let of = |seen: &Self| (seen.running.clone(), seen.editor(), seen.may_come(), seen.undecided);
+        of(self) != of(before)
+    }
+}
 
 /// How a call ended, as the link tells the session that made it. The session puts it into the form that its client takes.
 #[derive(Debug, Clone)]

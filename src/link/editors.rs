@@ -20,7 +20,7 @@ impl LinkParts {
     /// Returns the project that this link leads to, and whether its editor is there. `None` if the link leads to no project.
     pub fn known(&self) -> Option<Known> {
         let project = self.leads_to()?.to_path_buf();
-        Some(Known { project, editor: self.link.view.seen().editor })
+        Some(Known { project, editor: self.link.view.seen().editor() })
     }
 
     /// Returns the project that this link leads to, if it leads to one.
@@ -37,7 +37,7 @@ impl LinkParts {
     pub fn is_settling(&self) -> bool {
         let source = self.tools.published.borrow().source;
         let seen = self.link.view.seen();
-        seen.undecided || source != Source::Live && seen.may_come
+        seen.undecided || source != Source::Live && seen.may_come()
     }
 
     /// Waits until the link is not settling.

@@ -3,49 +3,15 @@
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::core::editors::Presence;
+use crate::core::calls::Wanted;
 use crate::core::link::{Fact, Picture};
+use crate::core::port::Seen;
 use crate::core::router::Running;
 use crate::fsm::cause::{Availability, Cause};
 use crate::survey::Target;
 
 /// What is known of a link.
 pub type LinkPicture = Picture<Target>;
-
-/// What sessions that may use several editors must know of a link. It changes with the link, and not with a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
-    /// The editor, if it runs: it is connected, or it was connected and is expected to return, as during a domain reload. While the
-    /// link rests, the failure is ours, and must not leave another editor as the only one. `None` also if the connected editor's
-    /// project is unknown.
-    pub running: Option<Running>,
-    /// Whether the editor is there.
-    pub editor: Presence,
-    /// Whether there may be an editor whose tools may still come.
-    pub may_come: bool,
-    /// Whether there is no evidence yet for or against an editor.
-    pub undecided: bool,
-}
-
-impl Seen {
-    fn of(picture: &LinkPicture) -> Self {
-        let (absent, by_us) = match picture.availability {
-            Availability::Open | Availability::Coming(_) => (None, false),
-            Availability::Absent(cause) => (Some(cause), cause == Cause::Gateway),
-        };
-        let returns =
-            picture.connections > 0 && picture.availability != Availability::Open && (absent.is_none() || by_us);
-        let target = picture.target.as_ref().filter(|_| picture.epoch.is_some() || returns);
-        let running =
-            |target: &Target| Some(Running { project: target.project.clone()?, is_known: !target.source.is_named() });
-        Self {
-            running: target.and_then(running),
-            editor: absent.filter(|_| !by_us).map_or(Presence::Open, Presence::Away),
-            may_come: absent.is_none(),
-            undecided: picture.undecided,
-        }
-    }
-}
 
 /// The picture and those who watch it. The link's actors [tell](Self::tell) it facts. It outlives them.
 #[derive(Debug)]
@@ -54,11 +20,34 @@ pub struct SharedPicture {
     seen: watch::Sender<Seen>,
 }
 
+/// Returns the editor of the picture, if it runs ([`Seen::running`]).
+fn running(picture: &LinkPicture) -> Option<Running> {
+    let returns = picture.connections > 0
+        && match picture.availability {
+            Availability::Open => false,
+            Availability::Coming(_) => true,
+            Availability::Absent(cause) => cause == Cause::Gateway,
+        };
+    let target = picture.target.as_ref().filter(|_| picture.epoch.is_some() || returns)?;
+    Some(Running { project: target.project.clone()?, is_known: !target.source.is_named() })
+}
+
 impl SharedPicture {
     /// The picture before the first survey.
     pub(super) fn new() -> Self {
         let picture = Picture::new(Instant::now());
-        Self { seen: watch::Sender::new(Seen::of(&picture)), picture: watch::Sender::new(picture) }
+        let seen = Seen {
+            revision: 0,
+            availability: picture.availability,
+            undecided: picture.undecided,
+            connections: 0,
+            running: None,
+            wanted: Wanted::default(),
+            leads_to_the_wanted: false,
+            project: None,
+            ambiguous: Vec::new(),
+        };
+        Self { seen: watch::Sender::new(seen), picture: watch::Sender::new(picture) }
     }
 
     /// Changes the picture by a fact, and wakes those who watch it if they must look again.
@@ -67,16 +56,32 @@ impl SharedPicture {
         let changed =
             self.picture.send_if_modified(|picture| fact.take().is_some_and(|fact| picture.note(fact, Instant::now())));
         if changed {
-            // Read under the lock of what is seen: whoever comes last has seen the last picture.
-            self.seen.send_if_modified(|seen| {
-                let now = Seen::of(&self.picture.borrow());
-                *seen != now && {
-                    *seen = now;
-                    true
-                }
-            });
+            self.publish(|_| {});
         }
         changed
+    }
+
+    /// Publishes what is seen of the link: the picture, and what `change` says beside it. Those who wait are woken if it matters to
+    /// them.
+    pub(super) fn publish(&self, change: impl FnOnce(&mut Seen)) {
+        let mut change = Some(change);
+        self.seen.send_if_modified(|seen| {
+            let mut now = seen.clone();
+            change.take().into_iter().for_each(|change| change(&mut now));
+            // Read under the lock of what is seen: whoever comes last has seen the last picture.
+            let picture = self.picture.borrow();
+            (now.availability, now.undecided, now.connections) =
+                (picture.availability, picture.undecided, picture.connections);
+            now.running = running(&picture);
+            now.leads_to_the_wanted =
+                picture.target.as_ref().is_some_and(|target| now.wanted.is(target.project.as_deref()));
+            drop(picture);
+            if now == *seen {
+                return false;
+            }
+            now.revision += 1;
+            now.matters_after(&std::mem::replace(seen, now.clone()))
+        });
     }
 
     /// Returns the picture. It is locked meanwhile.

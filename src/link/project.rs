@@ -47,6 +47,7 @@ impl Project {
     ) -> Self {
         // Before the first survey of a link's own project, its rules for tools are not known, so no call may be sent.
         let wanted = if place.project().is_some() { Wanted::Asked } else { Wanted::default() };
+        link.view.publish(|seen| seen.wanted = wanted.clone());
         calls.decide(|ledger, now| ledger.want(wanted, now).1);
         Self { env, addresses, link, tools, calls, place, found: Mutex::default(), foretold: Mutex::default() }
     }
@@ -83,7 +84,7 @@ impl Project {
     pub fn surveyed(&self, survey: &Arc<Survey>) {
         // Done first: the rules of a project must be known before calls can be sent to its editor.
         let other_rules = self.tools.keep_rules(survey);
-        self.link.survey.send_replace(Some(Arc::clone(survey)));
+        self.link.set_survey(Some(Arc::clone(survey)));
         if other_rules {
             self.tools.rules_changed();
         }
@@ -131,6 +132,7 @@ impl Project {
 
     /// Applies a change of which project is wanted to the ledger, the bridge and the watchers of the link at once.
     fn want(&self, wanted: Wanted) {
+        self.link.view.publish(|seen| seen.wanted = wanted.clone());
         let (news, settlements) = self.calls.ledger(|ledger, now| ledger.want(wanted, now));
         self.calls.settle(settlements);
         if news {

@@ -172,6 +172,13 @@ impl Link {
         exchange.wake();
     }
 
+    /// Keeps a survey. `None`: it is not known where the link leads.
+    pub fn set_survey(&self, survey: Option<Arc<Survey>>) {
+        let found = survey.as_ref().map(|survey| (survey.project.clone(), survey.ambiguous.clone()));
+        self.survey.send_replace(survey);
+        self.view.publish(|seen| (seen.project, seen.ambiguous) = found.unwrap_or_default());
+    }
+
     // ---- for the wanted project ----
 
     /// The project that calls are for.

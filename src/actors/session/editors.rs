@@ -17,7 +17,7 @@ use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
 use crate::fsm::routing::Event;
 use crate::limits::EDITORS_SOUGHT_MAX;
-use crate::link::{LinkParts, Place};
+use crate::link::{Place, Port};
 use crate::protocol::mcp::editor_argument::is_taken;
 use crate::protocol::mcp::{Catalogue, GatewayCall, GatewayTool, Member, ToolResult, editor_name, take_editor};
 use crate::protocol::policy::Grounds;
@@ -39,9 +39,9 @@ impl SessionActor {
         for project in choice.iter().take(EDITORS_SOUGHT_MAX) {
             // With too many links some of these editors are not reached. Those that are make the choice.
             if let Ok(link) = self.seat.links.to_project(project)
-                && !link.link.is_wanted()
+                && !link.is_wanted()
             {
-                link.link.want_editor();
+                link.want();
             }
         }
     }
@@ -58,16 +58,16 @@ impl SessionActor {
 
     /// Returns what a session shows that may use the running editors of these projects: the union of their tools.
     pub(super) fn shown(&self, state: &mut State, heading: &Heading) -> Shown {
-        let links: Vec<Arc<LinkParts>> = self.seat.links.all();
-        let in_scope = |link: &&Arc<LinkParts>| link.leads_to().is_some_and(|project| heading.scope.holds(project));
+        let links = self.seat.links.all();
+        let in_scope = |link: &&Port| link.leads_to().is_some_and(|project| heading.scope.holds(project));
         let is_settling = links.iter().filter(in_scope).any(|link| link.is_settling());
         let Route::Among(choice) = &heading.route else { return Shown { is_settling, ..Shown::default() } };
         let mut members: Vec<(Source, Member)> = Vec::new();
         for (name, known) in named(&heading.scope, &self.seat.links.known()) {
-            let leads = |link: &&Arc<LinkParts>| link.leads_to() == Some(&known.project);
+            let leads = |link: &&Port| link.leads_to() == Some(&known.project);
             let Some(link) = links.iter().find(leads).filter(|_| choice.contains(&known.project)) else { continue };
-            let source = link.tools.published.borrow().source;
-            let catalogue = link.tools.visible(self.seat.client.id).catalogue;
+            let source = link.published().source;
+            let catalogue = link.visible(self.seat.client.id).catalogue;
             members.push((source, Member { name, catalogue }));
         }
         let source = match members.iter().all(|(source, _)| *source == Source::Live) {
@@ -85,7 +85,7 @@ impl SessionActor {
             let union = self.seat.links.union_of(&members);
             // Kept if nothing changed, so that no later request has to compare the two again.
             let nowhere = self.seat.links.nowhere_of(&self.seat.client);
-            let shown = Arc::clone(&nowhere.tools.published.borrow().catalogue);
+            let shown = nowhere.published().catalogue;
             if shown == union { shown } else { union }
         });
         state.union = Some((members, Arc::clone(&catalogue)));
@@ -93,18 +93,8 @@ impl SessionActor {
     }
 
     /// Publishes these tools on the session's link that leads to no project. Returns whether they differ from those before.
-    pub(super) fn publish(link: &LinkParts, shown: Shown) -> bool {
-        let mut changed = false;
-        link.tools.published.send_modify(|published| {
-            (published.source, published.disk_read) = (shown.source, true);
-            if !Arc::ptr_eq(&published.catalogue, &shown.catalogue) {
-                changed = published.catalogue != shown.catalogue;
-                if changed {
-                    published.catalogue = shown.catalogue;
-                }
-            }
-        });
-        changed
+    pub(super) fn publish(link: &Port, shown: Shown) -> bool {
+        link.publish(shown.source, shown.catalogue)
     }
 
     /// Follows a change among the editors, if the session depends on more than one of them.
@@ -131,7 +121,7 @@ impl SessionActor {
             Choice::Routed => self.accept(&here, new),
             Choice::Editor(project) => match self.seat.links.to_project(&project) {
                 Ok(link) => {
-                    link.link.want_editor();
+                    link.want();
                     self.accept(&link, new);
                 }
                 Err(_) => self.turn_down(new, Cause::Overload, user_text::too_many_links()),
@@ -150,12 +140,12 @@ impl SessionActor {
     }
 
     /// Takes what names an editor out of a call: its argument, its member of `_meta`, and what the listed name of its tool says.
-    fn take_names(&self, heading: &Heading, here: &LinkParts, new: &mut NewRequest) -> Result<Vec<String>, Refusal> {
+    fn take_names(&self, heading: &Heading, here: &Port, new: &mut NewRequest) -> Result<Vec<String>, Refusal> {
         let mut said = Vec::new();
         if let Some(value) = &new.call.editor {
             said.extend(editor_name(value).map_err(|_| Refusal::NotText)?);
         }
-        let catalogue = Arc::clone(&here.tools.published.borrow().catalogue);
+        let catalogue = here.published().catalogue;
         let bound = catalogue.find(&new.call.name).filter(|entry| entry.name == new.call.name);
         let bound = bound.and_then(|entry| Some((entry, entry.origin.as_ref().filter(|origin| origin.is_bound)?)));
         if let Some((_, origin)) = bound {
@@ -165,8 +155,8 @@ impl SessionActor {
         let Some(taken) = take_editor(&new.call.arguments) else { return Ok(said) };
         let is_its_own = match bound {
             Some((entry, _)) => is_taken(&entry.tool.input_schema),
-            None if here.place == Place::Nowhere => {
-                let in_scope = |link: &&Arc<LinkParts>| link.leads_to().is_some_and(|to| heading.scope.holds(to));
+            None if *here.place() == Place::Nowhere => {
+                let in_scope = |link: &&Port| link.leads_to().is_some_and(|to| heading.scope.holds(to));
                 self.seat.links.all().iter().filter(in_scope).any(|link| has_own_argument(link, &new.call.name))
             }
             None => has_own_argument(here, &new.call.name),
@@ -190,9 +180,9 @@ impl SessionActor {
             Refusal::Away { cause, project, .. } => {
                 let link = self.link_away(refusal);
                 // If the user opens it now, it is found soon.
-                link.as_ref().inspect(|link| link.link.want_editor());
+                link.as_ref().inspect(|link| link.want());
                 if !cause.is_closed() {
-                    let explained = link.and_then(|link| link.link.survey_now()?.explains(*cause));
+                    let explained = link.and_then(|link| link.status().survey?.explains(*cause));
                     let next = user_text::next(*cause, &new.asked.profile, Some(project));
                     says = [Some(says), explained, Some(next)].into_iter().flatten().collect::<Vec<_>>().join(" ");
                 }
@@ -203,7 +193,7 @@ impl SessionActor {
     }
 
     /// Returns the link to the editor that cannot be called.
-    fn link_away(&self, refusal: &Refusal) -> Option<Arc<LinkParts>> {
+    fn link_away(&self, refusal: &Refusal) -> Option<Port> {
         let Refusal::Away { project, .. } = refusal else { return None };
         self.seat.links.find(project)
     }
@@ -219,7 +209,7 @@ impl SessionActor {
     }
 
     /// Answers a call of a gateway tool that speaks of more than one editor.
-    fn run_own(&self, heading: &Heading, here: &LinkParts, new: &NewRequest, tool: GatewayTool) {
+    fn run_own(&self, heading: &Heading, here: &Port, new: &NewRequest, tool: GatewayTool) {
         let own = self.seat.tools_on(here);
         let (asked, arguments) = (new.asked.clone(), &new.call.arguments);
         let call = match tool.parse_arguments(arguments) {
@@ -228,18 +218,18 @@ impl SessionActor {
         };
         match call {
             GatewayCall::Editors => {
-                let catalogue = here.tools.visible(self.seat.client.id).catalogue;
+                let catalogue = here.visible(self.seat.client.id).catalogue;
                 let (_, rest) = catalogue.within_limit(asked.profile.client.tools_max);
                 let rest = rest.into_iter().map(|entry| entry.name.clone()).collect();
                 editors::list(&self.seat, &self.tasks, asked, heading.route.clone(), heading.scope.clone(), rest);
             }
             GatewayCall::Result { call } => {
                 let recorded = self.seat.links.of_call(call);
-                let may = |link: &Arc<LinkParts>| match link.leads_to() {
+                let may = |link: &Port| match link.leads_to() {
                     // All calls are its own.
                     _ if self.seat.links.is_for_one() => true,
                     Some(project) => heading.scope.holds(project),
-                    None => link.id == self.seat.client.nowhere(),
+                    None => link.id() == self.seat.client.nowhere(),
                 };
                 recorded.filter(may).map_or(own, |link| self.seat.tools_on(&link)).result(asked, call);
             }
@@ -252,7 +242,6 @@ impl SessionActor {
     }
 }
 
-fn has_own_argument(link: &LinkParts, tool: &str) -> bool {
-    let published = link.tools.published.borrow();
-    published.catalogue.find(tool).is_some_and(|entry| is_taken(&entry.tool.input_schema))
+fn has_own_argument(link: &Port, tool: &str) -> bool {
+    link.published().catalogue.find(tool).is_some_and(|entry| is_taken(&entry.tool.input_schema))
 }

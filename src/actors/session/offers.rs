@@ -1,7 +1,6 @@
 //! Answers requests for resources and prompts. Everything is answered from what is known at the moment, except Unity's console: to
 //! read it is a call of the editor's tool, with all that holds for calls.
 
-use std::sync::Arc;
 
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -16,7 +15,7 @@ use crate::core::router::Route;
 use crate::core::user_text::{self, PromptFacts};
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
-use crate::link::{LinkParts, Place};
+use crate::link::{Place, Port};
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::mcp::request::List;
@@ -25,7 +24,7 @@ use crate::protocol::mcp::{
 };
 
 /// An editor that a request is about, with its name if the session may use several.
-type Named = (Option<String>, Arc<LinkParts>);
+type Named = (Option<String>, Port);
 
 impl SessionActor {
     /// Answers a request for resources or prompts, or keeps it until the session's link is known.
@@ -67,7 +66,7 @@ impl SessionActor {
         match heading {
             Some(Heading { route: Route::Among(choice), scope }) => {
                 let is_choice =
-                    |link: &Arc<LinkParts>| link.leads_to().is_some_and(|to| choice.iter().any(|one| one == to));
+                    |link: &Port| link.leads_to().is_some_and(|to| choice.iter().any(|one| one == to));
                 let usable = editors::usable(&self.seat, scope).into_iter();
                 usable.filter(|(_, link)| is_choice(link)).map(|(name, link)| (Some(name), link)).collect()
             }
@@ -109,9 +108,9 @@ impl SessionActor {
     }
 
     /// Returns the tool that a resource or prompt may use: it is listed, and this session may call it.
-    fn offered_tool(&self, link: &LinkParts, role: Role) -> Option<Entry> {
+    fn offered_tool(&self, link: &Port, role: Role) -> Option<Entry> {
         let entry = tool_of(link, role)?;
-        let refused = link.tools.refusal(&entry, link.link.wanted().project(), self.seat.client.id);
+        let refused = link.refusal(&entry, self.seat.client.id);
         let fits = role == Role::Compile || entry.tool.annotations.read_only_hint;
         (refused.is_none() && fits).then_some(entry)
     }
@@ -125,7 +124,7 @@ impl SessionActor {
             false => self.seat.tools_on(&here).status(),
         };
         let problems = status["problems"].as_array().into_iter().flatten();
-        let shown = Arc::clone(&here.tools.published.borrow().catalogue);
+        let shown = here.published().catalogue;
         // In a union, a tool may be listed under another name.
         let names = |role: Role| {
             let mut names: Vec<String> = Vec::new();
@@ -138,7 +137,7 @@ impl SessionActor {
             names.dedup();
             names
         };
-        let last = (!several && prompt == Prompt::FixCompileErrors).then(|| here.calls.answers.last_compile());
+        let last = (!several && prompt == Prompt::FixCompileErrors).then(|| here.last_compile());
         PromptFacts {
             summary: status["summary"].as_str().unwrap_or_default().to_owned(),
             next: status["next"].as_str().map(str::to_owned),
@@ -146,7 +145,7 @@ impl SessionActor {
             problems: problems.filter_map(Value::as_str).map(str::to_owned).collect(),
             compile: names(Role::Compile),
             console: names(Role::Console),
-            is_live: here.tools.published.borrow().source == Source::Live,
+            is_live: here.published().source == Source::Live,
             last: last.flatten(),
             editors: if several { meant.into_iter().filter_map(|(name, _)| name).collect() } else { Vec::new() },
         }
@@ -198,15 +197,15 @@ impl SessionActor {
     fn link_of(
         &self,
         Heading { route, scope }: &Heading,
-        here: &Arc<LinkParts>,
+        here: &Port,
         new: &NewRequest<ReadResource>,
-    ) -> Result<Arc<LinkParts>, Refusal> {
+    ) -> Result<Port, Refusal> {
         let said: Vec<String> = new.call.editor.iter().cloned().collect();
         match choose(route, scope, &self.seat.links.known(), &said) {
-            Choice::Routed => Ok(Arc::clone(here)),
+            Choice::Routed => Ok(here.clone()),
             Choice::Editor(project) => match self.seat.links.to_project(&project) {
                 Ok(link) => {
-                    link.link.want_editor();
+                    link.want();
                     Ok(link)
                 }
                 // No link is left, so the session's own one answers that it leads nowhere.
@@ -222,8 +221,8 @@ impl SessionActor {
     }
 
     /// Reads Unity's console, by a call of the editor's tool.
-    fn read_console(&self, link: &Arc<LinkParts>, new: NewRequest<ReadResource>) {
-        let is_live = link.tools.published.borrow().source == Source::Live;
+    fn read_console(&self, link: &Port, new: NewRequest<ReadResource>) {
+        let is_live = link.published().source == Source::Live;
         let name = match tool_of(link, Role::Console) {
             Some(entry) if !entry.tool.annotations.read_only_hint => {
                 return self.not_found(&new, "the editor does not declare its console tool to be read-only");
@@ -231,7 +230,7 @@ impl SessionActor {
             Some(entry) => entry.name,
             // The tools are not known yet: the call waits for them like any other.
             None => match Role::Console.names(link).first() {
-                Some(name) if !is_live || link.place == Place::Nowhere => (*name).to_owned(),
+                Some(name) if !is_live || *link.place() == Place::Nowhere => (*name).to_owned(),
                 _ => return self.not_found(&new, "Unity's package has no tool that reads the console"),
             },
         };
@@ -253,8 +252,8 @@ enum Role {
 
 impl Role {
     /// The editor's own names of the tool.
-    fn names(self, link: &LinkParts) -> &'static [&'static str] {
-        let roles = &link.link.dialect().properties().roles;
+    fn names(self, link: &Port) -> &'static [&'static str] {
+        let roles = &link.dialect().properties().roles;
         match self {
             Self::Compile => roles.compile,
             Self::Console => roles.console,
@@ -263,9 +262,9 @@ impl Role {
 }
 
 /// Returns the editor's tool for this, as it is listed.
-fn tool_of(link: &LinkParts, role: Role) -> Option<Entry> {
+fn tool_of(link: &Port, role: Role) -> Option<Entry> {
     let names = role.names(link);
-    let published = link.tools.published.borrow();
+    let published = link.published();
     let mut entries = published.catalogue.entries().iter();
     entries.find(|entry| names.contains(&entry.tool.name.as_str())).cloned()
 }
@@ -280,20 +279,20 @@ fn as_call(new: NewRequest<ReadResource>, tool: &str, editor: Option<Box<RawValu
 }
 
 /// Why the editor of this link is away.
-fn cause_now(link: &LinkParts) -> Option<Cause> {
-    link.link.view_now().availability.cause()
+fn cause_now(link: &Port) -> Option<Cause> {
+    link.status().picture.availability.cause()
 }
 
 /// What is known of the last compilation of a link's project.
-fn compile_errors(link: &LinkParts) -> Value {
+fn compile_errors(link: &Port) -> Value {
     let compile: Vec<String> = tool_of(link, Role::Compile).into_iter().map(|entry| entry.name).collect();
     // Our own package says in its heartbeat whether the scripts compile.
-    let editor_says = link.link.view_now().heartbeat.map(|(heartbeat, at)| {
+    let editor_says = link.status().picture.heartbeat.map(|(heartbeat, at)| {
         let ago = u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
         json!({"compile_errors": heartbeat.compile_errors, "ago_ms": ago})
     });
-    let Some(seen) = link.calls.answers.last_compile() else {
-        let is_live = link.tools.published.borrow().source == Source::Live;
+    let Some(seen) = link.last_compile() else {
+        let is_live = link.published().source == Source::Live;
         let says = match cause_now(link).filter(|cause| cause.needs_the_user()) {
             Some(cause) => {
                 format!("No compile result is known: {}. holdfast_status says what helps.", user_text::cause(cause))

@@ -12,7 +12,6 @@ use super::editors::Shown;
 use super::{NewRequest, SessionActor, State};
 use crate::client::Client;
 use crate::config::Config;
-use crate::core::link::Fact;
 use crate::core::meant::Heading;
 use crate::core::requests::Asked;
 use crate::core::router::Route;
@@ -21,7 +20,7 @@ use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::routing::{Effect, Event};
 use crate::fsm::session::{self, Likelihood};
 use crate::limits::{OPEN_CALLS_MAX_BYTES, ROOTS_WAIT, SESSION_CALLS_MAX_BYTES, SURVEY_MAX, SURVEYS_HANGING_MAX};
-use crate::link::{LinkParts, Place};
+use crate::link::{Place, Port};
 use crate::protocol::ids::SessionId;
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{self, ClientInfo, GatewayCall, GatewayTool, NamedRoots, ToolResult, take_editor};
@@ -33,9 +32,9 @@ use crate::telemetry::metrics::labels::TOO_MANY_REQUESTS;
 /// Where a session goes.
 enum Way {
     /// To a link to a project.
-    To(Arc<LinkParts>),
+    To(Port),
     /// To its own link that leads to no project. `changed`: whether the tools there changed.
-    Nowhere { link: Arc<LinkParts>, changed: bool },
+    Nowhere { link: Port, changed: bool },
 }
 
 impl SessionActor {
@@ -141,14 +140,13 @@ impl SessionActor {
             return;
         }
         for link in self.seat.links.all() {
-            let stays = match &link.place {
+            let stays = match link.place() {
                 Place::Nowhere => true,
                 Place::Port(project) => heading.route == Route::Port(project.clone()),
                 Place::Project(project) => !matches!(heading.route, Route::Port(_)) && heading.scope.holds(project),
             };
-            if !stays && !link.left.send_replace(true) {
-                let session = self.seat.client.id;
-                link.calls.decide(|ledger, now| ledger.refuse_held_of(session, Cause::ProjectChanged, now));
+            if !stays && link.leave() {
+                link.refuse_held_of(self.seat.client.id);
             }
         }
     }
@@ -159,9 +157,9 @@ impl SessionActor {
         match self.seat.links.to(place) {
             Ok(link) => {
                 if let Some(survey) = state.survey.take_if(|survey| survey.project == project)
-                    && !link.link.is_wanted()
+                    && !link.is_wanted()
                 {
-                    link.project.foretell(survey);
+                    link.foretell(survey);
                 }
                 Way::To(link)
             }
@@ -178,9 +176,8 @@ impl SessionActor {
     fn nowhere(&self, survey: Survey, shown: Shown) -> Way {
         let link = self.seat.links.nowhere_of(&self.seat.client);
         let (availability, undecided) = (Availability::Absent(survey.cause()), shown.is_settling);
-        link.link.survey.send_replace(Some(Arc::new(survey)));
-        link.link.view.tell(Fact::LeadsNowhere { availability, undecided });
-        link.calls.decide(|ledger, now| ledger.set_availability(availability, now));
+        link.lead_nowhere(Some(survey), availability, undecided);
+        link.expect(availability);
         let changed = Self::publish(&link, shown);
         Way::Nowhere { link, changed }
     }
@@ -193,21 +190,20 @@ impl SessionActor {
             Way::To(link) => (link, false),
             Way::Nowhere { link, changed } => (link, *changed),
         };
-        if former.id != way.id {
+        if former.id() != way.id() {
             // Done first, so that the session gets a message about every later change on the new link.
-            self.seat.client.move_to(way.id);
-            let session = self.seat.client.id;
+            self.seat.client.move_to(way.id());
             let stays =
                 |choice: &[PathBuf]| former.leads_to().is_some_and(|former| choice.iter().any(|one| one == former));
             if !matches!(&heading.route, Route::Among(choice) if stays(choice)) {
-                former.calls.decide(|ledger, now| ledger.refuse_held_of(session, Cause::ProjectChanged, now));
+                former.refuse_held_of(self.seat.client.id);
             }
-            if former.place == Place::Nowhere {
+            if *former.place() == Place::Nowhere {
                 Self::publish(&former, Shown::default());
             }
-            way.link.want_editor();
+            way.want();
             self.see_link(state);
-        } else if way.place == Place::Nowhere {
+        } else if *way.place() == Place::Nowhere {
             self.see_link(state);
             if changed {
                 self.feed(state, &session::Event::CatalogueChanged);
@@ -225,14 +221,11 @@ impl SessionActor {
     /// Feeds the state of the session's link to its machine.
     pub(super) fn see_link(&self, state: &mut State) {
         let here = self.seat.link();
-        let published = here.tools.published.borrow().clone();
-        let likelihood = {
-            let view = here.link.view.borrow();
-            Likelihood::of_link(view.availability, view.undecided)
-        };
+        let (seen, published) = (here.seen(), here.published());
+        let likelihood = Likelihood::of_link(seen.availability, seen.undecided);
         self.feed(state, &session::Event::CataloguePublished(published.source));
         self.feed(state, &session::Event::LikelihoodChanged(likelihood));
-        if published.disk_read || here.place == Place::Nowhere {
+        if published.disk_read || *here.place() == Place::Nowhere {
             self.feed(state, &session::Event::DiskRead);
         }
         // The list may have changed without a word: it came from disk, or the session has another editor.
@@ -300,16 +293,16 @@ impl SessionActor {
     pub(super) fn has_room(&self, bytes: usize) -> Result<(), usize> {
         let unrouted = |client: &Client| client.unrouted_bytes.load(Ordering::Relaxed);
         let links = self.seat.links.all();
-        let of_editors = links.iter().filter(|link| link.place != Place::Nowhere).count();
+        let of_editors = links.iter().filter(|link| *link.place() != Place::Nowhere).count();
         if self.seat.links.is_for_one() && of_editors <= 1 && unrouted(&self.seat.client) == 0 {
             // The one ledger checks the same.
             return Ok(());
         }
         let (mut own, mut all) = (unrouted(&self.seat.client) + bytes, bytes);
         for link in links {
-            own += link.calls.ledger(|ledger, _| ledger.open_bytes(Some(self.seat.client.id)));
-            all += link.calls.ledger(|ledger, _| ledger.open_bytes(None));
-            all += link.attached.all().iter().map(|client| unrouted(client)).sum::<usize>();
+            own += link.open_bytes(Some(self.seat.client.id));
+            all += link.open_bytes(None);
+            all += link.sessions().iter().map(|client| unrouted(client)).sum::<usize>();
         }
         let within = |sum, most| if sum <= most { Ok(()) } else { Err(most) };
         // The session over stdin and stdout is the only one.
@@ -319,7 +312,7 @@ impl SessionActor {
     }
 
     /// Refuses a call that would exceed `most` bytes of open arguments.
-    pub(super) fn refuse_for_bytes(&self, here: &LinkParts, asked: Asked, most: usize) {
+    pub(super) fn refuse_for_bytes(&self, here: &Port, asked: Asked, most: usize) {
         self.seat.env.events.bad_line(TOO_MANY_REQUESTS);
         self.seat.tools_on(here).answer(asked, ToolResult::error(user_text::too_many_bytes(most)));
     }
@@ -349,7 +342,7 @@ impl SessionActor {
 
     /// Returns the gateway tool of a call that is answered at once while the client's roots are awaited, and the link that it tells
     /// of: what is going on must be seen then too.
-    fn answers_meanwhile(&self, new: &NewRequest) -> Option<(Arc<LinkParts>, GatewayTool)> {
+    fn answers_meanwhile(&self, new: &NewRequest) -> Option<(Port, GatewayTool)> {
         let tool = GatewayTool::from_name(&new.call.name)?;
         if !self.seat.client.meant(|meant| meant.awaited) || take_editor(&new.call.arguments).is_some() {
             return None;
@@ -364,11 +357,10 @@ impl SessionActor {
     }
 
     /// Returns the session's link that leads to no project, as one of which it is not known yet where the session goes.
-    fn unsettled(&self) -> Arc<LinkParts> {
+    fn unsettled(&self) -> Port {
         let link = self.seat.links.nowhere_of(&self.seat.client);
         let (availability, undecided) = (Availability::Coming(Cause::ProjectUnsettled), true);
-        link.link.survey.send_replace(None);
-        link.link.view.tell(Fact::LeadsNowhere { availability, undecided });
+        link.lead_nowhere(None, availability, undecided);
         link
     }
 

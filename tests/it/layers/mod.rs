@@ -58,6 +58,19 @@ const OWNED_CRATES: &[(&str, &str, &str)] = &[
     ("backoff", "src/fsm/retry.rs", "use fsm::retry; the crate is unmaintained and is to be replaced in one place"),
     ("statig", "src/fsm/mod.rs", "write the machine against fsm::Machine"),
 ];
+/// The files of sessions. They see of a link what its port gives them ([`INSIDE_A_LINK`]).
+const OF_SESSIONS: &[&str] = &[
+    "src/client/",
+    "src/actors/session.rs",
+    "src/actors/session/",
+    "src/actors/seat.rs",
+    "src/actors/editors.rs",
+    "src/actors/gateway_tools.rs",
+    "src/actors/package_tools.rs",
+    "src/actors/instance_keeper.rs",
+];
+/// The types through which one gets at a link's memory.
+const INSIDE_A_LINK: &[&str] = &["LinkParts", "Links"];
 /// The only file that may print to stdout outside of the MCP stream.
 const PRINTER: &str = "src/cli/output.rs";
 /// The files that may read and write std's own handles. One of them waits where the handles do not block; the other is the
@@ -240,6 +253,11 @@ fn check(path: &str, text: &str) -> Vec<String> {
         }
         for line in printing(&tokens) {
             find(line, "print", "pure code says nothing");
+        }
+    }
+    if OF_SESSIONS.iter().any(|of| path.starts_with(of)) {
+        for (name, line) in INSIDE_A_LINK.iter().flat_map(|name| places(&tokens, name).into_iter().map(move |at| (name, at))) {
+            find(line, name, "a session sees of a link what its port gives it; use link::Port");
         }
     }
     for (name, owner, instead) in OWNED_CRATES {
@@ -454,6 +472,9 @@ fn planted_violations_are_found() {
         ("src/fsm/bridge.rs", "fn f<'a>(x: &'a str) { tokio::spawn(x); }"),
         ("src/fsm/bridge.rs", "const R: &str = r#\"a \" b\"#; use tokio::time;"),
         ("src/fsm/bridge.rs", "/* a /* b */ c */ use tokio::time;"),
+        ("src/actors/session/offers.rs", "use crate::link::{LinkParts, Port};"),
+        ("src/actors/gateway_tools.rs", "fn f(x: &crate::link::Links) {}"),
+        ("src/client/state.rs", "use crate::link::Links;"),
     ];
     for (path, code) in planted {
         assert!(!check(path, code).is_empty(), "not found in {path}: {code}");
@@ -526,6 +547,8 @@ fn what_is_allowed_is_not_found() {
         ("src/cli/output.rs", "fn line() { println!(\"x\"); }"),
         ("src/actors/push.rs", "fn f(&self) { self.tasks.spawn(g()); self.env.health.spawn(\"x\", g()); }"),
         ("src/cli/output.rs", "fn f() { x.stdin(y); std::io::stdout().is_terminal() }"),
+        ("src/actors/session.rs", "use crate::link::{Port, Ports};"),
+        ("src/actors/parts.rs", "use crate::link::{LinkParts, Links, Ports};"),
         ("src/front.rs", "fn f() { eprint_the_cause(); }\nfn print(x: u8) -> bool { x != 3 }"),
     ];
     for (path, code) in allowed {
