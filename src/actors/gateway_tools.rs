@@ -107,9 +107,8 @@ impl GatewayTools {
         let visible = self.link.visible(self.client.id);
         let client = self.client.handshake();
         let Standing { tone, is_ready, state, why } = standing(&link, still.as_ref());
-        let busy_with = busy_with.map(|(call, tool, ran)| {
-            json!({"call_id": call.to_string(), "tool": &*tool, "for_ms": millis(ran)})
-        });
+        let busy_with = busy_with
+            .map(|(call, tool, ran)| json!({"call_id": call.to_string(), "tool": &*tool, "for_ms": millis(ran)}));
         json!({
             "summary": summary(&link, survey.as_deref(), held, still.as_ref()),
             // What helps, if something is wrong.

@@ -502,8 +502,7 @@ impl SessionActor {
                 Resumed::Again => may_have_run = true,
             }
         }
-        let refused =
-            here.refusal_at_once(&call.name, &call.arguments, key.session).filter(|_| turned_down.is_none());
+        let refused = here.refusal_at_once(&call.name, &call.arguments, key.session).filter(|_| turned_down.is_none());
         let package_tool = Self::package_tool(here, &call.name).filter(|_| turned_down.is_none());
         if let (Some(tool), None) = (package_tool, &refused) {
             package_tools::run(&self.seat.tools_on(here), &self.tasks, asked, tool, &call.arguments);

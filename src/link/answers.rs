@@ -217,23 +217,20 @@ impl Answers {
 
     /// Follows an answer that was told to its session.
     fn told(self: &Arc<Self>, client: Arc<Client>, delivery: &Delivery, told: Told) {
-        match delivery {
-            Delivery::Withheld => self.keep(told.call, &told.result.stored(), Keep::Owed),
-            Delivery::Queued | Delivery::Later(_) => {}
+        if matches!(delivery, Delivery::Withheld) {
+            self.keep(told.call, &told.result.stored(), Keep::Owed);
         }
-        match (&told.records, &told.origin) {
-            (Some(records), _) if told.is_left => {
-                if client.has_all() {
-                    records.told(told.call);
-                }
+        let Some(records) = &told.records else { return };
+        let has_all = client.has_all();
+        if told.is_left {
+            if has_all {
+                records.told(told.call);
             }
-            (Some(records), Some(origin)) => {
-                if client.has_all() {
-                    return records.delivered(origin.clone());
-                }
-                self.env.health.spawn("delivered", Arc::clone(self).record_delivery(client, told));
+        } else if let Some(origin) = &told.origin {
+            if has_all {
+                return records.delivered(origin.clone());
             }
-            _ => {}
+            self.env.health.spawn("delivered", Arc::clone(self).record_delivery(client, told));
         }
     }
 

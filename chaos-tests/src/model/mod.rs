@@ -17,6 +17,7 @@ pub mod graph;
 pub mod hub;
 pub mod journal;
 pub mod line;
+pub mod port;
 pub mod promises;
 pub mod routing;
 pub mod seam;

@@ -3,6 +3,7 @@
 //! broken world was noticed.
 #![expect(clippy::print_stdout, reason = "what was walked is told to whoever asks with --nocapture")]
 
+mod port;
 mod routing;
 
 use chaos_tests::model::graph::Graph;

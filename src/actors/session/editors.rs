@@ -60,7 +60,7 @@ impl SessionActor {
     pub(super) fn shown(&self, state: &mut State, heading: &Heading) -> Shown {
         let links = self.seat.links.all();
         let in_scope = |link: &&Port| link.leads_to().is_some_and(|project| heading.scope.holds(project));
-        let is_settling = links.iter().filter(in_scope).any(|link| link.is_settling());
+        let is_settling = links.iter().filter(in_scope).any(Port::is_settling);
         let Route::Among(choice) = &heading.route else { return Shown { is_settling, ..Shown::default() } };
         let mut members: Vec<(Source, Member)> = Vec::new();
         for (name, known) in named(&heading.scope, &self.seat.links.known()) {

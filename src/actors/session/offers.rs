@@ -1,7 +1,6 @@
 //! Answers requests for resources and prompts. Everything is answered from what is known at the moment, except Unity's console: to
 //! read it is a call of the editor's tool, with all that holds for calls.
 
-
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -65,8 +64,7 @@ impl SessionActor {
     fn meant(&self, heading: Option<&Heading>) -> Vec<Named> {
         match heading {
             Some(Heading { route: Route::Among(choice), scope }) => {
-                let is_choice =
-                    |link: &Port| link.leads_to().is_some_and(|to| choice.iter().any(|one| one == to));
+                let is_choice = |link: &Port| link.leads_to().is_some_and(|to| choice.iter().any(|one| one == to));
                 let usable = editors::usable(&self.seat, scope).into_iter();
                 usable.filter(|(_, link)| is_choice(link)).map(|(name, link)| (Some(name), link)).collect()
             }

@@ -256,7 +256,9 @@ fn check(path: &str, text: &str) -> Vec<String> {
         }
     }
     if OF_SESSIONS.iter().any(|of| path.starts_with(of)) {
-        for (name, line) in INSIDE_A_LINK.iter().flat_map(|name| places(&tokens, name).into_iter().map(move |at| (name, at))) {
+        for (name, line) in
+            INSIDE_A_LINK.iter().flat_map(|name| places(&tokens, name).into_iter().map(move |at| (name, at)))
+        {
             find(line, name, "a session sees of a link what its port gives it; use link::Port");
         }
     }
