@@ -527,9 +527,10 @@ impl Exchange {
                 }
                 return Answered { known: true, settled: Settled { settlements, events }, hang_up: false };
             }
-            Some(Refusal::WrongEditor) => {
+            Some(refusal @ (Refusal::OtherProject | Refusal::OtherSession)) => {
+                let cause = if refusal == Refusal::OtherProject { Cause::WrongProject } else { Cause::Reloading };
                 // The place ends with the connection.
-                let (known, settlements) = ledger.turned_away(call, self.epoch, answer, now);
+                let (known, settlements) = ledger.turned_away(call, self.epoch, cause, now);
                 return Answered { known, settled: Settled { settlements, events: Vec::new() }, hang_up: true };
             }
             Some(Refusal::Final) => ledger.says_unrun(call),

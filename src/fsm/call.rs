@@ -108,7 +108,7 @@ pub enum Event {
     /// The editor replied, but the answer is withheld until a reload that may follow is over.
     ReplyWithheld,
     /// The editor replied that the call was meant for another editor, and that it ran nothing.
-    TurnedAway,
+    TurnedAway(Cause),
     /// The editor says that the call did not run and will not run.
     NotRunProven,
     /// The editor says that a reload interrupted the call.
@@ -255,7 +255,7 @@ impl Machine for Call {
                 | Event::ClaimRevoked
                 | Event::ReplyArrived { .. }
                 | Event::ReplyWithheld
-                | Event::TurnedAway
+                | Event::TurnedAway(_)
                 | Event::NotRunProven
                 | Event::FoundInterrupted
                 | Event::OutcomeLearned { .. }
@@ -279,7 +279,7 @@ impl Machine for Call {
                 | Event::ClaimRevoked
                 | Event::ReplyArrived { .. }
                 | Event::ReplyWithheld
-                | Event::TurnedAway
+                | Event::TurnedAway(_)
                 | Event::NotRunProven
                 | Event::FoundInterrupted
                 | Event::OutcomeLearned { .. }
@@ -292,10 +292,10 @@ impl Machine for Call {
             }
             // Most likely this is the same editor after a reload, and the files that were read are from before the reload. The
             // next survey finds that editor.
-            (State::Sent, Event::TurnedAway) if self.sendings < SENDINGS_MAX => Outcome::Transition(State::Held),
+            (State::Sent, Event::TurnedAway(_)) if self.sendings < SENDINGS_MAX => Outcome::Transition(State::Held),
             (State::Sent, Event::NotRunProven) => self.spare(out),
-            (State::Sent, Event::TurnedAway) => {
-                let (verdict, end) = self.unless_lost(Verdict::ToolError);
+            (State::Sent, Event::TurnedAway(cause)) => {
+                let (verdict, end) = self.unless_lost(Verdict::NotExecuted(cause));
                 out.order(Effect::Answer(verdict));
                 Outcome::Transition(end)
             }
@@ -346,7 +346,7 @@ impl Machine for Call {
                     out.ignore("it is no longer bound to a connection")
                 }
             }
-            (State::Recovering, Event::ReplyArrived { .. } | Event::ReplyWithheld | Event::TurnedAway) => {
+            (State::Recovering, Event::ReplyArrived { .. } | Event::ReplyWithheld | Event::TurnedAway(_)) => {
                 out.ignore("a frame of a closed connection proves nothing")
             }
             (State::Recovering, Event::HoldEnded(_)) => out.ignore("it is no longer held"),
@@ -374,11 +374,6 @@ impl Machine for Call {
                     Outcome::Transition(State::Uncertain)
                 }
             }
-            (State::Abandoned, Event::TurnedAway) if self.loss.is_none() => {
-                out.order(Effect::KeepLate);
-                out.order(Effect::Note(Verdict::ToolError));
-                Outcome::Transition(State::Answered)
-            }
             (State::Abandoned, Event::ReplyWithheld) => {
                 self.cut = Some(Loss::Reload);
                 out.order(Effect::Recover);
@@ -393,8 +388,13 @@ impl Machine for Call {
                 Outcome::Transition(State::Uncertain)
             }
             // The client was told to wait for a result, so the call must not be sent again without the client's knowledge.
-            (State::Abandoned, Event::NotRunProven | Event::TurnedAway) => {
+            (State::Abandoned, Event::NotRunProven) => {
                 let (verdict, end) = self.unless_lost(Verdict::NotExecuted(Cause::Reloading));
+                out.order(Effect::Note(verdict));
+                Outcome::Transition(end)
+            }
+            (State::Abandoned, Event::TurnedAway(cause)) => {
+                let (verdict, end) = self.unless_lost(Verdict::NotExecuted(cause));
                 out.order(Effect::Note(verdict));
                 Outcome::Transition(end)
             }
@@ -418,7 +418,7 @@ impl Machine for Call {
                 | Event::Claimed { .. }
                 | Event::ClaimRevoked
                 | Event::ReplyWithheld
-                | Event::TurnedAway
+                | Event::TurnedAway(_)
                 | Event::NotRunProven
                 | Event::FoundInterrupted
                 | Event::EpochClosed(_)
@@ -461,7 +461,7 @@ impl Machine for Call {
             (Group::Done, Event::ReplyArrived { .. } | Event::OutcomeLearned { .. }) => {
                 out.ignore("it has ended: a second answer is dropped and counted by the reader")
             }
-            (Group::Done, Event::TurnedAway) => out.ignore("it has ended: nobody waits for it to be sent"),
+            (Group::Done, Event::TurnedAway(_)) => out.ignore("it has ended: nobody waits for it to be sent"),
             (Group::Done, Event::ReplyWithheld) => out.ignore("it has ended: nobody waits for the outcome"),
             (Group::Done, Event::Refused(_)) => out.ignore("it has ended: nothing is left to refuse"),
             (Group::Done, Event::ClaimRevoked) => out.ignore("it has ended before the writer could say so"),
@@ -473,7 +473,7 @@ impl Machine for Call {
                 | Event::ClaimRevoked
                 | Event::ReplyArrived { .. }
                 | Event::ReplyWithheld
-                | Event::TurnedAway
+                | Event::TurnedAway(_)
                 | Event::NotRunProven
                 | Event::FoundInterrupted
                 | Event::EpochClosed(_)
@@ -501,7 +501,7 @@ impl Charted for Call {
             Event::ReplyArrived { error: false },
             Event::ReplyArrived { error: true },
             Event::ReplyWithheld,
-            Event::TurnedAway,
+            Event::TurnedAway(Cause::WrongProject),
             Event::NotRunProven,
             Event::FoundInterrupted,
             Event::EpochClosed(Loss::Reload),

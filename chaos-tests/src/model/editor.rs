@@ -46,7 +46,7 @@ impl Step<'_> {
                 let (epoch, Some(call)) = (line.epoch(), line.running) else { return };
                 self.replied(index, call, epoch, Some(Refusal::Double));
             }
-            Action::EditorTurnsAway(index) => self.refuse(index, Refusal::WrongEditor),
+            Action::EditorTurnsAway(index) => self.refuse(index, Refusal::OtherProject),
             Action::EditorPostpones(index) => self.refuse(index, Refusal::Leaving),
             Action::Begins(call) => {
                 if let Some(sending) = self.world.journal.first(call, Status::Queued) {

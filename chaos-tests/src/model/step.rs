@@ -627,7 +627,7 @@ impl Step<'_> {
         let line = self.line(index);
         let (epoch, Some(Message::Call(call))) = (line.epoch(), line.out.pop_front()) else { return };
         line.owed &= !Line::bit(Message::Call(call));
-        if refusal == Refusal::WrongEditor {
+        if refusal == Refusal::OtherProject {
             // The editor itself reports that it ran nothing, so this attempt does not count.
             self.world.ghost.sent[usize::from(call)] -= 1;
         }

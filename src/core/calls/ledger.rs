@@ -268,16 +268,10 @@ impl Ledger {
     }
 
     /// Handles the editor's reply that the call was meant for another editor and did not run. The call is held again, a bounded
-    /// number of times; after that this reply is its answer, unless the call may have run when it was sent before. Returns false
+    /// number of times; after that it was not executed for this cause, unless it may have run when it was sent before. Returns false
     /// if no answer to the call is expected on that connection.
-    pub fn turned_away(
-        &mut self,
-        call: CallId,
-        epoch: Epoch,
-        answer: EditorAnswer,
-        now: Instant,
-    ) -> (bool, Vec<Settlement>) {
-        let mut heard = self.hear(call, epoch, News::TurnedAway(answer), now);
+    pub fn turned_away(&mut self, call: CallId, epoch: Epoch, cause: Cause, now: Instant) -> (bool, Vec<Settlement>) {
+        let mut heard = self.hear(call, epoch, News::TurnedAway(cause), now);
         if heard.0 {
             self.refuse_held_at_the_end(now, &mut heard.1);
         }

@@ -74,7 +74,7 @@ pub(super) enum News {
         repeatable: bool,
     },
     Replied(EditorAnswer),
-    TurnedAway(EditorAnswer),
+    TurnedAway(Cause),
     Withheld {
         answer: EditorAnswer,
         reloading: bool,
@@ -116,7 +116,7 @@ impl News {
                 Event::Claimed { recoverable: attempt.recovery != Recovery::None, repeatable: *repeatable }
             }
             Self::Replied(answer) => Event::ReplyArrived { error: answer.is_error },
-            Self::TurnedAway(_) => Event::TurnedAway,
+            Self::TurnedAway(cause) => Event::TurnedAway(*cause),
             Self::Withheld { .. } => Event::ReplyWithheld,
             Self::Learned(answer) => Event::OutcomeLearned { error: answer.is_error },
             Self::Told { error, .. } => Event::OutcomeLearned { error: *error },
@@ -158,7 +158,7 @@ impl Phase {
                 brought.answer = Some(note.into_iter().fold(answer, |answer, note| answer.with_note(&note)));
                 Self::Sought { attempt, lost: since }
             }
-            (phase, News::Replied(answer) | News::TurnedAway(answer) | News::Learned(answer)) => {
+            (phase, News::Replied(answer) | News::Learned(answer)) => {
                 brought.answer = Some(answer);
                 phase
             }

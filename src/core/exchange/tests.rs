@@ -390,7 +390,7 @@ fn a_goodbye_before_the_greeting_counts_for_nothing() {
 fn another_editor_ends_the_connection_and_the_call_is_held_again() {
     let mut desk = Desk::new(1);
     desk.send(5, After::default());
-    let answered = desk.answered(5, Some(Refusal::WrongEditor));
+    let answered = desk.answered(5, Some(Refusal::OtherProject));
     assert!(answered.hang_up && verdicts(&answered.settled.settlements).is_empty(), "{answered:?}");
 }
 

@@ -90,11 +90,14 @@ fn a_call_that_is_turned_away_is_held_again_a_bounded_number_of_times() {
     driver.feed(&Event::Queued);
     for sending in 1..=SENDINGS_MAX {
         driver.feed(&Event::Claimed { recoverable: false, repeatable: false });
-        let out = driver.feed(&Event::TurnedAway);
+        let out = driver.feed(&Event::TurnedAway(Cause::WrongProject));
         if sending < SENDINGS_MAX {
             assert!(driver.state() == State::Held && out.effects.is_empty(), "{:?}", out.effects);
         } else {
-            assert_eq!((driver.state(), out.effects), (State::Answered, vec![Effect::Answer(Verdict::ToolError)]));
+            assert_eq!(
+                (driver.state(), out.effects),
+                (State::Answered, vec![Effect::Answer(Verdict::NotExecuted(Cause::WrongProject))])
+            );
         }
     }
 }
@@ -106,11 +109,11 @@ fn lost_once(then: &[Event]) -> Vec<Event> {
 
 #[test]
 fn a_call_that_is_turned_away_to_the_last_is_unknown_if_an_earlier_sending_may_have_run() {
-    let again = [Event::TurnedAway, CLAIM_REPEATABLE];
-    let away = lost_once(&[&[CLAIM_REPEATABLE], &again[..], &[Event::TurnedAway]].concat());
+    let again = [Event::TurnedAway(Cause::WrongProject), CLAIM_REPEATABLE];
+    let away = lost_once(&[&[CLAIM_REPEATABLE], &again[..], &[Event::TurnedAway(Cause::WrongProject)]].concat());
     let unknown = Verdict::OutcomeUnknown(Loss::Disconnect);
     assert_eq!(last(&away), (State::Uncertain, vec![Effect::Answer(unknown)]));
-    let late = lost_once(&[CLAIM_REPEATABLE, Event::PatienceEnded, Event::TurnedAway]);
+    let late = lost_once(&[CLAIM_REPEATABLE, Event::PatienceEnded, Event::TurnedAway(Cause::WrongProject)]);
     assert_eq!(last(&late), (State::Uncertain, vec![Effect::Note(unknown)]));
 }
 
@@ -140,7 +143,8 @@ fn no_history_answers_twice_or_denies_a_sending() {
             let total = answers + u8::try_from(given).unwrap();
             assert!(total <= 1, "{before:?} + {event:?} answers again");
             assert!(!(cancelled && given > 0), "{before:?} + {event:?} answers a cancelled call");
-            let harmless = matches!(event, Event::ClaimRevoked | Event::TurnedAway | Event::NotRunProven);
+            let harmless =
+                matches!(event, Event::ClaimRevoked | Event::TurnedAway(Cause::WrongProject) | Event::NotRunProven);
             let may_have_run = matches!(before, State::Sent | State::Recovering) && !harmless;
             let lost = if may_have_run && next.state() == State::Held { lost.saturating_add(1).min(3) } else { lost };
             let denied = out.effects.iter().any(|effect| matches!(effect, Effect::Answer(Verdict::NotExecuted(_))));

@@ -106,8 +106,10 @@ pub enum Refusal {
     Final,
     /// The editor is about to close the connection: the call can be sent on the next one.
     Leaving,
-    /// The peer is not the editor that the call is for (another project, another session).
-    WrongEditor,
+    /// The editor has another project open than the one that the call is for.
+    OtherProject,
+    /// The editor's server has begun anew since the call was made for it.
+    OtherSession,
     /// The editor already has this attempt to send the call. The duplicate did not run; the first copy gets its own answer.
     Double,
 }

@@ -155,7 +155,8 @@ fn a_call_that_the_editor_turns_away_is_sent_to_the_right_one() {
     let key = "never-end";
     proxy.plan_times(9, key, Act::RefuseRequest("Connected Unity instance belongs to a different project."), false);
     let answer = client.done("count", &json!({"key": key}));
-    assert_eq!(answer.verdict(), Verdict::ToolError, "{}", answer.0);
+    assert_eq!(answer.verdict(), Verdict::NotExecuted, "{}", answer.0);
+    assert!(answer.text().contains("has another project open"), "{}", answer.0);
     assert_eq!((room.runs(key), proxy.requests_with(key)), (0, 3));
     client.close(&room);
 }

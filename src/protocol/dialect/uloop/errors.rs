@@ -52,12 +52,12 @@ pub(super) const REFUSALS: [(Place, Words, Refusal); 6] = [
     (
         Place::Headline,
         Words::OfEditor("Connected Unity instance belongs to a different project."),
-        Refusal::WrongEditor,
+        Refusal::OtherProject,
     ),
     (
         Place::Headline,
         Words::OfEditor("Unity CLI Loop server session changed. Retry the command."),
-        Refusal::WrongEditor,
+        Refusal::OtherSession,
     ),
 ];
 

@@ -123,7 +123,9 @@ impl Book {
             Operation::Reply(call, epoch, error) => drop(ledger.reply(id(call), Epoch(epoch), reply(error), now)),
             Operation::Withhold(call, epoch) => drop(ledger.withhold(id(call), Epoch(epoch), reply(false), now)),
             Operation::NoReload(call) => drop(ledger.no_reload_follows(id(call), now)),
-            Operation::TurnedAway(call, epoch) => drop(ledger.turned_away(id(call), Epoch(epoch), reply(true), now)),
+            Operation::TurnedAway(call, epoch) => {
+                drop(ledger.turned_away(id(call), Epoch(epoch), Cause::WrongProject, now))
+            }
             Operation::Postponed(call, epoch) => drop(ledger.postponed(id(call), Epoch(epoch), now)),
             Operation::Progressed(call) => {
                 let progress = CallProgress { call: id(call), done: 1.0, total: None, message: None };

@@ -620,7 +620,7 @@ fn a_call_that_was_turned_away_and_never_sent_again_is_said_to_have_been_sent() 
     let (id, _) = book.accept_with(60, None);
     book.ledger.reserve(FIRST).unwrap();
     book.ledger.claim(id, FIRST, once(), book.now).unwrap();
-    let (known, told) = book.ledger.turned_away(id, FIRST, reply(true), book.now);
+    let (known, told) = book.ledger.turned_away(id, FIRST, Cause::WrongProject, book.now);
     assert!(known && told.is_empty(), "it is held again");
     let refused = book.ledger.refuse(id, Cause::Closed, book.now);
     let [Settlement::Answer(answer)] = refused.as_slice() else { panic!("{refused:?}") };
@@ -656,10 +656,10 @@ fn the_refusal_of_a_later_sending_is_no_answer_to_a_call_that_may_have_run() {
     book.reconnect(SECOND);
     for _ in 2..SENDINGS_MAX {
         assert_eq!(book.send(SECOND, terms(Recovery::None, true)), id);
-        assert!(book.ledger.turned_away(id, SECOND, reply(true), book.now).1.is_empty());
+        assert!(book.ledger.turned_away(id, SECOND, Cause::WrongProject, book.now).1.is_empty());
     }
     book.send(SECOND, terms(Recovery::None, true));
-    let (_, told) = book.ledger.turned_away(id, SECOND, reply(true), book.now);
+    let (_, told) = book.ledger.turned_away(id, SECOND, Cause::WrongProject, book.now);
     let [Settlement::Answer(answer)] = told.as_slice() else { panic!("{told:?}") };
     assert_eq!(answer.verdict, Verdict::OutcomeUnknown(Loss::Disconnect));
     assert!(answer.body.is_none(), "the editor's words would say that nothing ran");

@@ -121,7 +121,10 @@ fn check_reply(vector: &Vector, reply: Reply) {
             assert_eq!(Some(error.code), vector.means("code").as_i64(), "{name}");
             assert_eq!(error.message, vector.said("message"), "{name}");
             assert_eq!(Some(error.refusal.is_some()), vector.means("refused").as_bool(), "{name}");
-            let wrong_editor = error.refusal.as_ref().is_some_and(|refused| refused.how == Refusal::WrongEditor);
+            let wrong_editor = error
+                .refusal
+                .as_ref()
+                .is_some_and(|refused| matches!(refused.how, Refusal::OtherProject | Refusal::OtherSession));
             assert_eq!(Some(wrong_editor), vector.means("wrong_editor").as_bool(), "{name}");
         }
     }
