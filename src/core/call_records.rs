@@ -122,6 +122,8 @@ pub struct Left {
     pub sent: SentCall,
     /// Whether its client was told that it still runs, and does not wait for an answer.
     pub told: bool,
+    /// Whether its client has the answer to its request.
+    pub delivered: bool,
     /// Its result, if it has ended.
     pub result: Option<Arc<RawValue>>,
     /// Whether the result says that the outcome is unknown.
@@ -243,6 +245,11 @@ impl CallRecords {
         })
     }
 
+    /// Whether anything is kept of this call.
+    pub fn has(&self, call: CallId) -> bool {
+        self.calls.contains_key(&call)
+    }
+
     /// Whether this call was recorded as sent, and has neither ended nor been deleted.
     pub fn is_sent(&self, call: CallId) -> bool {
         self.calls.get(&call).is_some_and(Kept::is_open)
@@ -263,6 +270,7 @@ impl CallRecords {
         let left = |kept: &Kept| Left {
             sent: kept.sent.clone(),
             told: kept.is_told(),
+            delivered: kept.delivered,
             result: kept.result.clone().filter(|_| !kept.is_open()),
             unknown: kept.unknown,
             at: kept.at,

@@ -309,7 +309,7 @@ impl Answers {
 
     /// Records that a client over stdin and stdout has the answer, once it is written. An answer that has to wait is recorded
     /// itself: this process may end before its client reads.
-    fn record_delivery(
+    pub(super) fn record_delivery(
         &self,
         client: Arc<Client>,
         records: Arc<CallFile>,

@@ -4,6 +4,7 @@
 //! killed process has written stays written: nothing is forced to the disk, which would cost milliseconds and helps only against the
 //! loss of power, with which the editor is lost too. A last line that was cut off is dropped.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -40,6 +41,8 @@ pub struct CallFile {
     /// its name towards editors.
     pub is_copy: bool,
     inner: Mutex<Inner>,
+    /// The calls that an earlier process left in the file, until [`inherited`](CallFile::inherited) gives them.
+    inherited: Mutex<BTreeSet<CallId>>,
 }
 
 /// What the first line of the file says.
@@ -103,8 +106,24 @@ impl CallFile {
     /// # Errors
     /// The system's error.
     pub fn open(path: &Path, gateway: String, lock: Placed) -> io::Result<Self> {
+        let this = Self::take(path, gateway, lock, true)?;
+        let left = this.left().into_iter().filter(|left| !left.told).map(|left| left.sent.call).collect();
+        *enter(&this.inherited) = left;
+        Ok(this)
+    }
+
+    /// Takes the file of a hub that has ended over in the same way, to take records out of it, and not to be a hub.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn visit(path: &Path, lock: Placed) -> io::Result<Self> {
+        Self::take(path, String::new(), lock, false)
+    }
+
+    fn take(path: &Path, gateway: String, lock: Placed, counts: bool) -> io::Result<Self> {
         make_private_folder(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
         let mut this = Self::parse(path, open_end(path)?, gateway.clone())?;
+        this.starts -= u64::from(!counts);
         if this.is_copy {
             (this.gateway, this.former) = (gateway, Vec::new());
         } else if !this.name.is_empty() {
@@ -209,7 +228,8 @@ impl CallFile {
             unwritten: 0,
         };
         let (starts, is_damaged) = (starts + 1, is_damaged || is_copy);
-        Ok(Self { gateway, starts, name, former, is_damaged, is_copy, inner: Mutex::new(inner) })
+        let (inner, inherited) = (Mutex::new(inner), Mutex::default());
+        Ok(Self { gateway, starts, name, former, is_damaged, is_copy, inner, inherited })
     }
 
     /// Returns where the file is.
@@ -227,7 +247,7 @@ impl CallFile {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        enter(&self.inner)
     }
 
     /// Whether the records are still this process's own.
@@ -364,12 +384,39 @@ impl CallFile {
         self.lock().records.left()
     }
 
-    /// Takes in what another gateway left.
+    /// Returns the calls that an earlier process left in this file, that no client was told of since, and that `are` wanted: each once.
+    pub fn inherited(&self, mut are: impl FnMut(&Left) -> bool) -> Vec<Left> {
+        let mut inherited = enter(&self.inherited);
+        if inherited.is_empty() {
+            return Vec::new();
+        }
+        let mut left = self.left();
+        left.retain(|left| !left.told && inherited.contains(&left.sent.call));
+        // All others were answered, or deleted.
+        *inherited = left.iter().map(|left| left.sent.call).collect();
+        left.retain(|left| are(left));
+        inherited.retain(|call| !left.iter().any(|left| left.sent.call == *call));
+        left
+    }
+
+    /// Takes in what another gateway left. Returns false if it is here already: that gateway took it over from others, or these
+    /// records did, and who did so was killed before it was deleted there.
     ///
     /// # Errors
-    /// The system's error.
-    pub fn take_in(&self, left: &Left) -> io::Result<()> {
+    /// The system's error, or these records are not this process's own any more: nobody would find there what is deleted elsewhere.
+    pub fn take_in(&self, left: &Left) -> io::Result<bool> {
         let mut inner = self.lock();
+        if inner.records.has(left.sent.call) {
+            return Ok(false);
+        }
+        let taken = self.add_left(&mut inner, left).and_then(|()| inner.owned().map_err(io::Error::other));
+        if taken.is_err() {
+            let _ = inner.add(&self.head(), Record::Dropped { call: left.sent.call });
+        }
+        taken.map(|()| true)
+    }
+
+    fn add_left(&self, inner: &mut Inner, left: &Left) -> io::Result<()> {
         inner.add(&self.head(), Record::Sent(left.sent.clone()))?;
         let call = left.sent.call;
         if left.told {
@@ -513,6 +560,10 @@ impl Inner {
             }
         }
     }
+}
+
+fn enter<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn line_of(record: &Record) -> io::Result<Vec<u8>> {

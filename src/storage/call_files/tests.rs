@@ -91,7 +91,8 @@ fn a_late_result_gets_no_younger_when_its_file_is_read_again_or_another_gateway_
     let long_ago = seconds_now() - LATE_RESULT_MAX_AGE.as_secs() - 10;
     for (number, at) in [(1, long_ago), (2, seconds_now())] {
         let result = RawValue::from_string("[1]".to_owned()).unwrap();
-        let left = Left { sent: sent(number), told: true, result: Some(result.into()), unknown: true, at };
+        let left =
+            Left { sent: sent(number), told: true, delivered: true, result: Some(result.into()), unknown: true, at };
         first.take_in(&left).unwrap();
     }
     drop(first);

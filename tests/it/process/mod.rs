@@ -22,6 +22,8 @@ mod hub;
 mod hub_metrics;
 #[cfg(target_os = "linux")]
 mod hub_owners;
+#[cfg(target_os = "linux")]
+mod killed_both;
 #[cfg(unix)]
 mod limits;
 mod logs;

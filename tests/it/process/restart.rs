@@ -6,7 +6,7 @@ use super::client::{Client, Verdict};
 use super::unity::Unity;
 use super::{Room, until};
 
-const PATIENCE: u64 = 6;
+pub(super) const PATIENCE: u64 = 6;
 
 fn open(room: &Room) -> Client {
     Client::open(room, &["--project", &room.project().display().to_string()])
@@ -20,7 +20,7 @@ fn takes_over(client: &mut Client) -> String {
 }
 
 /// Starts a call that the editor holds.
-fn running(room: &Room, client: &mut Client, key: &str) -> u64 {
+pub(super) fn running(room: &Room, client: &mut Client, key: &str) -> u64 {
     client.echoes();
     let call = client.call("count", &json!({"key": key, "hold": true}));
     until("the call runs", || room.runs(key) == 1);
@@ -28,13 +28,13 @@ fn running(room: &Room, client: &mut Client, key: &str) -> u64 {
 }
 
 /// Returns the id of the call that a text names.
-fn named_in(text: &str) -> &str {
+pub(super) fn named_in(text: &str) -> &str {
     let mut words = text.split(|c: char| !c.is_ascii_hexdigit() && c != '-');
     words.find(|word| word.len() >= 32).unwrap_or_else(|| panic!("no call is named: {text}"))
 }
 
 /// Asks for a call's result until it is neither looked for nor running.
-fn result_of(client: &mut Client, call: &str) -> super::client::Answer {
+pub(super) fn result_of(client: &mut Client, call: &str) -> super::client::Answer {
     let mut last = None;
     until("what became of the call", || {
         let answer = client.done("holdfast_result", &json!({"call_id": call}));
