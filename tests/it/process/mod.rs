@@ -39,6 +39,8 @@ mod several;
 #[cfg(unix)]
 mod stdio;
 mod storms;
+#[cfg(target_os = "linux")]
+mod takeovers;
 #[cfg(unix)]
 mod watch;
 
