@@ -132,6 +132,24 @@ pub struct Left {
     pub at: u64,
 }
 
+impl Left {
+    /// Returns the lines that say the same in the records of a later gateway. `fits`: whether those have room for its result. Without it
+    /// the call counts as open, and its outcome is looked for again.
+    pub fn lines(&self, fits: bool) -> impl Iterator<Item = Record> + '_ {
+        let call = self.sent.call;
+        // No session brings its request: that has ended with its gateway.
+        let told = self.told.then(|| [Record::Told { call }, Record::Delivered(self.sent.origin.clone())]);
+        let answered = self.result.as_deref().filter(|_| fits).map(|result| Record::Answered {
+            call,
+            result: RawValue::to_owned(result),
+            runs_on: false,
+            unknown: self.unknown,
+            at: Some(self.at),
+        });
+        [Record::Sent(self.sent.clone())].into_iter().chain(told.into_iter().flatten()).chain(answered)
+    }
+}
+
 /// How far a call has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {

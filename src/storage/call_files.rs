@@ -417,21 +417,12 @@ impl CallFile {
     }
 
     fn add_left(&self, inner: &mut Inner, left: &Left) -> io::Result<()> {
-        inner.add(&self.head(), Record::Sent(left.sent.clone()))?;
-        let call = left.sent.call;
-        if left.told {
-            // No session brings its request: that has ended with its gateway.
-            for record in [Record::Told { call }, Record::Delivered(left.sent.origin.clone())] {
-                inner.add(&self.head(), record)?;
-            }
-        }
         let room = CALL_RECORDS_MAX_BYTES.saturating_sub(inner.records.bytes());
-        // Without its result the call counts as open, and its outcome is looked for again.
-        if let Some(result) = left.result.as_ref().filter(|result| result.get().len() <= room) {
-            let (result, unknown, at) = (RawValue::to_owned(result), left.unknown, Some(left.at));
-            inner.add(&self.head(), Record::Answered { call, result, runs_on: false, unknown, at })?;
-            inner.records.make_room(LATE_RESULTS_MAX_BYTES);
+        let fits = left.result.as_ref().is_none_or(|result| result.get().len() <= room);
+        for record in left.lines(fits) {
+            inner.add(&self.head(), record)?;
         }
+        inner.records.make_room(LATE_RESULTS_MAX_BYTES);
         Ok(())
     }
 
