@@ -120,7 +120,7 @@ pub enum Known {
 pub struct Left {
     /// The call.
     pub sent: SentCall,
-    /// Whether its client was told that it still runs, and does not wait for an answer.
+    /// Whether its client was told that it still runs, or is about to be told, and does not wait for an answer then.
     pub told: bool,
     /// Whether its client has the answer to its request.
     pub delivered: bool,
@@ -137,8 +137,8 @@ impl Left {
     /// the call counts as open, and its outcome is looked for again.
     pub fn lines(&self, fits: bool) -> impl Iterator<Item = Record> + '_ {
         let call = self.sent.call;
-        // No session brings its request: that has ended with its gateway.
-        let told = self.told.then(|| [Record::Told { call }, Record::Delivered(self.sent.origin.clone())]);
+        let told = self.told.then_some(Record::Told { call });
+        let delivered = self.delivered.then(|| Record::Delivered(self.sent.origin.clone()));
         let answered = self.result.as_deref().filter(|_| fits).map(|result| Record::Answered {
             call,
             result: RawValue::to_owned(result),
@@ -146,7 +146,7 @@ impl Left {
             unknown: self.unknown,
             at: Some(self.at),
         });
-        [Record::Sent(self.sent.clone())].into_iter().chain(told.into_iter().flatten()).chain(answered)
+        [Some(Record::Sent(self.sent.clone())), told, answered, delivered].into_iter().flatten()
     }
 }
 
@@ -280,7 +280,7 @@ impl CallRecords {
 
     /// Returns the request of this call if its client may still wait for the answer, as far as the records know.
     pub fn untold(&self, call: CallId) -> Option<Origin> {
-        self.calls.get(&call).filter(|kept| !kept.is_told()).map(|kept| kept.sent.origin.clone())
+        self.calls.get(&call).filter(|kept| !kept.delivered).map(|kept| kept.sent.origin.clone())
     }
 
     /// Returns all that is kept, for a gateway that comes after this one.

@@ -160,7 +160,8 @@ impl Calls {
         }
         let open = left.iter().filter(|left| left.result.is_none()).count();
         self.env.events.calls_left(left.len(), open);
-        self.answers.left_by_others(left.iter().filter(|left| !left.told).map(|left| &left.sent));
+        let to_be_told = left.iter().filter(|left| left.is_to_be_told(Asker::Killed));
+        self.answers.left_by_others(to_be_told.map(|left| &left.sent));
         left.into_iter().for_each(|left| self.take_over(left.takeover(), true));
         again
     }

@@ -4,22 +4,24 @@
 //! killed process has written stays written: nothing is forced to the disk, which would cost milliseconds and helps only against the
 //! loss of power, with which the editor is lost too. A last line that was cut off is dropped.
 
+mod open_file;
+
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 
+use self::open_file::{Head, Inner, seconds_now};
 use crate::core::call_records::{CallRecords, Known, Left, Origin, Record, SentCall};
 use crate::limits::hub::{
-    CALL_RECORDS_FILE_MAX_BYTES, CALL_RECORDS_MAX_BYTES, CALL_RECORDS_NAMES_MAX, CALL_RECORDS_READ_MAX_BYTES,
-    CALL_RECORDS_SPENT_BYTES,
+    CALL_RECORDS_MAX_BYTES, CALL_RECORDS_NAMES_MAX, CALL_RECORDS_READ_MAX_BYTES, CALL_RECORDS_SPENT_BYTES,
 };
 use crate::limits::{LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES};
-use crate::platform::host::{Host as _, RealHost, make_private_folder, open_end, replace};
+use crate::platform::host::{Host as _, RealHost, make_private_folder, open_end};
 use crate::platform::lock_file::{self, Placed};
 use crate::protocol::ids::CallId;
 
@@ -45,14 +47,6 @@ pub struct CallFile {
     inherited: Mutex<BTreeSet<CallId>>,
 }
 
-/// What the first line of the file says.
-struct Head<'a> {
-    gateway: &'a str,
-    starts: u64,
-    name: &'a str,
-    former: &'a [String],
-}
-
 /// Why records are not this process's own any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Lost {
@@ -75,26 +69,6 @@ pub enum Unrecorded {
     Io(#[from] io::Error),
 }
 
-#[derive(Debug)]
-struct Inner {
-    path: PathBuf,
-    /// `None` after the file could not be replaced, on a system that does not replace open files.
-    file: Option<File>,
-    placed: Option<Placed>,
-    /// The lock of the process that may write the records; `None` if whoever opened them sees to that.
-    lock: Option<Placed>,
-    bytes: usize,
-    records: CallRecords,
-    /// Whether the file has records that are not needed any more.
-    is_spent: bool,
-    /// Whether nothing is recorded any more but what clients have.
-    is_frozen: bool,
-    /// Why the last line could not be written.
-    failed: Option<String>,
-    /// How many lines could not be written.
-    unwritten: u64,
-}
-
 impl CallFile {
     /// Opens the file, takes it over from the process that wrote it, and reads what that left. `gateway`: the name if the file has
     /// none, or is a copy. `lock`: the lock of the process that may write the records.
@@ -107,7 +81,7 @@ impl CallFile {
     /// The system's error.
     pub fn open(path: &Path, gateway: String, lock: Placed) -> io::Result<Self> {
         let this = Self::take(path, gateway, lock, true)?;
-        let left = this.left().into_iter().filter(|left| !left.told).map(|left| left.sent.call).collect();
+        let left = this.left().into_iter().filter(|left| !left.delivered).map(|left| left.sent.call).collect();
         *enter(&this.inherited) = left;
         Ok(this)
     }
@@ -391,7 +365,7 @@ impl CallFile {
             return Vec::new();
         }
         let mut left = self.left();
-        left.retain(|left| !left.told && inherited.contains(&left.sent.call));
+        left.retain(|left| !left.delivered && inherited.contains(&left.sent.call));
         // All others were answered, or deleted.
         *inherited = left.iter().map(|left| left.sent.call).collect();
         left.retain(|left| are(left));
@@ -460,116 +434,13 @@ impl CallFile {
     }
 }
 
-impl Head<'_> {
-    fn line(&self, file: Option<u64>) -> io::Result<Vec<u8>> {
-        let (id, starts, former) = (self.gateway.to_owned(), self.starts, self.former.to_vec());
-        line_of(&Record::Gateway { id, starts, records: Some(self.name.to_owned()), former, file })
-    }
-}
-
-impl Inner {
-    /// Whether the lock and the file are those at their paths.
-    fn owned(&self) -> Result<(), Lost> {
-        if self.lock.as_ref().is_some_and(|lock| !lock.is_there()) {
-            return Err(Lost::Lock);
-        }
-        let there = self.placed.as_ref().and_then(Placed::len_there);
-        there.filter(|there| *there >= self.bytes as u64).map(|_| ()).ok_or(Lost::Records)
-    }
-
-    fn number(&self) -> Option<u64> {
-        self.file.as_ref().and_then(lock_file::number_of)
-    }
-
-    fn add(&mut self, head: &Head<'_>, record: Record) -> io::Result<()> {
-        let written = line_of(&record).and_then(|line| self.append(&line));
-        self.failed = written.as_ref().err().map(ToString::to_string);
-        self.unwritten += u64::from(written.is_err());
-        // A call whose record cannot be written is not sent. All else has happened, whether it is written or not.
-        if written.is_ok() || !matches!(record, Record::Sent(_)) {
-            self.is_spent |= matches!(record, Record::Delivered(_) | Record::Dropped { .. });
-            self.records.apply(record, seconds_now());
-        }
-        let spent = self.records.is_empty() && self.bytes > CALL_RECORDS_SPENT_BYTES;
-        if spent || self.bytes > CALL_RECORDS_FILE_MAX_BYTES {
-            // If that fails, the old file is still right.
-            self.shrink(head);
-        }
-        written
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let Some(file) = &mut self.file else { return Err(io::ErrorKind::NotFound.into()) };
-        let written = file.write_all(bytes);
-        match written {
-            Ok(()) => self.bytes += bytes.len(),
-            // A part may have been written, and the next line must not be joined to it.
-            Err(_) => drop(file.set_len(self.bytes as u64)),
-        }
-        written
-    }
-
-    /// Takes off the disk what is not needed any more, unless the file is another process's.
-    fn shrink(&mut self, head: &Head<'_>) {
-        if self.owned().is_ok() {
-            let _ = self.rewrite(head);
-        }
-    }
-
-    /// Replaces the file by one that has only what is kept. Returns the old one, if the system lets it be open meanwhile. The old one
-    /// stays right if this fails.
-    fn rewrite(&mut self, head: &Head<'_>) -> io::Result<Option<File>> {
-        // Not every Windows replaces a file that is open.
-        if cfg!(not(unix)) {
-            (self.file, self.placed) = (None, None);
-        }
-        let mut opened = None;
-        let replaced = replace(&RealHost, &self.path, |temporary| {
-            let mut file = open_end(temporary)?;
-            let mut all = head.line(lock_file::number_of(&file))?;
-            for record in self.records.lines() {
-                all.extend(line_of(&record)?);
-            }
-            file.write_all(&all)?;
-            opened = Some((file, all.len()));
-            Ok(())
-        });
-        match (replaced, opened) {
-            (Ok(()), Some((file, bytes))) => {
-                (self.bytes, self.is_spent) = (bytes, false);
-                // What Wine knows of a handle that was opened before the file got this name differs from what it knows of the file.
-                let file = if cfg!(unix) { file } else { open_end(&self.path)? };
-                self.placed = Some(Placed::of(&file, &self.path)?);
-                Ok(self.file.replace(file))
-            }
-            (replaced, _) => {
-                if self.file.is_none() && self.path.exists() {
-                    self.file = open_end(&self.path).ok();
-                    self.placed = self.file.as_ref().and_then(|file| Placed::of(file, &self.path).ok());
-                }
-                replaced.map(|()| None)
-            }
-        }
-    }
-}
-
 fn enter<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn line_of(record: &Record) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(record)?;
-    line.push(b'\n');
-    Ok(line)
 }
 
 /// Returns the length of the lines that have an end.
 fn whole_lines(text: &[u8]) -> usize {
     text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)
-}
-
-fn seconds_now() -> u64 {
-    RealHost.now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 #[cfg(test)]

@@ -237,14 +237,17 @@ pub fn take_over_from_hub(by: Taker<'_>, session: Option<&str>) -> (Vec<Left>, b
 /// others there, which have been answered. `open`: the numbers of those that its client waits for. Returns false if it must be tried
 /// again: a hub may live, which has the records then.
 pub fn follow(state: &Path, own: &CallFile, session: &str, open: &BTreeSet<u64>) -> bool {
-    let is_own = |left: &Left| !left.told && *left.sent.origin.session == *session;
+    let is_own = |left: &Left| !left.delivered && *left.sent.origin.session == *session;
     let folder = HubFolder::of(state);
     if !CallFile::read(&folder.records()).is_ok_and(|file| file.left().iter().any(is_own)) {
         return true;
     }
     let visited = visit(&folder, |file| {
         for left in file.left().into_iter().filter(is_own) {
-            if !open.contains(&left.sent.origin.number) || own.take_in(&left).is_ok() {
+            if left.told {
+                // The client was told that it runs, or is told so now, and asks for it by its id: see `take_over_from_hub`.
+                file.delivered(left.sent.origin);
+            } else if !open.contains(&left.sent.origin.number) || own.take_in(&left).is_ok() {
                 file.forget(left.sent.call);
             }
         }

@@ -257,13 +257,16 @@ impl Step<'_> {
             }
         }
         bridge::begin(world, self.setting);
-        for left in left.iter().filter(|left| left.is_to_be_told(Asker::Killed)) {
+        let is_to_be_told =
+            |left: &&Left| left.is_to_be_told(Asker::Killed) && !(broken == Broken::RunningCountsAsTold && left.told);
+        for left in left.iter().filter(is_to_be_told) {
             let call = seam::number(left.sent.call);
             self.world.hears(call, Word::Left);
             if broken != Broken::TellingUnrecorded {
                 self.world.records(|records| records.told(call));
             }
         }
+        self.world.renamed = next == Next::Gateway;
         self.take_over(left, next == Next::Gateway);
         let world = &mut *self.world;
         if run_on.into_iter().any(|call| !world.ledger.knows(call)) {
@@ -284,7 +287,7 @@ impl Step<'_> {
         world.on_the_way.clear();
         world.ledger = Seam::default();
         (world.linked, world.hope, world.due, world.leaving) = (None, false, false, false);
-        (world.discovery_asked, world.registry_asks) = (false, false);
+        (world.discovery_asked, world.registry_asks, world.renamed) = (false, false, false);
     }
 
     /// The next owner of the records does with each what it does before any client comes.

@@ -99,6 +99,7 @@ impl Model for Setting {
             away: 0,
             stale: 0,
             leaving: false,
+            renamed: false,
             ghost: Ghost::default(),
         };
         bridge::begin(&mut world, self);

@@ -98,6 +98,9 @@ pub enum Broken {
     ToldForgotten,
     /// Whoever comes after a killed hub and its session tells the client of a call, and does not record that.
     TellingUnrecorded,
+    /// Whoever comes after a killed hub and its session tells of no call for which "still running" was recorded, although the client may
+    /// not have got that.
+    RunningCountsAsTold,
     /// A gateway without a hub takes from the records of a killed hub what belongs to a session that lives.
     TakesFromTheLiving,
 }

@@ -220,6 +220,8 @@ pub struct World {
     pub stale: u8,
     /// The hub makes way for another one.
     pub leaving: bool,
+    /// Whether this gateway took its records from a hub, and editors know it by another name.
+    pub renamed: bool,
     /// Facts that the promises need and that no part of the gateway knows.
     pub ghost: Ghost,
 }
@@ -367,7 +369,9 @@ impl World {
                 && self.sent_to[index] == self.journal.process
                 && self.editor != Editor::Dead
                 && self.stage < Stage::Falling;
-            if kept && !matches!(loss, Loss::Interrupted | Loss::Shutdown) {
+            // To a gateway of another name, that a journal has nothing of a call proves nothing.
+            let is_no_proof = self.renamed && matches!(word, Said::Recorded(..)) && !self.journal.ran(*call);
+            if kept && !is_no_proof && !matches!(loss, Loss::Interrupted | Loss::Shutdown) {
                 self.mark(Wrong::Guessed);
             }
         }

@@ -84,15 +84,15 @@ impl Left {
         match asker {
             Asker::Lives => false,
             Asker::Killed => true,
-            // Then nobody brings the request.
-            Asker::Unknown => self.told && self.delivered,
+            // Nobody brings the request of a call that was told to be running.
+            Asker::Unknown => self.delivered,
         }
     }
 
-    /// Whether the client is told of the call by its next gateway: it waited for an answer, and its session brings the request to
-    /// nobody.
+    /// Whether the client is told of the call by its next gateway: it has no answer, not even that the call still runs, and its session
+    /// brings the request to nobody.
     pub fn is_to_be_told(&self, asker: Asker) -> bool {
-        !self.told && asker == Asker::Killed
+        !self.delivered && asker == Asker::Killed
     }
 
     /// Decides what the new owner does with this call.

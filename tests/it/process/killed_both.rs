@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::client::{self, Client, Verdict};
 use super::hub::{Hub, attached, elected, flags, open};
-use super::restart::{PATIENCE, named_in, result_of, running};
+use super::restart::{PATIENCE, is_noted, named_in, result_of, running};
 use super::unity::Unity;
 use super::{Room, until};
 
@@ -105,6 +105,7 @@ fn a_call_that_was_told_to_be_running_keeps_its_id_when_the_hub_and_its_session_
         let told = client.answer(call);
         assert_eq!(told.verdict(), Verdict::StillRunning, "{}", told.0);
         let id = named_in(&told.text()).to_owned();
+        is_noted(&room);
         hub.0.kill().unwrap();
         client.kill();
         drop((hub, client));
@@ -173,16 +174,6 @@ fn what_a_hub_left_of_a_session_that_lives_is_left_to_that_session() {
             kill_hub(&room);
         }
     }
-}
-
-/// Waits until the gateways without a hub have noted that their clients have all answers. One that is killed before leaves the record
-/// of an answer.
-fn is_noted(room: &Room) {
-    until("it is noted", || {
-        let files = std::fs::read_dir(room.state().join("calls")).unwrap().map(|file| file.unwrap().path());
-        let text: String = files.filter_map(|path| std::fs::read_to_string(path).ok()).collect();
-        text.matches(r#"{"sent":"#).count() == text.matches(r#"{"delivered":"#).count()
-    });
 }
 
 /// Kills the hub of a session that then goes on by itself, because no other hub can be started.

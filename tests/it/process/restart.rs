@@ -45,6 +45,18 @@ pub(super) fn result_of(client: &mut Client, call: &str) -> super::client::Answe
     last.expect("it was asked")
 }
 
+/// Waits until it is on record that clients have all answers. Of a gateway that is killed before, the next one tells of an answered call.
+pub(super) fn is_noted(room: &Room) {
+    until("it is noted", || {
+        let files =
+            std::fs::read_dir(room.state().join("calls")).into_iter().flatten().flatten().map(|file| file.path());
+        let files = files.chain([room.state().join("hub/calls.jsonl")]);
+        let text: String = files.filter_map(|path| std::fs::read_to_string(path).ok()).collect();
+        let count = |kind: &str| text.matches(&format!("{{\"{kind}\":")).count();
+        count("sent") <= count("delivered") + count("dropped")
+    });
+}
+
 fn left_records(room: &Room) -> Vec<std::path::PathBuf> {
     let files = std::fs::read_dir(room.state().join("calls")).into_iter().flatten().flatten();
     files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect()
@@ -113,6 +125,7 @@ fn a_call_that_was_told_to_be_running_keeps_its_id_over_a_restart() {
         let told = client.answer(call);
         assert_eq!(told.verdict(), Verdict::StillRunning, "{}", told.0);
         let id = named_in(&told.text()).to_owned();
+        is_noted(&room);
         if ends {
             client.close(&room);
         } else {
