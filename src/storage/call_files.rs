@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
+pub use self::open_file::Lost;
 use self::open_file::{Head, Inner, seconds_now};
 use crate::core::call_records::{CallRecords, Known, Left, Origin, Record, SentCall};
 use crate::limits::hub::{
@@ -45,17 +46,6 @@ pub struct CallFile {
     inner: Mutex<Inner>,
     /// The calls that an earlier process left in the file, until [`inherited`](CallFile::inherited) gives them.
     inherited: Mutex<BTreeSet<CallId>>,
-}
-
-/// Why records are not this process's own any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Lost {
-    /// Another process may have the lock of a file that is there now.
-    #[error("its lock file was removed or replaced, so another process may have taken over")]
-    Lock,
-    /// Nobody reads what is written to the open file.
-    #[error("the file with its records of calls was removed, replaced or cut off")]
-    Records,
 }
 
 /// Why a call must not be sent.

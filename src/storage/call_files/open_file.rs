@@ -5,11 +5,21 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use super::Lost;
 use crate::core::call_records::{CallRecords, Record};
 use crate::limits::hub::{CALL_RECORDS_FILE_MAX_BYTES, CALL_RECORDS_SPENT_BYTES};
 use crate::platform::host::{Host as _, RealHost, open_end, replace};
 use crate::platform::lock_file::{self, Placed};
+
+/// Why records are not this process's own any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Lost {
+    /// Another process may have the lock of a file that is there now.
+    #[error("its lock file was removed or replaced, so another process may have taken over")]
+    Lock,
+    /// Nobody reads what is written to the open file.
+    #[error("the file with its records of calls was removed, replaced or cut off")]
+    Records,
+}
 
 /// What the first line of the file says.
 pub(super) struct Head<'a> {
