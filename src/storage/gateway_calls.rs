@@ -145,7 +145,7 @@ pub fn take_over(by: Taker<'_>) -> (Vec<Left>, bool) {
     let own_path = by.own.path();
     records.retain(|(path, _)| *path != own_path);
     records.sort();
-    let named = (!records.is_empty()).then(|| named_by_a_hub(&by)).unwrap_or_default();
+    let named = if records.is_empty() { BTreeSet::new() } else { named_by_a_hub(&by) };
     let (mut taken, mut others_live) = (Vec::new(), false);
     for (path, changed) in records.into_iter().take(LEFTOVERS_AT_ONCE) {
         let lock = lock_dead(&path);

@@ -252,7 +252,7 @@ impl Step<'_> {
                 left.retain(|left| left.is_left_behind(Asker::Killed));
                 world.records = Some(Records::default());
                 world.records(|records| {
-                    left.iter().flat_map(|left| left.lines(true)).for_each(|line| records.apply(line))
+                    left.iter().flat_map(|left| left.lines(true)).for_each(|line| records.apply(line));
                 });
             }
         }

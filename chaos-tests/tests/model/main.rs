@@ -274,7 +274,7 @@ fn broken_worlds() -> Vec<(Broken, &'static str, Setting)> {
         (Broken::LateUnrecorded, ANSWER_KEPT, of_a_hub(setting(&[Plain], 1, 2))),
         (Broken::ToldForgotten, ANSWER_KEPT, both_killed(setting(&[Journaled], 1, 2))),
         (Broken::TellingUnrecorded, ONE_ANSWER, both_killed(Setting { losses_only: true, ..setting(&[Plain], 1, 2) })),
-        (Broken::RunningCountsAsTold, LEFT_TOLD, both_killed(Setting { losses_only: true, ..setting(&[Plain], 1, 1) })),
+        (Broken::RunningCountsAsTold, LEFT_TOLD, both_killed(setting(&[Plain], 1, 2))),
         (Broken::TakesFromTheLiving, AT_MOST_ONCE, of_a_hub(setting(&[Plain], 1, 1))),
         (Broken::SendsUnrecorded, LEFT_TOLD, both_killed(setting(&[Plain], 1, 1))),
     ]
