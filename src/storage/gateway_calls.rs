@@ -255,6 +255,20 @@ pub fn follow(state: &Path, own: &CallFile, session: &str, open: &BTreeSet<u64>)
     visited.is_some()
 }
 
+/// Notes in the records of a hub that has ended that the client of a session has all answers: the session has ended too, and said of the
+/// calls that are open what was known. The client may ask for them by their ids.
+pub fn conclude(state: &Path, session: &str) {
+    let of_session = |left: &Left| !left.delivered && *left.sent.origin.session == *session;
+    visit(&HubFolder::of(state), |file| {
+        for left in file.left().into_iter().filter(of_session) {
+            match left.result {
+                Some(_) => file.delivered(left.sent.origin),
+                None => file.told(left.sent.call),
+            }
+        }
+    });
+}
+
 /// Takes the records of a hub that has ended over, for as long as `takes` takes. `None` if another process has them.
 fn visit<T>(folder: &HubFolder, takes: impl FnOnce(&CallFile) -> T) -> Option<T> {
     let elected = folder.elect().ok()??;

@@ -133,6 +133,10 @@ async fn end(seat: &RelaySeat, why: ShutdownReason) {
         seat.answer_here(&request, |tool| user_text::hub_left(tool, call), user_text::HUB_LEFT);
     }
     ending::answer_all(client, why).await;
+    let has_all = client.outbox.is_flushed() && !client.outbox.is_broken();
+    if let (Some(_), true, Some(state)) = (records, has_all, &seat.env.config.state_dir) {
+        gateway_calls::conclude(state, &seat.name);
+    }
 }
 
 /// Takes the records of this session's calls along. From here on nobody brings their requests to a hub, and whatever becomes of them is

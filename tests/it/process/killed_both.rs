@@ -306,3 +306,34 @@ fn a_call_that_a_hub_told_to_be_running_is_known_to_its_session_that_goes_on_wit
     assert_eq!(room.runs("late"), 1);
     client.close(&room);
 }
+
+#[test]
+fn a_call_that_a_session_told_as_unknown_at_its_end_after_its_hubs_is_found_by_the_next_gateway() {
+    for mode in ["never", "start"] {
+        let room = Room::new();
+        let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+        let hub = Hub::start(&room);
+        let lock = File::create(room.state().join("hub/start.lock")).unwrap();
+        lock.lock().unwrap();
+        let mut client = open(&room, &[]);
+        let call = running(&room, &mut client, "kept");
+        drop(hub);
+        client.close_stdin();
+        client.ended_within(super::SOON);
+        let told = client.answer(call);
+        assert_eq!(told.verdict(), Verdict::Unknown, "{}", told.0);
+        let id = named_in(&told.text()).to_owned();
+        drop(lock);
+        unity.order("release");
+        let mut client = open(&room, &["--hub", mode]);
+        client.done("holdfast_wait_ready", &json!({}));
+        until("it is taken over", || !result_of(&mut client, &id).text().contains("No call"));
+        let found = result_of(&mut client, &id);
+        assert_eq!((found.verdict(), room.runs("kept")), (Verdict::Ok, 1), "{mode}: {}", found.0);
+        assert!(!is_told_again(&mut client), "{mode}: its client has an answer");
+        client.close(&room);
+        if mode == "start" {
+            kill_hub(&room);
+        }
+    }
+}
