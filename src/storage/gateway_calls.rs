@@ -272,6 +272,8 @@ pub fn conclude(state: &Path, session: &str) {
 /// Takes the records of a hub that has ended over, for as long as `takes` takes. `None` if another process has them.
 fn visit<T>(folder: &HubFolder, takes: impl FnOnce(&CallFile) -> T) -> Option<T> {
     let elected = folder.elect().ok()??;
+    // Nobody takes this process for the hub that said so.
+    elected.unpublish();
     // The hub whose records were copied may live, with all its sessions.
     if CallFile::read(&folder.records()).ok()?.is_copy {
         return None;
